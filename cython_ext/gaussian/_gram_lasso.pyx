@@ -266,21 +266,22 @@ cdef class ColumnAscent:
                 indices[first[j] + c], values[first[j] + c] = self._columns[j].at[c], self._columns[j].values[c]
         return indptr, places, numbers
 
-    def sweep(self, double lam, double slack, Py_ssize_t max_rounds):
-        """Take a step in every column.
+    def sweep(self, double lam, double slack, Py_ssize_t max_rounds, Py_ssize_t first, Py_ssize_t stop, double moved):
+        """Take a step in the columns from `first` to `stop`, multiples of PENDING or the end.
 
-        Returns (moved, steps, stuck, entries): sum of theta_ii theta_jj d_ij^2 over all changes d of W; the passes and
-        solves taken; the columns that were left as they were because W was not positive definite there; the non-zeros.
+        Returns (moved, steps, stuck, entries): `moved` plus the sum of theta_ii theta_jj d_ij^2 over all changes d of
+        W; the passes and solves taken; the columns that were left as they were because W was not positive definite
+        there; the non-zeros.
         """
         cdef Py_ssize_t p = self.size, j, i, c, taken, steps = 0, stuck = 0, entries = 0
-        cdef double moved = 0, left
+        cdef double left
         cdef Rows M
         cdef Lasso *z = &self._lasso
         cdef Sparse *column
         cdef bint settled, enough = True
-        M.at, M.stride, M.size, M.first, M.done = &self._W[0, 0], self._W.shape[1], p, 0, 0
+        M.at, M.stride, M.size, M.first, M.done = &self._W[0, 0], self._W.shape[1], p, first, first
         with nogil:
-            for j in range(p):
+            for j in range(first, stop):
                 column = self._columns + j
                 M.done = j
                 taken = fit_column(
@@ -308,21 +309,23 @@ cdef class ColumnAscent:
             raise MemoryError(f"no memory for the coefficients of {p} variables")
         return moved, steps, stuck, entries
 
-    def sweep_graph(self, const int[::1] indptr, const int[::1] indices, double least):
-        """Set every column to its regression on the neighbours of a graph.
+    def sweep_graph(
+        self, const int[::1] indptr, const int[::1] indices, double least, Py_ssize_t first, Py_ssize_t stop, double moved
+    ):
+        """Set the columns from `first` to `stop`, as in `sweep`, to their regressions on the neighbours of a graph.
 
         The neighbours of variable j are indices[indptr[j]:indptr[j + 1]]. Returns (moved, stuck): as `sweep`; stuck
         counts the columns whose conditional variance would be `least` times their variance or less, which are left as
         they were.
         """
         cdef Py_ssize_t p = self.size, j, c, stuck = 0
-        cdef double moved = 0, left
+        cdef double left
         cdef Rows M
         cdef Lasso *z = &self._lasso
         cdef bint solved, enough = True
-        M.at, M.stride, M.size, M.first, M.done = &self._W[0, 0], self._W.shape[1], p, 0, 0
+        M.at, M.stride, M.size, M.first, M.done = &self._W[0, 0], self._W.shape[1], p, first, first
         with nogil:
-            for j in range(p):
+            for j in range(first, stop):
                 M.done = j
                 enough = fit_neighbors(z, &M, &self._R[j, 0], &indices[0] + indptr[j], indptr[j + 1] - indptr[j],
                                        &solved)

@@ -90,9 +90,9 @@ def learn(source, **options):
     Printed are the score, the edges ("a -> b"; "a -- b" where the data leave the direction open), the time, and the
     answer to one query; of a Markov network the objective, the penalty and the edges with their strengths; of a
     Gaussian graph the same with partial correlations, and one prediction; of a time series the edges with their lags
-    ("a@t-1 -> b") and coefficients. A bundled network is sampled first and the result compared with it (a Markov
-    network with its moral graph); without --out and --plot, NAME.bif (.uai) and NAME.svg are written into the working
-    directory.
+    ("a@t-1 -> b"), strengths and coefficients. A bundled network is sampled first and the result compared with it (a
+    Markov network with its moral graph); without --out and --plot, NAME.bif (.uai) and NAME.svg are written into the
+    working directory.
 
     Integers and text are discrete states, floats are Gaussian (Bayesian networks alone); glasso, clime, neighborhood
     and the methods for time series take integers and floats for numbers, and nothing else. Results go to standard
@@ -191,6 +191,7 @@ def bootstrap(source, **options):
 @shared.format_option
 @shared.missing_option
 @shared.reading_options
+@shared.discrete_option
 def score(model, source, **options):
     """Score a network on data: its structure, and the probabilities that it holds.
 
@@ -310,27 +311,41 @@ def convert(source, target, **options):
     help="Engine, as in pgmx.inference: auto is exact within 2 GB, and says so where it is not. With floats "
     "auto, exact or weighting.",
 )
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["names", "uai"]),
+    default="names",
+    show_default=True,
+    help="names: a table of variables and states. uai: the result format of the UAI competitions.",
+)
 @shared.file_option("--out", "Write the answer into this file instead of printing it.")
 def infer(model, **options):
-    """Answer a question about a network, in the format of the UAI competitions.
+    """Answer a question about a network.
 
     MODEL is a file (.uai, .npz or .json for a Markov network with factors of any order, .uai of type BAYES, .bif,
     .xmlbif, .net or .xdsl for a Bayesian network, .json for one with floats, .npz for a Gaussian graph) or the name of
-    a bundled network. Variables and states are numbered from 0, in the order of the file.
+    a bundled network.
 
-    Printed are the task, and in the next line for PR one number; for MAR the number of variables, and for each the
-    number of its states and their probabilities; for MAP the number of variables and the state of each. An approximate
-    answer is announced on standard error, with its error.
+    Printed are for PR one number; for MAR a table of the states of each variable with their probabilities, and of
+    the mean and the standard deviation of each continuous variable; for MAP the state of each variable. Observed
+    variables are included. An approximate answer is announced on standard error, with its error. If some variables are
+    continuous, PR is the logarithm of a density; MAP is for networks of discrete or of continuous variables alone.
 
-    Variables that hold floats have the number itself in place of a state, in the evidence and in the answer to MAP,
-    which is for networks of floats or of states alone; for MAR a 0, the mean and the standard deviation; and PR is then
-    the logarithm of a density.
+    \b
+    With --format uai, and in files of evidence, variables and states are numbered from 0 in the order of the file. The
+    first line is the task, the second is
+      PR   the number
+      MAR  the number of variables, and for each the number of its states and their probabilities; 0, mean and standard
+           deviation of a continuous variable
+      MAP  the number of variables, and the state of each, or its value
 
     \b
     Examples:
-      pgmx infer grid.uai --evidence grid.evid --task PR
+      pgmx infer asia --task MAR --given smoke=yes --given xray=no
       pgmx infer iris.json --given petal_length=1.4 --task MAR
-      pgmx infer alarm --task MAR --out alarm.MAR
+      pgmx infer grid.uai --evidence grid.evid --task PR --format uai
+      pgmx infer alarm --task MAR --format uai --out alarm.MAR
     """  # noqa: D301 (as above)
     with user_errors():
         from pgmx.cli.infer import infer as run

@@ -41,6 +41,11 @@ def check_method(options: dict) -> None:
         _check_gaussian(options)
     if method in SERIES_METHODS:
         _check_series(options)
+    if method in (*GAUSSIAN_METHODS, *SERIES_METHODS) and options.get("discrete"):
+        raise ValueError(
+            f"--discrete {','.join(options['discrete'])} is for networks with discrete variables, not for --method "
+            f"{method}: leave these columns out by --drop"
+        )
     if method in FORESTS:
         _check_missing(options, "em", "error, drop, category, pairwise")
     if options.get("em_restarts") and options["missing"] != "em":

@@ -61,6 +61,14 @@ reading_options = join_options(
         type=click.Choice([".", ","]),
         help="CSV files: the decimal point. Default: a comma where numbers have one and no comma separates columns.",
     ),
+    click.option(
+        "--na",
+        metavar="TEXT",
+        multiple=True,
+        callback=lambda context, parameter, values: list(values) or None,
+        help="CSV files: a further value that is missing, such as '?'; may be repeated. An empty one ends the warning "
+        "about values that look like it.",
+    ),
     click.option("--columns", metavar="A,B,...", type=split_names, help="Columns to read. Default: all."),
     click.option("--drop", metavar="A,B,...", type=split_names, help="Columns to leave out."),
     click.option(
@@ -70,9 +78,20 @@ reading_options = join_options(
     ),
 )
 
+discrete_option = click.option(
+    "--discrete",
+    metavar="A,B,...",
+    type=split_names,
+    multiple=True,
+    callback=lambda context, parameter, names: [name for several in names for name in several] or None,
+    help="Columns whose numbers are states, such as integers with missing cells, which are read as floats; may be "
+    "repeated.",
+)
+
 #: What the data are, and how they are read.
 data_options = join_options(
     reading_options,
+    discrete_option,
     _learner_option(
         "--discretize",
         "METHOD:BINS",

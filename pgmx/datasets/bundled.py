@@ -5,7 +5,6 @@ pgmpy's own loader fetches its models from the internet; the same files lie comp
 
 from __future__ import annotations
 
-import difflib
 import gzip
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pgmx.datasets.sampling import sample
+from pgmx.lookup import suggest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -226,5 +226,4 @@ def _measure(model: DiscreteBayesianNetwork) -> NetworkSize:
 def _suggest_name(name: str, known: list[str]) -> str:
     if not known:
         return ": neither pgmx nor pgmpy carries any, so this installation is broken"
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"{f', did you mean {close[0]!r}?' if close else ''}; bundled are: {', '.join(known)}"
+    return f"{suggest(name, known)}; bundled are: {', '.join(known)}"

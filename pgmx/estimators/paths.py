@@ -6,11 +6,16 @@ from math import inf, sqrt
 import networkx as nx
 import numpy as np
 
+#: Rises of a criterion in a row, and edges per edge of the best graph, after which a path stops early.
+N_RISES, DENSER = 3, 4
+
 
 class PenaltyPath:
     """Base of what was learned for a decreasing sequence of penalties; `selected` is the position of the chosen one."""
 
     selected: int
+    #: Whether smaller penalties were left out, since the criterion could not choose them any more.
+    stopped_early: bool = False
 
     def __len__(self) -> int:
         raise TypeError(f"{type(self).__name__} does not implement __len__")
@@ -24,7 +29,8 @@ class PenaltyPath:
 
     def __repr__(self) -> str:
         sizes = f", {self.n_edges.min()} to {self.n_edges.max()} edges" if len(self) else ""
-        return f"{type(self).__name__}({len(self)} penalties{sizes}, selected {self.selected})"
+        end = ", stopped early" if self.stopped_early else ""
+        return f"{type(self).__name__}({len(self)} penalties{sizes}, selected {self.selected}{end})"
 
     @property
     def at_end(self) -> bool:
@@ -93,6 +99,17 @@ def choose_stable(instabilities: np.ndarray, threshold: float) -> int:
 def subsample_size(n_rows: int) -> int:
     """Return the rows of a StARS subsample, 10 √N, or 4/5 of them where that is not fewer."""
     return max(1, min(int(10 * sqrt(n_rows)), int(0.8 * n_rows)))
+
+
+def is_past_best(criterion: np.ndarray, n_edges: Sequence[int]) -> bool:
+    """Return whether a path may end: its criterion has risen `N_RISES` times in a row, and its edges are too many.
+
+    These are more than `DENSER` times the edges of the best penalty. A criterion that is NaN cannot be the smallest,
+    and counts as risen.
+    """
+    rises = ~(np.diff(criterion) <= 0)
+    best = best_position(criterion)
+    return len(rises) >= N_RISES and bool(rises[-N_RISES:].all()) and n_edges[-1] > DENSER * n_edges[best]
 
 
 def best_position(criterion: np.ndarray) -> int:

@@ -3,13 +3,13 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import networkx as nx
 from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
 from pgmx.atomic import replace_file
-from pgmx.checks import check_path
+from pgmx.checks import FittedLearner, check_path, take_graph, take_model
 from pgmx.inference.networks.factors import read_tables
 from pgmx.models.files.bif import read_bif, write_bif
 from pgmx.models.files.documents import build_graph, describe_graph, read_document, write_document
@@ -54,18 +54,21 @@ _TABLE_READERS: dict[str, Callable[[bytes], DiscreteBayesianNetwork]] = {
 }
 
 
-def save_model(model: nx.Graph | LinearDynamicalSystem, path: str | os.PathLike, format: str | None = None) -> Path:
+def save_model(
+    model: nx.Graph | LinearDynamicalSystem | FittedLearner, path: str | os.PathLike, format: str | None = None
+) -> Path:
     """Write a graph or a fitted network to a file.
 
     Parameters
     ----------
-    model : networkx.Graph or LinearDynamicalSystem
+    model : networkx.Graph, LinearDynamicalSystem or fitted learner
         A fitted ``DiscreteBayesianNetwork`` for bif, xmlbif, net (Hugin) and xdsl (GeNIe); for graphml and json also a
         ``DAG``, ``PDAG``, or a networkx graph; for json also a ``LinearGaussianBayesianNetwork`` or a
         ``ConditionalGaussianNetwork`` with its parameters; for json and uai a ``DiscreteMarkovNetwork`` with factors of
         any order; for graphml, json, npz and uai a ``PairwiseMarkovNetwork``, as `save_markov_network` writes it; for
         graphml, json and npz a ``GaussianMarkovNetwork``, as `save_gaussian_network` writes it; for graphml and json a
-        ``TimeSeriesGraph``; for npz a ``LinearDynamicalSystem``. It is not changed.
+        ``TimeSeriesGraph``; for npz a ``LinearDynamicalSystem``. Of a learner its `model_` is written, or its `graph_`
+        if the format cannot hold the parameters. It is not changed.
     path : str or path
         Where to write; an existing file is replaced. With a further suffix ``.gz``, as in ``asia.bif.gz``, it is
         compressed; npz is compressed anyway.
@@ -122,12 +125,15 @@ def save_model(model: nx.Graph | LinearDynamicalSystem, path: str | os.PathLike,
     [('rain', 'wet')]
     """
     path, format = check_target(path, format, FORMATS)
+    model = _choose_result(model, format)
     if isinstance(model, TimeSeriesGraph | LinearDynamicalSystem) and format in model._writers:
         return model.save(path, format)
     if isinstance(model, LinearDynamicalSystem):
         raise TypeError(f"{format} holds no LinearDynamicalSystem; use npz, or save the graph of to_networkx()")
     if not isinstance(model, nx.Graph) or model.is_multigraph():
-        raise TypeError(f"expected a pgmpy network, DAG, PDAG or networkx graph; got {type(model).__name__}")
+        raise TypeError(
+            f"expected a pgmpy network, DAG, PDAG, networkx graph or fitted learner; got {type(model).__name__}"
+        )
     if isinstance(model, PairwiseMarkovNetwork) and format in MARKOV_WRITERS:
         return model.save(path, format)
     if isinstance(model, GaussianMarkovNetwork) and format in GAUSSIAN_WRITERS:
@@ -153,6 +159,18 @@ def save_model(model: nx.Graph | LinearDynamicalSystem, path: str | os.PathLike,
             "(of a learner: model_), or use graphml or json"
         )
     return _write(path, raw)
+
+
+def _choose_result(source: Any, format: str) -> Any:
+    """Return what a format holds of a fitted learner: its model, or its graph if the parameters would be left out."""
+    if format not in ("graphml", "json"):
+        return take_model(source)
+    model = getattr(source, "model_", None)  # an AttributeError if the learner has a graph without a network
+    if format == "graphml":
+        holds = isinstance(model, PairwiseMarkovNetwork | GaussianMarkovNetwork)
+    else:
+        holds = model is not None and not isinstance(model, LinearDynamicalSystem)
+    return model if holds else take_graph(source)
 
 
 def _write(path: Path, raw: bytes) -> Path:
@@ -289,12 +307,14 @@ def read_json(path: str | Path) -> nx.Graph:
         return build_graph(document)
 
 
-def save_markov_network(network: PairwiseMarkovNetwork, path: str | os.PathLike, format: str | None = None) -> Path:
+def save_markov_network(
+    network: PairwiseMarkovNetwork | FittedLearner, path: str | os.PathLike, format: str | None = None
+) -> Path:
     """Write a pairwise Markov network to a file.
 
     Parameters
     ----------
-    network : PairwiseMarkovNetwork
+    network : PairwiseMarkovNetwork or fitted learner
         The network; it is not changed.
     path : str or path
         Where to write; an existing file is replaced.
@@ -326,7 +346,7 @@ def save_markov_network(network: PairwiseMarkovNetwork, path: str | os.PathLike,
     ...     load_markov_network(save_markov_network(grid_network(3, 3), f"{folder}/grid.npz"))
     PairwiseMarkovNetwork(9 variables, 12 edges)
     """
-    return _check_class(network, PairwiseMarkovNetwork).save(path, format)
+    return _check_class(take_model(network), PairwiseMarkovNetwork).save(path, format)
 
 
 def load_markov_network(path: str | os.PathLike, format: str | None = None) -> PairwiseMarkovNetwork:
@@ -363,12 +383,14 @@ def load_markov_network(path: str | os.PathLike, format: str | None = None) -> P
     return PairwiseMarkovNetwork.load(path, format)
 
 
-def save_gaussian_network(network: GaussianMarkovNetwork, path: str | os.PathLike, format: str | None = None) -> Path:
+def save_gaussian_network(
+    network: GaussianMarkovNetwork | FittedLearner, path: str | os.PathLike, format: str | None = None
+) -> Path:
     """Write a Gaussian Markov network to a file.
 
     Parameters
     ----------
-    network : GaussianMarkovNetwork
+    network : GaussianMarkovNetwork or fitted learner
         The network; it is not changed.
     path : str or path
         Where to write; an existing file is replaced.
@@ -399,7 +421,7 @@ def save_gaussian_network(network: GaussianMarkovNetwork, path: str | os.PathLik
     ...     load_gaussian_network(save_gaussian_network(gaussian_chain_network(5), f"{folder}/chain.npz"))
     GaussianMarkovNetwork(5 variables, 4 edges)
     """
-    return _check_class(network, GaussianMarkovNetwork).save(path, format)
+    return _check_class(take_model(network), GaussianMarkovNetwork).save(path, format)
 
 
 def load_gaussian_network(path: str | os.PathLike, format: str | None = None) -> GaussianMarkovNetwork:

@@ -4,10 +4,12 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from pgmx.atomic import replace_file
 from pgmx.models.files.formats import check_target, choose_format, explain_unreadable, pack_content, read_content
+
+Saved = TypeVar("Saved", bound="SavedByParts")  # of Self jedi returns the base class
 
 
 class SavedByParts:
@@ -20,7 +22,7 @@ class SavedByParts:
 
     @classmethod
     @abstractmethod
-    def from_parts(cls, parts: Any) -> Self:
+    def from_parts(cls: type[Saved], parts: Any) -> Saved:
         """Make a model of its parts, as files hold them."""
 
     @abstractmethod
@@ -43,7 +45,7 @@ class SavedByParts:
         return path
 
     @classmethod
-    def load(cls, path: str | os.PathLike, format: str | None = None) -> Self:
+    def load(cls: type[Saved], path: str | os.PathLike, format: str | None = None) -> Saved:
         """Read a model of this class from a file; `format` as for `save`."""
         path, format = choose_format(path, format, cls._readers)
         raw = read_content(path)

@@ -21,7 +21,7 @@ from pgmx.data import DiscreteTable
 from pgmx.data.files.plane_file import write_coded
 from pgmx.data.files.plane_reader import open_written_table
 from pgmx.parallel.arrays import SENT_AS_ARRAYS, SharedArrays
-from pgmx.parallel.threads import call_on_threads, one_blas_thread, run_on_threads
+from pgmx.parallel.threads import call_on_threads, one_blas_thread, run_on_threads, start_threads
 from pgmx.runs.run import TaskGroup
 
 #: Tasks shorter than this may leave threads little to do side by side, since most of their time is Python's.
@@ -56,7 +56,8 @@ def spread(
 
     A `task` with ``prepare(data)`` is run as what this returns, one per thread or block; this thread has `here`.
     Tasks that are not `compiled` may be sent to processes; threads begin `at_once` where tasks are long and release
-    Python's lock. After `deadline`, of ``time.time()``, none begins but number 0; closed early, running ones are ended.
+    Python's lock. After `deadline`, of ``time.time()``, none begins but number 0, and the runs within tasks end; closed
+    early, running ones are ended.
     """
     if n <= first:
         return
@@ -88,23 +89,41 @@ def _spread(
     if n_workers > 1 and not shares_memory("threads"):
         yield from _spread_over_workers(task, data, n, n_jobs, deadline, first, "threads")
         return
+    group = TaskGroup(deadline)
     here = prepare(task, data) if here is None else here
     may_send = not compiled and not shares_memory("processes")
     if n_workers > 1 and may_send and (n - first) * SHORT_TASK > PROCESSES_PAY:
         began = perf_counter()
-        yield first, here(first)
+        with group.running():
+            result = here(first)
+        yield first, result
         seconds, first = perf_counter() - began, first + 1
         if seconds < SHORT_TASK and seconds * (n - first) > PROCESSES_PAY:
-            yield from _spread_over_workers(task, data, n, n_jobs, deadline, first, "processes")
-            return
+            results = _spread_over_workers(task, data, n, n_jobs, deadline, first, "processes")
+            try:
+                head = next(results)
+            except (RuntimeError, BlockingIOError) as error:
+                if not _is_for_want_of_threads(error):
+                    raise
+            else:
+                yield head
+                yield from results
+                return
     if n_workers > 1:
         options: dict[str, Any] = {"here": here, "allowed": may_begin, "compiled": compiled, "at_once": at_once}
-        yield from run_on_threads(lambda: prepare(task, data), n, n_workers, first=first, **options)
+        yield from run_on_threads(lambda: prepare(task, data), n, n_workers, first=first, group=group, **options)
         return
     for number in range(first, n):
         if not may_begin(number):
             return
-        yield number, here(number)
+        with group.running():
+            result = here(number)
+        yield number, result
+
+
+def _is_for_want_of_threads(error: Exception) -> bool:
+    """Return whether no further thread or process could be started."""
+    return isinstance(error, BlockingIOError) or "can't start new thread" in str(error)
 
 
 def in_order(results: Generator[tuple[int, T], None, None], first: int = 0) -> Generator[T, None, None]:
@@ -129,7 +148,7 @@ def _spread_over_workers(
     """Send blocks of falling size to joblib's workers: few at first, since each worker opens the table."""
     n_workers = min(count_workers(n_jobs), n - first)
     blocks = (range(*block) for block in _split_into_blocks(first, n, n_workers, MOST_TASKS))
-    group = TaskGroup()
+    group = TaskGroup(deadline)
     with make_sendable(data, shares_memory(prefer)) as sent:
         backend: Any = get_active_backend(prefer=prefer)[0]
         return_as = "generator_unordered" if backend.supports_return_generator else "list"
@@ -181,7 +200,7 @@ def _end_with_parent(pid: int) -> None:
             sleep(_WATCH)
         os._exit(1)
 
-    Thread(target=watch, daemon=True).start()
+    start_threads([Thread(target=watch, daemon=True)])
 
 
 def _split_into_blocks(first: int, stop: int, n_workers: int, most: int) -> Iterator[tuple[int, int]]:

@@ -1,7 +1,8 @@
 """Tasks on threads of this process, of which the calling one is the first.
 
 Compiled code releases Python's lock, so that threads over one shared table are all that it needs: nothing is copied,
-and a thread is there within 0.1 ms. What the first tasks cost decides whether others are worth starting.
+and a thread is there within 0.1 ms. What the first tasks cost decides whether others are worth starting. If no further
+thread can be started, the tasks continue on those there are.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -95,9 +96,16 @@ class _Tasks:
     """Tasks by number, taken by threads in order; as many at a time as their measured cost says."""
 
     def __init__(
-        self, make: Callable[[], Callable[[int], Any]], first: int, stop: int, n_threads: int, allowed, compiled
+        self,
+        make: Callable[[], Callable[[int], Any]],
+        first: int,
+        stop: int,
+        n_threads: int,
+        allowed,
+        compiled: bool,
+        group: TaskGroup,
     ):
-        self.make, self.group = make, TaskGroup()
+        self.make, self.group = make, group
         self.done: SimpleQueue[list[Numbered] | BaseException | None] = SimpleQueue()
         self.n_threads, self.n_finished, self.seconds = n_threads, 0, 0.0
         self.usage, self.read_usage = Usage(), Usage if compiled else read_usage
@@ -161,18 +169,20 @@ def run_on_threads(
     allowed: Callable[[int], bool] = lambda number: True,
     compiled: bool = True,
     at_once: bool = False,
+    group: TaskGroup | None = None,
 ) -> Iterator[tuple[int, T]]:
     """Run ``task(i)`` for i from `first` to n - 1 and yield (i, result), in no particular order.
 
     Each thread has a task of its own, which `make` returns, the calling one `here` where given: what they need is
     allocated once. Where `allowed(i)` is False no task is begun any more. Tasks that are not all `compiled` may hold
-    Python's lock: where all threads get little more processor time than one, the calling one goes on alone.
+    Python's lock: where all threads get little more processor time than one, the calling one goes on alone. `group` is
+    that of the tasks, by default one of their own.
     """
-    tasks = _Tasks(make, first, n, n_threads, allowed, compiled)
+    tasks = _Tasks(make, first, n, n_threads, allowed, compiled, TaskGroup() if group is None else group)
     threads = [Thread(target=tasks.work, daemon=True) for _ in range(n_threads - 1)]
     n_running, alone = 0, Usage()
     if at_once or n - first < MANY_TASKS * n_threads:
-        n_running = _start(threads, tasks)
+        n_running = start_threads(threads)
     if at_once:
         tasks.started.set()
     task = make() if here is None else here
@@ -185,7 +195,7 @@ def run_on_threads(
                 n_more = int(tasks.seconds_left / THREAD_PAYS)
                 if n_running == 0 and n_more > 0:
                     alone, threads = tasks.usage, threads[:n_more]
-                    n_running = _start(threads, tasks)
+                    n_running = start_threads(threads)
                 tasks.alone = n_more == 0
                 tasks.started.set()
             elif not compiled and alone.seconds:
@@ -202,9 +212,13 @@ def run_on_threads(
                 thread.join()
 
 
-def _start(threads: list[Thread], tasks: _Tasks) -> int:
-    for thread in threads:
-        thread.start()
+def start_threads(threads: Sequence[Thread]) -> int:
+    """Start threads, and return how many could be started: limits of a process or a container may allow fewer."""
+    for n_started, thread in enumerate(threads):
+        try:
+            thread.start()
+        except RuntimeError:  # "can't start new thread"
+            return n_started
     return len(threads)
 
 
@@ -255,13 +269,17 @@ def call_beside(call: Callable[[], T], other: Callable[[], T]) -> tuple[T, T]:
             errors.append(error)
 
     thread = Thread(target=run, daemon=True)
-    thread.start()
+    is_beside = start_threads([thread]) == 1
     try:
         result = call()
-        thread.join()
+        if is_beside:
+            thread.join()
+        else:
+            run()
     except BaseException:
         group.stop()
-        thread.join()
+        if is_beside:
+            thread.join()
         raise
     if errors:
         raise errors[0]
@@ -286,7 +304,7 @@ def count_sharers(n_threads: int, n_rows: int) -> int:
 def help_on_threads(serve: Callable[[int], None], close: Callable[[], None], n_helpers: int) -> Iterator[None]:
     """Run ``serve(number)`` on threads, numbers from 1, until the block is left; `close` lets them end.
 
-    A thread that is short of memory ends early: whoever is helped must be able to do without.
+    A thread that is short of memory ends early, and some may not start: whoever is helped must be able to do without.
     """
     errors: list[BaseException] = []
 
@@ -300,8 +318,7 @@ def help_on_threads(serve: Callable[[int], None], close: Callable[[], None], n_h
 
     threads = [Thread(target=run, args=(number,), daemon=True) for number in range(1, n_helpers + 1)]
     try:
-        for thread in threads:
-            thread.start()
+        start_threads(threads)
         yield
     finally:
         close()

@@ -14,7 +14,7 @@ import numpy as np
 
 from pgmx.archives import list_members, open_members
 from pgmx.atomic import replace_file
-from pgmx.checks import caller_level, check_path
+from pgmx.checks import caller_level, check_path, raise_of_open_files
 from pgmx.runs.snapshot import Snapshot, make_refusal
 
 _FORMAT = 3
@@ -80,6 +80,8 @@ class Checkpoint:
         except FileNotFoundError:
             return None
         except (OSError, ValueError) as error:
+            if isinstance(error, OSError):
+                raise_of_open_files(error, self.path)
             why = error.strerror if isinstance(error, OSError) and error.strerror else "damaged, or no checkpoint"
             raise make_refusal(self.path, f"cannot be read ({why})") from error
         digest, written = _text_of(arrays.pop("digest", None)), _text_of(arrays.get("format"))

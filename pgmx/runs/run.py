@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from math import inf, isnan
 from threading import Condition, local
 from time import perf_counter, process_time, time
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -26,12 +26,29 @@ class Steps:
         self.total, self.unit, self.done = total, unit, done
 
 
+class Start(NamedTuple):
+    """Readings of ``time.perf_counter()`` and ``time.process_time()`` at which a fit began."""
+
+    wall: float
+    cpu: float
+
+    @classmethod
+    def now(cls) -> Self:
+        """Return the present readings."""
+        return cls(perf_counter(), process_time())
+
+
+class OutOfTimeError(Exception):
+    """There is no result, for the time of a run is over; whoever has another result catches it."""
+
+
 class Run:
     """Clock, limits, callback, history and checkpoint of one fit.
 
     `progress` is the class of the tuples that the callback receives (see `pgmx.runs.progress`); its fields but `n_iter`
     are the first columns of the history. The run ends, with the reason in `stopped_by`, at `max_time` seconds, when the
     callback returns something true or raises, on Ctrl-C, or by `end`; `raise_error` raises what was put off until then.
+    Seconds count from `start`, by default from now. A run within a task (see `TaskGroup`) ends at the deadline of that.
     """
 
     def __init__(
@@ -41,6 +58,7 @@ class Run:
         max_time: float | None = None,
         callback: Callable[[Any], object] | None = None,
         checkpoint: Checkpoint | None = None,
+        start: Start | None = None,
     ):
         self.checkpoint = checkpoint
         #: Why the run ended: "converged", "max_time", "max_iter", "callback", "interrupt", ...; "" while it goes on.
@@ -57,9 +75,10 @@ class Run:
         self._progress, self._callback = progress, callback
         self._types = {name: kind for name, kind in progress.__annotations__.items() if name != "n_iter"}
         self._columns: dict[str, list] = {name: [] for name in self._types}
-        self._began, self._cpu_began = perf_counter(), process_time()
+        self._limited: TaskGroup | None = None
+        self._began, self._cpu_began = Start.now() if start is None else start
         #: Reading of ``time.perf_counter()`` at which the run is to end.
-        self.deadline = inf if max_time is None else self._began + max_time
+        self.deadline = min(inf if max_time is None else self._began + max_time, current_deadline())
 
     @classmethod
     def from_wall_deadline(cls, progress: Any, wall_deadline: float) -> Self:
@@ -74,6 +93,11 @@ class Run:
     def seconds(self) -> float:
         """Seconds since the start, without pauses; a run that was resumed counts those of its earlier parts."""
         return perf_counter() - self._began
+
+    @property
+    def limit(self) -> float:
+        """The deadline as seconds since the start."""
+        return self.deadline - self._began
 
     @property
     def cpu_seconds(self) -> float:
@@ -135,6 +159,18 @@ class Run:
             pause = perf_counter() - wall
             self._began, self.deadline = self._began + pause, self.deadline + pause
             self._cpu_began += process_time() - cpu
+            if self._limited is not None:
+                self._limited.deadline += pause
+
+    @contextmanager
+    def limiting(self) -> Iterator[None]:
+        """Let the deadline be that of all runs that begin in this block, and of `is_past` there."""
+        self._limited = TaskGroup(self.wall_deadline)
+        try:
+            with self._limited.running():
+                yield
+        finally:
+            self._limited = None
 
     # ---- steps ----
 
@@ -146,6 +182,13 @@ class Run:
         """Count so many steps more than was said, where some are counted."""
         if self.steps is not None:
             self.steps.total += n_steps
+
+    def finish_steps(self) -> None:
+        """Let the steps that were done be all of them, where some are counted."""
+        if self.steps is not None:
+            self.steps.total = self.steps.done
+            if self.watch is not None:
+                self.watch()
 
     def count_with(self, run: "Run") -> None:
         """Count the steps of a run that this one is a part of."""
@@ -262,16 +305,19 @@ def local_deadline(wall_deadline: float) -> float:
 class TaskGroup:
     """Tasks that end together: runs that begin within `running` end at their next safe place once `stop` was called.
 
-    It can be sent to other processes, whose tasks do not learn of `stop`: they end with their process.
+    They also end at `wall_deadline`, a reading of ``time.time()``. A group can be sent to other processes, whose tasks
+    do not learn of `stop`: they end with their process.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, wall_deadline: float = inf) -> None:
         self._outer = current_group()
+        #: Reading of ``time.perf_counter()`` at which the tasks are to end.
+        self.deadline = min(local_deadline(wall_deadline), current_deadline())
         self._stopped, self._n_running = False, 0
         self._condition = Condition()
 
     def __reduce__(self) -> tuple:
-        return TaskGroup, ()
+        return TaskGroup, (time() + (self.deadline - perf_counter()),)
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -303,17 +349,25 @@ def current_group() -> TaskGroup | None:
     return getattr(_here, "group", None)
 
 
+def current_deadline() -> float:
+    """Return the reading of ``time.perf_counter()`` at which the task of this thread is to end."""
+    group = current_group()
+    return inf if group is None else group.deadline
+
+
 def is_past(deadline: float) -> bool:
     """Return whether a reading of ``time.perf_counter`` is past, or the task of this thread is to end."""
     group = current_group()
-    return perf_counter() >= deadline or (group is not None and group.is_stopped())
+    if group is None:
+        return perf_counter() >= deadline
+    return perf_counter() >= min(deadline, group.deadline) or group.is_stopped()
 
 
 class ProgressBar:
     """Context that joins a tqdm bar to a user's callback; the run calls its `callback` attribute.
 
-    It appears after `DELAY` seconds. `unit` names a step, `figure` the field of the progress that is shown beside the
-    edges; `total` is the number of steps where it is known. A run that it follows may count steps of its own, which
+    It appears after `DELAY` seconds. `unit` names a step, `figure` the field of the progress that is shown with the
+    edges; `total` is the number of steps if it is known. A run that it follows may count steps of its own, which
     take the place of its calls, or estimate how many calls are left; else the bar has no end.
     """
 
@@ -332,12 +386,11 @@ class ProgressBar:
         total: int | None = None,
     ):
         self._user = callback
-        self._title, self._unit, self._figure, self._total = title, unit, figure, total
-        self._bar: Any = None
+        self._bar = _Bar(title)
+        self._unit, self._figure, self._total = unit, figure, total
         self._first: Any = None
         self._last: Any = None
         self._run: Run | None = None
-        self._shown: Steps | None = None
         self._next = self.DELAY
         self._show = show
         self.callback = self._update if show else callback
@@ -346,7 +399,7 @@ class ProgressBar:
         return self
 
     def __exit__(self, *exception) -> None:
-        if self._bar is not None:
+        if self._bar.is_shown:
             self._draw()
             self._bar.close()
         if self._run is not None:  # what it asks holds the search, and the search the run: a circle
@@ -376,37 +429,18 @@ class ProgressBar:
         return stop
 
     def _draw(self) -> None:
+        figures = self._figures()
         if self._run is not None and self._run.steps is not None:
-            self._draw_steps(self._run.steps, self._run.seconds)
+            steps = self._run.steps
+            self._bar.draw(steps.done, steps.total, steps.unit, figures, counted=steps, seconds=self._run.seconds)
             return
         left = None if self._run is None or self._run.estimate_left is None else self._run.estimate_left()
-        if self._bar is None:
-            from tqdm.auto import tqdm
-
-            options = {"initial": self._last.n_iter - 1, "total": self._total, "mininterval": 0}
-            if left is not None:  # the rate is the mean since the first step
-                options |= {"initial": self._first.n_iter, "smoothing": 0}
-            self._bar = tqdm(desc=self._title, unit=f" {self._unit}", **options)
-            if left is not None:
-                self._bar.start_t -= self._last.seconds - self._first.seconds
-        if left is not None:
-            self._bar.total = self._last.n_iter + round(left)
-        self._bar.set_postfix(self._figures(), refresh=False)
-        self._bar.update(self._last.n_iter - self._bar.n)
-
-    def _draw_steps(self, steps: Steps, seconds: float) -> None:
-        """Show the steps that the run counts; the rate is the mean since the first of them."""
-        if self._bar is None:
-            from tqdm.auto import tqdm
-
-            self._bar = tqdm(desc=self._title, mininterval=0, smoothing=0)
-            self._bar.start_t -= seconds
-        elif self._shown is not steps:
-            self._bar.reset()
-        self._shown = steps
-        self._bar.unit, self._bar.total = f" {steps.unit}", steps.total
-        self._bar.set_postfix(self._figures(), refresh=False)
-        self._bar.update(steps.done - self._bar.n)
+        n = self._last.n_iter
+        if left is None:
+            self._bar.draw(n, self._total, self._unit, figures, begin=max(n - 1, 0))
+        else:  # the rate is the mean since the first step
+            begin, seconds = self._first.n_iter, self._last.seconds - self._first.seconds
+            self._bar.draw(n, n + round(left), self._unit, figures, begin=begin, seconds=seconds)
 
     def _figures(self) -> dict[str, str]:
         if self._figure is None or self._last is None:
@@ -417,3 +451,80 @@ class ProgressBar:
         if self._run is not None and self._run.n_stages:
             figures["stage"] = f"{self._run.stage} of {self._run.n_stages}"
         return figures
+
+
+class _Bar:
+    """A bar of tqdm, made when it is first drawn.
+
+    It cannot fail: if tqdm has switched it off, or it cannot be written, nothing is shown from then on.
+    """
+
+    def __init__(self, title: str):
+        self._title = title
+        self._tqdm: Any = None
+        self._counted: Any = None
+        self._is_off = False
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether it was drawn before, and can be drawn again."""
+        return self._tqdm is not None and not self._is_off
+
+    def draw(
+        self,
+        done: int,
+        total: int | None,
+        unit: str,
+        figures: dict[str, str],
+        *,
+        begin: int = 0,
+        counted: object = None,
+        seconds: float | None = None,
+    ) -> None:
+        """Show that `done` of `total` steps are done; the count restarts when other steps are `counted`.
+
+        The rate is the mean since the step `begin`, `seconds` ago; without these, that of the last steps.
+        """
+        if self._is_off:
+            return
+        with self._switched_off_by_errors():
+            if self._tqdm is None:
+                self._make(begin, total, unit, seconds)
+            elif self._counted is not counted:
+                self._restart(done)
+            self._counted = counted
+            self._tqdm.unit, self._tqdm.total = f" {unit}", total
+            self._tqdm.set_postfix(figures, refresh=False)
+            self._tqdm.update(done - self._tqdm.n)
+
+    def close(self) -> None:
+        """Leave the last picture on the screen."""
+        with self._switched_off_by_errors():
+            self._tqdm.close()
+
+    def _make(self, begin: int, total: int | None, unit: str, seconds: float | None) -> None:
+        from tqdm.auto import tqdm
+
+        options = {} if seconds is None else {"smoothing": 0}
+        # the least delay leaves the first picture to `update`
+        self._tqdm = tqdm(
+            desc=self._title, initial=begin, total=total, unit=f" {unit}", mininterval=0, delay=1e-9, **options
+        )
+        self._is_off = self._tqdm.disable  # TQDM_DISABLE=1; it has no other attribute then
+        if seconds is not None and not self._is_off:
+            self._tqdm.start_t -= seconds
+
+    def _restart(self, done: int) -> None:
+        """Count from `done`, the rate from now on."""
+        self._tqdm.smoothing, self._tqdm.initial = 0, done
+        self._tqdm.reset()
+        self._tqdm.n = self._tqdm.last_print_n = done
+
+    @contextmanager
+    def _switched_off_by_errors(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception:  # a closed stream, a terminal that is gone: no reason to lose a result
+            self._is_off = True
+            if self._tqdm is not None:
+                self._tqdm.disable = True  # its destructor would write once more

@@ -141,7 +141,7 @@ def test_bad_usage_is_one_line_and_status_2(arguments, message):
         ("empty.csv", "", "cannot be read"),
         ("header.csv", "a,b\n", "at least two rows"),
         ("twice.csv", "a,a\n1,2\n3,4\n", "duplicate column name(s) 'a'"),
-        ("data.txt", "a,b\n1,2\n", "unknown suffix"),
+        ("data.json", '{"a": 1, "b": 2}\n{"a": 2, "b": 1}\n', "unknown suffix"),
         ("data.parquet", "a,b\n1,2\n", "cannot be read"),
     ],
 )

@@ -30,7 +30,12 @@ def table(rows, tmp_path):
 
 
 def edges(text):
-    found = re.findall(r"^(\S+ (?:->|--) \S+) +(-?\d+\.\d{3})$", text, re.M)
+    found = re.findall(r"^(\S+ (?:->|--) \S+)(?: +-?\d+\.\d{3})? +(-?\d+\.\d{3})$", text, re.M)
+    return {edge: float(number) for edge, number in found}
+
+
+def strengths(text):
+    found = re.findall(r"^(\S+ (?:->|--) \S+) +(-?\d+\.\d{3})(?: |$)", text, re.M)
     return {edge: float(number) for edge, number in found}
 
 
@@ -52,6 +57,16 @@ def test_systems_are_those_of_the_learners(table, rows):
         assert printed("radius", text) == f"{expected.spectral_radius:.4f} (stable)"
 
 
+def test_the_order_of_edges_does_not_depend_on_units(table, rows):
+    text = done("learn", table, *MONTHLY, "--method", "lds")
+    series = pd.read_csv(table)
+    series["river"] *= 1000.0
+    series.to_csv("units.csv", index=False)
+    other = done("learn", "units.csv", *MONTHLY, "--method", "lds")
+    assert list(strengths(text).items()) == list(strengths(other).items())
+    assert edges(other)["rain@t-1 -> river"] == pytest.approx(1000 * edges(text)["rain@t-1 -> river"], abs=0.6)
+
+
 def test_constants_and_numbers_of_parents_are_options(table, rows):
     (rows + 100.0).to_csv("high.csv", index=False)
     done("learn", "high.csv", "--method", "lds", "--k", 1, "--intercept", "--out", "m.npz")
@@ -69,7 +84,7 @@ def test_every_method_writes_a_graph_and_a_picture(method, table, workdir):
         text = done("learn", table, *MONTHLY, "--method", method, *options)
         assert printed("method", text) == f"{method} (1 lag)"
         assert {"rain@t-1 -> rain", "rain@t-1 -> river", "river@t-1 -> river"} <= set(edges(text))
-        sizes = [abs(number) for number in edges(text).values()]
+        sizes = list(strengths(text).values())
         assert sizes == sorted(sizes, reverse=True)
         graph = read_model(workdir / f"g.{suffix}")
         assert isinstance(graph, TimeSeriesGraph)

@@ -260,6 +260,7 @@ def test_any_number_of_workers(make, selection):
 def test_random_state(selection):
     def criterion(random_state):
         options = {"selection": selection, "n_lams": 5, "n_folds": 3, "n_subsamples": 4, "lam_min_ratio": 0.05}
+        options["early_stopping"] = False
         return SelectedGraph(random_state=random_state, **options).fit(ROWS).path_.criterion[:4].tolist()
 
     assert criterion(0) == criterion(0)

@@ -87,6 +87,8 @@ class FakeBar:
 
     rows: list = []
 
+    disable = False
+
     def __init__(self, desc=None, unit="", total=None, initial=0, **options):
         self.unit, self.total, self.n, self.start_t, self._postfix = unit, total, initial, 0.0, {}
 
@@ -161,11 +163,10 @@ def test_penalties_of_a_selection(pictures, selection, n_paths):
     options = {"selection": selection, "n_lams": 6, "n_folds": 3, "n_subsamples": 3, "lam_min_ratio": 0.3}
     learner = SelectedGraph(GraphicalLasso(show_progress=False), **options).fit(ROWS[:, :20])
     steps = [(done, total) for unit, done, total, _ in pictures if unit == "penalties"]
-    n_longer = len(learner.path_) - 6  # where the smallest was chosen
     assert steps[0][1] == 6 * n_paths
-    assert steps[-1][1] == (6 + n_longer) * n_paths
-    assert len(learner.path_) <= steps[-1][0] <= steps[-1][1]  # not all penalties need be solved for all parts
-    assert len({done for done, _ in steps}) >= 6
+    assert len(learner.path_) <= steps[-1][0] == steps[-1][1]  # what need not be solved does not count
+    assert (np.diff([done for done, _ in steps]) >= 0).all()
+    assert len({done for done, _ in steps}) >= 4
 
 
 def test_penalties_of_a_path(pictures):
@@ -190,10 +191,10 @@ def test_a_path_that_is_resumed_counts_from_there(pictures, tmp_path):
     file = tmp_path / "path.npz"
     calls = []
     learner = SelectedGraph(GraphicalLasso(show_progress=False), checkpoint=file, **options)
-    learner.set_params(checkpoint_every=0, callback=lambda progress: calls.append(progress) or len(calls) > 8)
-    learner.fit(ROWS[:, :20])
+    learner.set_params(checkpoint_every=0, callback=lambda progress: calls.append(progress) or len(calls) > 25)
+    learner.fit(ROWS[:, :20])  # after the folds have the first four penalties
     before = max(done for unit, done, _, _ in pictures if unit == "penalties")
-    assert 0 < before < 24
+    assert 16 <= before < 24
     pictures.clear()
     learner.set_params(callback=None).fit(ROWS[:, :20])
     assert next(done for unit, done, _, _ in pictures if unit == "penalties") >= before - 1

@@ -251,7 +251,7 @@ def test_what_cannot_be_expected_is_refused(monkeypatch):
         learn(data, discrete_children="allowed")
     with pytest.raises(ValueError, match="not an instance of BICCondLinearGauss"):
         learn(data, scoring_method=BICCondLinearGauss(data.dropna()))
-    with pytest.raises(ValueError, match="columns 'blank' have no known cell: drop them"):
+    with pytest.raises(ValueError, match="'blank' have no observed value: drop them. Latent variables are not learned"):
         learn(data.assign(blank=np.nan))
     with pytest.raises(ValueError, match="the known cells of columns 'same' are constant"):
         learn(data.assign(same=data["x"] * 0 + 2.0))

@@ -101,7 +101,7 @@ def digest_lasso():
     R = correlation(45, 60, 5)
     ascent = start_ascent(R, 0.1, "soft")
     for _ in range(3):
-        ascent.sweep(0.1, 1e-6, 10)
+        ascent.sweep(0.1, 1e-6, 10, 0, len(ascent.dual), 0.0)
     yield "sweeps of the graphical lasso", digest_of(ascent.dual)
     yield "neighbourhoods", digest_of(*neighborhoods(R, [0.4, 0.1, 0.01]))
 

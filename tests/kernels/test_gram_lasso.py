@@ -42,7 +42,7 @@ def test_a_sweep_stays_feasible_and_raises_the_determinant(p, n, lam, slack, num
     block = start_ascent(R, lam)
     last = np.linalg.slogdet(block.dual)[1]
     for _ in range(4):
-        block.sweep(lam, slack * lam, 10)
+        block.sweep(lam, slack * lam, 10, 0, len(block.dual), 0.0)
         W = np.array(block.dual)
         np.testing.assert_array_equal(W, W.T)
         np.testing.assert_array_equal(W.diagonal(), R.diagonal())
@@ -61,7 +61,7 @@ def test_the_limit_is_optimal(p):
     R, lam = correlation(p, 50, 1), 0.15
     block = start_ascent(R, lam, "soft")
     for _ in range(40):
-        block.sweep(lam, 1e-12, 20)
+        block.sweep(lam, 1e-12, 20, 0, len(block.dual), 0.0)
     trace, size, entries = block.precision()
     dense = read_precision(block)
     assert oracle.kkt_violation(dense, R, lam) < 1e-9
@@ -103,7 +103,7 @@ def test_a_start_that_is_not_definite_is_told():
     np.fill_diagonal(R, 1.0)
     block = start_ascent(R, 0.1, "soft")
     assert np.linalg.eigvalsh(block.dual)[0] < 0
-    assert sum(block.sweep(0.1, 1e-9, 10)[2] for _ in range(3)) > 0
+    assert sum(block.sweep(0.1, 1e-9, 10, 0, len(block.dual), 0.0)[2] for _ in range(3)) > 0
 
 
 def test_given_neighbours():
@@ -115,7 +115,9 @@ def test_given_neighbours():
     block = start_ascent(R, 0.0)
     block.start_shrunk(0.0)
     for _ in range(200):
-        moved, stuck = block.sweep_graph(graph.indptr.astype(np.int32), graph.indices.astype(np.int32), 1e-6)
+        moved, stuck = block.sweep_graph(
+            graph.indptr.astype(np.int32), graph.indices.astype(np.int32), 1e-6, 0, len(block.dual), 0.0
+        )
         assert stuck == 0
     assert moved < 1e-20
     block.precision()

@@ -158,7 +158,8 @@ def test_a_folder_is_no_file(tmp_path):
 @pytest.mark.parametrize("suffix", ["bif", "graphml", "json"])
 def test_no_graph(tmp_path, thing, suffix):
     with pytest.raises(
-        TypeError, match=f"expected a pgmpy network, DAG, PDAG or networkx graph; got {type(thing).__name__}"
+        TypeError,
+        match=f"expected a pgmpy network, DAG, PDAG, networkx graph or fitted learner; got {type(thing).__name__}",
     ):
         save_model(thing, tmp_path / f"model.{suffix}")
 

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-import click
-
 from pgmx.cli import report
+from pgmx.cli.console import say
 from pgmx.cli.inputs.paths import NETWORK_SUFFIXES, Source, suffix_of
 from pgmx.cli.inputs.sources import Data
 from pgmx.cli.learn.query import Prediction, ask, ask_mixed, choose_question
@@ -59,13 +58,13 @@ def _report(where: Source, data: Data, learner, seconds: float, options: dict, q
             "shd", f"{cpdag_shd(data.truth, learner.dag_)} (CPDAGs of learned and true graph; {n_true} true edges)"
         )
     if not quiet and edges:
-        click.echo()
+        say()
         for edge in edges:
-            click.echo(" ".join(edge))
+            say(" ".join(edge))
 
 
 def _report_query(data: Data, learner) -> None:
-    click.echo()
+    say()
     if not data.discrete:
         _report_mixed_query(data, learner)
         return

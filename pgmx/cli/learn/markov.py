@@ -3,9 +3,8 @@
 from functools import partial
 from typing import Any
 
-import click
-
 from pgmx.cli import report
+from pgmx.cli.console import say
 from pgmx.cli.inputs.paths import Source
 from pgmx.cli.inputs.sources import Data, open_held_out
 from pgmx.cli.learn.query import Answer, target_and_neighbour
@@ -101,7 +100,7 @@ def _report_truth(learner, truth) -> None:
 
 
 def _report_query(learner) -> None:
-    click.echo()
+    say()
     if learner.stopped_by_ == "unsettled":
         _line("query", "left out: parameters that did not converge have no meaning yet (see --l2, --lam)")
         return

@@ -116,28 +116,29 @@ class SearchLearner(SearchCost):
 
     def _fit(self, opened: Opened, sample_weight: ArrayLike | None) -> Run:
         with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, type(self).__name__) as bar:
-            run = Run(SearchProgress, max_time=self.max_time, callback=bar.callback)
+            run = Run(SearchProgress, max_time=self.max_time, callback=bar.callback, start=self._start)
             bar.follow(run)
-            self._check_return_type()
-            self._read_prior(opened)
-            with self._list_choices():
-                scoring = resolve_scoring(
-                    self.scoring_method,
-                    opened,
-                    state_names=self.state_names,
-                    missing=self.missing,
-                    n_jobs=self.n_jobs,
-                    sample_weight=sample_weight,
-                    structure_prior=self.structure_prior,
-                    discrete_children=self.discrete_children,
-                )
-            constraints = restrict_to_score(self._read_constraints(scoring.names), scoring.arc_mask, scoring.names)
-            if isinstance(scoring, IncompleteScoring):
-                edges = self._maximise_expectations(scoring, constraints, run)
-            else:
-                edges = self._search_for(scoring, constraints, run)
-                self.n_em_iter_ = 0
-                self.observed_log_likelihood_ = self._fit_complete_rows(scoring, edges)
+            with run.limiting():
+                self._check_return_type()
+                self._read_prior(opened)
+                with self._list_choices():
+                    scoring = resolve_scoring(
+                        self.scoring_method,
+                        opened,
+                        state_names=self.state_names,
+                        missing=self.missing,
+                        n_jobs=self.n_jobs,
+                        sample_weight=sample_weight,
+                        structure_prior=self.structure_prior,
+                        discrete_children=self.discrete_children,
+                    )
+                constraints = restrict_to_score(self._read_constraints(scoring.names), scoring.arc_mask, scoring.names)
+                if isinstance(scoring, IncompleteScoring):
+                    edges = self._maximise_expectations(scoring, constraints, run)
+                else:
+                    edges = self._search_for(scoring, constraints, run)
+                    self.n_em_iter_ = 0
+                    self.observed_log_likelihood_ = self._fit_complete_rows(scoring, edges)
         self._set_graph(scoring, constraints, edges)
         self.stopped_by_ = run.stopped_by
         self.converged_ = run.stopped_by == "converged"

@@ -181,7 +181,7 @@ class StructuralEM:
         """Return a better graph; None where neither the search nor one from the best graph finds any."""
         for start in (None, best.fit.edges):
             edges = self._search(best.completed, start)
-            if self.run.is_stopped_by_user():
+            if self.run.is_over():
                 return None
             if edges is None or same_edges(edges, best.fit.edges):
                 continue

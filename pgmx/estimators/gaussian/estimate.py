@@ -2,18 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.sparse import csc_array, csr_array
 
+from pgmx.models.gaussian.network import GaussianMarkovNetwork, make_definite_network
 from pgmx.solvers.gaussian.likelihood import fit_maximum_likelihood
 from pgmx.statistics import GaussianSample
 from pgmx.statistics.precision import Blocks, scale_to_unit_diagonal
-
-if TYPE_CHECKING:
-    from pgmx.models import GaussianMarkovNetwork
 
 #: Partial correlations up to this size are rounding, not edges.
 LEAST_PARTIAL = 1e-10
@@ -77,12 +74,17 @@ def sort_pairs(i: np.ndarray, j: np.ndarray) -> np.ndarray:
     return np.stack([i[order], j[order]], axis=1).astype(np.int64)
 
 
-def choose_precision(sample: GaussianSample, estimate: GaussianEstimate, refit: bool) -> tuple[csr_array, str]:
-    """Return a positive definite precision, the method's own if possible and not `refit`, and how it was estimated."""
+def choose_precision(
+    sample: GaussianSample, estimate: GaussianEstimate, refit: bool, is_over: Callable[[], bool] = lambda: False
+) -> tuple[csr_array, str]:
+    """Return a positive definite precision, the method's own if possible and not `refit`, and how it was estimated.
+
+    OutOfTimeError is raised once `is_over()` is true.
+    """
     own = estimate.precision
     if own is not None and not refit and (estimate.least_pivot > CERTAIN_PIVOT or is_positive_definite(own)):
         return own, "penalised"
-    likelihood = fit_maximum_likelihood(sample.correlations, estimate.edges, n_rows=sample.n_rows)
+    likelihood = fit_maximum_likelihood(sample.correlations, estimate.edges, n_rows=sample.n_rows, is_over=is_over)
     how = "maximum likelihood"
     if likelihood.regularised > 0:
         how += f" of correlations shrunk by {likelihood.regularised:.3g}"
@@ -106,10 +108,8 @@ def get_units(sample: GaussianSample) -> tuple[np.ndarray, np.ndarray]:
     return np.zeros(sample.n_columns), np.ones(sample.n_columns)
 
 
-def make_network(sample: GaussianSample, estimate: GaussianEstimate, refit: bool) -> "GaussianMarkovNetwork":
+def make_network(sample: GaussianSample, estimate: GaussianEstimate, refit: bool) -> GaussianMarkovNetwork:
     """Return the network of an estimate."""
-    from pgmx.models.gaussian.network import GaussianMarkovNetwork, make_definite_network  # pgmpy takes a second
-
     precision, how = choose_precision(sample, estimate, refit)
     mean, scale = get_units(sample)
     is_certain = precision is estimate.precision and estimate.least_pivot > CERTAIN_PIVOT

@@ -77,10 +77,15 @@ class GraphicalLasso(GaussianLearner):
         Seconds between two snapshots; 0 takes one per penalty or block of columns.
     covariance : {"empirical", "precomputed"}, default="empirical"
         Whether ``fit`` takes rows, or a covariance (or correlation) matrix: a frame or an array of shape (p, p).
+        An indefinite matrix is replaced by the nearest correlation matrix, with a warning; see `repaired_`.
     n_samples : float, default=None
         Of ``"precomputed"``: the number of rows behind the covariance, which EBIC and the ridge of CLIME need.
     missing : {"error", "drop", "pairwise"}, default="error"
         A missing cell raises, drops its row, or only leaves the row out of the covariances of its column.
+    na_values : scalar, str, list-like or dict, default=None
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
+        memory are used as they are.
     show_progress : bool, default=True
         Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
     callback : callable, default=None
@@ -184,6 +189,7 @@ class GraphicalLasso(GaussianLearner):
         covariance: Literal["empirical", "precomputed"] = "empirical",
         n_samples: float | None = None,
         missing: Literal["error", "drop", "pairwise"] = "error",
+        na_values: Any = None,
         show_progress: bool = True,
         callback: Callable[[SolverProgress], bool | None] | None = None,
         n_jobs: int | None = None,
@@ -200,6 +206,7 @@ class GraphicalLasso(GaussianLearner):
         self.covariance = covariance
         self.n_samples = n_samples
         self.missing = missing
+        self.na_values = na_values
         self.show_progress = show_progress
         self.callback = callback
         self.n_jobs = n_jobs
@@ -250,7 +257,12 @@ class GraphicalLasso(GaussianLearner):
         return allowed
 
     def _solve(
-        self, sample: GaussianSample, lams: np.ndarray, run: Run, store: Store | None = None
+        self,
+        sample: GaussianSample,
+        lams: np.ndarray,
+        run: Run,
+        store: Store | None = None,
+        watch: Callable[[list[GaussianEstimate]], bool] = lambda estimates: False,
     ) -> list[GaussianEstimate]:
         path = GraphicalLassoPath(
             sample.correlations,
@@ -276,6 +288,8 @@ class GraphicalLasso(GaussianLearner):
                     state, n_rows = self._pack(estimates, path), run.n_rows
                     if store.is_due():
                         store.save(state, n_rows)
+                if watch(estimates) or run.is_over():
+                    break
         if store is not None and state and run.is_over():
             store.save(state, n_rows)
         if not estimates:

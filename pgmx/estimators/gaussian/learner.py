@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import inf
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -35,6 +35,8 @@ from pgmx.statistics.gaussian.correlations import FactoredCorrelations
 #: Values that joblib takes for a number of workers.
 N_JOBS = [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None]
 
+Learner = TypeVar("Learner", bound="ContinuousLearner")  # of Self jedi returns the base class
+
 
 class ContinuousLearner(GaussianResults):
     """Base of everything that learns a Gaussian graphical model, from data or from a sample that another one made.
@@ -44,7 +46,7 @@ class ContinuousLearner(GaussianResults):
     method solves.
     """
 
-    def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self: Learner, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Learner:
         """Learn the model from `X`.
 
         Parameters
@@ -57,7 +59,7 @@ class ContinuousLearner(GaussianResults):
         y : None
             Ignored; scikit-learn's convention.
         sample_weight : array of shape (n_samples,), optional
-            Weights of the rows, not negative; a row of weight 2 counts as two rows.
+            Weights of the rows, not negative, with a sum of at most 2**62; a row of weight 2 counts as two rows.
 
         Returns
         -------
@@ -153,7 +155,8 @@ class ContinuousLearner(GaussianResults):
             return self._learn(sample)
 
     def _warn_unless_converged(self) -> None:
-        if not self.converged_ and self.stopped_by_ != "interrupt":
+        is_callers = self.stopped_by_ == "max_time" and self._limit_time() is None
+        if not self.converged_ and self.stopped_by_ != "interrupt" and not is_callers:
             name = type(self._leaf()).__name__
             warnings.warn(
                 f"{name} ended before its tolerance: duality gap {self.dual_gap_:.3g} at the objective "
@@ -192,6 +195,7 @@ class GaussianLearner(ContinuousLearner):
         "covariance": [StrOptions({"empirical", "precomputed"})],
         "n_samples": [Interval(Real, 2, None, closed="left"), None],
         "missing": [StrOptions({"error", "drop", "pairwise"})],
+        "na_values": "no_validation",  # judged where data are read
         "show_progress": ["boolean"],
         "callback": [callable, None],
         "n_jobs": N_JOBS,
@@ -227,11 +231,17 @@ class GaussianLearner(ContinuousLearner):
 
     @abstractmethod
     def _solve(
-        self, sample: GaussianSample, lams: np.ndarray, run: Run, store: Store | None = None
+        self,
+        sample: GaussianSample,
+        lams: np.ndarray,
+        run: Run,
+        store: Store | None = None,
+        watch: Callable[[list[GaussianEstimate]], bool] = lambda estimates: False,
     ) -> list[GaussianEstimate]:
         """Return the estimates of descending penalties; fewer where the run ended early, but at least the first.
 
         It goes on from what is in the store, and saves there what was solved when that is due, and where the run ends.
+        A learner that solves penalties in turn ends the path once `watch`, called with the estimates so far, is true.
         """
 
     @abstractmethod
@@ -278,7 +288,7 @@ class GaussianLearner(ContinuousLearner):
                 f"{X!r} holds codes of states, and {type(self).__name__} learns from numbers: distribute a table with "
                 "floats in its columns"
             )
-        return open_numeric(X, missing=self.missing)
+        return open_numeric(X, missing=self.missing, na_values=self.na_values)
 
     def _read(self, opened: NumericTable | GaussianSample, sample_weight: ArrayLike | None) -> GaussianSample:
         if isinstance(opened, NumericTable):
@@ -286,6 +296,12 @@ class GaussianLearner(ContinuousLearner):
             return gaussian_sample(opened, weights=weights, n_jobs=self.n_jobs)
         if sample_weight is not None:
             raise ValueError("sample_weight is for rows, and covariance='precomputed' has none: leave it out")
+        if opened.repaired > 0:
+            warnings.warn(
+                "the covariance is indefinite: the nearest correlation matrix is used, and the largest change of a "
+                f"correlation is {opened.repaired:.2g}. Check how the matrix was computed, or give rows",
+                stacklevel=caller_level(),
+            )
         return opened
 
     # ---- from a sample to results ----
@@ -314,7 +330,9 @@ class GaussianLearner(ContinuousLearner):
             checkpoint = open_checkpoint(self, *data, lam=None, lam_ratio=None)
         show = self.show_progress and config.SHOW_PROGRESS
         with ProgressBar(show, self.callback, type(self).__name__, unit=self._unit, figure="objective") as bar:
-            run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback, checkpoint=checkpoint)
+            run = Run(
+                SolverProgress, max_time=self.max_time, callback=bar.callback, checkpoint=checkpoint, start=self._start
+            )
             bar.follow(run)
             yield run, None if checkpoint is None else RunStore(run)
         if checkpoint is not None and not run.is_over():

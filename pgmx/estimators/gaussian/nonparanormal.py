@@ -39,6 +39,10 @@ class Nonparanormal(WrappingLearner):
     missing : {"error", "drop", "pairwise"}, default="error"
         What a missing cell means: an error; its row is dropped; or, for ``"kendall"`` and ``"spearman"``, each pair of
         variables is compared on the rows that have both.
+    na_values : scalar, str, list-like or dict, default=None
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
+        memory are used as they are.
     n_jobs : int, default=None
         Threads for the rank correlations; the estimator has its own.
 
@@ -114,6 +118,7 @@ class Nonparanormal(WrappingLearner):
         "estimator": [ContinuousLearner, None],
         "correlation": [StrOptions({"kendall", "spearman", "shrinkage", "truncation"})],
         "missing": [StrOptions({"error", "drop", "pairwise"})],
+        "na_values": "no_validation",  # judged where data are read
         "n_jobs": N_JOBS,
     }
 
@@ -123,11 +128,13 @@ class Nonparanormal(WrappingLearner):
         *,
         correlation: Literal["kendall", "spearman", "shrinkage", "truncation"] = "kendall",
         missing: Literal["error", "drop", "pairwise"] = "error",
+        na_values: Any = None,
         n_jobs: int | None = None,
     ):
         self.estimator = estimator
         self.correlation = correlation
         self.missing = missing
+        self.na_values = na_values
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: object = None) -> Self:  # type: ignore[override]  # ranks have no weights
@@ -166,13 +173,18 @@ class Nonparanormal(WrappingLearner):
                     f"missing={inner.missing!r} of {type(inner).__name__} has no effect within Nonparanormal, which "
                     f"reads the data: give Nonparanormal(..., missing={inner.missing!r})"
                 )
+            if inner.na_values is not None and self.na_values is None:
+                raise ValueError(
+                    f"na_values of {type(inner).__name__} has no effect within Nonparanormal, which reads the data: "
+                    "give it to Nonparanormal"
+                )
             if isinstance(self.estimator, Nonparanormal):
                 raise ValueError("Nonparanormal within Nonparanormal: its data are ranks already, leave one out")
         if self.missing == "pairwise" and self.correlation in ("shrinkage", "truncation"):
             raise ValueError(
                 f"missing='pairwise' is for correlation='kendall' and 'spearman', not for {self.correlation!r}"
             )
-        return open_numeric(X, missing=self.missing)
+        return open_numeric(X, missing=self.missing, na_values=self.na_values)
 
     def _read(self, opened: NumericTable | GaussianSample, sample_weight) -> GaussianSample:
         if sample_weight is not None:
@@ -194,7 +206,11 @@ class Nonparanormal(WrappingLearner):
             self.repaired_ = float(sample.repaired)
             return None
         inner: Any = clone(self.estimator)
-        run = inner._learn(sample)
+        inner._start = self._start  # its limit of time is that of the whole fit
+        try:
+            run = inner._learn(sample)
+        finally:
+            del inner._start
         self.lam_max_ = inner.lam_max_
         super()._accept(inner._sample, inner._estimate)
         self.estimator_, self.history_ = inner, inner.history_

@@ -25,6 +25,7 @@ class GaussianPath(PenaltyPath):
     #: EBIC, held-out loss or instability of each penalty, NaN beyond the last one compared
     criterion: np.ndarray | None = None
     selected: int = -1  # position of the chosen penalty, -1 where none was
+    stopped_early: bool = False  # whether smaller penalties were left out, since they could not be chosen any more
 
     def __len__(self) -> int:
         return len(self.estimates)

@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from math import inf
+from math import inf, nan
 from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Literal
@@ -98,6 +98,13 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         States of some or all variables, in order; may hold states that never occur.
     missing : {"error", "drop", "category"}, default="error"
         What a missing cell means: an error; its row is dropped; it is a state of its own, ``"missing"``.
+    na_values : scalar, str, list-like or dict, default=None
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
+        memory are used as they are.
+    discrete_columns : list of hashable, default=None
+        Columns whose numbers are states, floats too: their states are the distinct values, as integers if all of them
+        are whole.
     n_jobs : int, default=None
         Threads that code, count and score; the result is the same for any number.
     random_state : int, RandomState, Generator or None, default=0
@@ -210,6 +217,8 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         callback: Callable[[GraftingProgress], object] | None = None,
         state_names: dict[Hashable, Sequence] | None = None,
         missing: Literal["error", "drop", "category"] = "error",
+        na_values: Any = None,
+        discrete_columns: Sequence[Hashable] | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = 0,
     ):
@@ -236,6 +245,8 @@ class GroupLassoMarkovNetwork(MarkovLearner):
             callback=callback,
             state_names=state_names,
             missing=missing,
+            na_values=na_values,
+            discrete_columns=discrete_columns,
             n_jobs=n_jobs,
             random_state=random_state,
         )
@@ -384,13 +395,19 @@ class GroupLassoMarkovNetwork(MarkovLearner):
             criterion = instability([part[:shortest] for part in sets], problem.n)
             return criterion, choose_stable(criterion, self.stability)
         is_ebic = self.selection == "ebic"
-        criterion = self._compute_ebic(problem, path) if is_ebic else self._test(problem, path, run, stored, rng)
-        return criterion, best_position(criterion)
+        criterion = self._compute_ebic(problem, path, run) if is_ebic else self._test(problem, path, run, stored, rng)
+        return criterion, len(path) - 1 if np.isnan(criterion).all() else best_position(criterion)
 
-    def _compute_ebic(self, problem: MarkovProblem, path: RegularizationPath) -> np.ndarray:
-        """Return the extended BIC of each network; it compares likelihoods at their maximum, without the shrinking."""
+    def _compute_ebic(self, problem: MarkovProblem, path: RegularizationPath, run: Run) -> np.ndarray:
+        """Return the extended BIC of each network, NaN of those that there is no time for.
+
+        It compares likelihoods at their maximum, without the shrinking.
+        """
         total = problem.table.n_rows if problem.weights is None else float(problem.weights.sum())
-        losses = [self._refit(problem, potentials).loss() for potentials in path.potentials]
+        losses = []
+        for potentials in path.potentials:
+            loss = nan if run.is_over() else self._refit(problem, potentials, run.deadline).loss()
+            losses.append(nan if run.is_over() else loss)
         return compute_ebic(path.potentials, losses, total, self.gamma)
 
     def _test(

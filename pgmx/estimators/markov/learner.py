@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from math import inf, nan
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, TypeVar
 
 import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from pgmx.checks import caller_level
+from pgmx.checks import caller_level, warn_of_target
 from pgmx.data import DiscreteTable, Frame, encode
 from pgmx.estimators.base import Interval, StrOptions, config, random_draws
 from pgmx.estimators.cost import LearningCost, estimate_markov
@@ -58,6 +58,8 @@ RESERVOIR_CONSTRAINTS: dict[str, Any] = {
     "reservoir_size": [Interval(Integral, 1, None, closed="left"), None],
     "max_tests": [Interval(Integral, 1, None, closed="left"), None],
 }
+
+Learner = TypeVar("Learner", bound="MarkovLearner")  # of Self jedi returns the base class
 
 
 class MarkovLearner(MarkovResults):
@@ -110,6 +112,8 @@ class MarkovLearner(MarkovResults):
         "callback": [callable, None],
         "state_names": [dict, None],
         "missing": [StrOptions({"error", "drop", "category"})],
+        "na_values": "no_validation",  # judged where data are read, as the next
+        "discrete_columns": "no_validation",
         "n_jobs": [Integral, None],
         "random_state": ["random_state", np.random.Generator],
     }
@@ -158,6 +162,8 @@ class MarkovLearner(MarkovResults):
         callback: Callable[[GraftingProgress], object] | None = None,
         state_names: dict[Hashable, Sequence] | None = None,
         missing: Literal["error", "drop", "category"] = "error",
+        na_values: Any = None,
+        discrete_columns: Sequence[Hashable] | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = 0,
     ):
@@ -183,6 +189,8 @@ class MarkovLearner(MarkovResults):
         self.callback = callback
         self.state_names = state_names
         self.missing = missing
+        self.na_values = na_values
+        self.discrete_columns = discrete_columns
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -263,7 +271,13 @@ class MarkovLearner(MarkovResults):
         checkpoint = None if self.checkpoint is None else problem.open_checkpoint(self, seed)
         show = self.show_progress and config.SHOW_PROGRESS
         with ProgressBar(show, self.callback, type(self).__name__, unit="rounds", figure="objective") as bar:
-            run = Run(GraftingProgress, max_time=self.max_time, callback=bar.callback, checkpoint=checkpoint)
+            run = Run(
+                GraftingProgress,
+                max_time=self.max_time,
+                callback=bar.callback,
+                checkpoint=checkpoint,
+                start=self._start,
+            )
             bar.follow(run)
             yield run
 
@@ -325,7 +339,7 @@ class MarkovLearner(MarkovResults):
         self.rows_ = None
         return run
 
-    def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def partial_fit(self: Learner, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Learner:
         """Learn from further rows, together with the rows of all earlier calls of ``partial_fit``.
 
         The first call is ``fit``, but that the rows are kept in `rows_`. Each further one counts the new rows into the
@@ -354,6 +368,7 @@ class MarkovLearner(MarkovResults):
         TypeError
             For a DistributedTable.
         """
+        warn_of_target(self, X, y)
         rows = getattr(self, "rows_", None)
         if rows is None and hasattr(self, "edges_"):
             raise ValueError(

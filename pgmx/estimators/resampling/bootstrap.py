@@ -1,8 +1,9 @@
 """Confidence in edges: the same learner on many resamples of the rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import closing
 from functools import partial
+from math import inf
 from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,7 +29,7 @@ from pgmx.models.bayesian.strengths import make_direction_matrix, make_strength_
 from pgmx.parallel.spread import spread
 from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
 from pgmx.runs.progress import ResamplingProgress
-from pgmx.runs.run import ProgressBar, Run
+from pgmx.runs.run import ProgressBar, Run, is_past
 from pgmx.scores.binding.discrete import DiscreteScoring
 from pgmx.scores.binding.scoring import StoredScoring
 from pgmx.statistics.gaussian.distributed_moments import sum_moments
@@ -86,7 +87,7 @@ class BootstrapStructure(NetworkResults):
         `graph_` with its undirected edges directed, without new v-structures where that is possible [3]_.
     model_ : DiscreteBayesianNetwork, LinearGaussianBayesianNetwork or ConditionalGaussianNetwork
         The network of `dag_`, made on first access, with parameters from all rows: by maximum likelihood, or with the
-        prior that the learner's options give.
+        prior of the learner's own network.
     threshold_ : float
         Least strength of a significant edge, estimated after Scutari and Nagarajan [2]_.
     strengths_ : DataFrame
@@ -166,6 +167,8 @@ class BootstrapStructure(NetworkResults):
     stopped_by_: str
     threshold_: float
 
+    _tags = {"name": "bootstrap_structure"}
+
     _parameter_constraints: dict[str, Any] = {
         "estimator": [BaseStructureLearner, None],
         "n_resamples": [Interval(Integral, 1, None, closed="left")],
@@ -218,6 +221,16 @@ class BootstrapStructure(NetworkResults):
         """What a missing cell means to the estimator."""
         return getattr(self.estimator, "missing", "error")
 
+    @property
+    def na_values(self) -> Any:
+        """Further values of files that are missing to the estimator."""
+        return getattr(self.estimator, "na_values", None)
+
+    @property
+    def discrete_columns(self) -> Sequence[Hashable] | None:  # type: ignore[override]  # the estimator holds it
+        """Columns that the estimator declares discrete."""
+        return getattr(self.estimator, "discrete_columns", None)
+
     # ---- learning ----
 
     def estimate_cost(self, X: Any) -> LearningCost:
@@ -243,7 +256,7 @@ class BootstrapStructure(NetworkResults):
     def _fit(self, opened: Opened, sample_weight: ArrayLike | None) -> Run:
         show, name = self.show_progress and config.SHOW_PROGRESS, type(self).__name__
         bar = ProgressBar(show, self.callback, name, unit="resamples", figure=None, total=self.n_resamples)
-        run = Run(ResamplingProgress, max_time=self.max_time, callback=bar.callback)
+        run = Run(ResamplingProgress, max_time=self.max_time, callback=bar.callback, start=self._start)
         learner = HillClimbSearch() if self.estimator is None else self.estimator
         data, weights = make_shared_table(learner, opened, sample_weight, self.n_jobs)
         names = list(data.columns if isinstance(data, DiscreteTable) else data.names)
@@ -263,7 +276,7 @@ class BootstrapStructure(NetworkResults):
         self._prior = read_parameter_prior(learner)
         self.pairs_, self.pair_counts_ = self._counts.pairs, self._counts.counts
         self.n_resamples_ = len(results)
-        self.converged_ = len(results) == self.n_resamples
+        self.converged_ = len(results) == self.n_resamples and not run.is_over()
         self.stopped_by_ = run.conclude(self.converged_, "max_time")
         self.threshold_ = estimate_threshold(self._counts)
         marks = average_edges(self._counts, self.threshold_)
@@ -285,6 +298,7 @@ class BootstrapStructure(NetworkResults):
         snapshot = run.restore()
         n = len(data.columns if isinstance(data, DiscreteTable) else data.names)
         done = {} if snapshot is None else read_graphs(snapshot, n)
+        cut: dict[int, Graph] = {}
         due = [number for number in range(self.n_resamples) if number not in done]
         task = partial(_run_numbered, resampler, due)
         # rows that lie with the workers of a cluster cannot be sent, and all of these count for each resample
@@ -293,8 +307,8 @@ class BootstrapStructure(NetworkResults):
         results = spread(task, data, len(due), n_jobs=n_jobs, deadline=run.wall_deadline, at_once=is_long)
         with closing(results):
             try:
-                for k, result in results:
-                    done[due[k]] = result
+                for k, (graph, is_whole) in results:
+                    (done if is_whole else cut)[due[k]] = graph
                     run.record(n_iter=len(done))
                     if run.is_stopped_by_user():
                         break
@@ -304,6 +318,9 @@ class BootstrapStructure(NetworkResults):
                 run.interrupt(error)
         if done and len(done) < self.n_resamples:
             run.save(pack_graphs(done))
+        if not done and cut:
+            self._warn_of_time("the edges are those of one resample, whose search was cut short")
+            return [cut[min(cut)]]
         return [done[number] for number in sorted(done)[: self.n_resamples]]
 
     # ---- results ----
@@ -393,6 +410,7 @@ def _summarise_rows(data: Opened) -> Any:
     return [data.states, data.codes] if isinstance(data, DiscreteTable) else data.to_pandas()
 
 
-def _run_numbered(resampler: Resampler, numbers: list[int], data: Opened, k: int) -> Graph:
-    """Run the k-th of some resamples; the task of a worker."""
-    return resampler(data, numbers[k])
+def _run_numbered(resampler: Resampler, numbers: list[int], data: Opened, k: int) -> tuple[Graph, bool]:
+    """Run the k-th of some resamples, and return whether it ended in time; the task of a worker."""
+    graph = resampler(data, numbers[k])
+    return graph, not is_past(inf)

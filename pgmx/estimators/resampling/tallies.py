@@ -1,6 +1,7 @@
 """Resamples of blocks of rows of series, added up."""
 
 from dataclasses import replace
+from math import inf
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem
 from pgmx.estimators.time_series.svarm.resamples import SVARMResampler, SVARMRows
 from pgmx.parallel.arrays import SharedArrays
+from pgmx.runs.run import is_past
 from pgmx.statistics.lagged import BlockMoments
 
 #: Resamples of one task: the cross-products of all blocks are read once for them.
@@ -57,8 +59,10 @@ class LinearResamples:
         counts = np.array([count_draws(self._seed, resample, len(blocks.sizes)) for resample in numbers])
         shape = (problem.lags, problem.n_series, problem.n_series)
         tally = Tally.of_zeros(shape, len(numbers))
-        for moments in blocks.sum(counts):
+        for n_before, moments in enumerate(blocks.sum(counts)):
             solution = learner._solve(replace(problem, summed=moments))
+            if n_before and is_past(inf):  # it may have been cut short
+                return tally._replace(n_resamples=n_before)
             matrices: Any = solution.coefficients
             for lag, matrix in enumerate(matrices):
                 dense = matrix.toarray() if issparse(matrix) else matrix
@@ -78,8 +82,10 @@ class StructuralResamples:
         numbers = range(number * TOGETHER, min((number + 1) * TOGETHER, self._n_resamples))
         lags, n = self._resampler.learner.lags, rows.targets.shape[1]
         tally = Tally.of_zeros((lags + 1, n, n), len(numbers))
-        for resample in numbers:
+        for n_before, resample in enumerate(numbers):
             counts = count_draws(self._seed, resample, len(self._sizes))
             edges, values = self._resampler.solve(rows, np.repeat(counts, self._sizes))
+            if n_before and is_past(inf):  # it may have been cut short
+                return tally._replace(n_resamples=n_before)
             tally.add(slice(None), edges, values * edges)
         return tally

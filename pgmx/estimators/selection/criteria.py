@@ -18,12 +18,12 @@ from pgmx.estimators.gaussian.estimate import (
     compute_loss,
 )
 from pgmx.estimators.gaussian.learner import GaussianLearner
-from pgmx.estimators.paths import best_position, choose_stable, instability, subsample_size
+from pgmx.estimators.paths import best_position, choose_stable, instability, is_past_best, subsample_size
 from pgmx.estimators.selection.solved_paths import SolvedPaths
 from pgmx.parallel.arrays import SharedArrays
 from pgmx.parallel.spread import spread
 from pgmx.runs.progress import SolverProgress
-from pgmx.runs.run import Run
+from pgmx.runs.run import OutOfTimeError, Run
 from pgmx.solvers.gaussian.likelihood import fit_maximum_likelihood, shrink
 from pgmx.statistics import GaussianSample
 from pgmx.statistics.gaussian.correlations import DenseCorrelations, FactoredCorrelations
@@ -37,14 +37,19 @@ class Criterion(Protocol):
 
     solved: SolvedPaths
 
+    def find_end(self, estimates: list[GaussianEstimate]) -> int | None:
+        """Return how many of the estimates are enough, None while smaller penalties may be chosen."""
+        ...
+
     def choose(self, estimates: list[GaussianEstimate]) -> tuple[np.ndarray, int]:
-        """Return the criterion of each estimate, and the position of the one to choose."""
+        """Return the criterion of each estimate, NaN where it was not computed, and the position to choose."""
         ...
 
 
 class _Options(Protocol):
     """Options of the selecting learner that the criteria use."""
 
+    early_stopping: bool
     gamma: float
     n_folds: int
     n_subsamples: int
@@ -57,6 +62,7 @@ class ExtendedBIC:
 
     A graph under which the likelihood has no maximum cannot be compared, nor can the denser ones after it. The smallest
     eigenvalues of repaired correlations are arbitrary, so all graphs are then compared on (1 - t) R + t I, t = 1 / √n.
+    The path may end at the first penalty where `is_past_best` holds.
     """
 
     solved: SolvedPaths  # of the one path, which it does not need
@@ -75,11 +81,18 @@ class ExtendedBIC:
         )
         self._values: list[float] = []
 
+    def find_end(self, estimates: list[GaussianEstimate]) -> int | None:
+        """Return how many of the estimates are enough, None while smaller penalties may be chosen."""
+        criterion, _ = self.choose(estimates)
+        n_edges = [len(estimate.edges) for estimate in estimates]
+        ends = (k for k in range(1, len(estimates) + 1) if is_past_best(criterion[:k], n_edges[:k]))
+        return next(ends, None)
+
     def choose(self, estimates: list[GaussianEstimate]) -> tuple[np.ndarray, int]:
         """Return the EBIC of each estimate, NaN where it cannot be the smallest, and the position of the smallest."""
         for estimate in estimates[len(self._values) :]:
             self._values.append(self._compute(estimate))
-        criterion = np.array(self._values)
+        criterion = np.array(self._values[: len(estimates)])
         return criterion, best_position(criterion)
 
     def _compute(self, estimate: GaussianEstimate) -> float:
@@ -89,7 +102,12 @@ class ExtendedBIC:
         smallest = min((value for value in self._values if not isnan(value)), default=inf)
         if 2 * self._n * self._least_loss + price > smallest:
             return nan  # no graph fits better than the complete one
-        likelihood = fit_maximum_likelihood(self._correlations, estimate.edges, n_rows=self._n)
+        try:
+            likelihood = fit_maximum_likelihood(
+                self._correlations, estimate.edges, n_rows=self._n, is_over=self._run.is_over
+            )
+        except OutOfTimeError:
+            return nan
         if likelihood.regularised > 0:
             self._unbounded = True
             return nan
@@ -128,21 +146,36 @@ class _OverParts(ABC):
         self._n_rows = sample.n_table_rows
         self._rng = np.random.default_rng(seed)
         self._n_lams = 0
+        self._values = np.zeros(0)
         self._paths: dict[int, list[GaussianEstimate]] = {}
+
+    def find_end(self, estimates: list[GaussianEstimate]) -> int | None:
+        """Return how many of the estimates are enough, None while smaller penalties may be chosen."""
+        while len(estimates) - self._n_lams >= _BATCH and self._find_decided() is None and not self._run.is_over():
+            self._learn(estimates[self._n_lams : self._n_lams + _BATCH])
+        return self._find_decided()
 
     def choose(self, estimates: list[GaussianEstimate]) -> tuple[np.ndarray, int]:
         """Return the criterion of each estimate, NaN beyond the last that was needed, and the position to choose."""
         while self._n_lams < len(estimates):
-            self._learn(np.array([estimate.lam for estimate in estimates[self._n_lams : self._n_lams + _BATCH]]))
-            values = self._compute([path[: self._n_known] for path in self._paths.values()])
-            if self._n_known < self._n_lams or self._is_decided(values):
+            self._learn(estimates[self._n_lams : self._n_lams + _BATCH])
+            if self._n_known < self._n_lams or (self._options.early_stopping and self._find_decided() is not None):
                 break
         criterion = np.full(len(estimates), np.nan)
-        criterion[: self._n_known] = values
+        values = self._values[: len(estimates)]
+        criterion[: len(values)] = values
         return criterion, self._choose(criterion)
 
-    def _learn(self, lams: np.ndarray) -> None:
-        """Learn further penalties on all parts; parts that the first call had no time for stay out."""
+    def _find_decided(self) -> int | None:
+        """Return the number of penalties after which no further one is compared, None where there is none."""
+        return next((k for k in range(1, len(self._values) + 1) if self._is_decided(self._values[:k])), None)
+
+    def _learn(self, estimates: list[GaussianEstimate]) -> None:
+        """Learn the penalties of further estimates on all parts, and compute their criterion.
+
+        Parts that the first call had no time for stay out.
+        """
+        lams = np.array([estimate.lam for estimate in estimates])
         keys = [f"part {number} of {self._n_lams}" for number in range(len(self._parts))]
         more = {number: path for number, key in enumerate(keys) if (path := self.solved.find(key, lams)) is not None}
         due = [number for number in range(len(self._parts)) if number not in more]
@@ -150,12 +183,14 @@ class _OverParts(ABC):
             self._leaf, [self._parts[number] for number in due], lams, self._run, self._options.n_jobs
         ):
             more[due[k]] = path
-            self.solved.add(keys[due[k]], lams, path)
+            if self.solved.add(keys[due[k]], lams, path):
+                self._run.advance(len(path))
         if not self._paths:
             self._paths = {number: [] for number in sorted(more)}
         for number, path in self._paths.items():
             path.extend(takewhile(lambda estimate: not is_incomplete(estimate, self._run), more.get(number, [])))
         self._n_lams += len(lams)
+        self._values = self._compute([path[: self._n_known] for path in self._paths.values()])
 
     @property
     def _n_known(self) -> int:
@@ -164,7 +199,7 @@ class _OverParts(ABC):
 
     @abstractmethod
     def _compute(self, paths: list[list[GaussianEstimate]]) -> np.ndarray:
-        """Return the criterion of each penalty, given the paths of the parts that were learned."""
+        """Return the criterion of each penalty, given the paths of the parts; fewer where the time is over."""
 
     @abstractmethod
     def _is_decided(self, values: np.ndarray) -> bool:
@@ -193,9 +228,14 @@ class CrossValidation(_OverParts):
         for number, path in zip(self._paths, paths, strict=True):
             train, test, losses_of_part = self._parts[number], self._held_out[number], self._losses[number]
             for estimate in path[len(losses_of_part) :]:
-                precision, _ = choose_precision(train, estimate, self._leaf._should_select_by_refit())
+                try:
+                    refit = self._leaf._should_select_by_refit()
+                    precision, _ = choose_precision(train, estimate, refit, self._run.is_over)
+                except OutOfTimeError:
+                    break
                 losses_of_part.append(compute_held_out_loss(precision, train, test))
-        losses = np.array([self._losses[number][: self._n_known] for number in self._paths])
+        n_known = min(len(self._losses[number]) for number in self._paths)
+        losses = np.array([self._losses[number][:n_known] for number in self._paths])
         n_rows = np.array([self._held_out[number].n_rows for number in self._paths])
         return np.average(losses, axis=0, weights=n_rows)
 

@@ -27,14 +27,11 @@ from pgmx.estimators.selection.solved_paths import SolvedPaths
 from pgmx.estimators.time_series.learner import TimeSeriesLearner
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.runs import learn_whole
-from pgmx.estimators.time_series.svarm.learner import CRITERIA as SVARM_CRITERIA
-from pgmx.estimators.time_series.svarm.learner import SVARMLearner
+from pgmx.estimators.time_series.svarm.learner import SELECTIONS, SVARMLearner
 from pgmx.estimators.time_series.svarm.path import SVARMPath
-from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import ProgressBar, Run
-from pgmx.runs.store import Store
 from pgmx.statistics import GaussianSample
 
 #: How often a path is extended at most, and its smallest penalty as a share of the largest.
@@ -57,8 +54,9 @@ class SelectedGraph(WrappingLearner):
     selection : {"ebic", "cv", "stars", "aic", "bic"}, default="ebic"
         What is compared; see above. Of series ``"ebic"`` is :math:`T \sum_i \ln(RSS_i / T) + |E| (\ln T + 2 \gamma
         \ln P)` under least squares, and ``"cv"`` the error of forecasts by one row of the part behind each of
-        `n_folds` origins, learned from all rows before it. ``"aic"`` and ``"bic"`` are for structural vector
-        autoregressions alone, and all that they have; see their method `select`.
+        `n_folds` origins, learned from all rows before it; of structural vector autoregressions given the present of
+        the others, where they have instantaneous relations, and with the penalty of as many rows. They have ``"cv"``
+        and, for themselves alone, ``"aic"`` and ``"bic"``; see their method `select`.
     n_lams : int, default=20
         Penalties of the path, in equal ratios from `lam_max_` down.
     lam_min_ratio : float, default=0.1
@@ -66,15 +64,20 @@ class SelectedGraph(WrappingLearner):
     gamma : float, default=0.5
         Of ``"ebic"``: weight of the number of possible edges; 0 is the BIC.
     n_folds : int, default=5
-        Of ``"cv"``.
+        Of ``"cv"``. Series of at most `n_folds` predicted rows, such as pairs, are not cut: they are divided in their
+        order.
     n_subsamples : int, default=20
         Of ``"stars"``: subsamples of 10 √n rows, without replacement.
     stability : float, default=0.05
         Of ``"stars"``: largest instability of the edges.
     lags : sequence of int, default=None
-        Of ``"aic"`` and ``"bic"``: orders to compare, in place of that of the estimator.
+        Of series: orders to compare, in place of that of the estimator, by how they explain the same rows.
+    early_stopping : bool, default=True
+        Whether the path ends where smaller penalties are hardly ever chosen: see the notes. `path_.stopped_early` says
+        whether it did; False solves all penalties, which takes long where their graphs are dense.
     max_time : float, default=None
-        Seconds after which the choice is made from the estimates so far.
+        Seconds after which the choice is made from the estimates so far. A `max_time` of the estimator limits the whole
+        fit too.
     checkpoint : path-like, default=None
         File with what is solved so far, from which ``fit`` goes on to the same result: of all rows within the path, as
         that of the estimator; of folds or subsamples after each four penalties of one. It is deleted at the end. That
@@ -120,7 +123,7 @@ class SelectedGraph(WrappingLearner):
     n_iter_ : int
         Sweeps of coordinate descent, exchanges of the path or iterations, the most of any column over its penalties.
     history_ : dict of ndarray
-        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
+        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`; the last row is the chosen estimate.
     variables_, adjacency_matrix_ : list, DataFrame
         Names of the columns; the matrix of `graph_`, made on access.
     n_features_in_, feature_names_in_ : int, ndarray
@@ -145,8 +148,12 @@ class SelectedGraph(WrappingLearner):
     :math:`t = 1 / \sqrt n`. ``"cv"`` compares the estimates themselves, which predict well, but have too many edges for
     the graphical lasso without ``refit=True``; for CLIME and NeighborhoodLasso it takes maximum likelihood under the
     graph. ``"cv"`` and ``"stars"`` need rows, and read a file once more; for ``"ebic"`` a covariance is enough. Cost:
-    one path, and n_folds or n_subsamples more of them; these end once edges are unstable, or the loss has risen over
-    four penalties. For prediction take ``GraphicalLasso(refit=True)``, or ``"cv"``.
+    one path, and n_folds or n_subsamples more of them. For prediction take ``GraphicalLasso(refit=True)``, or ``"cv"``.
+
+    With `early_stopping` the path ends: for ``"ebic"`` at the first penalty at which the criterion has risen three
+    times in a row and the graph has more than four times the edges of the best one; for ``"cv"`` where the loss rises
+    and has been above its minimum for four penalties; for ``"stars"`` at the first penalty whose edges are unstable. A
+    criterion that cannot be computed, since the likelihood has no maximum, counts as risen.
 
     References
     ----------
@@ -170,7 +177,7 @@ class SelectedGraph(WrappingLearner):
 
     _parameter_constraints: dict[str, Any] = {
         "estimator": [ContinuousLearner, LDSLearner, SVARMLearner, None],
-        "selection": [StrOptions({*CRITERIA, *SVARM_CRITERIA})],
+        "selection": [StrOptions({*CRITERIA, *SELECTIONS})],
         "n_lams": [Interval(Integral, 2, None, closed="left")],
         "lam_min_ratio": [Interval(Real, 0, 1, closed="neither")],
         "gamma": [Interval(Real, 0, None, closed="left")],
@@ -178,6 +185,7 @@ class SelectedGraph(WrappingLearner):
         "n_subsamples": [Interval(Integral, 2, None, closed="left")],
         "stability": [Interval(Real, 0, 0.5, closed="both")],
         "lags": ["array-like", None],
+        "early_stopping": ["boolean"],
         "max_time": [Interval(Real, 0, None, closed="left"), None],
         "checkpoint": [str, Path, None],
         "checkpoint_every": [Interval(Real, 0, None, closed="left")],
@@ -199,6 +207,7 @@ class SelectedGraph(WrappingLearner):
         n_subsamples: int = 20,
         stability: float = 0.05,
         lags: Sequence[int] | None = None,
+        early_stopping: bool = True,
         max_time: float | None = None,
         checkpoint: str | Path | None = None,
         checkpoint_every: float = 60.0,
@@ -216,6 +225,7 @@ class SelectedGraph(WrappingLearner):
         self.n_subsamples = n_subsamples
         self.stability = stability
         self.lags = lags
+        self.early_stopping = early_stopping
         self.max_time = max_time
         self.checkpoint = checkpoint
         self.checkpoint_every = checkpoint_every
@@ -227,23 +237,29 @@ class SelectedGraph(WrappingLearner):
     def _inner_learner(self) -> Any:
         return GraphicalLasso() if self.estimator is None else self.estimator
 
+    @property
+    def na_values(self) -> Any:
+        """Further values of files that are missing to the estimator."""
+        return getattr(self.estimator, "na_values", None)
+
     def _open(self, X):
         learner = self._inner_learner()
         is_structural = isinstance(learner, SVARMLearner)
-        if is_structural != (self.selection in SVARM_CRITERIA):
-            names = "aic, bic" if is_structural else ", ".join(CRITERIA)
+        allowed: Any = SELECTIONS if is_structural else CRITERIA
+        if self.selection not in allowed:
+            names = ", ".join(allowed)
             raise ValueError(f"selection={self.selection!r} is not for {type(learner).__name__}: choose one of {names}")
-        if is_structural:
-            return clone_learner(learner).set_params(lags=learner._read_orders(self.lags)[-1])._open(X)
+        if isinstance(learner, TimeSeriesLearner):
+            return clone_learner(learner).set_params(lags=learner._read_orders(self.lags)[-1])._open_panel(X)
         if self.lags is not None:
-            raise ValueError(f"lags is for LinearSVARM and KernelSVARM, not for {type(learner).__name__}: leave it out")
-        return learner._open_panel(X) if isinstance(learner, LDSLearner) else learner._open(X)
+            raise ValueError(f"lags is for learners of series, not for {type(learner).__name__}: leave it out")
+        return learner._open(X)
 
     def _estimate_fit(self, X: Any, n_rows: int | None, n_floats: int | None) -> LearningCost:
         learner = self._inner_learner()
         if not isinstance(learner, TimeSeriesLearner):
             return super()._estimate_fit(X, n_rows, n_floats)
-        orders = learner._read_orders(self.lags) if isinstance(learner, SVARMLearner) else [learner.lags]
+        orders = learner._read_orders(self.lags)
         longest = clone_learner(learner).set_params(lags=orders[-1])
         cost = longest.estimate_cost(X, n_rows=n_rows, n_floats=n_floats)
         return cost._replace(seconds=cost.seconds * len(orders) * (1 + self._count_parts()) * self.n_lams)
@@ -264,7 +280,7 @@ class SelectedGraph(WrappingLearner):
         return super()._fit(opened, sample_weight)
 
     def _fit_series(self, panel: Panel, sample_weight: ArrayLike | None) -> Run:
-        """Choose the penalty of a linear dynamical system, and learn it with that."""
+        """Choose the penalty and the order of a linear dynamical system, and learn it with these."""
         learner = clone_learner(self._inner_learner())
         learner._refuse_weights(sample_weight)
         if isinstance(learner, SVARMLearner):
@@ -273,34 +289,46 @@ class SelectedGraph(WrappingLearner):
             raise ValueError("checkpoint is for Gaussian graphical models, and not for series: leave it out")
         show = self.show_progress and config.SHOW_PROGRESS
         with ProgressBar(show, self.callback, type(self).__name__, unit="penalties", figure="objective") as bar:
-            run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
+            run = Run(SolverProgress, max_time=self._limit_time(), callback=bar.callback, start=self._start)
             bar.follow(run)
-            with one_blas_thread():
-                choice = SeriesChoice(learner, panel, self.selection, self.gamma, self.n_folds)
-                lams = path_of_penalties(choice.lam_max, self.lam_min_ratio * choice.lam_max, self.n_lams)
-                path = select_penalty(choice, lams, run, extend_penalties, MAX_EXTENSIONS, MIN_RATIO * choice.lam_max)
+            orders, choices, units = learner._read_orders(self.lags), [], None
+            with learner._on_threads(), run.limiting():
+                for order in orders:
+                    if choices and run.is_over():
+                        break
+                    rows = panel.crop(orders[-1] - order)  # all orders explain the same rows
+                    learner = clone_learner(learner).set_params(lags=order)
+                    choice = SeriesChoice(learner, rows, self.selection, self.gamma, self.n_folds, units)
+                    units, largest = choice.units, choice.lam_max
+                    lams = path_of_penalties(largest, self.lam_min_ratio * largest, self.n_lams)
+                    path = select_penalty(choice, lams, run, extend_penalties, MAX_EXTENSIONS, MIN_RATIO * largest)
+                    choices.append((float(path.criterion[path.selected]), learner, path, rows))
+        _, learner, path, rows = min(choices, key=lambda one: one[0])
         self._warn_of_end(path, run)
         learner.set_params(lam=float(path.lams[path.selected]))
-        learn_whole(learner, panel)
+        learn_whole(learner, rows)
+        run.add_row(objective=float(path.criterion[path.selected]), n_edges=len(path._edges(path.selected)))
         self.estimator_, self.path_, self._results = learner, path, {}
-        self.lam_, self.lam_max_ = learner.lam_, choice.lam_max
+        self.lam_, self.lam_max_ = learner.lam_, path.lam_max
         self.stopped_by_ = run.stopped_by or "converged"
         self.converged_, self.history_ = self.stopped_by_ == "converged", run.history
         return run
 
     def _fit_structural(self, learner: SVARMLearner, panel: Panel) -> Run:
         """Choose the penalty and the order of a structural vector autoregression, and learn it with these."""
-        for name, default in (("checkpoint", None), ("callback", None), ("max_time", None)):
-            if getattr(self, name) != default:
+        for name in ("checkpoint", "callback"):
+            if getattr(self, name) is not None:
                 raise ValueError(f"{name} is not for {type(learner).__name__}: leave it out")
-        run = Run(SolverProgress)
+        run = Run(SolverProgress, start=self._start)
+        learner.set_params(max_time=self._limit_time())
         orders = learner._read_orders(self.lags)
-        chosen: Any = learner._select(panel, self.selection, orders, self.n_lams, self.lam_min_ratio)
+        chosen: Any = learner._select(panel, self.selection, orders, self.n_lams, self.lam_min_ratio, self.n_folds)
         self.estimator_, self.path_, self._results = chosen, chosen.path_, {}
         self.lam_, self.lam_max_ = chosen.lam_, chosen.lam_max_
-        self.history_ = run.history
         self._warn_of_end(chosen.path_, run)
-        self.stopped_by_, self.converged_ = run.conclude(chosen.converged_), chosen.converged_
+        self.stopped_by_, self.converged_ = run.conclude(chosen.converged_, chosen.stopped_by_), chosen.converged_
+        run.add_row(objective=chosen.objective_, n_edges=int(chosen.path_.n_edges[chosen.path_.selected]))
+        self.history_ = run.history
         return run
 
     @property
@@ -349,7 +377,7 @@ class SelectedGraph(WrappingLearner):
         _, seed = random_draws(1, self.random_state)
         show = self.show_progress and config.SHOW_PROGRESS
         with ProgressBar(show, self.callback, type(self).__name__, unit=leaf._unit, figure="objective") as bar:
-            run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
+            run = Run(SolverProgress, max_time=self._limit_time(), callback=bar.callback, start=self._start)
             bar.follow(run)
             criterion = CRITERIA[self.selection](self, leaf, sample, run, seed)
             if self.checkpoint is not None:
@@ -364,7 +392,9 @@ class SelectedGraph(WrappingLearner):
             if not run.is_over() and run.checkpoint is not None:
                 run.checkpoint.remove()
         self.path_ = path
-        self._accept(sample, path.estimates[path.selected])
+        chosen = path.estimates[path.selected]
+        self._accept(sample, chosen)
+        run.add_row(objective=chosen.objective, n_edges=len(chosen.edges))
         if run.is_over():  # a better penalty may be among those not tried
             self.converged_, self.stopped_by_ = False, run.stopped_by
         self.history_ = run.history
@@ -386,48 +416,72 @@ class SelectedGraph(WrappingLearner):
         """Return a path with a chosen penalty, extended while the choice falls on its end."""
         lams = path_of_penalties(self.lam_max_, self.lam_min_ratio * self.lam_max_, self.n_lams)
         allowed = leaf._limit_penalties(sample, lams)
-
-        def solve(lams: np.ndarray, store: Store) -> list[GaussianEstimate]:
-            return leaf._solve(sample, lams, run, store)
-
         if leaf._solves_in_turn:
             self._count_penalties(run, solved, len(allowed))
-        path = leaf._path(sample, lambda: solved.solve("path", allowed, solve))
+        path = leaf._path(sample, lambda: self._solve(leaf, sample, criterion, run, solved, [], allowed))
         if self._count_parts() and not leaf._solves_in_turn:
             self._count_penalties(run, solved, len(allowed))
         path.selected = len(path) - 1
         if run.error is None:
             with run.catch_interrupt():
-                if len(allowed) < len(lams):  # which was said, and no smaller penalty can be tried
-                    path.criterion, path.selected = criterion.choose(path.estimates)
-                else:
-                    self._choose_from(path, sample, criterion, run, lambda key, lams: solved.solve(key, lams, solve))
+                self._end_early(path, criterion, len(allowed))
+                path.criterion, path.selected = criterion.choose(path.estimates)
+                if len(allowed) == len(lams):  # else a warning has said why no smaller penalty can be tried
+                    self._extend(path, leaf, sample, criterion, run, solved)
+        if not run.is_over():
+            run.finish_steps()
         return path
 
     def _count_penalties(self, run: Run, solved: SolvedPaths, n_lams: int) -> None:
         """Let the run count the penalties of all paths, fewer of which may be needed."""
         run.count_steps(n_lams * (1 + self._count_parts()), "penalties", solved.n_estimates)
 
-    def _choose_from(
+    def _solve(
         self,
-        path: GaussianPath,
+        leaf: GaussianLearner,
         sample: GaussianSample,
         criterion: Criterion,
         run: Run,
-        solve: Callable[[str, np.ndarray], list[GaussianEstimate]],
+        solved: SolvedPaths,
+        before: list[GaussianEstimate],
+        lams: np.ndarray,
+    ) -> list[GaussianEstimate]:
+        """Return the estimates of penalties that follow those `before`, until these are enough for the choice."""
+
+        def is_enough(estimates: list[GaussianEstimate]) -> bool:
+            return self.early_stopping and criterion.find_end([*before, *estimates]) is not None
+
+        key = f"path from {len(before)}" if before else "path"
+        return solved.solve(key, lams, lambda lams, store: leaf._solve(sample, lams, run, store, is_enough))
+
+    def _end_early(self, path: GaussianPath, criterion: Criterion, n_lams: int) -> None:
+        """Leave out those of `n_lams` penalties that the choice does not need."""
+        end = criterion.find_end(path.estimates) if self.early_stopping else None
+        if end is not None and end < n_lams:
+            path.stopped_early = True
+            del path.estimates[end:]
+
+    def _extend(
+        self,
+        path: GaussianPath,
+        leaf: GaussianLearner,
+        sample: GaussianSample,
+        criterion: Criterion,
+        run: Run,
+        solved: SolvedPaths,
     ) -> None:
-        """Choose from a path, which `solve` makes longer: from a key and further penalties to their estimates."""
-        path.criterion, path.selected = criterion.choose(path.estimates)
+        """Choose from a path that is made longer while its last graph is the chosen one."""
         n_pairs = sample.n_columns * (sample.n_columns - 1) // 2
         for _ in range(MAX_EXTENSIONS):
-            if len(path) < 2 or not path.ends_in_chosen_graph or run.is_over() or path.n_edges[-1] == n_pairs:
+            if path.stopped_early or len(path) < 2 or not path.ends_in_chosen_graph or run.is_over():
                 break
             lams = extend_penalties(path.lams)
-            more = self._leaf()._limit_penalties(sample, lams[lams >= MIN_RATIO * self.lam_max_])[len(path) :]
-            if not len(more):
+            more = leaf._limit_penalties(sample, lams[lams >= MIN_RATIO * self.lam_max_])[len(path) :]
+            if not len(more) or path.n_edges[-1] == n_pairs:
                 break
             run.expect_steps(len(more) * (1 + self._count_parts()))
-            path.estimates.extend(solve(f"path from {len(path)}", more))
+            path.estimates.extend(self._solve(leaf, sample, criterion, run, solved, list(path.estimates), more))
+            self._end_early(path, criterion, len(lams))
             path.criterion, path.selected = criterion.choose(path.estimates)
         if path.n_edges[-1] < n_pairs:
             self._warn_of_end(path, run)

@@ -41,14 +41,14 @@ class SolvedPaths:
             raise ValueError(f"the checkpoint holds other penalties for {key!r}: delete the file to begin anew")
         return path
 
-    def add(self, key: str, lams: np.ndarray, path: list[GaussianEstimate]) -> None:
-        """Take a path, unless it was cut short."""
-        if len(path) == len(lams) and not self._run.is_over():
-            self._paths[key], self._n_rows = path, self._run.n_rows
-            self._begun = {}
-            self._run.advance_to(self.n_estimates)
+    def add(self, key: str, lams: np.ndarray, path: list[GaussianEstimate]) -> bool:
+        """Take a path, unless it was cut short; return whether it was taken."""
+        is_whole = len(path) == len(lams) and not self._run.is_over()
+        if is_whole:
+            self._paths[key] = path
             if self._run.is_snapshot_due():
                 self.save()
+        return is_whole
 
     def solve(
         self, key: str, lams: np.ndarray, solve: Callable[[np.ndarray, Store], list[GaussianEstimate]]
@@ -57,6 +57,8 @@ class SolvedPaths:
         path = self.find(key, lams)
         if path is None:
             path = solve(lams, PartStore(self._run, self._take_begun(key, lams), partial(self._save_begun, key, lams)))
+            if len(path) == len(lams) and not self._run.is_over():
+                self._begun, self._n_rows = {}, self._run.n_rows
             self.add(key, lams, path)
         return list(path)
 

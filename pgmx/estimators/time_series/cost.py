@@ -27,6 +27,8 @@ COLUMN_COPIES, TARGET_SECONDS, GRAM_SECONDS = 5, 2e-9, 2e-9
 
 #: Copies of second moments of windows, and seconds per N⁴ and M N³ of likelihood, per M N³ of other methods.
 MOMENT_COPIES, FOURTH_SECONDS, WINDOW_SECONDS, ROUNDS_SECONDS = 6, 1.5e-10, 1e-9, 2e-7
+#: Seconds per N⁴ of a window of recursive least squares.
+EIGEN_SECONDS = 5e-10
 
 
 class SeriesSize(NamedTuple):

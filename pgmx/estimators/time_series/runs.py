@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import nan
+from math import inf, nan
 from numbers import Real
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from pgmx.estimators.base import Interval, clone_learner, config
 from pgmx.runs.progress import SolverProgress
-from pgmx.runs.run import ProgressBar, Run
+from pgmx.runs.run import ProgressBar, Run, is_past
 
 RUN_CONSTRAINTS: dict[str, Any] = {
     "max_time": [Interval(Real, 0, None, closed="left"), None],
@@ -38,7 +38,7 @@ class RunsSolver:
         """Return a run with its progress bar."""
         show = self.show_progress and config.SHOW_PROGRESS
         with ProgressBar(show, self.callback, type(self).__name__, unit=self._unit, figure="objective") as bar:
-            run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
+            run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback, start=self._start)
             bar.follow(run)
             yield run
 
@@ -67,7 +67,8 @@ class TargetRecord:
         self.n_targets += n_targets
         self._n_blocks += 1
         self.n_edges += n_edges
-        return self._run is not None and self._run.record(objective=nan, n_edges=self.n_edges)
+        is_over = self._run is not None and self._run.record(objective=nan, n_edges=self.n_edges)
+        return is_over or is_past(inf)
 
 
 def make_silent(learner: Any) -> Any:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
 
 from pgmx.models.bayesian.incomplete_rows import list_families
+from pgmx.runs.run import OutOfTimeError, is_past
 from pgmx.runs.snapshot import Snapshot
 from pgmx.statistics import Moments
 from pgmx.statistics.moments import find_constant_columns
@@ -93,14 +93,17 @@ class IncompleteNumbers:
         """The expected moments under one normal distribution without a graph, after some steps from independence.
 
         They count for fewer rows, by the mean share of the rows in which two columns are known together: else their
-        graph has too many arcs, which the completions by them would keep.
+        graph has too many arcs, which the completions by them would keep. The time of the run may end the steps.
         """
         p = len(self.location)
         ridge = 0.1 * min(1.0, p / self.n) * np.eye(p)
         normal = Normal(np.zeros(p), np.eye(p), 0.0)
-        before = -np.inf
+        before, expected = -np.inf, self._expect_independent()
         for _ in range(FIRST_STEPS):
-            likelihood, expected = self._expect(normal)
+            try:
+                likelihood, expected = self._expect(normal, may_end=True)
+            except OutOfTimeError:
+                break
             if likelihood - before <= TOLERANCE * 100 * max(abs(likelihood), self.n):
                 break
             before = likelihood
@@ -132,9 +135,12 @@ class IncompleteNumbers:
     def go_on(self, fit: GaussianFit, *, max_steps: int = MOST_STEPS, deadline: float = np.inf) -> GaussianFit:
         """Return the parameters after further steps, each of which raises the likelihood."""
         for _ in range(max_steps):
-            if perf_counter() > deadline:
+            if is_past(deadline):
                 break
-            following = self._evaluate(fit.edges, fit.expected)
+            try:
+                following = self._evaluate(fit.edges, fit.expected, may_end=True)
+            except OutOfTimeError:
+                break
             gain = following.log_likelihood - fit.log_likelihood
             if gain > 0.0:
                 fit = following
@@ -171,6 +177,7 @@ class IncompleteNumbers:
         snapshot.check_names(("n", "mean", "cross", "ends"))
         moments = Moments(p)
         moments.n, moments.mean = snapshot.number("n", 1e-300), snapshot.array("mean", float, (p,))
+        moments.n_rows = int(np.count_nonzero(self.weights))
         moments.cross = snapshot.array("cross", float, (p, p))
         moments.low, moments.high = snapshot.array("ends", float, (2, p))
         return moments
@@ -182,10 +189,10 @@ class IncompleteNumbers:
 
     # ---- steps ----
 
-    def _evaluate(self, edges: np.ndarray, moments: Moments) -> GaussianFit:
+    def _evaluate(self, edges: np.ndarray, moments: Moments, *, may_end: bool = False) -> GaussianFit:
         """Take the parameters of the moments, and what is expected under them."""
         families = self.families(edges)
-        likelihood, expected = self._expect(self._regress(families, moments))
+        likelihood, expected = self._expect(self._regress(families, moments), may_end=may_end)
         return GaussianFit(edges, families, moments, likelihood, self._to_units(expected))
 
     def _regress(self, families: list[tuple[int, ...]], moments: Moments) -> Normal:
@@ -199,18 +206,25 @@ class IncompleteNumbers:
         scaled = equations / np.sqrt(variances)[:, None]
         return Normal((moments.mean - self.location) / self.scale, scaled.T @ scaled, -float(np.log(variances).sum()))
 
-    def _expect(self, normal: Normal) -> tuple[float, Moments]:
+    def _expect_independent(self) -> Moments:
+        """Return the expected moments of the standardised columns where these are independent, of variance 1."""
+        expected = Moments(self._standard.shape[1]).update(self._standard, self.weights)
+        expected.cross += np.diag(self.weights @ self._missing)
+        return expected
+
+    def _expect(self, normal: Normal, *, may_end: bool) -> tuple[float, Moments]:
         """Return the log-likelihood of the observed cells, and expected moments of the standardised columns."""
-        rows, logs, covariance = self._fill(normal)
+        rows, logs, covariance = self._fill(normal, may_end=may_end)
         expected = Moments(rows.shape[1]).update(rows, self.weights)
         expected.cross += covariance
         logs += -0.5 * _LOG_2_PI * (~self._missing).sum(axis=1)
         return float(self.weights @ logs - self._totals @ np.log(self.scale)), expected
 
-    def _fill(self, normal: Normal) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _fill(self, normal: Normal, *, may_end: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return rows with means in place of missing cells, log-densities less the constant, and their covariances.
 
-        The covariances of the missing cells are summed over the weighted rows.
+        The covariances of the missing cells are summed over the weighted rows. OutOfTimeError is raised where the pass
+        `may_end` and the time of the run is over.
         """
         p = len(normal.mean)
         deviations = np.where(self._missing, 0.0, self._standard - normal.mean)
@@ -218,6 +232,8 @@ class IncompleteNumbers:
         logs = 0.5 * (normal.log_det - np.einsum("ij,ij->i", deviations, products))
         covariance = np.zeros(p * p)
         for patterns, ids, all_rows, all_places in self._groups:
+            if may_end and is_past(np.inf):
+                raise OutOfTimeError
             lower = np.linalg.cholesky(normal.precision[ids[:, :, None], ids[:, None, :]])
             inverse = np.linalg.inv(lower)
             inverse = inverse.swapaxes(1, 2) @ inverse

@@ -1,5 +1,6 @@
 """The Gaussian maximum likelihood with zeros where a graph has no edges."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import sqrt
 
@@ -7,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from pgmx._ext._gram_lasso import ColumnAscent
+from pgmx.runs.run import OutOfTimeError
 from pgmx.solvers.gaussian.glasso.certificate import compute_log_determinant
 from pgmx.statistics.components import assemble_blocks, find_components
 from pgmx.statistics.gaussian.correlations import Correlations, DenseCorrelations
@@ -14,6 +16,8 @@ from pgmx.statistics.gaussian.correlations import Correlations, DenseCorrelation
 #: Smallest share of a variable's variance that its neighbours must leave; below it the variable counts as their
 #: function.
 LEAST_VARIANCE = 1e-6
+#: Columns of a sweep between two looks at the clock.
+COLUMNS = 16
 #: Shrinkage where the number of rows is not known, and how often its distance from 1 is halved.
 SHRINKAGE, HALVINGS = 0.1, 20
 
@@ -102,8 +106,12 @@ def fit_maximum_likelihood(
     n_rows: float | None = None,
     tol: float = 1e-8,
     max_iter: int = 500,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> MaximumLikelihood:
-    """Do the work of `maximum_likelihood_precision`, with the matrix of one component of the graph at a time."""
+    """Do the work of `maximum_likelihood_precision`, with the matrix of one component of the graph at a time.
+
+    Once `is_over()` is true, `OutOfTimeError` is raised.
+    """
     graph = _make_adjacency(np.asarray(edges, dtype=np.int64).reshape(-1, 2), correlations.n_columns)
     components, alone = find_components(graph)
     p, diagonal = correlations.n_columns, 1.0 / correlations.diagonal
@@ -111,7 +119,7 @@ def fit_maximum_likelihood(
     for _ in range(HALVINGS + 1):
         fits = []
         for nodes in components:
-            fit = _fit(shrink(correlations.select(nodes), share), graph[nodes][:, nodes], tol, max_iter)
+            fit = _fit(shrink(correlations.select(nodes), share), graph[nodes][:, nodes], tol, max_iter, is_over)
             if fit is None:
                 break
             fits.append(fit)
@@ -141,16 +149,23 @@ def _make_adjacency(edges: np.ndarray, p: int) -> sparse.csr_array:
     return graph
 
 
-def _fit(R: np.ndarray, graph: sparse.csr_array, tol: float, max_iter: int) -> tuple[sparse.csr_array, int] | None:
+def _fit(
+    R: np.ndarray, graph: sparse.csr_array, tol: float, max_iter: int, is_over: Callable[[], bool]
+) -> tuple[sparse.csr_array, int] | None:
     """Return the fit to R and the sweeps it took; None where there is none that is positive definite."""
     indptr, indices = graph.indptr.astype(np.int32), graph.indices.astype(np.int32)
     ascent = ColumnAscent(R)
     ascent.start_shrunk(0.0)
     expected = 1.0
     for sweep in range(1, max_iter + 1):
-        moved, stuck = ascent.sweep_graph(indptr, indices, LEAST_VARIANCE)
-        if stuck:
-            return None
+        moved = 0.0
+        for first in range(0, len(R), COLUMNS):
+            stop = min(first + COLUMNS, len(R))
+            moved, stuck = ascent.sweep_graph(indptr, indices, LEAST_VARIANCE, first, stop, moved)
+            if stuck:
+                return None
+            if is_over():
+                raise OutOfTimeError
         if sqrt(moved) > 10.0 * expected * tol and sweep < max_iter:
             continue
         ascent.precision()

@@ -11,7 +11,7 @@ from pgmx.solvers.gaussian.column_estimates import ColumnEstimates, assemble_col
 from pgmx.solvers.gaussian.glasso.certificate import NEAR, invert
 
 #: Columns between two looks at the clock.
-BLOCK = 64
+BLOCK = 1
 #: What is added to the diagonal of an R without an inverse, as a share of its largest entry, for the steps of the least
 #: squares of λ = 0; and most of these steps.
 RIDGE, STEPS = 1e-11, 50

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from math import inf
 from time import perf_counter
 from typing import NamedTuple, Self
 
@@ -21,6 +20,7 @@ from pgmx.estimators.time_series.svarm.problem import (
     span_columns,
 )
 from pgmx.estimators.time_series.svarm.terms import make_terms, read_lines
+from pgmx.runs.run import current_deadline
 from pgmx.solvers.time_series.svarm.blocks import KernelBlocks
 from pgmx.solvers.time_series.svarm.problem import GroupLassoProblem
 
@@ -67,7 +67,7 @@ class SVARMResampler:
         lam = learner.lam
         if lam is None:
             lam = learner.lam_ratio * max(problem.lam_max for problem in problems)
-        deadline = inf if learner.max_time is None else perf_counter() + learner.max_time
+        deadline = current_deadline() if learner.max_time is None else perf_counter() + learner.max_time
         options = {"tol": learner.tol, "max_iter": learner.max_iter, "deadline": deadline}
         (estimates,) = solve_parts(problems, np.array([lam]), learner.solver, **options)
         n = sample.targets.shape[1]

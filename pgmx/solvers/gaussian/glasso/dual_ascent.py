@@ -41,6 +41,8 @@ from pgmx.statistics.cholesky import factorise_sparsely, is_sparse
 OF_CHANGE, LEAST_SLACK = 0.1, 0.1
 #: Most passes over the rows of W for one column of one sweep.
 ROUNDS = 10
+#: Columns of a sweep between two looks at the clock.
+COLUMNS = 16
 #: Shares of λ by which columns may violate their optimality conditions: in the first sweep, and after a start that has
 #: to be positive definite.
 COARSE, FINE = 1e-2, 1e-9
@@ -135,14 +137,17 @@ class DualAscent:
 
     # ---- sweeps ----
 
-    def solve(self, tol: float, max_iter: int, watch: Callable[[int, int], bool]) -> None:
-        """Sweep until the gap is at most `tol` max(1, |objective|), `max_iter` sweeps, or `watch(n_iter, edges)`."""
+    def solve(self, tol: float, max_iter: int, watch: Callable[[int, int], bool], is_over: Callable[[], bool]) -> None:
+        """Sweep until the gap is at most `tol` max(1, |objective|), `max_iter` sweeps, or `watch(n_iter, edges)`.
+
+        `is_over()` ends a sweep after the columns at hand; W is feasible after each column.
+        """
         if self.gap < inf and self.gap <= tol * max(1.0, abs(self.objective)):
             return
         unchecked, proved, scale = 0, 0, float(len(self.nodes))
         self.converged = False
         while True:
-            moved, _, stuck, entries = self._ascent.sweep(self._lam, self._slack, ROUNDS)
+            moved, stuck, entries = self._sweep(is_over)
             self.n_iter += 1
             unchecked += 1
             over = watch(self.n_iter, entries // 2) or self.n_iter >= max_iter
@@ -171,6 +176,17 @@ class DualAscent:
                 self._slack = max(FINER * self._slack, 1e-3 * FINE * self._lam)
             elif moved < 1e-3 * self.gap:  # the gap is that of the slack
                 self._slack = max(0.1 * self._slack, 1e-3 * FINE * self._lam)
+
+    def _sweep(self, is_over: Callable[[], bool]) -> tuple[float, int, int]:
+        """Take a step in every column, as far as there is time; return what moved, the stuck columns, the non-zeros."""
+        moved, n_stuck, n_entries = 0.0, 0, 0
+        for first in range(0, len(self.nodes), COLUMNS):
+            stop = min(first + COLUMNS, len(self.nodes))
+            moved, _, stuck, entries = self._ascent.sweep(self._lam, self._slack, ROUNDS, first, stop, moved)
+            n_stuck, n_entries = n_stuck + stuck, n_entries + entries
+            if is_over():
+                break
+        return moved, n_stuck, n_entries
 
     # ---- certificate ----
 

@@ -68,7 +68,8 @@ def graphical_lasso_path(
     n_jobs : int, optional
         Threads over components, as in joblib. The result does not depend on it.
     deadline : float, default=inf
-        Reading of ``time.perf_counter`` after which no sweep begins; every penalty gets one sweep nevertheless.
+        Reading of ``time.perf_counter`` after which no further columns are swept; every penalty gets some of them
+        nevertheless.
     callback : callable, optional
         Called after every sweep over a component with λ, the number of the sweep, NaN, and the edges in the component;
         and at the end of every penalty with the objective and all edges. True stops: the present solution is the last.
@@ -292,7 +293,7 @@ class GraphicalLassoPath:
             return self._is_over()
 
         def solve(block: DualAscent) -> None:
-            block.solve(tol, self._max_iter, watch)
+            block.solve(tol, self._max_iter, watch, self._is_over)
 
         try:
             sizes = sorted(len(block.nodes) for block in blocks)
@@ -309,7 +310,7 @@ class GraphicalLassoPath:
                 raise
             self._on_interrupt(error)
             self._stopped = True
-            for block in blocks:  # one more sweep, and the certificate
+            for block in blocks:  # some more columns, and the certificate
                 solve(block)
 
     def _keep(self, lam: float, blocks: list[DualAscent], precision: sparse.csr_array) -> None:
