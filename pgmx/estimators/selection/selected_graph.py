@@ -276,7 +276,8 @@ class SelectedGraph(WrappingLearner):
         with ProgressBar(show, self.callback, type(self).__name__, unit="penalties", figure="objective") as bar:
             run = Run(SolverProgress, max_time=self.max_time, callback=bar.callback)
             bar.follow(run)
-            orders, choices, units = learner._read_orders(self.lags), [], None
+            orders, units = learner._read_orders(self.lags), None
+            choices: list[tuple[float, LDSLearner, SeriesPath, Panel]] = []
             with learner._on_threads():
                 for order in orders:
                     if choices and run.is_over():
