@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from pgmx.checks import as_reals, caller_level, check_natural, is_number
+from pgmx.checks import as_reals, caller_level, check_natural, is_number, join_names
 from pgmx.data.series import Panel, continue_labels
 from pgmx.estimators.base import Interval, StrOptions, clone_learner
 from pgmx.estimators.paths import best_position, path_of_penalties
@@ -296,6 +296,9 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         n_targets, total, count = panel.count_targets(self.lags), np.zeros(len(lams)), 0
         for k in range(n_folds):
             learner, before = clone_learner(self), divided.take(0, k + 1)
+            constant = [panel.names[v] for v in before.columns.find_constants()]
+            if constant:
+                raise ValueError(f"constant series {join_names(constant)} before origin {k + 1}: give fewer folds")
             problem = learner._pose(before)
             after = divided.take(k + 1, k + 2).rescale(learner.scales_, learner.means_)
             targets = np.concatenate([segment[self.lags :] for segment in after.segments])
