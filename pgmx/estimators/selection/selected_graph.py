@@ -123,7 +123,7 @@ class SelectedGraph(WrappingLearner):
     n_iter_ : int
         Sweeps of coordinate descent, exchanges of the path or iterations, the most of any column over its penalties.
     history_ : dict of ndarray
-        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`; the last row is the chosen estimate.
+        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
     variables_, adjacency_matrix_ : list, DataFrame
         Names of the columns; the matrix of `graph_`, made on access.
     n_features_in_, feature_names_in_ : int, ndarray
@@ -153,7 +153,8 @@ class SelectedGraph(WrappingLearner):
     With `early_stopping` the path ends: for ``"ebic"`` at the first penalty at which the criterion has risen three
     times in a row and the graph has more than four times the edges of the best one; for ``"cv"`` where the loss rises
     and has been above its minimum for four penalties; for ``"stars"`` at the first penalty whose edges are unstable. A
-    criterion that cannot be computed, since the likelihood has no maximum, counts as risen.
+    criterion that cannot be computed, since the likelihood has no maximum, counts as risen. The last row of `history_`
+    is the chosen estimate, at the end of the fit.
 
     References
     ----------
