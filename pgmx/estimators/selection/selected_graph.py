@@ -153,8 +153,9 @@ class SelectedGraph(WrappingLearner):
     With `early_stopping` the path ends: for ``"ebic"`` at the first penalty at which the criterion has risen three
     times in a row and the graph has more than four times the edges of the best one; for ``"cv"`` where the loss rises
     and has been above its minimum for four penalties; for ``"stars"`` at the first penalty whose edges are unstable. A
-    criterion that cannot be computed, since the likelihood has no maximum, counts as risen. The last row of `history_`
-    is the chosen estimate, at the end of the fit.
+    criterion that cannot be computed, since the likelihood has no maximum, counts as risen. The path of
+    SparsityInducingLDS ends by the rule of ``"ebic"``, those of structural vector autoregressions are whole. The last
+    row of `history_` is the chosen estimate, at the end of the fit.
 
     References
     ----------
@@ -287,9 +288,12 @@ class SelectedGraph(WrappingLearner):
             run = Run(SolverProgress, max_time=self._limit_time(), callback=bar.callback, start=self._start)
             bar.follow(run)
             with one_blas_thread(), run.limiting():
-                choice = SeriesChoice(learner, panel, self.selection, self.gamma, self.n_folds)
+                options = (self.selection, self.gamma, self.n_folds, self.early_stopping)
+                choice = SeriesChoice(learner, panel, *options)
                 lams = path_of_penalties(choice.lam_max, self.lam_min_ratio * choice.lam_max, self.n_lams)
                 path = select_penalty(choice, lams, run, extend_penalties, MAX_EXTENSIONS, MIN_RATIO * choice.lam_max)
+            if not run.is_over():
+                run.estimate_left = lambda: 0
         self._warn_of_end(path, run)
         learner.set_params(lam=float(path.lams[path.selected]))
         learn_whole(learner, panel)

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 
 from pgmx.data.series import Panel
 from pgmx.estimators.base import clone_learner
-from pgmx.estimators.paths import PenaltyPath, best_position
+from pgmx.estimators.paths import PenaltyPath, best_position, is_past_best
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
 from pgmx.models import TimeSeriesGraph
@@ -34,6 +34,7 @@ class SeriesPath(PenaltyPath):
     edges: tuple[np.ndarray, ...]
     criterion: np.ndarray
     selected: int
+    stopped_early: bool = False
 
     def __len__(self) -> int:
         return len(self.lams)
@@ -55,9 +56,11 @@ class SeriesPath(PenaltyPath):
 
 
 class SeriesChoice:
-    """Solves for penalties one by one, and compares them by `selection`, "ebic" or "cv"."""
+    """Solves for penalties one by one, and compares them by `selection`, "ebic" or "cv", until past the best."""
 
-    def __init__(self, learner: LDSLearner, panel: Panel, selection: str, gamma: float, n_folds: int):
+    def __init__(
+        self, learner: LDSLearner, panel: Panel, selection: str, gamma: float, n_folds: int, early_stopping: bool
+    ):
         name = type(learner).__name__
         if "lam" not in learner.get_params():
             raise ValueError(f"{name} has no penalty to choose: give SparsityInducingLDS")
@@ -66,6 +69,7 @@ class SeriesChoice:
         if selection == "stars":
             raise ValueError("selection='stars' draws rows, which those of a series cannot be: choose 'ebic' or 'cv'")
         self._learner, self._gamma, self._selection = learner, gamma, selection
+        self._early_stopping = early_stopping
         self._problem: LDSProblem = learner._make_problem(panel)
         _ = self._problem.moments
         self._folds = make_folds(self._problem, n_folds) if selection == "cv" else []
@@ -84,8 +88,10 @@ class SeriesChoice:
         """Return the path with further penalties, smaller than those before."""
         n_penalties = len(self._lams) + len(lams)
         run.estimate_left = lambda: n_penalties - len(self._lams)
+        stopped_early = False
         for lam in lams.tolist():
-            if self._lams and self._is_over(run):
+            stopped_early = self._early_stopping and self._is_past_best()
+            if stopped_early or (self._lams and self._is_over(run)):
                 break
             began = run.seconds
             solution = self._solve(self._problem, lam, self._selection == "ebic")
@@ -101,8 +107,11 @@ class SeriesChoice:
         problem, criterion = self._problem, np.array(self._criterion)
         return SeriesPath(
             problem.names, problem.lags, self.lam_max, np.array(self._lams), tuple(self._edges), criterion,
-            best_position(criterion),
+            best_position(criterion), stopped_early,
         )  # fmt: skip
+
+    def _is_past_best(self) -> bool:
+        return bool(self._lams) and is_past_best(np.array(self._criterion), [len(edges) for edges in self._edges])
 
     def _is_over(self, run: Run) -> bool:
         """Return whether the run is to end, which leaves time to learn with the chosen penalty."""
