@@ -354,6 +354,16 @@ def current_deadline() -> float:
     return inf if group is None else group.deadline
 
 
+@contextmanager
+def unlimited() -> Iterator[None]:
+    """Let the block have no deadline: a short step that makes a result once the time is over."""
+    before, _here.group = current_group(), None
+    try:
+        yield
+    finally:
+        _here.group = before
+
+
 def is_past(deadline: float) -> bool:
     """Return whether a reading of ``time.perf_counter`` is past, or the task of this thread is to end."""
     group = current_group()

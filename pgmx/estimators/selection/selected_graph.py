@@ -123,7 +123,7 @@ class SelectedGraph(WrappingLearner):
     n_iter_ : int
         Sweeps of coordinate descent, exchanges of the path or iterations, the most of any column over its penalties.
     history_ : dict of ndarray
-        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`; the last row is the chosen estimate.
+        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
     variables_, adjacency_matrix_ : list, DataFrame
         Names of the columns; the matrix of `graph_`, made on access.
     n_features_in_, feature_names_in_ : int, ndarray
@@ -153,7 +153,9 @@ class SelectedGraph(WrappingLearner):
     With `early_stopping` the path ends: for ``"ebic"`` at the first penalty at which the criterion has risen three
     times in a row and the graph has more than four times the edges of the best one; for ``"cv"`` where the loss rises
     and has been above its minimum for four penalties; for ``"stars"`` at the first penalty whose edges are unstable. A
-    criterion that cannot be computed, since the likelihood has no maximum, counts as risen.
+    criterion that cannot be computed, since the likelihood has no maximum, counts as risen. The path of
+    SparsityInducingLDS ends by the rule of ``"ebic"``, those of structural vector autoregressions are whole. The last
+    row of `history_` is the chosen estimate, at the end of the fit.
 
     References
     ----------
@@ -298,11 +300,14 @@ class SelectedGraph(WrappingLearner):
                         break
                     rows = panel.crop(orders[-1] - order)  # all orders explain the same rows
                     learner = clone_learner(learner).set_params(lags=order)
-                    choice = SeriesChoice(learner, rows, self.selection, self.gamma, self.n_folds, units)
+                    options = (self.selection, self.gamma, self.n_folds, self.early_stopping)
+                    choice = SeriesChoice(learner, rows, *options, units)
                     units, largest = choice.units, choice.lam_max
                     lams = path_of_penalties(largest, self.lam_min_ratio * largest, self.n_lams)
                     path = select_penalty(choice, lams, run, extend_penalties, MAX_EXTENSIONS, MIN_RATIO * largest)
                     choices.append((float(path.criterion[path.selected]), learner, path, rows))
+            if not run.is_over():
+                run.estimate_left = lambda: 0
         _, learner, path, rows = min(choices, key=lambda one: one[0])
         self._warn_of_end(path, run)
         learner.set_params(lam=float(path.lams[path.selected]))
