@@ -25,7 +25,6 @@ class RunsSolver:
     max_time: float | None
     show_progress: bool
     callback: Callable[[SolverProgress], bool | None] | None
-    _start: Start | None
 
     _start: Start | None
     converged_: bool
