@@ -220,23 +220,6 @@ def _is_writable(array: np.ndarray) -> bool:
     return owner is not None  # memory that is not numpy's
 
 
-class FormerName:
-    """Descriptor: the former name of an attribute or method, which works until 0.2 and warns."""
-
-    def __init__(self, name: str):
-        self.name = name
-
-    def __set_name__(self, owner: type, former: str):
-        self.former = former
-
-    def __get__(self, instance, owner: type):
-        if instance is None:
-            return self
-        text = f"{owner.__name__}.{self.former} is now {self.name}; the former name goes in pgmx 0.2"
-        warnings.warn(text, DeprecationWarning, stacklevel=caller_level())
-        return getattr(instance, self.name)
-
-
 class FittedLearner(Protocol):
     """A fitted learner of graphs, as lower packages see it; some have `model_` too."""
 

@@ -310,7 +310,13 @@ cdef class ColumnAscent:
         return moved, steps, stuck, entries
 
     def sweep_graph(
-        self, const int[::1] indptr, const int[::1] indices, double least, Py_ssize_t first, Py_ssize_t stop, double moved
+        self,
+        const int[::1] indptr,
+        const int[::1] indices,
+        double least,
+        Py_ssize_t first,
+        Py_ssize_t stop,
+        double moved,
     ):
         """Set the columns from `first` to `stop`, as in `sweep`, to their regressions on the neighbours of a graph.
 

@@ -2,9 +2,9 @@
 
 Problem: let R be a correlation matrix in which some columns are combinations of others. The scores of `_gaussian` and
 `_blocks` are unbounded there: the residual variance of a determined column is 0. They are finite for R + D with
-D = noise I, the correlations of the columns with independent noise added. D is too small for the pivots of R + D to be
-computed: noise of 1e-6 of a standard deviation makes 1e-12 of a variance, and the rounding of R is 1e-16.
-Algorithm: the Cholesky factor of R + D with the parts of R and of D apart, see `_dual`. A determinant does not depend on
+D = noise I, the correlations of the columns with independent noise added. D is too small for R + D to be formed: with
+noise of 1e-6 of a standard deviation it is 1e-12, and the rounding of R is 1e-16.
+Algorithm: the Cholesky factor of R + D, what D adds kept apart from R, see `_dual`. A determinant does not depend on
 the order of the columns: Markov equivalent graphs have the same score.
 Variables are blocks of columns, as in `_blocks`, and marginal likelihoods, for blocks of one column, have the constants
 and weights of `_gaussian`. Two variables of which one determines the other are copies: no family holds both.

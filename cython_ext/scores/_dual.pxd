@@ -4,12 +4,12 @@
 # that would be lost in a sum. With the pivot (d, d') of a column and its entries (a, a') and (b, b') with two others,
 # elimination subtracts
 #
-#     a b / d,  (a b' + a' b + a' b' - a b d' / d) / (d + d')    if d > 0: the sum is (a + a') (b + b') / (d + d'),
-#     0,        a' b' / d'                                       if d = 0: a and b are 0, as R is positive semidefinite.
+#     a b / d,  (a b' + a' b + a' b' - a b d' / d) / (d + d')  if d > 0: in all (a + a') (b + b') / (d + d'),
+#     0,        a' b' / d'                                     if d = 0: a and b are 0, as R is positive semidefinite.
 #
-# Both are exact but for rounding. Rounding leaves about 1e-16 (1 + |c|^2) of a d that is 0, where the coefficients c make
-# the column of those before it; d' is noise (1 + |c|^2). A column is determined by those before it if d is less than
-# DETERMINED of d'. The own noise of a column is always left: d' >= noise.
+# Both are exact but for rounding. With the coefficients c of a column on those before it, d' is noise (1 + |c|^2), and
+# rounding leaves about 1e-16 (1 + |c|^2) of a d that is 0. A column is determined by those before it if d is less than
+# d' / INVERSE_OF_DETERMINED. The own noise of a column is always left: d' >= noise.
 # Reference: Golub & Van Loan (2013), Matrix Computations, section 4.2.5.
 
 cdef enum:

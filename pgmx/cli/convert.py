@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-import click
-
+from pgmx.cli.console import say
 from pgmx.cli.inputs.networks import read_any
 from pgmx.cli.inputs.paths import check_writable
 
@@ -16,4 +15,4 @@ def convert(source: str, target: Path, *, format: str | None) -> None:
 
     check_writable(target, "OUT")
     check_target(target, None, FORMATS)
-    click.echo(f"wrote {save_model(read_any(source, format), target)}")
+    say(f"wrote {save_model(read_any(source, format), target)}")

@@ -52,7 +52,7 @@ def infer(
     from pgmx.atomic import replace_file
 
     with replace_file(out) as part:
-        part.write_text("".join(f"{escape_controls(line)}\n" for line in lines), encoding="utf-8")
+        part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
 # ---- the forms of an answer ----

@@ -220,7 +220,7 @@ markov_options = join_options(
         ["held-out", "ebic", "stars", "cv", "aic", "bic"],
         "Choose the penalty from a path: group-lasso by held-out, ebic or stars, the path ending at --lam; Gaussian "
         f"graphs by ebic, stars or cv, the path ending at --lam-ratio ({LAM_MIN_RATIO}), or below where that is best; "
-        "so lds by ebic or cv (forecasts of later rows), svarm and kernel-svarm by aic or bic.",
+        "so lds by ebic or cv (forecasts of later rows), svarm and kernel-svarm by aic, bic or cv.",
     ),
 )
 

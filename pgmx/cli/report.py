@@ -11,10 +11,6 @@ from pgmx.cli.console import escape_controls, list_warnings, note_interrupt, say
 LABEL_WIDTH = 9
 
 
-#: Runs of more seconds are announced.
-LONG = 60.0
-
-
 class Targets(NamedTuple):
     """Files to write: network, picture of the graph, picture of the curves, report; None where not wanted."""
 
@@ -127,28 +123,6 @@ def save_figure(figure, path) -> None:
 
     write_figure(figure, path)
     say(f"wrote {path}")
-
-
-def announce_cost(learner, table, n_rows: int, n_columns: int) -> None:
-    """Say on standard error what a run of more than a minute will take, and why."""
-    if not hasattr(learner, "estimate_cost"):
-        return
-    cost = learner.estimate_cost(table)
-    if cost.seconds <= LONG:
-        return
-    names = {"strategy": "greedy", "n_restarts": 0, "n_resamples": 0}
-    options = {name: getattr(learner, name, usual) for name, usual in names.items()}
-    parts = [f"--{name.replace('n_', '')} {value}" for name, value in options.items() if value != names[name]]
-    if getattr(learner, "missing", None) == "em":
-        parts.append("--missing em" + (f" --em-restarts {learner.n_em_restarts}" if learner.n_em_restarts else ""))
-    why = ", ".join([f"{n_rows:,} rows x {n_columns:,} columns", *parts])
-    minutes = cost.seconds / 60
-    time_text = f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.0f} hours"
-    say(
-        f"This will take about {time_text} and at most {cost.total / 1e9:.1f} GB: {why}; --max-time SECONDS ends it "
-        "with the best so far",
-        err=True,
-    )
 
 
 def fit_timed(learner, data, **known) -> float:

@@ -10,7 +10,6 @@ from pgmx.cli.inputs.sources import load, open_source
 from pgmx.cli.learners import check_method, make_learner
 from pgmx.cli.methods import MARKOV_METHODS
 from pgmx.cli.report import (
-    announce_cost,
     bins_line,
     data_line,
     edge_count,
@@ -51,7 +50,6 @@ def run(
         n_jobs=options["n_jobs"],
         random_state=options["random_state"],
     )
-    announce_cost(bootstrap, data.table, data.n_rows, len(data.columns))
     seconds = fit_timed(bootstrap, data.table)
     share = bootstrap.threshold_ if threshold is None else threshold
     graph = bootstrap.consensus_graph(share)

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from pgmx.checks import FormerName, caller_level, check_known_names, count_workers, join_names
+from pgmx.checks import caller_level, check_known_names, count_workers, join_names
 from pgmx.data.columns.declared import check_discrete_columns, check_state_names, recode_column
 from pgmx.data.columns.kinds import (
     Coded,
@@ -136,8 +136,6 @@ class Frame:
         columns = dict(zip(self.names, self.columns, strict=True))
         masks = {name: missing_mask(columns[name]) for name in self.float_columns}
         return tuple(name for name, mask in masks.items() if mask is None or not mask.all())
-
-    known_floats = FormerName("list_known_floats")
 
     def missing_columns(self) -> tuple:
         """Return the names of the columns with missing cells, in order."""

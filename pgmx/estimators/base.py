@@ -135,7 +135,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
             )
         warn_of_target(self, X, y)
         self._validate()
-        with self._timed():
+        with self._start_clock():
             opened = self._open(X)
             if self._holds_numbers(opened) and not isinstance(X, Frame):  # a frame was opened, and looked at, before
                 self._warn_of_few_values(opened if isinstance(opened, Frame) else X)
@@ -152,7 +152,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
             run.raise_error()
 
     @contextmanager
-    def _timed(self) -> Iterator[None]:
+    def _start_clock(self) -> Iterator[None]:
         """Let the runs that begin in the block count their seconds from here."""
         self._start = Start.now()
         try:

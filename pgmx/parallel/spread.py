@@ -55,9 +55,8 @@ def spread(
     """Run ``task(data, i)`` for i from `first` to n - 1 and yield (i, result), in no particular order.
 
     A `task` with ``prepare(data)`` is run as what this returns, one per thread or block; this thread has `here`.
-    Tasks that are not `compiled` may be sent to processes; threads begin `at_once` where tasks are long and release
-    Python's lock. After `deadline`, of ``time.time()``, none begins but number 0, and the runs within tasks end; closed
-    early, running ones are ended.
+    Tasks that are not `compiled` may be sent to processes; threads begin `at_once` if tasks are long and release
+    Python's lock. At `deadline`, of ``time.time()``, or if closed, tasks end; then none begins but number 0.
     """
     if n <= first:
         return

@@ -173,10 +173,9 @@ def run_on_threads(
 ) -> Iterator[tuple[int, T]]:
     """Run ``task(i)`` for i from `first` to n - 1 and yield (i, result), in no particular order.
 
-    Each thread has a task of its own, which `make` returns, the calling one `here` where given: what they need is
-    allocated once. Where `allowed(i)` is False no task is begun any more. Tasks that are not all `compiled` may hold
-    Python's lock: where all threads get little more processor time than one, the calling one goes on alone. `group` is
-    that of the tasks, by default one of their own.
+    Each thread has a task of its own, which `make` returns, the calling one `here` if given. Once `allowed(i)` is False
+    no task begins. Tasks that are not all `compiled` may hold Python's lock: if all threads get little more processor
+    time than one, the calling one continues alone. The tasks are those of `group`, or of one of their own.
     """
     tasks = _Tasks(make, first, n, n_threads, allowed, compiled, TaskGroup() if group is None else group)
     threads = [Thread(target=tasks.work, daemon=True) for _ in range(n_threads - 1)]

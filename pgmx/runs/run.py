@@ -45,10 +45,9 @@ class OutOfTimeError(Exception):
 class Run:
     """Clock, limits, callback, history and checkpoint of one fit.
 
-    `progress` is the class of the tuples that the callback receives (see `pgmx.runs.progress`); its fields but `n_iter`
-    are the first columns of the history. The run ends, with the reason in `stopped_by`, at `max_time` seconds, when the
+    `progress` is the class of the tuples that the callback receives; its fields but `n_iter` begin the history. The run
+    ends, with the reason in `stopped_by`, `max_time` seconds after `start` or at the deadline of its task, when the
     callback returns something true or raises, on Ctrl-C, or by `end`; `raise_error` raises what was put off until then.
-    Seconds count from `start`, by default from now. A run within a task (see `TaskGroup`) ends at the deadline of that.
     """
 
     def __init__(
@@ -355,6 +354,16 @@ def current_deadline() -> float:
     return inf if group is None else group.deadline
 
 
+@contextmanager
+def lift_limits() -> Iterator[None]:
+    """Let the block have no deadline: a short step that makes a result once the time is over."""
+    before, _here.group = current_group(), None
+    try:
+        yield
+    finally:
+        _here.group = before
+
+
 def is_past(deadline: float) -> bool:
     """Return whether a reading of ``time.perf_counter`` is past, or the task of this thread is to end."""
     group = current_group()
@@ -487,7 +496,7 @@ class _Bar:
         """
         if self._is_off:
             return
-        with self._switched_off_by_errors():
+        with self._switch_off_on_error():
             if self._tqdm is None:
                 self._make(begin, total, unit, seconds)
             elif self._counted is not counted:
@@ -499,7 +508,7 @@ class _Bar:
 
     def close(self) -> None:
         """Leave the last picture on the screen."""
-        with self._switched_off_by_errors():
+        with self._switch_off_on_error():
             self._tqdm.close()
 
     def _make(self, begin: int, total: int | None, unit: str, seconds: float | None) -> None:
@@ -521,7 +530,7 @@ class _Bar:
         self._tqdm.n = self._tqdm.last_print_n = done
 
     @contextmanager
-    def _switched_off_by_errors(self) -> Iterator[None]:
+    def _switch_off_on_error(self) -> Iterator[None]:
         try:
             yield
         except Exception:  # a closed stream, a terminal that is gone: no reason to lose a result

@@ -23,10 +23,9 @@ _MOST_WORK = 1 << 28
 class Collinearity:
     """Three or more columns that determine each other linearly.
 
-    `correlation` is the correlation matrix, (p, p), without the residual variances below `LEAST_RESIDUAL`: singular but
-    for rounding. `copies` says of two columns whether they determine each other, bool (p, p). `smallest` are the
-    positions of a smallest set of columns that determine each other, copies aside, and `n_determined` is how many
-    columns are combinations of the others.
+    `correlation`, (p, p), lacks the residual variances below `LEAST_RESIDUAL`: it is singular but for rounding.
+    `copies` says of two columns whether they determine each other, bool (p, p). `smallest` are the positions of a
+    smallest set, copies aside; `n_determined` columns are combinations of the others.
     """
 
     correlation: np.ndarray
@@ -79,14 +78,11 @@ def find_copies(correlation: np.ndarray) -> np.ndarray:
 
 
 def find_collinearity(correlation: np.ndarray, n_rows: float) -> Collinearity | None:
-    """Return which columns determine each other, or None if no three do.
+    """Return which columns determine each other, or None if no three do; copies count as one column.
 
-    Copies count as one column. None is returned too if the rows are too few for the columns: in a table of no more rows
-    than columns all sets of `n_rows` columns determine each other, whichever they are. So do those of a resample of
-    few different rows; it is taken for one if all sets of a size above a third of the rows determine each other, and no
-    smaller ones.
-
-    Cost: a Cholesky factor, p³ / 3 multiplications, if no columns are close to collinear.
+    None is returned too if the rows are too few: all sets of as many columns as different rows determine each other.
+    A resample has fewer different rows: sets of more than a third of the rows are taken for these if there are several
+    and no smaller ones. Cost: p³ / 3 multiplications if no columns are close to collinear.
     """
     p = len(correlation)
     if p < 3 or n_rows <= p or not np.isfinite(correlation).all():

@@ -71,8 +71,8 @@ def main(n_problems):
         n_early += early.path_.stopped_early
         what = make_problem(number)[1]
         print(
-            f"{number:2d} {what:16s} {whole.selection:5s} {len(whole.path_):2d} and {len(early.path_):2d} penalties, chosen "
-            f"{whole.path_.selected:2d} and {early.path_.selected:2d}, {'' if is_equal else 'UNEQUAL, '}"
+            f"{number:2d} {what:16s} {whole.selection:5s} {len(whole.path_):2d} and {len(early.path_):2d} penalties, "
+            f"chosen {whole.path_.selected:2d} and {early.path_.selected:2d}, {'' if is_equal else 'UNEQUAL, '}"
             f"{long:6.2f} and {short:6.2f} s",
             flush=True,
         )

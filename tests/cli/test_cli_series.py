@@ -130,6 +130,10 @@ def test_penalties_are_chosen(table, rows):
     assert {"rain@t-1 -> rain", "rain@t-1 -> river", "river@t-1 -> river", "wind@t-1 -> wind"} == set(edges(text))
     text = done("learn", table, *MONTHLY, "--method", "svarm", "--select", "bic", "--lam-ratio", 0.05)
     assert "(by bic among 20" in printed("lam", text)
+    by_errors = ("learn", table, *MONTHLY, "--method", "svarm", "--select", "cv", "--lam-ratio", 0.001)
+    text = done(*by_errors)
+    assert "(by cv among 20" in printed("lam", text)
+    assert edges(done(*by_errors, "--n-jobs", 2)) == edges(text)
     text = done("learn", table, *MONTHLY, "--method", "kernel-svarm", "--kernels", "gaussian, linear")
     kernels = KernelSVARM(kernels=["gaussian", "linear"]).fit(rows)
     assert printed("objective", text) == f"{kernels.objective_:.6f}"
@@ -219,11 +223,10 @@ def test_times_that_cannot_be_used_are_refused_in_words_of_the_command(rows, tab
         (("dense-lds", "--lam", 1), "--lam is for --method best-choice"),
         (("lds", "--lam", 1, "--lam-ratio", 1), "--lam and --lam-ratio both set the penalty"),
         (("lds", "--missing", "pairwise"), "--missing pairwise is not for --method lds: choose one of error, drop"),
-        (("lds", "--n-jobs", 2), "--n-jobs is not for --method lds"),
         (("lds", "--required", "e.csv"), "no such edge file: e.csv"),
         (("tensor-sem", "--window", 20, "--required", "e.csv"), "no such edge file: e.csv"),
         (("lds", "--select", "aic"), "--select aic is not for --method lds: choose one of ebic, cv"),
-        (("svarm", "--select", "cv"), "--select cv is not for --method svarm: choose one of aic, bic"),
+        (("svarm", "--select", "ebic"), "--select ebic is not for --method svarm: choose one of aic, bic, cv"),
         (("lds", "--select", "cv", "--lam", 1), "--lam is one penalty, and --select chooses from a path"),
         (("lds", "--select", "cv", "--screen", 2), "--select takes all cross-products, which --screen does without"),
         (("svarm", "--kernels", "linear"), "--kernels is for --method kernel-svarm, not for svarm"),
@@ -233,7 +236,7 @@ def test_times_that_cannot_be_used_are_refused_in_words_of_the_command(rows, tab
         (("lds", "--exogenous-columns", "a, b", *MONTHLY), "--exogenous-columns names 'a', which is no column"),
         (("scalable-lds", "--seeds", 9, *MONTHLY), "--seeds must be at most the number of series, 3, got 9"),
         (("lds", "--lags", 0), "Invalid value for '--lags'"),
-        (("lds", "--lags", 500, *MONTHLY), "the series has 400 rows, and --lags 500 needs at least 502"),
+        (("lds", "--lags", 500, *MONTHLY), "the series has 400 rows, and --lags 500 needs at least 501"),
         (("tensor-sem",), "--method tensor-sem needs --window"),
     ],
 )

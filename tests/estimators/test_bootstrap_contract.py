@@ -8,6 +8,7 @@ import pandas as pd
 import pgmpy.structure_score
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -128,10 +129,10 @@ def test_missing_numbers():
 
 def test_max_time_keeps_what_is_done():
     data = dependent_frame(0)
-    stopped = boot(n_resamples=50, max_time=0).fit(data)
+    with pytest.warns(ConvergenceWarning, match="one resample, whose search was cut short"):
+        stopped = boot(n_resamples=50, max_time=0).fit(data)
     assert stopped.n_resamples_ == 1
     assert (stopped.converged_, stopped.stopped_by_) == (False, "max_time")
-    assert same(stopped, boot(n_resamples=1).fit(data))
     full = boot(n_resamples=3, max_time=1000, n_jobs=2).fit(data)
     assert (full.converged_, full.stopped_by_) == (True, "converged")
     assert full.n_resamples_ == 3
@@ -218,7 +219,7 @@ def test_an_interrupted_bootstrap_leaves_a_checkpoint_from_which_more_resamples_
 )
 def test_the_checkpoint_of_another_bootstrap_is_refused(estimator, options, tmp_path):
     path, data = tmp_path / "boot.ckpt", dependent_frame(0)
-    boot(HillClimbSearch(), 4, checkpoint=path, max_time=0).fit(data)
+    boot(HillClimbSearch(), 4, checkpoint=path, callback=lambda progress: True).fit(data)
     with pytest.raises(ValueError, match=r"boot\.ckpt.*another search"):
         boot(estimator, 4, checkpoint=path, **options).fit(data)
     with pytest.raises(ValueError, match=r"boot\.ckpt.*another search"):

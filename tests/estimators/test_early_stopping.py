@@ -4,7 +4,14 @@ import numpy as np
 import pytest
 
 from helpers.gaussian_tables import chain_rows, random_rows
-from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso, Nonparanormal, SelectedGraph
+from pgmx.estimators import (
+    CLIME,
+    GraphicalLasso,
+    NeighborhoodLasso,
+    Nonparanormal,
+    SelectedGraph,
+    SparsityInducingLDS,
+)
 from pgmx.estimators.paths import is_past_best
 
 pytestmark = pytest.mark.filterwarnings("ignore:the smallest of")
@@ -84,3 +91,22 @@ def test_cross_validation_ends_above_its_minimum():
     assert len(values) - 1 - np.argmin(values) >= 4
     assert values[-1] > values[-2]
     assert not np.isnan(whole.path_.criterion).any()
+
+
+@pytest.mark.parametrize("selection", ["ebic", "cv"])
+def test_a_path_of_series(selection):
+    rng = np.random.default_rng(3)
+    series = np.zeros((200, 10))
+    for t in range(1, 200):
+        series[t] = 0.5 * np.roll(series[t - 1], 1) * (np.arange(10) < 3) + rng.normal(size=10)
+    options = {"selection": selection, "lam_min_ratio": 0.02, "n_folds": 3}
+    whole = SelectedGraph(SparsityInducingLDS(), early_stopping=False, **options).fit(series)
+    early = SelectedGraph(SparsityInducingLDS(), **options).fit(series)
+    assert early.lam_ == whole.lam_
+    assert early.path_.stopped_early
+    assert not whole.path_.stopped_early
+    n = len(early.path_)
+    assert n < len(whole.path_)
+    np.testing.assert_array_equal(early.path_.criterion, whole.path_.criterion[:n])
+    assert is_past_best(early.path_.criterion, early.path_.n_edges)
+    assert not is_past_best(early.path_.criterion[:-1], early.path_.n_edges[:-1])

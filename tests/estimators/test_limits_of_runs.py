@@ -1,14 +1,16 @@
-"""Every learner and wrapper under the limits of its surroundings: bars that show nothing, no threads, time that is over."""
+"""Every learner and wrapper under the limits of its surroundings: bars that show nothing, no threads, no time."""
 
 import threading
 from io import StringIO
 
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
 from tqdm.auto import tqdm
 
 from helpers.all_learners import make_cases, summarise
 from helpers.interpreter import run_python
+from pgmx.plotting.reports.facts import read_figures
 from pgmx.runs.run import ProgressBar
 
 CASES = make_cases()
@@ -156,14 +158,79 @@ def test_no_further_thread_can_be_started(name, n_more, expected, monkeypatch):
 # ---- time ----
 
 
-@every_case
-def test_time_that_is_over(name):
-    """No run does more than its first steps where the clock is past its limit from the beginning."""
-    if "max_time" not in {key.split("__")[-1] for key in CASES[name].learner.get_params()}:
-        pytest.skip("has no limit of time")
+#: Most readings of the clock that a learner may take after its time is over, to come to an end.
+MOST_READINGS = 20
+
+every_limited_case = pytest.mark.parametrize(
+    "name",
+    [name for name, (learner, _) in CASES.items() if any(key.endswith("max_time") for key in learner.get_params())],
+)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that goes on by a second with each reading; returns the number of readings."""
+    readings = [0]
+
+    def read():
+        readings[0] += 1
+        return float(readings[0])
+
+    monkeypatch.setattr("pgmx.runs.run.perf_counter", read)
+    for module in ("pgmx.runs.run", "pgmx.parallel.spread"):
+        monkeypatch.setattr(f"{module}.time", lambda: float(readings[0]))
+    return readings
+
+
+@every_limited_case
+def test_time_that_is_over_from_the_start(name):
     learner = learn_case(name, show_progress=False, max_time=0)
     assert learner.graph_ is not None
     assert learner.stopped_by_ in ("max_time", "converged")
+
+
+@every_limited_case
+def test_time_that_ends_in_the_middle(name, clock):
+    learn_case(name, show_progress=False)
+    limit, clock[0] = clock[0] // 2, 0
+    learner = learn_case(name, show_progress=False, max_time=limit)
+    assert clock[0] <= limit + MOST_READINGS
+    assert learner.stopped_by_ in ("max_time", "converged")
+    assert learner.graph_ is not None
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner"),
+    [
+        ("SelectedGraph GraphicalLasso ebic", {"estimator__max_time": 30}),
+        ("SelectedGraph Nonparanormal", {"estimator__estimator__max_time": 30}),
+        ("Nonparanormal SelectedGraph", {"estimator__estimator__max_time": 30}),
+        ("SelectedGraph series ebic", {"estimator__max_time": 10}),
+        ("SelectedGraph series bic", {"estimator__max_time": 30}),
+    ],
+)
+def test_a_limit_of_the_estimator_limits_the_whole(outer, inner, clock):
+    learner = clone(CASES[outer].learner).set_params(**inner)
+    learner.fit(CASES[outer].table)
+    assert clock[0] <= max(inner.values()) + MOST_READINGS
+
+
+def test_resamples_that_are_cut_short_do_not_count(clock):
+    whole = learn_case("BootstrapStructure GraphicalLasso", show_progress=False)
+    limit, clock[0] = clock[0] // 2, 0
+    learner = learn_case("BootstrapStructure GraphicalLasso", show_progress=False, max_time=limit)
+    assert 0 < learner.n_resamples_ < whole.n_resamples_
+    assert not learner.converged_
+    first = learn_case("BootstrapStructure GraphicalLasso", show_progress=False, n_resamples=learner.n_resamples_)
+    assert learner.strengths_.equals(first.strengths_)
+
+
+def test_one_resample_that_is_cut_short_is_said():
+    learner = clone(CASES["BootstrapStructure HillClimbSearch"].learner).set_params(max_time=0)
+    with pytest.warns(ConvergenceWarning, match="max_time=0 ended BootstrapStructure .* one resample"):
+        learner.fit(CASES["BootstrapStructure HillClimbSearch"].table)
+    assert learner.n_resamples_ == 1
+    assert learner.stopped_by_ == "max_time"
 
 
 def test_seconds_are_those_of_the_whole_fit():
@@ -173,3 +240,10 @@ def test_seconds_are_those_of_the_whole_fit():
     assert (seconds[1:] >= seconds[:-1]).all()
     assert seconds[-1] <= learner._fit_seconds
     assert learner.history_["n_edges"][-1] == len(learner.edges_)
+
+
+def test_seconds_that_are_shown_are_those_of_the_whole_fit(clock):
+    learner = learn_case("SelectedGraph GraphicalLasso stars", show_progress=False)
+    shown = dict(map(tuple, read_figures(learner)[0]))["seconds"]
+    assert clock[0] - 3 <= shown <= clock[0]  # the clock began at 1
+    assert learner.history_["seconds"][0] >= 1  # after the data were read

@@ -17,6 +17,7 @@ from pgmx.models import ConditionalGaussianNetwork
 from pgmx.models.mixed import incomplete_rows
 from pgmx.models.mixed.incomplete_rows import IncompleteMixedRows
 from pgmx.scores import BICCondLinearGauss
+from pgmx.scores.binding.incomplete_mixed import MOST_INDICATORS, IncompleteMixedScoring, list_indicators
 
 QUIET = {"show_progress": False, "return_type": "dag"}
 NAMES = ["r", "x", "s", "y", "z"]
@@ -264,3 +265,38 @@ def test_what_cannot_be_expected_is_refused(monkeypatch):
     monkeypatch.setattr(incomplete_rows, "MOST_CELLS", 10**4)
     with pytest.raises(ValueError, match="more than 1e\\+04 numbers for each pass over 150 rows"):
         learn(data)
+
+
+# ---- variables with many states ----
+
+
+def test_the_start_has_indicators_of_the_most_frequent_states():
+    counts = np.array([3.0, 0.0, 9.0, 5.0, 9.0])
+    assert list_indicators(counts) == [0, 3, 4]  # 2 is the most frequent one, 1 does not occur
+    many = np.arange(100.0)
+    assert list_indicators(many) == list(range(99 - MOST_INDICATORS, 99))
+
+
+@pytest.mark.filterwarnings("ignore:implausibly many states")
+def test_a_variable_with_many_states_and_a_float():
+    """Rows like those of a list of passengers: names, numbers of tickets and cabins, an age, some small columns."""
+    rng = np.random.default_rng(0)
+    n = 300
+    sex, kind = rng.integers(0, 2, n), rng.integers(0, 3, n)
+    survived = np.where(rng.random(n) < 0.8, sex, rng.integers(0, 2, n))
+    frame = pd.DataFrame(
+        {
+            "cabin": rng.integers(0, 60, n).astype(str),
+            "name": np.arange(n).astype(str),
+            "sex": sex.astype(str),
+            "kind": kind.astype(str),
+            "survived": survived.astype(str),
+            "age": 40.0 - 8 * kind + 3 * rng.normal(size=n),
+        }
+    )
+    frame.loc[rng.random(n) < 0.77, "cabin"] = None
+    frame.loc[rng.random(n) < 0.2, "age"] = np.nan
+    scoring = IncompleteMixedScoring(BICCondLinearGauss, read_incomplete_mixed(open_frame(frame)))
+    assert np.diff(scoring.available._embedding[1]).tolist() == [20, 20, 1, 2, 1, 1]
+    edges = {tuple(sorted(edge)) for edge in learn(frame).graph_.edges()}
+    assert edges == {("age", "kind"), ("sex", "survived")}

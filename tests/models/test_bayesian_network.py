@@ -256,14 +256,15 @@ def test_a_column_that_its_parents_determine_has_a_standard_deviation(fit, float
 
 
 def test_parents_that_determine_each_other(floats):
-    """Any solution predicts as all of them do; that of smallest norm in standard units has the weights w, A w = (y, 0)."""
+    """All solutions predict alike; that of smallest norm is orthogonal to the null vector of the standard columns."""
     frame = floats.assign(s=floats["x"] + 100 * floats["y"])
     names = ["x", "y", "s", "z"]
     cpd = fit_moments(frame, names, [(0, 3), (1, 3), (2, 3)]).get_cpds("z")
     plain = fit_moments(frame, names, [(0, 3), (1, 3)]).get_cpds("z")
-    np.testing.assert_allclose(cpd.beta[:3] + [0, cpd.beta[3], 100 * cpd.beta[3]], plain.beta, rtol=1e-6)
+    combined = cpd.beta[:3] + np.multiply([0, 1, 100], cpd.beta[3])
+    np.testing.assert_allclose(combined, plain.beta, rtol=1e-6)
     scale = frame[["x", "y", "s"]].std(ddof=0).to_numpy()
-    assert abs((cpd.beta[1:] * scale) @ (np.array([1, 100, -1]) * scale)) < 1e-6  # the null vector in standard units
+    assert abs((cpd.beta[1:] * scale) @ (np.array([1, 100, -1]) * scale)) < 1e-6
     assert cpd.std == pytest.approx(plain.std * np.sqrt(57 / 56), rel=1e-9)
 
 

@@ -67,6 +67,29 @@ def test_rows_that_can_be_read_in_two_ways(tmp_path):
     assert table_of(model, "c") == [[1, 1, 1, 0], [0, 0, 0, 1]]
 
 
+N = 300_000
+LONG = {
+    "blanks": ("net", "node a { x =" + " " * N + "}"),
+    "properties": ("bif", "variable a { " + "property " * N + "}"),
+    "an unclosed text": ("bif", '"' + '\\"' * N + "\\"),
+    "rows": ("bif", "variable a { type discrete [ 2 ] { x, y }; } probability ( a ) { " + "(x ;" * N + "}"),
+    "a state of all": ("net", "node a { states = (" + ")      " * N),
+}
+
+
+@pytest.mark.parametrize("kind", LONG)
+def test_long_files_are_refused_in_linear_time(tmp_path, kind):
+    suffix, text = LONG[kind]
+    path = write(tmp_path, text, f"a.{suffix}")
+
+    def read():
+        set_limits(seconds=20, megabytes=1000)
+        with pytest.raises(ValueError, match="mend the file"):
+            read_model(path)
+
+    run_in_child(read)
+
+
 def test_names_that_differ_by_case(tmp_path):
     text = "".join(f"variable {name} {{ type discrete [ 1 ] {{ x }}; }}" for name in ("Ab", "ab", "C"))
     text += "probability ( Ab ) { table 1; } probability ( ab | Ab ) { table 1; } probability ( c | ab ) { table 1; }"

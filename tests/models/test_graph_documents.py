@@ -190,7 +190,7 @@ def lone_table():
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (lambda: PDAG([("x", "y"), ("y", "x")]), "'x' and 'y' must be joined by one"),
+        (lambda: PDAG([("x", "y"), ("y", "x")]), "'[xy]' and '[xy]' must be joined by one"),
         (lambda: PDAG([("x", "y"), ("y", "z"), ("z", "x")]), "its directed edges form a cycle"),
         (lambda: PDAG([("x", "x")]), "an edge joins 'x' to itself"),
         (lambda: nx.Graph([("x", "x")]), "an edge joins 'x' to itself"),

@@ -1,13 +1,15 @@
 """The run of a learner: its clock, its limits, its history, its callback, and how it is resumed."""
 
+import pickle
 from math import inf, nan
 
 import numpy as np
 import pytest
 
+from pgmx.parallel.spread import spread
 from pgmx.runs.checkpoint import Checkpoint
 from pgmx.runs.progress import GraftingProgress, ResamplingProgress, SearchProgress, SolverProgress
-from pgmx.runs.run import Run, local_deadline
+from pgmx.runs.run import Run, Start, TaskGroup, is_past, local_deadline
 
 
 class Clock:
@@ -143,6 +145,63 @@ def test_workers_share_the_deadline(clock):
     assert worker.is_over()
 
 
+def test_seconds_count_from_the_start_of_the_fit(clock):
+    start = Start.now()
+    clock.wall, clock.cpu = clock.wall + 3, clock.cpu + 2  # the data are read
+    run = Run(SolverProgress, max_time=5, start=start)
+    assert (run.seconds, run.cpu_seconds, run.limit) == (3.0, 2.0, 5.0)
+    clock.wall += 2
+    assert run.is_over()
+
+
+# ---- limits of runs within runs ----
+
+
+def test_a_run_limits_what_begins_within_it(clock):
+    outer = Run(SearchProgress, max_time=5)
+    with outer.limiting():
+        inner, short = Run(SolverProgress), Run(SolverProgress, max_time=2)
+        assert (inner.deadline, short.deadline) == (1005.0, 1002.0)
+        assert not is_past(inf)
+        clock.wall += 5
+        assert is_past(inf)
+        assert inner.is_over()
+        assert inner.stopped_by == "max_time"
+    assert not is_past(inf)
+    assert Run(SolverProgress).deadline == inf
+
+
+def test_pauses_of_a_run_move_the_limit_of_what_is_within(clock):
+    outer = Run(SearchProgress, max_time=5)
+    with outer.limiting():
+        with outer.paused():
+            clock.wall += 100
+        assert not is_past(inf)
+        clock.wall += 5
+        assert is_past(inf)
+
+
+def test_tasks_end_at_the_deadline_of_their_group_and_of_the_groups_around_it(clock):
+    outer = TaskGroup(clock.wall + 1e9 + 3)
+    with outer.running():
+        inner = TaskGroup(clock.wall + 1e9 + 7)
+        assert TaskGroup().deadline == inner.deadline == outer.deadline == 1003.0
+    assert TaskGroup().deadline == inf
+    sent = pickle.loads(pickle.dumps(outer))
+    assert sent.deadline == 1003.0
+    assert not sent.is_stopped()
+
+
+def test_tasks_of_one_thread_and_of_many_see_the_deadline(clock):
+    def look(data, number):
+        return Run(SolverProgress).deadline
+
+    for n_jobs in (1, 2):
+        found = dict(spread(look, None, 3, n_jobs=n_jobs, deadline=clock.wall + 1e9 + 4, compiled=True))
+        assert set(found.values()) == {1004.0}
+    assert Run(SolverProgress).deadline == inf
+
+
 # ---- checkpoints ----
 
 
@@ -206,3 +265,6 @@ def test_steps_are_counted_up_to_their_number(clock):
     run.count_steps(2, "starts")
     run.advance()
     assert heard[-1] == (1, 2, "starts")
+    run.count_steps(9, "penalties", done=4)
+    run.finish_steps()
+    assert heard[-1] == (4, 4, "penalties")

@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 from helpers.correlation_matrices import correlation
 from helpers.examples import examples
 from oracles import graphical_lasso as oracle
-from pgmx.solvers.gaussian.likelihood import LEAST_VARIANCE, maximum_likelihood_precision
+from pgmx.runs.run import OutOfTimeError
+from pgmx.solvers.gaussian.likelihood import LEAST_VARIANCE, fit_maximum_likelihood, maximum_likelihood_precision
+from pgmx.statistics.gaussian.correlations import DenseCorrelations
 
 
 def random_edges(p, share, number):
@@ -109,3 +111,11 @@ def test_refused(edges, words):
         maximum_likelihood_precision(np.eye(3), np.array(edges))
     with pytest.raises(ValueError, match="square"):
         maximum_likelihood_precision(np.ones((2, 3)), np.array([[0, 1]]))
+
+
+def test_a_fit_without_time_says_so():
+    R, edges = correlation(60, 200, 2), random_edges(60, 0.3, 2)
+    calls = []
+    with pytest.raises(OutOfTimeError):
+        fit_maximum_likelihood(DenseCorrelations(R), edges, is_over=lambda: calls.append(1) or len(calls) == 2)
+    assert len(calls) == 2  # after some columns of the first sweep

@@ -191,3 +191,32 @@ def test_sparse_factors_certify_what_dense_ones_do(monkeypatch):
         smallest = np.linalg.eigvalsh(theta / np.outer(roots, roots))[0]
         assert smallest <= found.least_pivot <= 1.0  # a pivot is never below the smallest eigenvalue
     assert seen
+
+
+def test_a_sweep_ends_after_the_columns_at_hand():
+    """Only the first columns of a component are solved without time; the gap is still a bound."""
+    R = correlation(200, 400, 3)
+    steps = []
+
+    class Ascent(dual_ascent.ColumnAscent):
+        def sweep(self, lam, slack, max_rounds, first, stop, moved):
+            steps.append((first, stop))
+            return super().sweep(lam, slack, max_rounds, first, stop, moved)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dual_ascent, "ColumnAscent", Ascent)
+        found = solve(R, 0.02, deadline=0.0)
+    assert steps == [(0, dual_ascent.COLUMNS)]
+    assert not found.converged
+    assert found.objective - found.dual_gap <= solve(R, 0.02).objective <= found.objective
+    assert np.linalg.eigvalsh(found.precision.toarray())[0] > 0
+
+
+def test_parts_of_a_sweep_are_a_sweep(monkeypatch):
+    R = correlation(70, 100, 5)
+    found = []
+    for columns in (8, 16, 72):
+        monkeypatch.setattr(dual_ascent, "COLUMNS", columns)
+        found.append(solve(R, 0.05).precision.toarray())
+    np.testing.assert_array_equal(found[0], found[1])
+    np.testing.assert_array_equal(found[0], found[2])

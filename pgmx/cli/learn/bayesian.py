@@ -16,7 +16,6 @@ def learn_bayesian(
     """Learn a Bayesian network, and report and write what was learned."""
     _check_format(data, targets.out)
     learner = make_learner(options, knowledge)
-    report.announce_cost(learner, data.table, data.n_rows, len(data.columns))
     seconds = report.fit_timed(learner, data.table)
 
     _report(where, data, learner, seconds, options, quiet)

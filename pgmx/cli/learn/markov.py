@@ -29,7 +29,6 @@ def learn_markov(
         held_out = open_held_out(path, options, data.discretizer)
         arguments["held_out"] = held_out
     learner = make_learner(options, arguments)
-    report.announce_cost(learner, data.table, data.n_rows, len(data.columns))
     seconds = report.fit_timed(learner, data.table)
 
     report.data_line(where, data.n_rows, len(data.columns), data.truth, options["random_state"], report.LABEL_WIDTH)

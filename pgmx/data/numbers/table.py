@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pgmx.checks import FormerName, check_weights
+from pgmx.checks import check_weights
 from pgmx.data.files.plane_file import PLANE_SUFFIX
 from pgmx.data.files.readers import (
     csv_header,
@@ -152,8 +152,6 @@ class NumericTable:
         Rows that missing="drop" leaves out are counted.
         """
         return self._chunks_of_pieces() if self._block is None else self._chunks_in_memory(self._block)
-
-    numbered_chunks = FormerName("chunks_with_numbers")
 
     def check_weights(self, weights: ArrayLike, name: str = "weights") -> np.ndarray:
         """Return a float64 copy of weights, one per row of the input, or raise: finite, not negative, not all zero."""

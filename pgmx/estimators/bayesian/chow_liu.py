@@ -14,8 +14,9 @@ from pgmpy.models import DiscreteBayesianNetwork
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, DistributedNumericTable, encode
 from pgmx.estimators.base import Interval, StrOptions, config, random_draws
+from pgmx.estimators.bayesian.cost import estimate_continuous, estimate_forest
 from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner, Opened
-from pgmx.estimators.cost import LearningCost, estimate_forest, estimate_numbers
+from pgmx.estimators.cost import LearningCost
 from pgmx.parallel.threads import count_threads
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import ProgressBar, Run
@@ -243,7 +244,7 @@ class ChowLiuForest(DagLearner):
     # ---- learning ----
 
     def estimate_cost(self, X: Any) -> LearningCost:
-        """Estimate the memory and the seconds that learning takes.
+        """Estimate the memory that learning takes.
 
         Parameters
         ----------
@@ -253,13 +254,13 @@ class ChowLiuForest(DagLearner):
         Returns
         -------
         LearningCost
-            Bytes by part and their sum, at most three times the peak where that is some megabytes, and CPU seconds.
+            Bytes by part and their sum; at most three times the peak if that is some megabytes.
         """
         opened = self._open(X)
         if isinstance(opened, DistributedNumericTable):
-            return estimate_numbers(opened.n_rows, opened.n_columns)
+            return estimate_continuous(opened.n_rows, opened.n_columns)
         if not isinstance(opened, DiscreteTable) and opened.list_known_floats():
-            return estimate_numbers(opened.n_rows, opened.n_columns)
+            return estimate_continuous(opened.n_rows, opened.n_columns)
         missing = "category" if self.missing == "pairwise" else self.missing
         table = encode(opened, state_names=self.state_names, missing=missing, n_jobs=self.n_jobs)
         has_knowledge = any(getattr(self, option) is not None for option in KNOWLEDGE_OPTIONS)

@@ -29,7 +29,7 @@ def make_metric(name: str | None, *, compares_graphs: bool) -> Any:
 
 def _find_base() -> Any:
     """Return pgmpy's base of causal discovery if it is public. Its private form of earlier versions has no tags."""
-    modules = causal_discovery, sys.modules.get("pgmpy.causal_discovery._base")
+    modules: tuple[Any, ...] = causal_discovery, sys.modules.get("pgmpy.causal_discovery._base")
     return next((m.BaseCausalDiscovery for m in modules if hasattr(m, "BaseCausalDiscovery")), object)
 
 

@@ -11,9 +11,8 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from pgmx.estimators.base import Interval, StrOptions
-from pgmx.estimators.cost import StepCost
 from pgmx.estimators.gaussian.columns import estimate_columns, solve_columns
-from pgmx.estimators.gaussian.cost import GaussianSize, count_noise
+from pgmx.estimators.gaussian.cost import GaussianSize
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, drop_rounding, list_edges
 from pgmx.estimators.gaussian.learner import GaussianLearner, find_largest_correlation
 from pgmx.parallel.arrays import SharedArrays
@@ -26,11 +25,8 @@ from pgmx.solvers.gaussian.screening.clime import screen_clime_columns
 from pgmx.statistics import GaussianSample
 from pgmx.statistics.gaussian.correlations import FactoredCorrelations
 
-#: Seconds over p³ of the path and of ADMM, and arrays of a block of columns of ADMM.
-_PATH_SECONDS, _ADMM_SECONDS, _ADMM_ARRAYS = 1e-10, 1.5e-8, 36
-
-#: The power of smaller penalties by which the seconds of the path grow.
-_NOISE_POWER = 6.0
+#: Arrays of a block of columns of ADMM.
+_ADMM_ARRAYS = 36
 
 
 class CLIME(GaussianLearner):
@@ -235,10 +231,10 @@ class CLIME(GaussianLearner):
         self.violation_ = float(estimate.violation)
         self.ridge_ = self._ridge(sample)
 
-    def _estimate_solving(self, size: GaussianSize) -> StepCost:
+    def _estimate_solving(self, size: GaussianSize) -> int:
         if self.solver == "admm":
-            return estimate_columns(size, _ADMM_SECONDS, self.n_jobs, _ADMM_ARRAYS)
-        return estimate_columns(size, count_noise(size, self.lam, _NOISE_POWER) * _PATH_SECONDS, self.n_jobs)
+            return estimate_columns(size, self.n_jobs, _ADMM_ARRAYS)
+        return estimate_columns(size, self.n_jobs)
 
     def _ridge(self, sample: GaussianSample) -> float:
         if self.ridge != "auto":

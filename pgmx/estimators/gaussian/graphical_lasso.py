@@ -11,8 +11,7 @@ import numpy as np
 
 from pgmx.checks import caller_level
 from pgmx.estimators.base import Interval
-from pgmx.estimators.cost import StepCost
-from pgmx.estimators.gaussian.cost import PRODUCT_SECONDS, GaussianSize, count_noise
+from pgmx.estimators.gaussian.cost import GaussianSize
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, drop_rounding, list_edges
 from pgmx.estimators.gaussian.learner import GaussianLearner
 from pgmx.estimators.gaussian.stored import (
@@ -30,12 +29,9 @@ from pgmx.solvers.gaussian.glasso.path import GraphicalLassoPath, GraphicalLasso
 from pgmx.statistics import GaussianSample
 from pgmx.statistics.gaussian.correlations import FactoredCorrelations
 
-#: What a component of m variables takes at most, in shares of m²: its correlations, W, two copies, and the certificate.
+#: Bytes per pair of variables of a component, at most: its correlations, W, two copies, and the certificate.
 _BYTES_PER_PAIR = 5 * 8
 _UNKNOWN_MEMORY = 1 << 32
-
-#: Seconds of a component of m variables over m³ at usual penalties, and the power of smaller ones by which it grows.
-_CUBE_SECONDS, _NOISE_POWER = 8e-11, 2.5
 
 
 class GraphicalLasso(GaussianLearner):
@@ -215,14 +211,12 @@ class GraphicalLasso(GaussianLearner):
 
     _solves_in_turn = True
 
-    def _estimate_solving(self, size: GaussianSize) -> StepCost:
+    def _estimate_solving(self, size: GaussianSize) -> int:
         largest = size.n_columns
         if size.is_wide:
             room = isqrt(read_free_memory(_UNKNOWN_MEMORY) // _BYTES_PER_PAIR)
             largest = min(largest, room if self.max_block is None else self.max_block)
-        scratch = (_BYTES_PER_PAIR if size.is_wide else _BYTES_PER_PAIR - 8) * largest**2
-        scan = PRODUCT_SECONDS * size.n_rows * size.n_columns**2 if size.is_wide else 0.0
-        return StepCost(scratch, scan + count_noise(size, self.lam, _NOISE_POWER) * _CUBE_SECONDS * largest**3)
+        return (_BYTES_PER_PAIR if size.is_wide else _BYTES_PER_PAIR - 8) * largest**2
 
     def _largest_penalty(self, sample: GaussianSample, lam: float = inf, share: float = 0.0) -> float:
         sample.correlations.scan(lam, share)

@@ -18,7 +18,7 @@ from sklearn.utils import Tags
 from pgmx.checks import as_reals, caller_level, check_natural, is_number
 from pgmx.data import DistributedTable, NumericTable, open_numeric
 from pgmx.estimators.base import NA_VALUES, Interval, StrOptions, config
-from pgmx.estimators.cost import LearningCost, StepCost
+from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.gaussian.cost import GaussianSize, estimate_moments, join_steps, measure_table
 from pgmx.estimators.gaussian.estimate import GaussianEstimate
 from pgmx.estimators.gaussian.path import GaussianPath
@@ -88,7 +88,7 @@ class ContinuousLearner(GaussianResults):
         """Return the innermost learner."""
 
     def estimate_cost(self, X: Any = None, *, n_rows: int | None = None, n_floats: int | None = None) -> LearningCost:
-        """Estimate the memory and the seconds that learning takes, before anything is learned.
+        """Estimate the memory that learning takes.
 
         Parameters
         ----------
@@ -100,9 +100,8 @@ class ContinuousLearner(GaussianResults):
         Returns
         -------
         LearningCost
-            Bytes beside the caller's table: of copies of the rows (`numbers`) and of all else (`scratch`), and their
-            sum. Their bound is at most three times the peak where that is over 10 MB. CPU seconds are an order of
-            magnitude: they depend on the graph. Where `max_time` may end the run they are not more.
+            Bytes in addition to the caller's table: of copies of the rows (`numbers`) and of all else (`scratch`), and
+            their sum. They are at most three times the peak if that is over 10 MB.
 
         Raises
         ------
@@ -111,19 +110,17 @@ class ContinuousLearner(GaussianResults):
 
         Notes
         -----
-        Correlations R of p columns take 8 p² bytes, and a graphical lasso four times that beside them in one component.
+        Correlations R of p columns take 8 p² bytes, and a graphical lasso four times that in addition in one component.
         Of more than 8,192 columns and fewer rows R is never formed, and a graphical lasso takes 40 bytes times the
         squared number of variables of its largest component, which is not known beforehand: all p are assumed, or
         `max_block`, or what free memory has room for. The memory of results that are made later, on access, is not
         counted.
         """
         self._validate()
-        cost = self._estimate_fit(X, n_rows, n_floats)
-        limit = getattr(self, "max_time", None)
-        return cost._replace(seconds=min(cost.seconds, inf if limit is None else float(limit)))
+        return self._estimate_fit(X, n_rows, n_floats)
 
     def _estimate_fit(self, X: Any, n_rows: int | None, n_floats: int | None) -> LearningCost:
-        """Return the cost without a limit of time."""
+        """Return the cost of a fit to data or to a table of that shape."""
         size = self._describe(n_rows, n_floats) if X is None else measure_table(X, self._open(X))
         return join_steps(size, self._estimate_reading(size), self._estimate_solving(size))
 
@@ -142,12 +139,12 @@ class ContinuousLearner(GaussianResults):
         """Return whether the data are rows, and no covariance."""
 
     @abstractmethod
-    def _estimate_reading(self, size: GaussianSize) -> StepCost:
-        """Return what making a sample takes."""
+    def _estimate_reading(self, size: GaussianSize) -> int:
+        """Return the bytes for making a sample."""
 
     @abstractmethod
-    def _estimate_solving(self, size: GaussianSize) -> StepCost:
-        """Return what learning from a sample takes."""
+    def _estimate_solving(self, size: GaussianSize) -> int:
+        """Return the bytes for learning from a sample."""
 
     def _fit(self, opened: NumericTable | GaussianSample, sample_weight: ArrayLike | None) -> Run | None:
         sample = self._read(opened, sample_weight)
@@ -258,9 +255,9 @@ class GaussianLearner(ContinuousLearner):
     def _takes_rows(self) -> bool:
         return self.covariance == "empirical"
 
-    def _estimate_reading(self, size: GaussianSize) -> StepCost:
+    def _estimate_reading(self, size: GaussianSize) -> int:
         if not self._takes_rows():
-            return StepCost(2 * size.matrix_bytes, 0.0)
+            return 2 * size.matrix_bytes
         return estimate_moments(size, pairwise=self.missing == "pairwise")
 
     def _should_refit(self) -> bool:

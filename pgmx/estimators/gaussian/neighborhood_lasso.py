@@ -10,9 +10,8 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from pgmx.estimators.base import StrOptions
-from pgmx.estimators.cost import StepCost
 from pgmx.estimators.gaussian.columns import estimate_columns, solve_columns
-from pgmx.estimators.gaussian.cost import GaussianSize, count_noise
+from pgmx.estimators.gaussian.cost import GaussianSize
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, get_units, sort_pairs
 from pgmx.estimators.gaussian.learner import GaussianLearner, find_largest_correlation
 from pgmx.parallel.arrays import SharedArrays
@@ -24,9 +23,6 @@ from pgmx.solvers.gaussian.neighborhood import neighborhood_columns
 from pgmx.solvers.gaussian.screening.neighborhood import compute_screened_objective, screen_neighborhood_columns
 from pgmx.statistics import GaussianSample
 from pgmx.statistics.gaussian.correlations import FactoredCorrelations
-
-#: Seconds over p³ of all regressions, and the power of smaller penalties by which they grow.
-_CUBE_SECONDS, _NOISE_POWER = 3e-11, 2.5
 
 
 class NeighborhoodLasso(GaussianLearner):
@@ -203,8 +199,8 @@ class NeighborhoodLasso(GaussianLearner):
         _, scale = get_units(self._sample)
         return self._estimate.raw.toarray() * np.outer(1 / scale, scale)
 
-    def _estimate_solving(self, size: GaussianSize) -> StepCost:
-        return estimate_columns(size, count_noise(size, self.lam, _NOISE_POWER) * _CUBE_SECONDS, self.n_jobs)
+    def _estimate_solving(self, size: GaussianSize) -> int:
+        return estimate_columns(size, self.n_jobs)
 
     def _largest_penalty(self, sample: GaussianSample, lam: float = inf, share: float = 0.0) -> float:
         return find_largest_correlation(sample)

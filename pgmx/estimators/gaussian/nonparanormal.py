@@ -8,7 +8,6 @@ from sklearn.base import clone
 
 from pgmx.data import NumericTable, open_numeric
 from pgmx.estimators.base import NA_VALUES, StrOptions
-from pgmx.estimators.cost import StepCost
 from pgmx.estimators.gaussian.cost import GaussianSize, estimate_ranks
 from pgmx.estimators.gaussian.learner import N_JOBS, ContinuousLearner
 from pgmx.estimators.gaussian.wrapping import WrappingLearner
@@ -194,11 +193,11 @@ class Nonparanormal(WrappingLearner):
     def _takes_rows(self) -> bool:
         return True
 
-    def _estimate_reading(self, size: GaussianSize) -> StepCost:
+    def _estimate_reading(self, size: GaussianSize) -> int:
         return estimate_ranks(size, self.correlation)
 
-    def _estimate_solving(self, size: GaussianSize) -> StepCost:
-        return StepCost(0, 0.0) if self.estimator is None else super()._estimate_solving(size)
+    def _estimate_solving(self, size: GaussianSize) -> int:
+        return 0 if self.estimator is None else super()._estimate_solving(size)
 
     def _learn(self, sample: GaussianSample) -> Run | None:
         if self.estimator is None:
@@ -213,6 +212,7 @@ class Nonparanormal(WrappingLearner):
             del inner._start
         self.lam_max_ = inner.lam_max_
         super()._accept(inner._sample, inner._estimate)
+        self.converged_, self.stopped_by_ = inner.converged_, inner.stopped_by_
         self.estimator_, self.history_ = inner, inner.history_
         return run
 

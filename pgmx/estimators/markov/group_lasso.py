@@ -259,11 +259,6 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     def _source(self, problem, loss, seed):
         return WorkingSet(problem.count_pairs(), self.tol, _FIRST * problem.n if loss.is_convex else 1)
 
-    def _count_fits(self) -> float:
-        if self.selection is None:
-            return 1.0
-        return self.n_lams * (self.n_subsamples if self.selection == "stars" else 1.0)
-
     def _validate(self) -> None:
         super()._validate()
         if self.selection is not None and self.start is not None:

@@ -17,7 +17,8 @@ from sklearn.exceptions import ConvergenceWarning
 from pgmx.checks import caller_level, warn_of_target
 from pgmx.data import DiscreteTable, Frame, encode
 from pgmx.estimators.base import DISCRETE_COLUMNS, NA_VALUES, Interval, StrOptions, config, random_draws
-from pgmx.estimators.cost import LearningCost, estimate_markov
+from pgmx.estimators.cost import LearningCost
+from pgmx.estimators.markov.cost import estimate_markov
 from pgmx.estimators.markov.measures import RoundMeasures, code_held_out, read_true_pairs
 from pgmx.estimators.markov.problem import (
     LOSSES,
@@ -208,7 +209,7 @@ class MarkovLearner(MarkovResults):
         cardinalities: ArrayLike | None = None,
         weighted: bool = False,
     ) -> LearningCost:
-        """Estimate the memory and the seconds that learning takes.
+        """Estimate the memory that learning takes.
 
         Parameters
         ----------
@@ -225,9 +226,9 @@ class MarkovLearner(MarkovResults):
         -------
         LearningCost
             Bytes by part: ``gains`` are the pairs that are stored or wait to be tested, ``pair_counts`` their tables,
-            ``kept_counts`` conditionals and parameters, ``kept_rows`` mean conditionals; and CPU seconds, an order of
-            magnitude, not more than `max_time`. It is for two edges per variable, and streams that test all pairs; for
-            `max_edges` if that is less, and streams that test half of the pairs.
+            ``kept_counts`` conditionals and parameters, ``kept_rows`` mean conditionals. It assumes two edges per
+            variable and streams that test all pairs; with a smaller `max_edges` that number, and streams that test
+            half of the pairs.
 
         Raises
         ------
@@ -240,14 +241,9 @@ class MarkovLearner(MarkovResults):
             n_rows, cardinalities = table.n_rows, table.cardinalities
         if n_rows is None or cardinalities is None:
             raise ValueError("estimate_cost needs the data, or n_rows=... and cardinalities=[...]")
-        options: dict[str, Any] = {"loss": self.loss, "is_stream": self._is_stream, "fits": self._count_fits()}
+        options: dict[str, Any] = {"loss": self.loss, "is_stream": self._is_stream}
         options |= {**MEMORY, "weighted": weighted, "max_edges": self.max_edges}
-        cost = estimate_markov(n_rows, cardinalities, **options)
-        return cost._replace(seconds=min(cost.seconds, inf if self.max_time is None else self.max_time))
-
-    def _count_fits(self) -> float:
-        """Return how many fits with one penalty take about as long."""
-        return 1.0
+        return estimate_markov(n_rows, cardinalities, **options)
 
     def _learn(self, problem: MarkovProblem, start: PairwisePotentials | None) -> Run:
         """Activate the edges that violate the condition of optimality most and optimise, until none violates it."""

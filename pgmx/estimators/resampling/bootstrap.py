@@ -19,7 +19,7 @@ from pgmx.data import DiscreteTable, DistributedNumericTable, DistributedTable
 from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_draws
 from pgmx.estimators.bayesian.dag_learner import NetworkResults, Opened, read_parameter_prior
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
-from pgmx.estimators.cost import LearningCost, repeat_cost
+from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.markov.problem import summarise_rows
 from pgmx.estimators.resampling.finished import Graph, pack_graphs, read_graphs
 from pgmx.estimators.resampling.resampler import Resampler, bind_score, make_shared_table
@@ -234,7 +234,7 @@ class BootstrapStructure(NetworkResults):
     # ---- learning ----
 
     def estimate_cost(self, X: Any) -> LearningCost:
-        """Estimate the memory and the seconds that all resamples take.
+        """Estimate the memory that all resamples take.
 
         Parameters
         ----------
@@ -244,11 +244,10 @@ class BootstrapStructure(NetworkResults):
         Returns
         -------
         LearningCost
-            Bytes of the table, which workers share, and of all workers at a time; CPU seconds per worker.
+            Bytes of the table, which workers share, and of all workers at a time.
         """
         learner: Any = HillClimbSearch() if self.estimator is None else self.estimator
-        workers = min(count_workers(self.n_jobs), self.n_resamples)
-        return repeat_cost(learner.estimate_cost(X), self.n_resamples, workers)
+        return learner.estimate_cost(X).multiply(min(count_workers(self.n_jobs), self.n_resamples))
 
     def _holds_numbers(self, opened: Any) -> bool:
         return (HillClimbSearch() if self.estimator is None else self.estimator)._holds_numbers(opened)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from pgmx.checks import caller_level
 from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions, clone_learner, config, random_draws
-from pgmx.estimators.cost import LearningCost, StepCost
+from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.gaussian.cost import GaussianSize, keep_parts, repeat_on_path
 from pgmx.estimators.gaussian.estimate import GaussianEstimate
 from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso
@@ -123,7 +123,7 @@ class SelectedGraph(WrappingLearner):
     n_iter_ : int
         Sweeps of coordinate descent, exchanges of the path or iterations, the most of any column over its penalties.
     history_ : dict of ndarray
-        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`; the last row is the chosen estimate.
+        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
     variables_, adjacency_matrix_ : list, DataFrame
         Names of the columns; the matrix of `graph_`, made on access.
     n_features_in_, feature_names_in_ : int, ndarray
@@ -153,7 +153,9 @@ class SelectedGraph(WrappingLearner):
     With `early_stopping` the path ends: for ``"ebic"`` at the first penalty at which the criterion has risen three
     times in a row and the graph has more than four times the edges of the best one; for ``"cv"`` where the loss rises
     and has been above its minimum for four penalties; for ``"stars"`` at the first penalty whose edges are unstable. A
-    criterion that cannot be computed, since the likelihood has no maximum, counts as risen.
+    criterion that cannot be computed, since the likelihood has no maximum, counts as risen. The path of
+    SparsityInducingLDS ends by the rule of ``"ebic"``, those of structural vector autoregressions are whole. The last
+    row of `history_` is the chosen estimate, at the end of the fit.
 
     References
     ----------
@@ -261,18 +263,17 @@ class SelectedGraph(WrappingLearner):
             return super()._estimate_fit(X, n_rows, n_floats)
         orders = learner._read_orders(self.lags)
         longest = clone_learner(learner).set_params(lags=orders[-1])
-        cost = longest.estimate_cost(X, n_rows=n_rows, n_floats=n_floats)
-        return cost._replace(seconds=cost.seconds * len(orders) * (1 + self._count_parts()) * self.n_lams)
+        return longest.estimate_cost(X, n_rows=n_rows, n_floats=n_floats)
 
     def _count_parts(self) -> int:
         """Return how many samples of the rows get a path of their own."""
         return {"cv": self.n_folds, "stars": self.n_subsamples}.get(self.selection, 0)
 
-    def _estimate_reading(self, size: GaussianSize) -> StepCost:
+    def _estimate_reading(self, size: GaussianSize) -> int:
         return keep_parts(size, super()._estimate_reading(size), self._count_parts())
 
-    def _estimate_solving(self, size: GaussianSize) -> StepCost:
-        return repeat_on_path(size, super()._estimate_solving(size), self.n_lams, self._count_parts())
+    def _estimate_solving(self, size: GaussianSize) -> int:
+        return repeat_on_path(size, super()._estimate_solving(size), self._count_parts())
 
     def _fit(self, opened: Any, sample_weight: ArrayLike | None) -> Run | None:
         if isinstance(opened, Panel):
@@ -291,18 +292,22 @@ class SelectedGraph(WrappingLearner):
         with ProgressBar(show, self.callback, type(self).__name__, unit="penalties", figure="objective") as bar:
             run = Run(SolverProgress, max_time=self._limit_time(), callback=bar.callback, start=self._start)
             bar.follow(run)
-            orders, choices, units = learner._read_orders(self.lags), [], None
+            orders, units = learner._read_orders(self.lags), None
+            choices: list[tuple[float, LDSLearner, SeriesPath, Panel]] = []
             with learner._on_threads(), run.limiting():
                 for order in orders:
                     if choices and run.is_over():
                         break
                     rows = panel.crop(orders[-1] - order)  # all orders explain the same rows
                     learner = clone_learner(learner).set_params(lags=order)
-                    choice = SeriesChoice(learner, rows, self.selection, self.gamma, self.n_folds, units)
+                    options = (self.selection, self.gamma, self.n_folds, self.early_stopping)
+                    choice = SeriesChoice(learner, rows, *options, units)
                     units, largest = choice.units, choice.lam_max
                     lams = path_of_penalties(largest, self.lam_min_ratio * largest, self.n_lams)
                     path = select_penalty(choice, lams, run, extend_penalties, MAX_EXTENSIONS, MIN_RATIO * largest)
                     choices.append((float(path.criterion[path.selected]), learner, path, rows))
+            if not run.is_over():
+                run.estimate_left = lambda: 0
         _, learner, path, rows = min(choices, key=lambda one: one[0])
         self._warn_of_end(path, run)
         learner.set_params(lam=float(path.lams[path.selected]))
@@ -480,8 +485,9 @@ class SelectedGraph(WrappingLearner):
             if not len(more) or path.n_edges[-1] == n_pairs:
                 break
             run.expect_steps(len(more) * (1 + self._count_parts()))
+            n_lams = len(path) + len(more)
             path.estimates.extend(self._solve(leaf, sample, criterion, run, solved, list(path.estimates), more))
-            self._end_early(path, criterion, len(lams))
+            self._end_early(path, criterion, n_lams)
             path.criterion, path.selected = criterion.choose(path.estimates)
         if path.n_edges[-1] < n_pairs:
             self._warn_of_end(path, run)

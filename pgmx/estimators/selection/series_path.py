@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from pgmx.data.series import Panel
 from pgmx.estimators.base import clone_learner
-from pgmx.estimators.paths import PenaltyPath, best_position
+from pgmx.estimators.paths import PenaltyPath, best_position, is_past_best
 from pgmx.estimators.time_series.folds import PanelParts
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
@@ -37,6 +37,7 @@ class SeriesPath(PenaltyPath):
     edges: tuple[np.ndarray, ...]
     criterion: np.ndarray
     selected: int
+    stopped_early: bool = False
 
     def __len__(self) -> int:
         return len(self.lams)
@@ -58,7 +59,7 @@ class SeriesPath(PenaltyPath):
 
 
 class SeriesChoice:
-    """Solves for penalties one by one, and compares them by `selection`, "ebic" or "cv".
+    """Solves for penalties one by one, and compares them by `selection`, "ebic" or "cv", until past the best.
 
     Criteria are in `units` of the series, by default those of the solver.
     """
@@ -70,6 +71,7 @@ class SeriesChoice:
         selection: str,
         gamma: float,
         n_folds: int,
+        early_stopping: bool,
         units: np.ndarray | None = None,
     ):
         name = type(learner).__name__
@@ -80,6 +82,7 @@ class SeriesChoice:
         if selection == "stars":
             raise ValueError("selection='stars' draws rows, which those of a series cannot be: choose 'ebic' or 'cv'")
         self._learner, self._gamma, self._selection = learner, gamma, selection
+        self._early_stopping = early_stopping
         self._problem: LDSProblem = learner._make_problem(panel)
         _ = self._problem.moments
         self.units = self._problem.scales if units is None else units
@@ -100,8 +103,10 @@ class SeriesChoice:
         """Return the path with further penalties, smaller than those before."""
         n_penalties = len(self._lams) + len(lams)
         run.estimate_left = lambda: n_penalties - len(self._lams)
+        stopped_early = False
         for lam in lams.tolist():
-            if self._lams and self._is_over(run):
+            stopped_early = self._early_stopping and self._is_past_best()
+            if stopped_early or (self._lams and self._is_over(run)):
                 break
             began = run.seconds
             solution = self._solve(self._problem, lam, self._selection == "ebic")
@@ -117,8 +122,11 @@ class SeriesChoice:
         problem, criterion = self._problem, np.array(self._criterion)
         return SeriesPath(
             problem.names, problem.lags, self.lam_max, np.array(self._lams), tuple(self._edges), criterion,
-            best_position(criterion),
+            best_position(criterion), stopped_early,
         )  # fmt: skip
+
+    def _is_past_best(self) -> bool:
+        return bool(self._lams) and is_past_best(np.array(self._criterion), [len(edges) for edges in self._edges])
 
     def _is_over(self, run: Run) -> bool:
         """Return whether the run is to end, which leaves time to learn with the chosen penalty."""

@@ -9,7 +9,6 @@ import numpy as np
 
 from pgmx.checks import caller_level
 from pgmx.estimators.base import StrOptions
-from pgmx.estimators.cost import StepCost
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_products, estimate_rows
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution, split_coefficients
@@ -161,12 +160,11 @@ class DenseLDS(LDSLearner):
     def _reads_pieces(self) -> bool:
         return self.solver == "gram"
 
-    def _estimate_solving(self, size: SeriesSize) -> StepCost:
+    def _estimate_solving(self, size: SeriesSize) -> int:
         products = estimate_products(size, self.lags)
         if self.solver == "gram":
             return products
-        rows = estimate_rows(size, self.lags)
-        return StepCost(rows.scratch + products.scratch, 6 * products.seconds)
+        return estimate_rows(size, self.lags) + products
 
     def _solve(self, problem: LDSProblem, run: Run | None = None) -> LDSSolution:
         supports = problem.list_supports()

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
 from pgmx.checks import as_reals, join_names
-from pgmx.estimators.cost import StepCost
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_pattern
 from pgmx.estimators.time_series.dense import solve_some
 from pgmx.estimators.time_series.linear import LDSLearner
@@ -157,7 +156,7 @@ class SparsityEnforcingLDS(LDSLearner):
     def _reads_pieces(self) -> bool:
         return True
 
-    def _estimate_solving(self, size: SeriesSize) -> StepCost:
+    def _estimate_solving(self, size: SeriesSize) -> int:
         return estimate_pattern(size, self.lags)
 
     def _solve(self, problem: LDSProblem, run: Run | None = None) -> LDSSolution:

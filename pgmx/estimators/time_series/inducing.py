@@ -7,8 +7,7 @@ from typing import Any, Literal
 from scipy.sparse import csr_array
 
 from pgmx.estimators.base import Interval, StrOptions
-from pgmx.estimators.cost import StepCost
-from pgmx.estimators.time_series.cost import SCREEN_SECONDS, SeriesSize, estimate_products, estimate_rows
+from pgmx.estimators.time_series.cost import SeriesSize, estimate_products, estimate_rows
 from pgmx.estimators.time_series.problem import MOST_COVARIANCES, LDSProblem, LDSSolution
 from pgmx.estimators.time_series.runs import TargetRecord
 from pgmx.estimators.time_series.sparse import SparseLDSLearner
@@ -240,12 +239,11 @@ class SparsityInducingLDS(SparseLDSLearner):
     def _reads_pieces(self) -> bool:
         return self.screen is None and self.solver == "lasso"
 
-    def _estimate_solving(self, size: SeriesSize) -> StepCost:
+    def _estimate_solving(self, size: SeriesSize) -> int:
         if self._reads_pieces():
             return estimate_products(size, self.lags, copies=4)
         rows = estimate_rows(size, self.lags, has_covariance=size.n_series <= MOST_COVARIANCES)
-        pairs = size.count_predictors(self.lags) * size.n_series
-        return StepCost(rows.scratch + CANDIDATE_BYTES, 2 * SCREEN_SECONDS * size.n_rows * pairs)
+        return rows + CANDIDATE_BYTES
 
     def _solve(self, problem: LDSProblem, run: Run | None = None) -> LDSSolution:
         if self.solver == "sgd" and self.k is None:

@@ -26,7 +26,7 @@ from pgmx.data.series import (
     read_history,
 )
 from pgmx.estimators.base import NA_VALUES, BaseStructureLearner, Interval, StrOptions
-from pgmx.estimators.cost import LearningCost, StepCost, sum_memory
+from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_reading
 from pgmx.estimators.time_series.knowledge import LaggedKnowledge, read_lagged_knowledge
 from pgmx.models import TimeSeriesGraph
@@ -120,7 +120,7 @@ class TimeSeriesLearner(BaseStructureLearner):
         return super().fit(X, y, sample_weight)
 
     def estimate_cost(self, X: Any = None, *, n_rows: int | None = None, n_floats: int | None = None) -> LearningCost:
-        """Estimate the memory and the seconds that learning takes, before anything is learned.
+        """Estimate the memory that learning takes.
 
         Parameters
         ----------
@@ -132,9 +132,8 @@ class TimeSeriesLearner(BaseStructureLearner):
         Returns
         -------
         LearningCost
-            Bytes beside the caller's table: of copies of the rows (`numbers`) and of all else (`scratch`), and their
-            sum. Their bound is at most three times the peak where that is over 10 MB and no kernel is a function. CPU
-            seconds are an order of magnitude. Where `max_time` may end the run they are not more.
+            Bytes in addition to the caller's table: of copies of the rows (`numbers`) and of all else (`scratch`), and
+            their sum. They are at most three times the peak if that is over 10 MB and no kernel is a function.
 
         Raises
         ------
@@ -143,11 +142,8 @@ class TimeSeriesLearner(BaseStructureLearner):
         """
         self._validate()
         size = self._describe(n_rows, n_floats) if X is None else self._measure(X)
-        reading, solving = estimate_reading(size), self._estimate_solving(size)
-        seconds = reading.seconds + solving.seconds
-        limit = getattr(self, "max_time", None)
-        seconds = seconds if limit is None else min(seconds, float(limit))
-        return sum_memory(scratch=reading.scratch + solving.scratch, numbers=size.row_bytes, seconds=seconds)
+        scratch = estimate_reading(size) + self._estimate_solving(size)
+        return LearningCost.from_bytes(scratch=scratch, numbers=size.row_bytes)
 
     def _describe(self, n_rows: int | None, n_floats: int | None) -> SeriesSize:
         """Return the size of series that are given by their numbers."""
@@ -165,8 +161,8 @@ class TimeSeriesLearner(BaseStructureLearner):
         return SeriesSize(opened.n_rows, opened.n_series, len(opened.exogenous_names))
 
     @abstractmethod
-    def _estimate_solving(self, size: SeriesSize) -> StepCost:
-        """Return what learning takes beside reading."""
+    def _estimate_solving(self, size: SeriesSize) -> int:
+        """Return the bytes for learning, in addition to those for reading."""
 
     def _open(self, X: Any) -> Any:
         if (is_path(X) or is_iterator(X)) and self._reads_pieces():

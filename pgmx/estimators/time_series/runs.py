@@ -10,7 +10,7 @@ import numpy as np
 
 from pgmx.estimators.base import Interval, clone_learner, config
 from pgmx.runs.progress import SolverProgress
-from pgmx.runs.run import ProgressBar, Run, is_past
+from pgmx.runs.run import ProgressBar, Run, Start, is_past
 
 RUN_CONSTRAINTS: dict[str, Any] = {
     "max_time": [Interval(Real, 0, None, closed="left"), None],
@@ -26,6 +26,7 @@ class RunsSolver:
     show_progress: bool
     callback: Callable[[SolverProgress], bool | None] | None
 
+    _start: Start | None
     converged_: bool
     stopped_by_: str
     history_: dict[str, np.ndarray]

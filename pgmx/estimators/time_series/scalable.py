@@ -8,8 +8,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from pgmx.estimators.base import Interval, StrOptions
-from pgmx.estimators.cost import StepCost
-from pgmx.estimators.time_series.cost import SEED_SECONDS, SeriesSize, estimate_rows
+from pgmx.estimators.time_series.cost import SeriesSize, estimate_rows
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
 from pgmx.estimators.time_series.runs import TargetRecord
 from pgmx.estimators.time_series.sparse import SparseLDSLearner
@@ -221,11 +220,8 @@ class ScalableLDS(SparseLDSLearner):
         self.callback = callback
         self.n_jobs = n_jobs
 
-    def _estimate_solving(self, size: SeriesSize) -> StepCost:
-        n = size.n_series
-        n_seeds = max(1, round(self.seed_fraction * n)) if self.n_seeds is None else self.n_seeds
-        rows = estimate_rows(size, self.lags, has_covariance=False)
-        return StepCost(rows.scratch, SEED_SECONDS * size.n_rows * size.count_predictors(self.lags) * n_seeds)
+    def _estimate_solving(self, size: SeriesSize) -> int:
+        return estimate_rows(size, self.lags, has_covariance=False)
 
     def _solve(self, problem: LDSProblem, run: Run | None = None) -> LDSSolution:
         n, lags = problem.n_series, self.lags

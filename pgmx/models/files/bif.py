@@ -40,7 +40,7 @@ _COMMENTS = r"/\*.*?(?:\*/|\Z)|//[^\n]*"
 _BLOCK = re.compile(r"(network|variable|probability)\b([^{}]*)\{((?:[^{}]*\{[^{}]*\})*[^{}]*)\}[\s;]*")
 _DECISION = re.compile(r"(decision|utility|value)\b\s*([^{}\s]*)")
 _TYPE = re.compile(r"\btype\s+([\w-]+)(?:\s*\[\s*(\d+)\s*\]\s*\{([^{}]*)\})?")
-_PROPERTY = re.compile(r"\bproperty\b[^;]*;")
+_PROPERTY = re.compile(r"\bproperty\b[^;]*(?:;|\Z)")
 _ROW = re.compile(r"(?:\((.*)\)|(table|default)\b)([^()]*)", re.DOTALL)
 _NOISY = re.compile(r"(?:function\s+)?(noisy[\s_-]?\w+)", re.IGNORECASE)
 
@@ -169,20 +169,14 @@ def _parse_head(head: str, states: States, cases: dict[str, list[str]]) -> tuple
 
 def _split_rows(body: str, name: str) -> Iterator[tuple[str, str, str]]:
     """Yield the parents' states, the mark "table" or "default", and the numbers of each row."""
-    begun = ""
-    for part in body.split(";"):
-        statement = (begun + part).strip()
-        match = _ROW.fullmatch(statement)
-        begun = begun + part + ";" if match is None and statement.startswith("(") else ""  # a state may hold the mark
+    for statement in map(str.strip, body.split(";")):
+        match, noisy = _ROW.fullmatch(statement), _NOISY.match(statement)
         if match is not None:
             yield (match[1] or "").strip(), match[2] or "", match[3]
-        elif statement and not begun and not statement.startswith("property"):
-            noisy = _NOISY.match(statement)
-            if noisy:
-                raise ValueError(f"{name!r} has a {noisy[1]} in place of a table, which is not read")
+        elif noisy is not None:
+            raise ValueError(f"{name!r} has a {noisy[1]} in place of a table, which is not read")
+        elif statement and not statement.startswith("property"):
             raise ValueError(f"{statement!r:.60} is no row of the table of {name!r}")
-    if begun:
-        raise ValueError(f"{begun.strip()!r:.60} is no row of the table of {name!r}")
 
 
 def _find_column(text: str, parents: list[str], states: States, codes: list[dict[str, int]]) -> int:

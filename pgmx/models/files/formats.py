@@ -85,7 +85,7 @@ def choose_format(path: str | os.PathLike, format: str | None, formats: Collecti
         )
     if name not in formats:
         seen = f"suffix {path.suffix!r} of {path.name!r}" if format is None else f"format {format!r}"
-        remedy = "; for another suffix name the format with format= (--format)" if format is None else ""
+        remedy = "; for another suffix name the format with format= (pgmx convert --format)" if format is None else ""
         raise ValueError(f"unknown {seen}; expected one of {', '.join(formats)}{remedy}")
     return path, name
 
@@ -174,10 +174,9 @@ def check_name(value: object) -> str:
 
 def check_distinct(values: Iterable, what: str) -> None:
     """Raise where a value occurs twice."""
-    values = list(values)
-    if len(set(values)) < len(values):
-        twice = next(value for value in values if values.count(value) > 1)
-        raise ValueError(f"{what} occur more than once, {twice!r} is one")
+    twice = [value for value, count in Counter(values).items() if count > 1]
+    if twice:
+        raise ValueError(f"{what} occur more than once, {twice[0]!r} is one")
 
 
 def check_labels(names: object, states: object) -> tuple[list, list[list]]:
@@ -229,7 +228,7 @@ def drop_comments(text: str, comments: str) -> str:
         return safe + "\n" * match[0].count("\n")
 
     # An unclosed text reaches to the end, so that no search for its end begins anew at each quote.
-    return re.sub(r'"([^"\\]*(?:\\.[^"\\]*)*)(?:"|\Z)|' + comments, replace, text, flags=re.DOTALL)
+    return re.sub(r'"([^"\\]*(?:\\.[^"\\]*)*)(?:"|\\?\Z)|' + comments, replace, text, flags=re.DOTALL)
 
 
 def parse_xml(raw: bytes) -> ElementTree.Element:

@@ -27,7 +27,7 @@ from pgmx.models.files.formats import decode, decode_text, drop_comments, encode
 _COMMENTS = r"/\*.*?(?:\*/|\Z)|(?:%|//)[^\n]*"
 _BLOCK = re.compile(r"([^{}]*)\{([^{}]*)\}\s*")
 # A list ends at the parenthesis before a semicolon: states without quotes may hold parentheses themselves.
-_ATTRIBUTE = re.compile(r"(\w+)\s*=\s*(?:\((.*?)\)|([^;(]*))\s*;\s*", re.DOTALL)
+_ATTRIBUTE = re.compile(r"(\w+)\s*=(?:\s*\((.*?)\)\s*|([^;(]*));\s*", re.DOTALL)
 
 
 def write_net(model: DiscreteBayesianNetwork) -> bytes:
@@ -87,10 +87,12 @@ def _parse_kind(head: str) -> tuple[str, str]:
         raise ValueError("a class begins: object-oriented networks are not read")
     if words[:1] == ["continuous"]:
         raise ValueError(f"{decode(words[-1].strip())!r:.60} is continuous: only discrete nodes are read")
-    kind, rest = re.match(r"\s*(?:discrete\s+)?(\w*)\s*(.*)", head, re.DOTALL).groups()
+    head = re.sub(r"^discrete\s+", "", head.strip())
+    kind = re.split(r"\W", head, maxsplit=1)[0]
+    rest = head[len(kind) :].strip()
     if kind not in ("net", "node", "potential"):
-        check_kind(decode(rest.strip()), kind, ())
-    return kind, rest.strip()
+        check_kind(decode(rest), kind, ())
+    return kind, rest
 
 
 def _parse_attributes(body: str, what: str) -> dict[str, str]:

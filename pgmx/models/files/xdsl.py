@@ -94,10 +94,11 @@ def _read_results(name: str, parents: list[str], text: str, states: States, tabl
     """Return the table of a deterministic node, whose state is listed for each configuration of the parents."""
     results = [decode(word) for word in text.split()]
     n_columns = check_family(name, parents, states, tables, len(text) * len(states[name]))
-    unknown = [state for state in results if state not in states[name]]
+    codes = {state: code for code, state in enumerate(states[name])}
+    unknown = [state for state in results if state not in codes]
     if unknown or len(results) != n_columns:
         held = f"{unknown[0]!r}, which is none" if unknown else f"{len(results)} states"
         raise ValueError(f"the results of {name!r} must be {n_columns} of its states, got {held}")
     table = np.zeros((len(states[name]), n_columns))
-    table[[states[name].index(state) for state in results], np.arange(n_columns)] = 1.0
+    table[[codes[state] for state in results], np.arange(n_columns)] = 1.0
     return table

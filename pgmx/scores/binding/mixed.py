@@ -84,4 +84,5 @@ class MixedScoring(PriorMixin):
         return MixedScoring(self.score, self.mixed, self.structure_prior, weights=weights)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "score": strip_data(self.score)}
+        state = {name: value for name, value in self.__dict__.items() if name != "summary"}  # computed again
+        return {**state, "score": strip_data(self.score)}

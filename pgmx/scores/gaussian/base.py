@@ -1,6 +1,5 @@
 """The scores of linear Gaussian networks over one covariance matrix."""
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -205,12 +204,6 @@ class GaussianScore(CompiledScore):
         score.moments = sample_moments
         score.check_moments(sample_moments, score.variables)
         return score
-
-    @classmethod
-    def of_moments(cls: type[Score], sample_moments: Moments, names: Sequence[Hashable]) -> Score:
-        """Return ``from_moments(sample_moments, names)``: the old name, until 0.2."""
-        warnings.warn("of_moments is now from_moments; this name goes in 0.2", DeprecationWarning, stacklevel=2)
-        return cls.from_moments(sample_moments, names)
 
     @abstractmethod
     def parameter_cost(self, n_rows: float) -> float:

@@ -37,9 +37,8 @@ class MixedGains:
     """Scores of the families of a mixed table, and what each change of one arc gains.
 
     Families of states alone are scored by `discrete`, a source of gains over the columns of states; all others by the
-    sums over configurations, -inf where `pgmx._ext._mixed` refuses one. Columns that determine each other in all rows
-    have independent noise. No additions to a child are scored after `deadline`. Gains are rounded as in the compiled
-    scorers.
+    sums over configurations, -inf where `pgmx._ext._mixed` refuses one. Columns of `collinearity` have noise. No
+    additions to a child are scored after `deadline`. Gains are rounded as in the compiled scorers.
     """
 
     def __init__(

@@ -19,7 +19,7 @@ _check_array: Any = check_array  # type checkers take its defaults for its types
 
 _BLOCK = 256  # rows whose features are held at once
 _TABLE_BYTES = 1 << 26
-#: Half a full step: the square loss of classes 0 and 1 weighs each row more than the others do.
+#: The default step of the square loss, half a full step, as of Raker.
 SQUARE_STEP = 0.25
 
 

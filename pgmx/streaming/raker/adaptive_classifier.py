@@ -85,8 +85,8 @@ class AdaRakerClassifier(SignsMixin, AdaptiveLearner):
     lose weight. Its small weights h_j = s_j, which change by steps s_j, hold long intervals back where nothing changes:
     with `weight_step` and the root of s_j errors are smaller on most streams measured.
 
-    Changes are flagged by a CUSUM of the losses of the learner of 64 rows: the likelihood ratio of errors 1.5 times as
-    large against those of the last 200 rows or so, cut off at 3.5 standard deviations. Flags change no prediction.
+    Changes are flagged by a CUSUM of the mistakes of the learner of 64 rows: the likelihood ratio of mistakes twice as
+    frequent against those of the last 200 rows or so. Flags change no prediction.
 
     References
     ----------

@@ -103,6 +103,13 @@ def test_errors_of_structural_models_are_those_of_the_parts_behind_each_origin(m
     assert selected.lam_ == path.lams[path.selected]
 
 
+def test_series_that_are_constant_before_an_origin_are_named():
+    rows, _ = sparse_rows(3, 60)
+    rows[:30, 1] = 0.0
+    with pytest.raises(ValueError, match="constant series 'x1' before origin 1: give fewer folds"):
+        SelectedGraph(LinearSVARM(), selection="cv", n_folds=5).fit(rows)
+
+
 def test_orders_of_structural_models_by_errors():
     rng = np.random.default_rng(0)
     rows = rng.standard_normal((200, 3))

@@ -12,7 +12,6 @@ from sklearn.exceptions import ConvergenceWarning
 from pgmx.checks import caller_level, warn_of_target
 from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions
-from pgmx.estimators.cost import StepCost
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_equations
 from pgmx.estimators.time_series.runs import RUN_CONSTRAINTS, RunsSolver
 from pgmx.estimators.time_series.sem.equations import EquationsLearner
@@ -279,17 +278,17 @@ class TensorSEM(RunsSolver, EquationsLearner):
         """
         warn_of_target(self, X, y)
         self._validate()
-        with self._timed():
+        with self._start_clock():
             panel = self._open(X)
             run = self._fit(panel, sample_weight, exogenous_power)
             self._set_names(panel.names)
         self._end_fit(run)
         return self
 
-    def _estimate_solving(self, size: SeriesSize) -> StepCost:
+    def _estimate_solving(self, size: SeriesSize) -> int:
         n_windows = 1 if self.boundaries is None else len(self.boundaries) + 1
         n_windows = n_windows if self.window is None else -(-size.n_rows // self.window)
-        return estimate_equations(size, n_windows, by_likelihood=self.method == "likelihood")
+        return estimate_equations(size, n_windows)
 
     def _fit(self, opened: Panel, sample_weight: ArrayLike | None, exogenous_power: ArrayLike | None = None) -> Run:
         self._refuse_weights(sample_weight)

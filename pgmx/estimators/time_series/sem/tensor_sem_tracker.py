@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from pgmx.checks import check_same_names, warn_of_target
 from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions, clone_learner
-from pgmx.estimators.cost import StepCost
-from pgmx.estimators.time_series.cost import EIGEN_SECONDS, WINDOW_SECONDS, SeriesSize, estimate_equations
+from pgmx.estimators.time_series.cost import SeriesSize, estimate_equations
 from pgmx.estimators.time_series.sem.equations import EquationsLearner
 from pgmx.estimators.time_series.sem.identifiability import warn_of_proportional
 from pgmx.estimators.time_series.sem.inputs import check_moments, read_powers
@@ -246,14 +245,12 @@ class TensorSEMTracker(EquationsLearner):
         self._take(opened, read_powers(power, opened.names, 1, self.exogenous)[0])
         return None
 
-    def _estimate_solving(self, size: SeriesSize) -> StepCost:
+    def _estimate_solving(self, size: SeriesSize) -> int:
         n = size.n_series
         n_windows = max(1, size.n_rows // (2 * n))  # their lengths are not known
         if self.method == "rls":
-            return StepCost(16 * n**3, EIGEN_SECONDS * n_windows * n**4)
-        n_stored = min(n_windows, MOST_WINDOWS)
-        step = estimate_equations(size, n_stored, by_likelihood=True)
-        return StepCost(step.scratch, WINDOW_SECONDS * self.sweeps * n_windows * n_stored * n**3)
+            return 16 * n**3
+        return estimate_equations(size, min(n_windows, MOST_WINDOWS))
 
     def _take(self, panel: Panel, powers: np.ndarray) -> None:
         """Check a window, then follow the equations through it."""

@@ -5,7 +5,6 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
 from numbers import Integral, Real
-from time import perf_counter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -13,10 +12,9 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from pgmx.checks import as_reals, caller_level, check_natural, is_number
+from pgmx.checks import as_reals, caller_level, check_natural, is_number, join_names
 from pgmx.data.series import Panel, continue_labels
 from pgmx.estimators.base import Interval, StrOptions, clone_learner
-from pgmx.estimators.cost import StepCost
 from pgmx.estimators.paths import best_position, path_of_penalties
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_additive
 from pgmx.estimators.time_series.folds import PanelParts
@@ -28,7 +26,7 @@ from pgmx.estimators.time_series.svarm.terms import AdditiveTerms
 from pgmx.models import TimeSeriesGraph
 from pgmx.models.time_series.density import compute_log_densities
 from pgmx.models.time_series.history import label_forecasts, label_targets, read_exogenous, read_series
-from pgmx.runs.run import Run
+from pgmx.runs.run import Run, Start
 from pgmx.solvers.time_series.svarm.kernels import Kernel
 
 CRITERIA = ("aic", "bic")
@@ -88,7 +86,7 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
 
     # ---- learning ----
 
-    def _estimate_solving(self, size: SeriesSize) -> StepCost:
+    def _estimate_solving(self, size: SeriesSize) -> int:
         ranks = [min(KERNEL_RANKS.get(name, MOST_RANK), size.n_rows) for _, name in self._list_kernels()]
         rank = sum(ranks if self.max_rank is None else [min(one, self.max_rank) for one in ranks])
         n_columns = size.n_series * (self.lags + self.instantaneous) * rank
@@ -298,6 +296,9 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         n_targets, total, count = panel.count_targets(self.lags), np.zeros(len(lams)), 0
         for k in range(n_folds):
             learner, before = clone_learner(self), divided.take(0, k + 1)
+            constant = [panel.names[v] for v in before.columns.find_constants()]
+            if constant:
+                raise ValueError(f"constant series {join_names(constant)} before origin {k + 1}: give fewer folds")
             problem = learner._pose(before)
             after = divided.take(k + 1, k + 2).rescale(learner.scales_, learner.means_)
             targets = np.concatenate([segment[self.lags :] for segment in after.segments])
@@ -318,13 +319,13 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         n_folds: int = 0,
     ) -> Learner:
         """Return the fitted learner of the best order, for a panel that was opened for the largest of them."""
-        choices, began = [], perf_counter()
+        choices, began = [], Start.now().wall
 
         def limit(learner: Learner, n_left: int) -> Learner:
             """Give a learner its share of the time that is left for it and the others, the last fit among them."""
             if self.max_time is None:
                 return learner
-            return learner.set_params(max_time=max(0.0, self.max_time - (perf_counter() - began)) / n_left)
+            return learner.set_params(max_time=max(0.0, self.max_time - (Start.now().wall - began)) / n_left)
 
         for place, order in enumerate(orders):
             # all orders explain the same rows
