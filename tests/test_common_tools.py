@@ -37,7 +37,7 @@ def test_pipeline_after_a_discretiser(make):
     bins = KBinsDiscretizer(n_bins=3, encode="ordinal", quantile_method="averaged_inverted_cdf")
     pipeline = make_pipeline(bins.set_output(transform="pandas"), make())
     if make.is_markov:
-        with pytest.raises(ValueError, match=r"float column.*'a', 'b', 'c', 'd'.*discretise.*whole numbers.*Int64"):
+        with pytest.raises(ValueError, match=r"float column.*'a', 'b', 'c', 'd'.*whole numbers.*discrete_columns"):
             pipeline.fit(gaussian_frame(0))
         return
     with pytest.warns(FewValuesWarning, match="'a', 'b', 'c', 'd' hold floats"):

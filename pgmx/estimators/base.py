@@ -2,9 +2,10 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from functools import lru_cache
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -35,6 +36,8 @@ LONGEST_VALUE = 200
 
 # scikit-learn's private names, and pgmpy's switch, pass through here: one place to mend when they move
 __all__ = [
+    "DISCRETE_COLUMNS",
+    "NA_VALUES",
     "BaseStructureLearner",
     "Interval",
     "Options",
@@ -43,6 +46,10 @@ __all__ = [
     "config",
     "random_draws",
 ]
+
+#: Values of the options of reading files and of discrete columns; what they hold is judged with the data.
+NA_VALUES: list = [str, Real, "array-like", Set, Mapping, None]
+DISCRETE_COLUMNS: list = ["array-like", Set, None]
 
 
 class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):

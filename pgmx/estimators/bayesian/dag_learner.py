@@ -17,7 +17,7 @@ from pgmx.data.columns.declared import check_discrete_columns
 from pgmx.data.files.readers import is_path
 from pgmx.data.inputs import open_rows_to_score
 from pgmx.data.pieces.chunks import is_iterator
-from pgmx.estimators.base import BaseStructureLearner, Interval, StrOptions
+from pgmx.estimators.base import DISCRETE_COLUMNS, NA_VALUES, BaseStructureLearner, Interval, StrOptions
 from pgmx.estimators.bayesian.pgmpy_face import CausalDiscovery, make_metric
 from pgmx.inference.likelihood import held_out_log_likelihood
 from pgmx.models import ConditionalGaussianNetwork, cpdag, to_dag, to_pdag
@@ -223,8 +223,8 @@ class DagLearner(NetworkResults):
         "return_type": [str],  # any case, judged by _check_return_type
         "state_names": [dict, None],
         "missing": [StrOptions({"error", "drop", "category", "pairwise"})],
-        "na_values": "no_validation",  # judged where data are read, as the next
-        "discrete_columns": "no_validation",
+        "na_values": NA_VALUES,
+        "discrete_columns": DISCRETE_COLUMNS,
         "n_jobs": [Integral, None],
         "random_state": ["random_state", np.random.Generator],
     }

@@ -17,7 +17,7 @@ from sklearn.utils import Tags
 
 from pgmx.checks import as_reals, caller_level, check_natural, is_number
 from pgmx.data import DistributedTable, NumericTable, open_numeric
-from pgmx.estimators.base import Interval, StrOptions, config
+from pgmx.estimators.base import NA_VALUES, Interval, StrOptions, config
 from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.gaussian.cost import GaussianSize, estimate_moments, join_steps, measure_table
 from pgmx.estimators.gaussian.estimate import GaussianEstimate
@@ -192,7 +192,7 @@ class GaussianLearner(ContinuousLearner):
         "covariance": [StrOptions({"empirical", "precomputed"})],
         "n_samples": [Interval(Real, 2, None, closed="left"), None],
         "missing": [StrOptions({"error", "drop", "pairwise"})],
-        "na_values": "no_validation",  # judged where data are read
+        "na_values": NA_VALUES,
         "show_progress": ["boolean"],
         "callback": [callable, None],
         "n_jobs": N_JOBS,

@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from pgmx.data import NumericTable, open_numeric
-from pgmx.estimators.base import StrOptions
+from pgmx.estimators.base import NA_VALUES, StrOptions
 from pgmx.estimators.gaussian.cost import GaussianSize, estimate_ranks
 from pgmx.estimators.gaussian.learner import N_JOBS, ContinuousLearner
 from pgmx.estimators.gaussian.wrapping import WrappingLearner
@@ -117,7 +117,7 @@ class Nonparanormal(WrappingLearner):
         "estimator": [ContinuousLearner, None],
         "correlation": [StrOptions({"kendall", "spearman", "shrinkage", "truncation"})],
         "missing": [StrOptions({"error", "drop", "pairwise"})],
-        "na_values": "no_validation",  # judged where data are read
+        "na_values": NA_VALUES,
         "n_jobs": N_JOBS,
     }
 

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pgmx.checks import caller_level, warn_of_target
 from pgmx.data import DiscreteTable, Frame, encode
-from pgmx.estimators.base import Interval, StrOptions, config, random_draws
+from pgmx.estimators.base import DISCRETE_COLUMNS, NA_VALUES, Interval, StrOptions, config, random_draws
 from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.markov.cost import estimate_markov
 from pgmx.estimators.markov.measures import RoundMeasures, code_held_out, read_true_pairs
@@ -113,8 +113,8 @@ class MarkovLearner(MarkovResults):
         "callback": [callable, None],
         "state_names": [dict, None],
         "missing": [StrOptions({"error", "drop", "category"})],
-        "na_values": "no_validation",  # judged where data are read, as the next
-        "discrete_columns": "no_validation",
+        "na_values": NA_VALUES,
+        "discrete_columns": DISCRETE_COLUMNS,
         "n_jobs": [Integral, None],
         "random_state": ["random_state", np.random.Generator],
     }

@@ -25,7 +25,7 @@ from pgmx.data.series import (
     open_series,
     read_history,
 )
-from pgmx.estimators.base import BaseStructureLearner, Interval, StrOptions
+from pgmx.estimators.base import NA_VALUES, BaseStructureLearner, Interval, StrOptions
 from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_reading
 from pgmx.estimators.time_series.knowledge import LaggedKnowledge, read_lagged_knowledge
@@ -51,7 +51,7 @@ class TimeSeriesLearner(BaseStructureLearner):
         "time_column": "no_validation",
         "groups": "no_validation",
         "missing": [StrOptions({"error", "drop"})],
-        "na_values": "no_validation",  # judged where data are read
+        "na_values": NA_VALUES,
         "irregular": [StrOptions({"error", "ignore"})],
         "exogenous_columns": ["array-like", set, None],
         "seasonal_period": [Interval(Integral, 2, None, closed="left"), None],

@@ -1,6 +1,6 @@
 """Online subspace of rows of categories: probit, tobit and logit."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -143,7 +143,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         "lam_offsets": [Interval(Real, 0, None, closed="neither")],
         "step": [Interval(Real, 0, None, closed="neither")],
         "decay": [Interval(Real, 0, None, closed="left")],
-        "na_values": "no_validation",  # judged where files are read
+        "na_values": [str, Real, "array-like", Mapping, None],
         "random_state": ["random_state"],
     }
 
