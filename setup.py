@@ -26,6 +26,7 @@ KERNELS = {
     "scores": [
         "_scorer",
         "_blocks",
+        "_collinear",
         "_families",
         "_family_counts",
         "_gaussian",

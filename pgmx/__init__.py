@@ -5,7 +5,7 @@ shows in a browser what was learned. Importing ``pgmx`` itself stays light:
 pgmpy is loaded by the packages that return its objects. In the order of import, each asks only those above it:
 
 - `_ext`: the compiled kernels; `checks`: checks of arguments; `archives`: archives of arrays, read with care; `atomic`:
-  files written whole or not at all; `lookup`: names that are imported when they are first asked for
+  files written whole or not at all; `lookup`: names imported when they are first asked for, unknown names explained
 - `data`: tables in; `runs`: clock, limits, progress and checkpoint of one run
 - `statistics`: counts, moments, correlations; `graphs`: graphs of integer ids; `parallel`: tasks on workers
 - `inference`: answers of networks given as arrays
@@ -18,11 +18,26 @@ pgmpy is loaded by the packages that return its objects. In the order of import,
 """
 
 import logging
+import sys
+import warnings
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from pgmx import (  # noqa: F401  (each is imported when it is asked for)
+        data,
+        datasets,
+        estimators,
+        inference,
+        metrics,
+        models,
+        plotting,
+        scores,
+        solvers,
+        statistics,
+        streaming,
+    )
     from pgmx.plotting.reports.page import save_report as report
 
 try:
@@ -32,11 +47,24 @@ except PackageNotFoundError:  # used from a source tree that was never installed
 
 logging.getLogger("pgmx").addHandler(logging.NullHandler())
 
+if "ipykernel" in sys.modules:
+    # pgmpy imports tqdm.auto, whose first import in a notebook without ipywidgets warns in red
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "IProgress not found")
+        import_module("tqdm.auto")
+
 __all__ = ["__version__", "report"]
 
 
 def __getattr__(name: str) -> object:
-    """Import the report when it is asked for: importing the package stays light."""
+    """Import the report, or a package of public names, when it is asked for: importing the package stays light."""
     if name == "report":
         return import_module("pgmx.plotting").save_report
-    raise AttributeError(f"module 'pgmx' has no attribute {name!r}")
+    lookup = import_module("pgmx.lookup")
+    if name in lookup.PACKAGES:
+        return import_module(f"pgmx.{name}")
+    raise lookup.refuse_name("pgmx", name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *import_module("pgmx.lookup").PACKAGES])

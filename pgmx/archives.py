@@ -1,10 +1,11 @@
-"""Archives of arrays (npz) read with care: what a member declares is checked before it is inflated."""
+"""Archives of arrays (npz) and compressed texts, read with care: sizes are checked before anything is inflated."""
 
 import os
 import zlib
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
+from gzip import GzipFile
 from io import BytesIO
 from math import prod
 from tokenize import TokenError
@@ -103,3 +104,31 @@ def _read_array(archive: ZipFile, name: str, info: ZipInfo) -> np.ndarray:
     if not len(data):
         return np.empty(shape, dtype)
     return np.frombuffer(data, dtype).reshape(shape, order="F" if in_columns else "C").copy(order="K")
+
+
+# ---- compressed texts ----
+
+#: Most bytes that a compressed text may have, and beyond that per byte of its file.
+_TEXT = 1 << 26
+_PER_BYTE = 100
+
+
+def most_unpacked(packed: bytes) -> int:
+    """Return the most bytes that a compressed text may have."""
+    return _TEXT + _PER_BYTE * len(packed)
+
+
+def unpack_gzip(packed: bytes) -> bytes:
+    """Return a text that gzip compressed; raise ValueError for another file, a damaged one, or one that is too large.
+
+    No more is inflated than `most_unpacked` allows.
+    """
+    most = most_unpacked(packed)
+    try:
+        with GzipFile(fileobj=BytesIO(packed)) as file:
+            text = file.read(most + 1)
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"it is damaged, or not compressed by gzip ({error})") from error
+    if len(text) > most:
+        raise ValueError(f"it unpacks to more than the {most:,} bytes that a file of {len(packed):,} bytes may have")
+    return text

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from math import isfinite
 from numbers import Complex, Integral, Real
 from pathlib import Path
-from typing import cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,6 +38,9 @@ def check_seed(seed, name: str = "seed") -> int | None:
 class _DefaultSeed(int):
     """A seed that nobody has given, which differs from the same number when it is given."""
 
+
+#: The largest sum of row weights. They say how many rows there are, and rows are counted in 64-bit integers.
+LARGEST_SUM_OF_WEIGHTS = 2.0**62
 
 #: The default of `random_state` beside pgmpy's spelling `seed`.
 DEFAULT_SEED: int = _DefaultSeed(0)
@@ -106,8 +109,14 @@ def is_number(value: object) -> bool:
 
 
 def check_weights(weights: ArrayLike, name: str, n_rows: int | None = None) -> np.ndarray:
-    """Return a float64 copy of row weights, raising ValueError unless they are finite, not negative, not all zero."""
-    values = as_reals(weights, name).astype(np.float64)
+    """Return a float64 copy of row weights, or raise ValueError.
+
+    Weights are finite numbers, not negative and not all zero, and their sum is at most `LARGEST_SUM_OF_WEIGHTS`.
+    """
+    array = np.asarray(weights)
+    if array.dtype.kind in "SUT" or (array.dtype == object and any(isinstance(v, str | bytes) for v in array.flat)):
+        raise ValueError(f"{name} must be numbers, got text: convert them with astype(float)")
+    values = as_reals(array, name).astype(np.float64)
     if values.ndim != 1 or (n_rows is not None and len(values) != n_rows):
         expected = "" if n_rows is None else f" {(n_rows,)}"
         raise ValueError(f"{name} must have the shape{expected}, one weight per row, got {values.shape}")
@@ -119,6 +128,13 @@ def check_weights(weights: ArrayLike, name: str, n_rows: int | None = None) -> n
         )
     if not (values > 0).any():
         raise ValueError(f"all {name} are zero: no row is left to learn from")
+    with np.errstate(over="ignore"):
+        total = values.sum()
+    if total > LARGEST_SUM_OF_WEIGHTS:
+        raise ValueError(
+            f"the sum of {name} is {total:g}, more than 2**62: a weight is the number of rows that a row stands for. "
+            "Divide all weights by the same number"
+        )
     return values
 
 
@@ -142,11 +158,11 @@ def explain_unreadable(path: Path, verdict: str, remedy: str) -> Iterator[None]:
     """Turn whatever is raised over a damaged file into a ValueError of the path, a verdict, the reason and a remedy.
 
     What is no fault of its content passes: an error of the system, such as a file that is not there or too many open
-    ones, an interrupt, a lack of memory, an error with an attribute `has_remedy`.
+    ones, an interrupt, a lack of memory, a warning that is an error, an error with an attribute `has_remedy`.
     """
     try:
         yield
-    except MemoryError:
+    except (MemoryError, Warning):
         raise
     except Exception as error:
         if isinstance(error, OSError):
@@ -204,21 +220,46 @@ def _is_writable(array: np.ndarray) -> bool:
     return owner is not None  # memory that is not numpy's
 
 
-class FormerName:
-    """Descriptor: the former name of an attribute or method, which works until 0.2 and warns."""
+class FittedLearner(Protocol):
+    """A fitted learner of graphs, as lower packages see it; some have `model_` too."""
 
-    def __init__(self, name: str):
-        self.name = name
+    @property
+    def graph_(self) -> Any:
+        """The learned graph."""
+        ...
 
-    def __set_name__(self, owner: type, former: str):
-        self.former = former
 
-    def __get__(self, instance, owner: type):
-        if instance is None:
-            return self
-        text = f"{owner.__name__}.{self.former} is now {self.name}; the former name goes in pgmx 0.2"
-        warnings.warn(text, DeprecationWarning, stacklevel=caller_level())
-        return getattr(instance, self.name)
+def take_graph(source: Any) -> Any:
+    """Return the graph of a fitted learner, and anything else as it is."""
+    return source.graph_ if _is_learner(source) else source
+
+
+def take_model(source: Any) -> Any:
+    """Return the model of a fitted learner, its graph if it has no model, and anything else as it is."""
+    if not _is_learner(source):
+        return source
+    return source.model_ if hasattr(type(source), "model_") else source.graph_
+
+
+def _is_learner(source: object) -> bool:
+    # asked of the class: on a learner that is not fitted the attribute itself raises an error
+    return hasattr(type(source), "graph_")
+
+
+def warn_of_target(learner: object, X: object, y: object) -> None:
+    """Warn that `y` is ignored if it is a named Series and `X` a frame without that column: a user wants a classifier.
+
+    scikit-learn's own calls, which pass arrays or a column of `X`, stay silent.
+    """
+    columns = getattr(X, "column_names", getattr(X, "columns", None))
+    name = getattr(y, "name", None)
+    if columns is None or name in (None, "") or not hasattr(y, "to_numpy") or name in list(columns):
+        return
+    warnings.warn(
+        f"{type(learner).__name__} ignores y, the Series {name!r}: it learns from the columns of X alone. Add y to X "
+        f"as a column; ChowLiuForest(class_node={name!r}) is a classifier",
+        stacklevel=caller_level(),
+    )
 
 
 def caller_level() -> int:

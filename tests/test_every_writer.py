@@ -64,7 +64,8 @@ def write_in_pieces(path):
 
 WRITERS = {
     **{
-        f"a.{suffix}": lambda path: save_model(fitted().model_, path) for suffix in ("bif", "xmlbif", "json", "graphml")
+        f"a.{suffix}": lambda path: save_model(fitted().model_, path)
+        for suffix in ("bif", "xmlbif", "net", "xdsl", "bif.gz", "json", "graphml")
     },
     **{f"m.{suffix}": lambda path: save_model(chain_network(4), path) for suffix in ("npz", "uai", "json", "graphml")},
     **{f"f.{suffix}": lambda path: save_model(of_three(), path) for suffix in ("uai", "json")},
@@ -84,6 +85,8 @@ WRITERS = {
     "r.html": lambda path: save_report(fitted(), path),
     "out.bif": lambda path: learn("--out", path),
     "out.json": lambda path: learn("--out", path),
+    "out.xdsl.gz": lambda path: learn("--out", path),
+    "converted.net": lambda path: run_command("convert", "asia", path),
     "plot.svg": lambda path: learn("--plot", path),
     "report.html": lambda path: learn("--report", path),
     "history.png": lambda path: learn("--plot-history", path),

@@ -90,3 +90,29 @@ def test_package_in_mode_basic():
     pytest.importorskip("pyright", reason="pyright comes with the extra [lint]")
     errors = pyright_report()
     assert len(errors) < MOST_ERRORS, "\n".join(f"{one['file']}: {one['message']}" for one in errors)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        ("estimators.HillClimbSearch().fit(frame)", "HillClimbSearch"),
+        ("estimators.HillClimbSearch().set_params(max_indegree=2)", "HillClimbSearch"),
+        ("estimators.GraphicalLasso().fit(frame)", "GraphicalLasso"),
+        ("estimators.OnlineEdgeGrafting().partial_fit(frame)", "OnlineEdgeGrafting"),
+        ("estimators.DenseLDS().fit(frame)", "DenseLDS"),
+        ("estimators.LinearSVARM().select(frame)", "LinearSVARM"),
+        ("streaming.RakerClassifier().partial_fit(rows, labels)", "RakerClassifier"),
+        ("streaming.RakerRegressor.load('raker.npz')", "RakerRegressor"),
+        ("models.PairwiseMarkovNetwork.load('grid.npz')", "PairwiseMarkovNetwork"),
+        ("scores.BICGauss.from_moments(moments, names)", "BICGauss"),
+    ],
+)
+def test_completion_keeps_the_class(call, name):
+    """Notebooks complete what follows a call by jedi, which takes ``Self`` for the class that the method is in."""
+    jedi = pytest.importorskip("jedi", reason="jedi comes with IPython")
+    package = call.partition(".")[0]
+    script = jedi.Script(
+        f"from pgmx import {package}\nresult = {call}\n", project=jedi.Project(ROOT, smart_sys_path=True)
+    )
+    assert [found.name for found in script.infer(2, 0)] == [name]

@@ -33,7 +33,7 @@ ATTRIBUTES = {
 }
 MOST_PARTICIPLES = 10
 MOST_DOCSTRING_LINES = 6
-MOST_LINES = {"pgmx/**/*.py": 450, "cython_ext/**/*.pyx": 500, "tests/**/*.py": 450}
+MOST_LINES = {"pgmx/**/*.py": 700, "cython_ext/**/*.pyx": 600, "tests/**/*.py": 700}
 
 #: Participles that do not end in -ed.
 IRREGULAR = """
@@ -123,7 +123,7 @@ def test_files_are_short(pattern):
         path.relative_to(ROOT): len(path.read_text(encoding="utf-8").splitlines()) for path in ROOT.glob(pattern)
     }
     long = [f"{path}: {length} lines" for path, length in sorted(lengths.items()) if length > MOST_LINES[pattern]]
-    assert not long, "\n".join(long)
+    assert not long, "a file of one idea is shorter; move the second idea into its own: " + ", ".join(long)
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,14 @@ References: Lauritzen (1996), Graphical Models, section 6.1; Golub & Van Loan (2
 
 from libc.math cimport INFINITY, sqrt
 from libc.stddef cimport ptrdiff_t
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 import numpy as np
 
 from _buffers cimport Buffer, release, reserve
+from _dual cimport Dual, Pivot, begin_pivot, eliminate
 from _simd cimport select_simd_level
 
 
@@ -192,7 +193,8 @@ cdef void fill_products(
 
 
 def regression_terms(
-    const double[:, ::1] moments, const int64_t[::1] starts, Py_ssize_t m, int divisor
+    const double[:, ::1] moments, const int64_t[::1] starts, Py_ssize_t m, int divisor,
+    const uint8_t[:, ::1] determined=None, double noise=0.0
 ) -> np.ndarray:
     """Return the log-likelihoods of regressions of the last of m columns on the others, summed over ranges of cells.
 
@@ -206,28 +208,38 @@ def regression_terms(
         Columns, at least one.
     divisor : int
         What the residual sum of squares is divided by: LIKELIHOOD, n; UNBIASED, n - m; SAMPLE, n - 1.
+    determined : uint8 (K, m), optional
+        1 for a column of range k that is a combination of those before it in all rows of the table. Each column of the
+        range has independent noise, by which its residual variance is not 0.
+    noise : float, default=0.0
+        Variance of the noise, in the units of the moments.
 
     Returns
     -------
     float64 (K,)
-        -inf where a cell has rows, but at most m of them, or a column that the others determine to ten digits.
+        -inf where a cell has rows, but at most m of them, or a column that the others determine to ten digits there
+        alone.
     """
-    return sum_terms(moments, starts, m, divisor, True)
+    return sum_terms(moments, starts, m, divisor, True, determined, noise)
 
 
 def mixture_terms(
-    const double[:, ::1] moments, const int64_t[::1] starts, Py_ssize_t m, int divisor
+    const double[:, ::1] moments, const int64_t[::1] starts, Py_ssize_t m, int divisor,
+    const uint8_t[:, ::1] determined=None, double noise=0.0
 ) -> np.ndarray:
     """Return n log n and the log-density of its n rows under a Gaussian distribution, summed over ranges of cells.
 
     Parameters and result are those of `regression_terms`; `divisor` is LIKELIHOOD or SAMPLE.
     """
-    return sum_terms(moments, starts, m, divisor, False)
+    return sum_terms(moments, starts, m, divisor, False, determined, noise)
 
 
-cdef sum_terms(const double[:, ::1] moments, const int64_t[::1] starts, Py_ssize_t m, int divisor, bint regress):
+cdef sum_terms(
+    const double[:, ::1] moments, const int64_t[::1] starts, Py_ssize_t m, int divisor, bint regress,
+    const uint8_t[:, ::1] determined, double noise
+):
     cdef Py_ssize_t k, cell
-    cdef double total, term
+    cdef double total, term, log_pivots
     if m > MOST_COLUMNS:
         raise ValueError(f"a family of {m} columns of floats is larger than {MOST_COLUMNS}: set max_indegree")
     result = np.zeros(starts.shape[0] - 1)
@@ -235,7 +247,7 @@ cdef sum_terms(const double[:, ::1] moments, const int64_t[::1] starts, Py_ssize
     cdef double *scratch
     if m == 0:
         return result
-    scratch = <double *>malloc(m * m * sizeof(double))
+    scratch = <double *>malloc(m * m * sizeof(Dual))
     if scratch == NULL:
         raise MemoryError("cannot allocate a covariance matrix")
     with nogil:
@@ -243,7 +255,13 @@ cdef sum_terms(const double[:, ::1] moments, const int64_t[::1] starts, Py_ssize
             total = 0.0
             for cell in range(starts[k], starts[k + 1]):
                 if moments[cell, 0] > 0:
-                    term = cell_term(&moments[cell, 0], m, divisor, regress, scratch)
+                    if determined is None:
+                        log_pivots = factorize(&moments[cell, 0], m, regress, scratch)
+                    else:
+                        log_pivots = factorize_with_noise(
+                            &moments[cell, 0], m, regress, &determined[k, 0], noise, <Dual *>scratch
+                        )
+                    term = cell_term(moments[cell, 0], m, divisor, regress, log_pivots)
                     total += term
                     if term == -INFINITY:
                         break
@@ -252,11 +270,18 @@ cdef sum_terms(const double[:, ::1] moments, const int64_t[::1] starts, Py_ssize
     return result
 
 
-cdef double cell_term(
-    const double *packed, Py_ssize_t m, int divisor, bint regress, double *factor
-) noexcept nogil:
-    # Cholesky of the covariance matrix with denominator n, and the terms of its pivots.
-    cdef double n = packed[0], total, pivot, log_pivots = 0.0, degrees
+cdef double cell_term(double n, Py_ssize_t m, int divisor, bint regress, double log_pivots) noexcept nogil:
+    cdef double degrees = n if divisor == 0 else n - m if divisor == 1 else n - 1
+    if log_pivots == -INFINITY:
+        return -INFINITY
+    if regress:
+        return -n / 2 * (LOG_2_PI + log_pivots + pgmx_log(n / degrees)) - degrees / 2
+    return n * pgmx_log(n) - n / 2 * (m * (LOG_2_PI + pgmx_log(n / degrees)) + log_pivots) - degrees * m / 2
+
+
+cdef double factorize(const double *packed, Py_ssize_t m, bint regress, double *factor) noexcept nogil:
+    # Cholesky of the covariance matrix with denominator n; the logarithm of the last pivot, or the sum of all.
+    cdef double n = packed[0], total, pivot, log_pivots = 0.0
     cdef const double *sums = packed + 1
     cdef const double *products = packed + 1 + m
     cdef Py_ssize_t i, j, t, at = 0
@@ -279,7 +304,30 @@ cdef double cell_term(
         pivot = sqrt(pivot)
         for j in range(i, m):
             factor[i * m + j] /= pivot
-    degrees = n if divisor == 0 else n - m if divisor == 1 else n - 1
-    if regress:
-        return -n / 2 * (LOG_2_PI + log_pivots + pgmx_log(n / degrees)) - degrees / 2
-    return n * pgmx_log(n) - n / 2 * (m * (LOG_2_PI + pgmx_log(n / degrees)) + log_pivots) - degrees * m / 2
+    return log_pivots
+
+
+cdef double factorize_with_noise(
+    const double *packed, Py_ssize_t m, bint regress, const uint8_t *determined, double noise, Dual *factor
+) noexcept nogil:
+    # The same of columns with noise, of which some are combinations of those before them.
+    cdef double n = packed[0], logarithm, log_pivots = 0.0
+    cdef const double *sums = packed + 1
+    cdef const double *products = packed + 1 + m
+    cdef Py_ssize_t i, j, t, at = 0
+    cdef Pivot pivot
+    if n <= m:
+        return -INFINITY
+    for i in range(m):
+        for j in range(i, m):
+            factor[i * m + j] = Dual((products[at] - sums[i] * sums[j] / n) / n, noise if i == j else 0.0)
+            at += 1
+    for t in range(m):
+        if not determined[t] and not factor[t * m + t].value >= SMALLEST:
+            return -INFINITY
+        logarithm = pgmx_log(begin_pivot(&factor[t * m + t], determined[t], noise, &pivot))
+        log_pivots = logarithm if regress else log_pivots + logarithm
+        for i in range(t + 1, m):
+            for j in range(i, m):
+                eliminate(&pivot, &factor[t * m + i], &factor[t * m + j], &factor[i * m + j])
+    return log_pivots

@@ -14,8 +14,9 @@ Reference: Shen, Chen & Giannakis (2019), "Random feature-based online multi-ker
 unknown dynamics", JMLR 20, algorithms 2 and 3; numbers of equations are those of chapter 3 of Shen's thesis.
 Intervals f +- q m: m is the running mean of |y - f|, log q rises by RATE coverage at a miss and else falls by
 RATE (1 - coverage), so that over T rows the share of misses is 1 - coverage within O(1 / T) (Gibbs & Candes 2021).
-Changes: the sum max(0, S - log r + u^2 / 2 (1 - 1 / r^2)) of u = the root of the loss of one expert over its scale, the
-likelihood ratio of errors r times as large (Page 1954), is flagged beyond LIMIT; u is cut off, then all starts anew.
+Changes: a sum max(0, S + log likelihood ratio) for one expert (Page 1954) is flagged beyond a limit, then restarts.
+Square loss: -log r + u^2 / 2 (1 - 1 / r^2) for errors r times as large, u = |error| over its scale, cut off.
+Labels: log(q / p) at a mistake, else log((1 - q) / (1 - p)), for the rate p of mistakes and q = min(r p, (1 + p) / 2).
 Cost per row: P D (d + a sine and a cosine) + 8 K J P D; state K J P 2 D. Features are computed for a block of rows at a
 time, all else row by row: the pieces in which rows come do not change a bit.
 Thread-safety: rows, targets, frequencies and step sizes are read only; state and outputs belong to the caller; the GIL
@@ -36,6 +37,7 @@ cdef enum:
 cdef double LARGEST = 1e300  # losses and logs of weights are finite: their differences are numbers then
 cdef double RATE = 0.05, MEMORY = 0.05, LEAST_LOG = -50.0, MOST_LOG = 50.0  # of intervals
 cdef double RATIO = 1.5, LIMIT = 14.0, CUT = 3.5, FORGETTING = 0.005        # of changes
+cdef double MISTAKES_RATIO = 2.0, MISTAKES_LIMIT = 7.0                      # of changes of labels
 cdef double LATE = 0.01                                                     # share of a row in the losses of late
 cdef double NORMAL_SCALE = 1.2533141373155001                               # s.d. of a normal number per mean size
 cdef double SETTLING = 100.0                                                # rows that only measure the scale
@@ -154,7 +156,7 @@ cdef double update_output(
     const double* steps, const double* rates, Py_ssize_t n_experts, Py_ssize_t n_kernels, Py_ssize_t length,
     int loss, double weight_step, double penalty, double* work, double* losses, Py_ssize_t monitored,
 ) noexcept nogil:
-    """Learn one output from `work` of `compute_output`, f_jp become losses; return the loss of the monitored expert."""
+    """Learn one output from `work` of `compute_output`, f_jp become losses; return f_j of the monitored expert."""
     cdef double* parts = work
     cdef double* experts = work + n_experts * n_kernels
     cdef double total = compute_loss(f, y, loss), slope, part, answer = 0.0
@@ -173,7 +175,7 @@ cdef double update_output(
         expert_logs[j] = min(max(expert_logs[j] + rates[j] * (total - part), -LARGEST), LARGEST)
         losses[j] = part if losses[j] < 0.0 else losses[j] + LATE * (part - losses[j])
         if j == monitored:
-            answer = part
+            answer = experts[j]
     return answer
 
 
@@ -210,17 +212,34 @@ cdef inline void update_interval(double* figures, double error, double coverage,
     figures[1] += max(share, MEMORY) * (error - figures[1])
 
 
+cdef inline double compare_errors(double error, double scale) noexcept nogil:
+    """Return the log likelihood ratio of normal errors RATIO times as large, whose mean size is `scale` so far."""
+    cdef double u = CUT if error > 0.0 else 0.0
+    if error < CUT * NORMAL_SCALE * scale:
+        u = error / (NORMAL_SCALE * scale)
+    return 0.5 * u * u * (1.0 - 1.0 / (RATIO * RATIO)) - log(RATIO)
+
+
+cdef inline double compare_mistakes(double mistake, double share, double n_rows) noexcept nogil:
+    """Return the log likelihood ratio of mistakes MISTAKES_RATIO times as frequent, `share` of n rows so far."""
+    cdef double n = min(n_rows, 1.0 / FORGETTING)
+    cdef double p = (n * share + 1.0) / (n + 2.0)
+    cdef double q = min(MISTAKES_RATIO * p, 0.5 * (1.0 + p))
+    return log(q / p) if mistake > 0.0 else log((1.0 - q) / (1.0 - p))
+
+
 cdef inline void update_changes(
-    double* figures, long long* flags, Py_ssize_t room, double loss, long long t
+    double* figures, long long* flags, Py_ssize_t room, double error, bint is_label, long long t
 ) noexcept nogil:
     """Sum up the evidence of larger errors; flags: their number, then the rows of the last `room`."""
-    cdef double error = sqrt(loss), u
+    cdef double ratio
     if figures[4] >= SETTLING:
-        u = CUT if error > 0.0 else 0.0
-        if error < CUT * NORMAL_SCALE * figures[3]:
-            u = error / (NORMAL_SCALE * figures[3])
-        figures[2] = max(0.0, figures[2] - log(RATIO) + 0.5 * u * u * (1.0 - 1.0 / (RATIO * RATIO)))
-        if figures[2] > LIMIT:
+        if is_label:
+            ratio = compare_mistakes(error, figures[3], figures[4])
+        else:
+            ratio = compare_errors(error, figures[3])
+        figures[2] = max(0.0, figures[2] + ratio)
+        if figures[2] > (MISTAKES_LIMIT if is_label else LIMIT):
             flags[1 + flags[0] % room] = t
             flags[0] += 1
             figures[2] = figures[3] = figures[4] = 0.0
@@ -261,7 +280,7 @@ def update(
     cdef Py_ssize_t n_outputs = coefficients.shape[0], most = coefficients.shape[1], n_kernels = coefficients.shape[2]
     cdef Py_ssize_t length = coefficients.shape[3], block, first, t, k, n_rows, n_experts
     cdef bint wanted = predictions.shape[0] > 0, with_widths = predictions.shape[1] > n_outputs
-    cdef double f = 0.0, total
+    cdef double f = 0.0, output, own, other, error
     cdef double* features = allocate(width, most, n_kernels, length)
     cdef double* angles = features + BLOCK * n_kernels * length
     cdef double* work = angles + (BLOCK + 2) * width
@@ -276,7 +295,8 @@ def update(
             for t in range(first, first + n_rows):
                 z = features + (t - first) * n_kernels * length
                 n_experts = count_experts(n_seen + t + 1, most)
-                total = 0.0
+                own = 0.0
+                other = -INFINITY if n_outputs > 1 else 0.0
                 if wanted and with_widths:
                     predictions[t, n_outputs] = get_half_width(&figures[0])
                 for k in range(n_outputs):
@@ -286,11 +306,17 @@ def update(
                     )
                     if wanted:
                         predictions[t, k] = f
-                    total += update_output(
+                    output = update_output(
                         z, targets[t, k], f, &coefficients[k, 0, 0, 0], &kernel_logs[k, 0, 0], &expert_logs[k, 0],
                         &steps[0], &rates[0], n_experts, n_kernels, length, loss, weight_step, penalty, work,
                         &losses[k, 0], monitored,
                     )
+                    if loss == 0 or targets[t, k] > 0.0:
+                        own = output
+                    elif n_outputs > 1:
+                        other = max(other, output)
+                    else:
+                        own = -output
                     if adaptive:
                         renew_experts(
                             &coefficients[k, 0, 0, 0], &kernel_logs[k, 0, 0], &expert_logs[k, 0], &starts[0],
@@ -299,7 +325,8 @@ def update(
                 if coverage > 0.0:
                     update_interval(&figures[0], targets[t, 0] - f, coverage, n_seen + t)
                 if adaptive and n_experts > monitored:
-                    update_changes(&figures[0], &flags[0], flags.shape[0] - 1, total, n_seen + t)
+                    error = sqrt(compute_loss(own, targets[t, 0], loss)) if loss == 0 else (own <= other)
+                    update_changes(&figures[0], &flags[0], flags.shape[0] - 1, error, loss != 0, n_seen + t)
     free(features)
 
 

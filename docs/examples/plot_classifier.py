@@ -2,7 +2,9 @@
 A tree-augmented classifier
 ===========================
 
-Every column depends on the class and on one other column at most.
+Every column depends on the class and on one other column at most. The parameters of a classifier have a prior of one
+pseudo row by default, so that every row of known states has class probabilities, also a row whose states did not occur
+together in the data.
 """
 
 from pgmx.datasets import load_example

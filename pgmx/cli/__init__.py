@@ -9,6 +9,7 @@
 - `resample`: the work of ``pgmx bootstrap``: learn from resamples, report how sure the edges are
 - `evaluate`: the work of ``pgmx score`` and ``pgmx compare``
 - `forecast`: the work of ``pgmx forecast``: the rows that follow a time series
+- `convert`: the work of ``pgmx convert``: a network read from one format and written in another
 - `show`: the work of ``pgmx show``: the page of a network in the browser
 - `stream`: the work of ``pgmx stream``: rows predicted and learned one after the other
 - `infer`: the work of ``pgmx infer``: the tasks of the UAI competitions

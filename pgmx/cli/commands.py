@@ -1,5 +1,7 @@
 """The commands of ``pgmx``: arguments, options and help."""
 
+from pathlib import Path
+
 import click
 
 from pgmx import __version__
@@ -28,6 +30,7 @@ def main(context):
       pgmx score survey.bif later.csv         how well it predicts other rows
       pgmx compare alarm learned.bif          what differs between two networks
       pgmx show learned.bif                   look at it in the browser
+      pgmx convert learned.bif learned.net    write it in another format
       pgmx infer learned.uai --task MAR       the marginal distribution of each variable
       pgmx learn sales.csv --method lds --time-column month --out sales.npz
                                               which series act on which, how many rows later
@@ -64,10 +67,10 @@ def main(context):
 )
 @shared.file_option(
     "--out",
-    "Write the result. Bayesian: .bif or .xmlbif (the fitted discrete network), .json (the fitted network, "
-    "discrete or Gaussian; the graph where columns are of both kinds), .graphml (the graph). Markov: .uai, .npz, .json "
-    "or .graphml (the network). Gaussian graphs: .npz, .json or .graphml (the network). Time series: .npz (the linear "
-    "dynamical system that pgmx forecast takes), .json or .graphml (the graph).",
+    "Write the result. Bayesian: .bif, .xmlbif, .net or .xdsl (the fitted discrete network), .json (the fitted "
+    "network, discrete or Gaussian; the graph where columns are of both kinds), .graphml (the graph). Markov: .uai, "
+    ".npz, .json or .graphml (the network). Gaussian graphs: .npz, .json or .graphml (the network). Time series: .npz "
+    "(the linear dynamical system that pgmx forecast takes), .json or .graphml (the graph).",
 )
 @shared.plot_option
 @shared.file_option(
@@ -87,9 +90,9 @@ def learn(source, **options):
     Printed are the score, the edges ("a -> b"; "a -- b" where the data leave the direction open), the time, and the
     answer to one query; of a Markov network the objective, the penalty and the edges with their strengths; of a
     Gaussian graph the same with partial correlations, and one prediction; of a time series the edges with their lags
-    ("a@t-1 -> b") and coefficients. A bundled network is sampled first and the result compared with it (a Markov
-    network with its moral graph); without --out and --plot, NAME.bif (.uai) and NAME.svg are written into the working
-    directory.
+    ("a@t-1 -> b"), strengths and coefficients. A bundled network is sampled first and the result compared with it (a
+    Markov network with its moral graph); without --out and --plot, NAME.bif (.uai) and NAME.svg are written into the
+    working directory.
 
     Integers and text are discrete states, floats are Gaussian (Bayesian networks alone); glasso, clime, neighborhood
     and the methods for time series take integers and floats for numbers, and nothing else. Results go to standard
@@ -185,14 +188,16 @@ def bootstrap(source, **options):
     "for both kinds bic-clg, aic-clg, ll-clg, bic-dg, bic-cg, aic-cg, ll-cg. Default: bic, bic-g or bic-clg, as the "
     "columns are.",
 )
+@shared.format_option
 @shared.missing_option
 @shared.reading_options
+@shared.discrete_option
 def score(model, source, **options):
     """Score a network on data: its structure, and the probabilities that it holds.
 
-    MODEL is a file (.bif, .xmlbif, .json; .uai, .npz or .graphml for a Markov network, .npz or .graphml for a Gaussian
-    graph; .graphml for a structure alone) or the name of a bundled network; SOURCE is a table as in "pgmx learn", with
-    the variables of the network for columns. States are matched by their text.
+    MODEL is a file (.bif, .xmlbif, .net, .xdsl, .json; .uai, .npz or .graphml for a Markov network, .npz or .graphml
+    for a Gaussian graph; .graphml for a structure alone) or the name of a bundled network; SOURCE is a table as in
+    "pgmx learn", with the variables of the network for columns. States are matched by their text.
 
     Printed are the scores of the structure, whose parameters are fitted to the data, and, where the network holds
     parameters of its own, their log-likelihood (in nats, of all rows and per row) and the number of rows that they rule
@@ -213,13 +218,14 @@ def score(model, source, **options):
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS)
 @shared.model_argument("reference")
 @shared.model_argument("other")
+@shared.format_option
 @click.option("--classes", is_flag=True, help="List what differs between the equivalence classes (CPDAGs).")
 @shared.quiet_option
 def compare(reference, other, **options):
     """Compare the structures of two networks over the same variables.
 
-    REFERENCE (say, the truth) and OTHER (say, what was learned) are files (.bif, .xmlbif, .json, .graphml, .uai,
-    .npz) or names of bundled networks.
+    REFERENCE (say, the truth) and OTHER (say, what was learned) are files (.bif, .xmlbif, .net, .xdsl, .json, .graphml,
+    .uai, .npz) or names of bundled networks.
 
     Printed are the structural Hamming distances of the graphs and of their equivalence classes, precision, recall and
     F1 of the neighbours and of the arrows, and the edges that differ; of two undirected networks the number of edges
@@ -239,14 +245,15 @@ def compare(reference, other, **options):
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Show a network in the browser.")
 @shared.model_argument("model")
+@shared.format_option
 @shared.file_option("--data", "A table in a file, for the number of rows, the states and the missing cells.")
 @shared.reading_options
 @shared.file_option("--out", "Write the page there instead of opening it: .html.")
 def show(model, **options):
     """Show a network in the browser: its graph to move and search, its parameters, its edges as a table.
 
-    MODEL is a file (.bif, .xmlbif, .json, .graphml, .uai, .npz) or the name of a bundled network. The page is one file,
-    which needs no network.
+    MODEL is a file (.bif, .xmlbif, .net, .xdsl, .json, .graphml, .uai, .npz) or the name of a bundled network. The page
+    is one file, which needs no network.
 
     \b
     Examples:
@@ -257,6 +264,30 @@ def show(model, **options):
         from pgmx.cli.show import show as run
 
         run(model, **options)
+
+
+@main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Write a network in another format.")
+@shared.model_argument("source")
+@click.argument("target", metavar="OUT", type=Path)
+@shared.format_option
+def convert(source, target, **options):
+    """Read a network and write it in another format, which the suffix of OUT names.
+
+    SOURCE is a file or the name of a bundled network: .bif, .xmlbif (.bifxml), .net (Hugin) and .xdsl (GeNIe) hold
+    discrete Bayesian networks; .json any network; .uai discrete Markov networks; .npz Markov and Gaussian networks and
+    linear dynamical systems; .graphml the graph. With a further suffix .gz the file is compressed. A file that ends in
+    .xml is read by its content.
+
+    \b
+    Examples:
+      pgmx convert asia.net asia.bif
+      pgmx convert alarm alarm.xdsl
+      pgmx convert --format xdsl model.dat model.bif.gz
+    """  # noqa: D301 (as above)
+    with user_errors():
+        from pgmx.cli.convert import convert as run
+
+        run(source, target, **options)
 
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Answer a question about a network.")
@@ -280,27 +311,41 @@ def show(model, **options):
     help="Engine, as in pgmx.inference: auto is exact within 2 GB, and says so where it is not. With floats "
     "auto, exact or weighting.",
 )
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["names", "uai"]),
+    default="names",
+    show_default=True,
+    help="names: a table of variables and states. uai: the result format of the UAI competitions.",
+)
 @shared.file_option("--out", "Write the answer into this file instead of printing it.")
 def infer(model, **options):
-    """Answer a question about a network, in the format of the UAI competitions.
+    """Answer a question about a network.
 
-    MODEL is a file (.uai, .npz or .json for a Markov network with factors of any order, .uai of type BAYES, .bif or
-    .xmlbif for a Bayesian network, .json for one with floats, .npz for a Gaussian graph) or the name of a bundled
-    network. Variables and states are numbered from 0, in the order of the file.
+    MODEL is a file (.uai, .npz or .json for a Markov network with factors of any order, .uai of type BAYES, .bif,
+    .xmlbif, .net or .xdsl for a Bayesian network, .json for one with floats, .npz for a Gaussian graph) or the name of
+    a bundled network.
 
-    Printed are the task, and in the next line for PR one number; for MAR the number of variables, and for each the
-    number of its states and their probabilities; for MAP the number of variables and the state of each. An approximate
-    answer is announced on standard error, with its error.
+    Printed are for PR one number; for MAR a table of the states of each variable with their probabilities, and of
+    the mean and the standard deviation of each continuous variable; for MAP the state of each variable. Observed
+    variables are included. An approximate answer is announced on standard error, with its error. If some variables are
+    continuous, PR is the logarithm of a density; MAP is for networks of discrete or of continuous variables alone.
 
-    Variables that hold floats have the number itself in place of a state, in the evidence and in the answer to MAP,
-    which is for networks of floats or of states alone; for MAR a 0, the mean and the standard deviation; and PR is then
-    the logarithm of a density.
+    \b
+    With --format uai, and in files of evidence, variables and states are numbered from 0 in the order of the file. The
+    first line is the task, the second is
+      PR   the number
+      MAR  the number of variables, and for each the number of its states and their probabilities; 0, mean and standard
+           deviation of a continuous variable
+      MAP  the number of variables, and the state of each, or its value
 
     \b
     Examples:
-      pgmx infer grid.uai --evidence grid.evid --task PR
+      pgmx infer asia --task MAR --given smoke=yes --given xray=no
       pgmx infer iris.json --given petal_length=1.4 --task MAR
-      pgmx infer alarm --task MAR --out alarm.MAR
+      pgmx infer grid.uai --evidence grid.evid --task PR --format uai
+      pgmx infer alarm --task MAR --format uai --out alarm.MAR
     """  # noqa: D301 (as above)
     with user_errors():
         from pgmx.cli.infer import infer as run

@@ -1,5 +1,6 @@
 """What the user sees when something is wrong: one line on standard error, exit status 2, no traceback; and signals."""
 
+import re
 import signal
 import sys
 import threading
@@ -24,8 +25,22 @@ class BadInput(click.ClickException):
     exit_code = 2
 
 
+#: Control characters, line breaks of Unicode, marks that turn the direction of writing, and halves of pairs.
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def escape_controls(text):
+    """Return a text with its control characters written out as Python does; names and states come from files."""
+    return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
+
+
+def say(text="", *, err=False):
+    """Print one line, its control characters escaped."""
+    click.echo(escape_controls(text), err=err)
+
+
 def _one_line(text):
-    return " ".join(str(text).split())
+    return escape_controls(re.sub(r"[ \t\r\n]+", " ", str(text)).strip())
 
 
 @contextmanager
@@ -44,7 +59,7 @@ def user_errors(missing=()):
             if context.meta.get(_NOTE):
                 context.exit(INTERRUPTED)
         except KeyboardInterrupt:
-            click.echo("Interrupted" if context.meta.get(_NOTE) else "Interrupted before there was a result", err=True)
+            say("Interrupted" if context.meta.get(_NOTE) else "Interrupted before there was a result", err=True)
             context.exit(INTERRUPTED)
         except BrokenPipeError:  # the reader of our output is gone; click ends quietly
             raise
@@ -55,7 +70,7 @@ def user_errors(missing=()):
 def _show_warning(text):
     shown = click.get_current_context().meta.setdefault(_WARNINGS, [])
     if text not in shown:  # a file is opened more than once
-        click.echo(f"Warning: {text}", err=True)
+        say(f"Warning: {text}", err=True)
         shown.append(text)
 
 
@@ -79,7 +94,7 @@ def _ending_on_request():
 
 def note_interrupt():
     """Say that the best result so far follows; the command ends with the status of an interrupted one."""
-    click.echo("Interrupted: the best result so far is reported and written", err=True)
+    say("Interrupted: the best result so far is reported and written", err=True)
     click.get_current_context().meta[_NOTE] = True
 
 

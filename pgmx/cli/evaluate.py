@@ -5,20 +5,19 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
-import click
-
 from pgmx.checks import check_same_names
+from pgmx.cli.console import say
 from pgmx.cli.inputs.networks import read_network, with_text_names
 from pgmx.cli.inputs.paths import find_source
-from pgmx.cli.inputs.tables import open_input
+from pgmx.cli.inputs.tables import choose_discrete, open_input, peek_columns
 from pgmx.cli.report import line
 
 
-def compare_models(reference: str, other: str, *, classes: bool, quiet: bool) -> None:
+def compare_models(reference: str, other: str, *, format: str | None, classes: bool, quiet: bool) -> None:
     """Print what differs between two networks, or with `classes` between their equivalence classes."""
     from pgmx.metrics import cpdag_shd, direction_scores, edge_differences, shd, skeleton_scores
 
-    a, b = (with_text_names(read_network(text), text) for text in (reference, other))
+    a, b = (with_text_names(read_network(text, format), text) for text in (reference, other))
     if not (a.is_directed() or b.is_directed()):
         _compare_undirected(a, b, reference, other, classes=classes, quiet=quiet)
         return
@@ -53,10 +52,10 @@ def _compare_undirected(a, b, reference: str, other: str, *, classes: bool, quie
 
 def _shares(rows) -> None:
     """Print precision, recall and F1, a line for each kind of edges."""
-    click.echo()
-    click.echo(f"{'':<24}  precision  recall     f1")
+    say()
+    say(f"{'':<24}  precision  recall     f1")
     for name, scores in rows:
-        click.echo(f"{name:<24}  {scores.precision:9.3f}  {scores.recall:6.3f}  {scores.f1:5.3f}")
+        say(f"{name:<24}  {scores.precision:9.3f}  {scores.recall:6.3f}  {scores.f1:5.3f}")
 
 
 def _size(graph) -> str:
@@ -73,18 +72,20 @@ def _list_differences(differences, reference: str, other: str) -> None:
         (differences.undirected, f"undirected in {other} alone"),
     ):
         if edges:
-            click.echo()
-            click.echo(f"{title}: {len(edges)}")
+            say()
+            say(f"{title}: {len(edges)}")
             for edge in edges:
-                click.echo(f"  {' '.join(edge)}")
+                say(f"  {' '.join(edge)}")
 
 
-def score_model(model: str, source: str, *, scores: Sequence[str], missing: str, **reading: Any) -> None:
+def score_model(
+    model: str, source: str, *, format: str | None, scores: Sequence[str], missing: str, **reading: Any
+) -> None:
     """Print the scores of a network's structure on a table, and the log-likelihood of its parameters."""
     from pgmx.scores.binding.resolve import check_score_name
 
     names = [check_score_name(name) for name in scores]
-    network = read_network(model)
+    network = read_network(model, format)
     if hasattr(network, "potentials"):
         _score_markov(network, model, source, names, missing, reading)
         return
@@ -99,7 +100,7 @@ def score_model(model: str, source: str, *, scores: Sequence[str], missing: str,
     if not network.is_directed() or any(network.has_edge(v, u) for u, v in network.edges()):
         raise ValueError(f"{model} has undirected edges: a score is that of a DAG")
     title, path = _find_table(source)
-    table = _match_columns(_open(path, names, missing, reading), network)
+    table = _match_columns(_open(path, network, names, missing, reading), network)
 
     values = _structure_scores(network, table, names, missing)
     likelihood = _likelihood(network, table, missing)
@@ -114,7 +115,7 @@ def _score_markov(network, model: str, source: str, names: Sequence[str], missin
     """Print how well a Markov network predicts rows."""
     _refuse_scores(names, model, "a Markov network")
     title, path = _find_table(source)
-    table = _match_columns(_open(path, names, missing, reading), network)
+    table = _match_columns(_open(path, network, names, missing, reading), network)
     if hasattr(table, "float_columns"):
         raise ValueError(f"column {table.float_columns[0]!r} holds floats, but the network has states")
     for name, states in zip(table.columns, table.states, strict=True):
@@ -159,15 +160,22 @@ def _find_table(source: str) -> tuple[str, Path]:
     return where.name, where.path
 
 
-def _open(path: Path, names: Sequence[str], missing: str, reading: dict):
+def _open(path: Path, network: Any, names: Sequence[str], missing: str, reading: dict):
     from pgmx.data import Frame, encode, open_any, open_frame
 
-    source = open_input(path, reading)
+    source, discrete = open_input(path, reading), _list_discrete(path, network, reading)
     if any(name.endswith(("-g", "-cg")) for name in names) and path.suffix.lower() != ".pgmx":
-        return open_frame(source)
-    table = open_any(source, missing=missing)
+        return open_frame(source).declare_discrete(discrete)
+    table = open_any(source, missing=missing, discrete_columns=discrete)
     has_states = isinstance(table, Frame) and not table.list_known_floats()
     return encode(table, missing=missing) if has_states else table
+
+
+def _list_discrete(path: Path, network: Any, reading: dict) -> list:
+    """Return the columns that --discrete names, and those of variables that are discrete in the network."""
+    discrete = {str(name) for name in network.nodes() if _states_of(network, name)}
+    columns = peek_columns(path, reading) or []
+    return [*(choose_discrete(path, reading) or ()), *(name for name in columns if str(name) in discrete)]
 
 
 def _match_columns(opened, network) -> Any:
@@ -208,8 +216,8 @@ def _with_states_of(network, table, order: Sequence[int]):
 
 
 def _states_of(network, name) -> list:
-    if hasattr(network, "potentials"):
-        return list(network.states[name])
+    if hasattr(network, "potentials") or hasattr(network, "log_likelihood_terms"):
+        return list(network.states.get(name, ()))
     cpd = network.get_cpds(name) if hasattr(network, "get_cpds") else None
     return list(getattr(cpd, "state_names", {}).get(name, ()))
 

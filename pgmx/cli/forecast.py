@@ -3,8 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from pgmx.cli.console import escape_controls, say
 from pgmx.cli.inputs.paths import check_writable
 from pgmx.cli.inputs.tables import read_input
 
@@ -33,15 +32,22 @@ def forecast(
     history = _read_history(Path(source), system, time_column, reading)
     later = _read_exogenous(exogenous, system, model, history, steps)
     table = _forecast(system, history, steps, coverage, model, later)
-    text = table.to_csv(index_label=table.index.name, lineterminator="\n")
     if out is None:
-        click.echo(text, nl=False)
+        _print(table)
         return
     from pgmx.atomic import replace_file
 
     with replace_file(out) as part:
-        part.write_text(text, encoding="utf-8")
-    click.echo(f"wrote {out}")
+        table.to_csv(part, index_label=table.index.name, lineterminator="\n", encoding="utf-8")
+    say(f"wrote {out}")
+
+
+def _print(table: "pd.DataFrame") -> None:
+    """Print a table as CSV, a line for each row."""
+    label = escape_controls(table.index.name or "")
+    text = table.rename(columns=escape_controls).to_csv(index_label=label, lineterminator="\n")
+    for row in text.splitlines():
+        say(row)
 
 
 def _read_system(path: Path) -> Any:

@@ -1,15 +1,14 @@
-"""The work of ``pgmx infer``: the tasks of the UAI competitions, their results in the form of these."""
+"""The work of ``pgmx infer``: the tasks of the UAI competitions, answered by names and states or in their format."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import log
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import click
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pgmx.checks import join_names
+from pgmx.cli.console import escape_controls, say
 from pgmx.cli.inputs.networks import read_network
 from pgmx.cli.inputs.paths import check_writable
 
@@ -19,7 +18,23 @@ if TYPE_CHECKING:
     from pgmx.models import ConditionalGaussianNetwork
 
 
-def infer(model: str, *, evidence: Path | None, given: Sequence[str], task: str, method: str, out: Path | None) -> None:
+class _Answer(NamedTuple):
+    """The answer to a task about variables with these names and states (None for a continuous one).
+
+    `value` is the logarithm to base 10 for PR. For MAP `values` are codes of states, or numbers, by variable; for MAR
+    they are the probabilities of the states, or mean and standard deviation. `meaning` is what the number of PR is.
+    """
+
+    names: Sequence[Any]
+    states: Sequence[Sequence | None]
+    values: Sequence[Any] = ()
+    value: float = 0.0
+    meaning: str = ""
+
+
+def infer(
+    model: str, *, evidence: Path | None, given: Sequence[str], task: str, method: str, form: str, out: Path | None
+) -> None:
     """Answer one question about a network and print the answer, or write it."""
     if out is not None:
         check_writable(out, "--out")
@@ -29,23 +44,77 @@ def infer(model: str, *, evidence: Path | None, given: Sequence[str], task: str,
         answer = _ask_factors(_read_factors(network, model), network, evidence, given, task, method)
     else:
         answer = _ask_mixed(mixed, evidence, given, task, method)
+    lines = [task, _list_figures(answer, task)] if form == "uai" else _list_names(answer, task)
     if out is None:
-        click.echo(f"{task}\n{answer}")
+        for line in lines:
+            say(line)
         return
     from pgmx.atomic import replace_file
 
     with replace_file(out) as part:
-        part.write_text(f"{task}\n{answer}\n", encoding="ascii")
+        part.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
 
 
-# ---- networks of states ----
+# ---- the forms of an answer ----
+
+
+def _list_figures(answer: _Answer, task: str) -> str:
+    """Return the second line of the format of the UAI competitions; a continuous variable has 0 for the states."""
+    if task == "PR":
+        return f"{answer.value:.12g}"
+    words: list[Any] = [len(answer.names)]
+    for states, value in zip(answer.states, answer.values, strict=True):
+        if task == "MAR":
+            words += [0 if states is None else len(states), *(f"{figure:.10g}" for figure in value)]
+        else:
+            words.append(f"{value:.10g}" if states is None else value)
+    return " ".join(map(str, words))
+
+
+def _list_names(answer: _Answer, task: str) -> list[str]:
+    """Return the lines of an answer by names and states: one number, or a table of each kind of variables."""
+    if task == "PR":
+        return [f"log10 of {answer.meaning}: {answer.value:.12g}"]
+    rows = list(zip(answer.names, answer.states, answer.values, strict=True))
+    if task == "MAP":
+        shown = [(str(name), f"{value:.10g}" if own is None else str(own[value])) for name, own, value in rows]
+        return _align([("variable", "value" if None in answer.states else "state"), *shown])
+    discrete = [
+        (str(name), str(state), f"{share:.6g}")
+        for name, own, shares in rows
+        if own is not None
+        for state, share in zip(own, shares, strict=True)
+    ]
+    continuous = [(str(name), *(f"{figure:.6g}" for figure in figures)) for name, own, figures in rows if own is None]
+    tables: list[tuple[Sequence[str], Sequence[Sequence[str]]]] = [
+        (("variable", "state", "probability"), discrete),
+        (("variable", "mean", "standard deviation"), continuous),
+    ]
+    lines: list[str] = []
+    for header, cells in tables:
+        if cells:
+            lines += ([""] if lines else []) + _align([header, *cells])
+    return lines
+
+
+def _align(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Return rows of text as lines with aligned columns."""
+    escaped = [[escape_controls(cell) for cell in row] for row in rows]
+    widths = [max(map(len, column)) for column in zip(*escaped, strict=True)]
+    return ["  ".join(f"{cell:<{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in escaped]
+
+
+# ---- discrete networks ----
 
 
 def _ask_factors(
     factors: Any, network: nx.Graph, evidence: Path | None, given: Sequence[str], task: str, method: str
-) -> str:
-    """Return the answer about a network as factors in logarithms, variables and states by number."""
+) -> _Answer:
+    """Return the answer about a network as factors in logarithms."""
+    from pgmpy.models import DiscreteBayesianNetwork
+
     from pgmx.inference import log_partition, map_assignment, marginals
+    from pgmx.inference.problem import Problem
     from pgmx.models.evidence import read_evidence_codes
 
     cards = factors.cardinalities.tolist()
@@ -53,17 +122,23 @@ def _ask_factors(
     names, states = _list_states(network)
     for v, word in _split_given(given, names, codes):
         codes[v] = _find_code(word, names[v], states[v])
+    problem = Problem(names, states, factors)
+    observed = {names[v]: states[v][code] for v, code in codes.items()}
     if task == "PR":
-        return f"{log_partition(factors, codes, method=method) / log(10):.12g}"
+        meaning = "the probability of the evidence"
+        if not isinstance(network, DiscreteBayesianNetwork):
+            meaning = "the partition function" + (" given the evidence" if observed else "")
+        value = log_partition(problem, observed, method=method) / log(10)
+        return _Answer(names, states, value=value, meaning=meaning)
     if task == "MAP":
-        best = {**map_assignment(factors, codes, method=method), **codes}
-        return " ".join(map(str, [len(cards), *(best[v] for v in range(len(cards)))]))
-    beliefs = marginals(factors, codes, method=method)
-    words: list[Any] = [len(cards)]
-    for v, card in enumerate(cards):
-        shares = [float(codes[v] == k) for k in range(card)] if v in codes else beliefs.array(v).tolist()
-        words += [card, *(f"{share:.10g}" for share in shares)]
-    return " ".join(map(str, words))
+        best = {**map_assignment(problem, observed, method=method), **observed}
+        return _Answer(names, states, [own.index(best[name]) for name, own in zip(names, states, strict=True)])
+    beliefs = marginals(problem, observed, method=method)
+    shares = [
+        [float(codes[v] == k) for k in range(card)] if v in codes else beliefs.array(names[v]).tolist()
+        for v, card in enumerate(cards)
+    ]
+    return _Answer(names, states, shares)
 
 
 def _read_factors(network: nx.Graph, text: str) -> Any:
@@ -99,11 +174,11 @@ def _list_states(network: Any) -> tuple[list, list]:
     return list(tables.names), list(tables.states)
 
 
-# ---- networks with floats ----
+# ---- networks with continuous variables ----
 
 
 def _read_mixed(network: Any) -> ConditionalGaussianNetwork | None:
-    """Return a network that has floats as one that answers questions, None for any other."""
+    """Return a network with continuous variables as one that answers questions, None for any other."""
     from pgmpy.models import LinearGaussianBayesianNetwork
 
     from pgmx.models import ConditionalGaussianNetwork
@@ -121,37 +196,34 @@ def _read_mixed(network: Any) -> ConditionalGaussianNetwork | None:
 
 def _ask_mixed(
     network: ConditionalGaussianNetwork, evidence: Path | None, given: Sequence[str], task: str, method: str
-) -> str:
-    """Return the answer about a network with floats."""
+) -> _Answer:
+    """Return the answer about a network with continuous variables."""
     if method not in ("auto", "exact", "weighting"):
         raise ValueError(f"--method {method} is for discrete networks: networks with floats have exact and weighting")
     names = list(network.names)
+    states = [network.states.get(name) for name in names]
     row = {} if evidence is None else _read_values(network, evidence)
     place = {name: v for v, name in enumerate(names)}
     for v, word in _split_given(given, names, [place[name] for name in row]):
         row[names[v]] = _read_value(network, names[v], word)
     if task == "PR":
-        return f"{float(network.log_evidence(row)[0]) / log(10):.12g}"
+        value = float(network.log_evidence(row)[0]) / log(10)
+        return _Answer(names, states, value=value, meaning="the density of the evidence")
     if task == "MAP":
         if network.states:
             raise ValueError(
                 "--task MAP is for networks of states, or of floats, alone: MAR has the distribution of each variable"
             )
         values = {**network.predict(row, method=method).iloc[0].to_dict(), **row}
-        return " ".join([str(len(names)), *(f"{values[name]:.10g}" for name in names)])
+        return _Answer(names, states, [values[name] for name in names])
     figures = network.predict_proba(row, method=method)
     shares: dict[Any, list] = {name: [] for name in names}
     for (name, _), value in figures.iloc[0].items():
         shares[name].append(value)
-    words: list[Any] = [len(names)]
-    for name in names:
-        if name in network.states:
-            own = network.states[name]
-            cells = [float(state == row[name]) for state in own] if name in row else shares[name]
-            words += [len(own), *(f"{share:.10g}" for share in cells)]
-        else:
-            words += [0, *(f"{figure:.10g}" for figure in ((row[name], 0.0) if name in row else shares[name]))]
-    return " ".join(map(str, words))
+    for name, value in row.items():
+        own = network.states.get(name)
+        shares[name] = [value, 0.0] if own is None else [float(state == value) for state in own]
+    return _Answer(names, states, [shares[name] for name in names])
 
 
 def _read_values(network: ConditionalGaussianNetwork, path: Path) -> dict:

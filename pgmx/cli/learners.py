@@ -20,7 +20,7 @@ _READ_WITH_DATA = ("required", "forbidden", "tiers", "roots", "root", "class_nod
 
 #: By what each family chooses a penalty.
 _SELECTIONS = {"Markov": ("held-out", "ebic", "stars"), "Gaussian": ("ebic", "stars", "cv"), "lds": ("ebic", "cv")}
-_SELECTIONS |= dict.fromkeys(SVARM_METHODS, ("aic", "bic"))
+_SELECTIONS |= dict.fromkeys(SVARM_METHODS, ("aic", "bic", "cv"))
 
 #: Names of scores by the weight that a forest calls them.
 _WEIGHTS = {"ll": "mutual_info", "bic": "bic", "aic": "aic", "bdeu": "bdeu", "bge": "bge", "bic-dg": "bic-dg"}
@@ -41,6 +41,11 @@ def check_method(options: dict) -> None:
         _check_gaussian(options)
     if method in SERIES_METHODS:
         _check_series(options)
+    if method in (*GAUSSIAN_METHODS, *SERIES_METHODS) and options.get("discrete"):
+        raise ValueError(
+            f"--discrete {','.join(options['discrete'])} is for networks with discrete variables, not for --method "
+            f"{method}: leave these columns out by --drop"
+        )
     if method in FORESTS:
         _check_missing(options, "em", "error, drop, category, pairwise")
     if options.get("em_restarts") and options["missing"] != "em":
@@ -109,8 +114,6 @@ def _check_series(options: dict) -> None:
     for choice in ("category", "pairwise", "em"):
         _check_missing(options, choice, "error, drop")
     method = options["method"]
-    if options["n_jobs"] is not None:
-        raise ValueError(f"--n-jobs is not for --method {method}, which takes one core: leave it out")
     if method == "tensor-sem" and options["window"] is None:
         raise ValueError("--method tensor-sem needs --window, the number of rows with inputs of one power each")
 
@@ -224,5 +227,5 @@ def _series_learner(options: dict, knowledge: dict, show: dict):
     if method != "dense-lds":
         arguments |= show
     max_time = arguments.pop("max_time", None) if select and method == "lds" else None
-    learner = getattr(estimators, METHODS[method])(**arguments, missing=options["missing"])
+    learner = getattr(estimators, METHODS[method])(**arguments, missing=options["missing"], n_jobs=options["n_jobs"])
     return learner if select is None else _choose_penalty(learner, options, show, max_time)

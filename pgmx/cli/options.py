@@ -61,6 +61,14 @@ reading_options = join_options(
         type=click.Choice([".", ","]),
         help="CSV files: the decimal point. Default: a comma where numbers have one and no comma separates columns.",
     ),
+    click.option(
+        "--na",
+        metavar="TEXT",
+        multiple=True,
+        callback=lambda context, parameter, values: list(values) or None,
+        help="CSV files: a further value that is missing, such as '?'; may be repeated. An empty one ends the warning "
+        "about values that look like it.",
+    ),
     click.option("--columns", metavar="A,B,...", type=split_names, help="Columns to read. Default: all."),
     click.option("--drop", metavar="A,B,...", type=split_names, help="Columns to leave out."),
     click.option(
@@ -70,9 +78,20 @@ reading_options = join_options(
     ),
 )
 
+discrete_option = click.option(
+    "--discrete",
+    metavar="A,B,...",
+    type=split_names,
+    multiple=True,
+    callback=lambda context, parameter, names: [name for several in names for name in several] or None,
+    help="Columns whose numbers are states, such as integers with missing cells, which are read as floats; may be "
+    "repeated.",
+)
+
 #: What the data are, and how they are read.
 data_options = join_options(
     reading_options,
+    discrete_option,
     _learner_option(
         "--discretize",
         "METHOD:BINS",
@@ -201,7 +220,7 @@ markov_options = join_options(
         ["held-out", "ebic", "stars", "cv", "aic", "bic"],
         "Choose the penalty from a path: group-lasso by held-out, ebic or stars, the path ending at --lam; Gaussian "
         f"graphs by ebic, stars or cv, the path ending at --lam-ratio ({LAM_MIN_RATIO}), or below where that is best; "
-        "so lds by ebic or cv (forecasts of later rows), svarm and kernel-svarm by aic or bic.",
+        "so lds by ebic or cv (forecasts of later rows), svarm and kernel-svarm by aic, bic or cv.",
     ),
 )
 
@@ -347,6 +366,11 @@ def model_argument(name: str) -> Callable:
     return click.argument(name, shell_complete=_complete_file)
 
 
+format_option = click.option(
+    "--format",
+    metavar="NAME",
+    help="Format of the network: bif, xmlbif, net, xdsl, json, graphml, npz or uai. Default: the suffix of its file.",
+)
 plot_option = file_option("--plot", "Write a picture of the graph: .svg or .png.")
 report_option = file_option(
     "--report",

@@ -5,16 +5,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import click
-
-from pgmx.cli.console import list_warnings, note_interrupt
+from pgmx.cli.console import escape_controls, list_warnings, note_interrupt, say
 
 #: Width of the labels in reports about networks without directions.
 LABEL_WIDTH = 9
-
-
-#: Runs of more seconds are announced.
-LONG = 60.0
 
 
 class Targets(NamedTuple):
@@ -28,7 +22,7 @@ class Targets(NamedTuple):
 
 def line(name: str, text: str, width: int = 8) -> None:
     """Print one labelled line."""
-    click.echo(f"{name:<{width}} {text}")
+    say(f"{name:<{width}} {text}")
 
 
 def edges_of(graph) -> list[tuple[str, str, str]]:
@@ -69,11 +63,12 @@ def answer_lines(answer, how: str = "", width: int = 8) -> None:
     """Print the answer to a query, and in what way it was found."""
     condition = "" if answer.evidence is None else f" | {answer.evidence} = {answer.state}"
     line("query", f"P({answer.target}{condition}){how}", width)
-    wide = max(8, *(len(str(state)) for state in answer.states))
-    click.echo(f"  {'state':<{wide}}  {'prior':>9}" + ("" if answer.evidence is None else f"  {'posterior':>9}"))
-    for state, before, after in zip(answer.states, answer.prior, answer.posterior, strict=True):
+    names = [escape_controls(str(state)) for state in answer.states]
+    wide = max(8, *map(len, names))
+    say(f"  {'state':<{wide}}  {'prior':>9}" + ("" if answer.evidence is None else f"  {'posterior':>9}"))
+    for name, before, after in zip(names, answer.prior, answer.posterior, strict=True):
         tail = "" if answer.evidence is None else f"  {after:>9.4f}"
-        click.echo(f"  {state!s:<{wide}}  {before:>9.4f}{tail}")
+        say(f"  {name:<{wide}}  {before:>9.4f}{tail}")
 
 
 def prediction_lines(prediction, width: int = 8) -> None:
@@ -82,10 +77,10 @@ def prediction_lines(prediction, width: int = 8) -> None:
     shown = f"{value:.4g}" if isinstance(value, float) else value
     condition = "" if prediction.evidence is None else f" | {prediction.evidence} = {shown}"
     line("query", f"{prediction.target}{condition}", width)
-    click.echo(f"  {'':<8}" + "".join(f"  {column:>10}" for column in prediction.columns))
+    say(f"  {'':<8}" + "".join(f"  {column:>10}" for column in prediction.columns))
     rows = [("before", prediction.before)] + ([] if prediction.evidence is None else [("after", prediction.after)])
     for name, figures in rows:
-        click.echo(f"  {name:<8}" + "".join(f"  {figure:>10.5g}" for figure in figures))
+        say(f"  {name:<8}" + "".join(f"  {figure:>10.5g}" for figure in figures))
 
 
 def penalty_text(learner, select: str | None) -> str:
@@ -103,14 +98,15 @@ def penalty_text(learner, select: str | None) -> str:
 def strength_lines(rows: list, columns: tuple[str, ...], most: int | None = None) -> None:
     """Print rows (name, number, ...) of edges, the greatest size of the first number first."""
     strongest = sorted(rows, key=lambda row: (-abs(row[1]), row[0]))[:most]
+    strongest = [(escape_controls(name), *figures) for name, *figures in strongest]
     wide = max(len("edge"), *(len(row[0]) for row in strongest))
-    click.echo()
-    click.echo("  ".join([f"{'edge':<{wide}}", *columns]))
+    say()
+    say("  ".join([f"{'edge':<{wide}}", *columns]))
     for name, *figures in strongest:
         texts = (f"{figure:{len(column)}.3f}" for figure, column in zip(figures, columns, strict=True))
-        click.echo("  ".join([f"{name:<{wide}}", *texts]))
+        say("  ".join([f"{name:<{wide}}", *texts]))
     if len(strongest) < len(rows):
-        click.echo(f"... and {len(rows) - len(strongest)} weaker ones")
+        say(f"... and {len(rows) - len(strongest)} weaker ones")
 
 
 def save_history(learner, path, measures=None) -> None:
@@ -126,29 +122,7 @@ def save_figure(figure, path) -> None:
     from pgmx.plotting.pictures import write_figure
 
     write_figure(figure, path)
-    click.echo(f"wrote {path}")
-
-
-def announce_cost(learner, table, n_rows: int, n_columns: int) -> None:
-    """Say on standard error what a run of more than a minute will take, and why."""
-    if not hasattr(learner, "estimate_cost"):
-        return
-    cost = learner.estimate_cost(table)
-    if cost.seconds <= LONG:
-        return
-    names = {"strategy": "greedy", "n_restarts": 0, "n_resamples": 0}
-    options = {name: getattr(learner, name, usual) for name, usual in names.items()}
-    parts = [f"--{name.replace('n_', '')} {value}" for name, value in options.items() if value != names[name]]
-    if getattr(learner, "missing", None) == "em":
-        parts.append("--missing em" + (f" --em-restarts {learner.n_em_restarts}" if learner.n_em_restarts else ""))
-    why = ", ".join([f"{n_rows:,} rows x {n_columns:,} columns", *parts])
-    minutes = cost.seconds / 60
-    time_text = f"{minutes:.0f} minutes" if minutes < 120 else f"{minutes / 60:.0f} hours"
-    click.echo(
-        f"This will take about {time_text} and at most {cost.total / 1e9:.1f} GB: {why}; --max-time SECONDS ends it "
-        "with the best so far",
-        err=True,
-    )
+    say(f"wrote {path}")
 
 
 def fit_timed(learner, data, **known) -> float:
@@ -186,15 +160,15 @@ def write_results(
 ) -> None:
     """Write the files that are wanted; `note` says how the picture is to be read."""
     if any(target is not None for target in targets):
-        click.echo()
+        say()
     if targets.out is not None:
         from pgmx.models import save_model
 
-        click.echo(f"wrote {save_model(model, targets.out)}")
+        say(f"wrote {save_model(model, targets.out)}")
     if targets.plot is not None:
         from pgmx.plotting import save_picture
 
-        click.echo(f"wrote {save_picture(graph, targets.plot, **drawing)}{note}")
+        say(f"wrote {save_picture(graph, targets.plot, **drawing)}{note}")
     if targets.history is not None:
         save_curves(targets.history)
 
@@ -210,4 +184,4 @@ def save_page(learner, path: Path, title: str, data) -> None:
     from pgmx.plotting import save_report
 
     save_report(learner, path, data=data, title=title, notes=list_warnings())
-    click.echo(f"wrote {path} (open it in a browser)")
+    say(f"wrote {path} (open it in a browser)")

@@ -3,15 +3,13 @@
 import sys
 from pathlib import Path
 
-import click
-
 from pgmx.atomic import replace_file
+from pgmx.cli.console import say
 from pgmx.cli.inputs.paths import GRAPH_SUFFIXES, check_targets
 from pgmx.cli.inputs.sources import load, open_source
 from pgmx.cli.learners import check_method, make_learner
 from pgmx.cli.methods import MARKOV_METHODS
 from pgmx.cli.report import (
-    announce_cost,
     bins_line,
     data_line,
     edge_count,
@@ -52,7 +50,6 @@ def run(
         n_jobs=options["n_jobs"],
         random_state=options["random_state"],
     )
-    announce_cost(bootstrap, data.table, data.n_rows, len(data.columns))
     seconds = fit_timed(bootstrap, data.table)
     share = bootstrap.threshold_ if threshold is None else threshold
     graph = bootstrap.consensus_graph(share)
@@ -79,7 +76,7 @@ def run(
     _write(graph, strengths, out, plot)
     if report is not None:
         if out is None and plot is None:
-            click.echo()
+            say()
         save_page(bootstrap, report, where.name, data.table)
 
 
@@ -99,7 +96,7 @@ def _list_edges(edges: list, strengths, directions: bool) -> None:
 
 def _write(graph, strengths, out: Path | None, plot: Path | None) -> None:
     if out is not None or plot is not None:
-        click.echo()
+        say()
     if out is not None:
         if out.suffix.lower() == ".csv":
             with replace_file(out) as part:
@@ -108,15 +105,15 @@ def _write(graph, strengths, out: Path | None, plot: Path | None) -> None:
             from pgmx.models import save_model
 
             save_model(_weighted(graph, strengths), out)
-        click.echo(f"wrote {out}")
+        say(f"wrote {out}")
     if plot is not None:
         from pgmx.plotting import save_picture
 
         if len(strengths):
             save_picture(graph, plot, strengths=strengths)
-            click.echo(f"wrote {plot} (edges wide and dark where they are strong)")
+            say(f"wrote {plot} (edges wide and dark where they are strong)")
         else:
-            click.echo(f"wrote {save_picture(graph, plot)}")
+            say(f"wrote {save_picture(graph, plot)}")
 
 
 def _weighted(graph, strengths):

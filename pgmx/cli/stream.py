@@ -9,9 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import click
-
-from pgmx.cli.console import note_interrupt
+from pgmx.cli.console import note_interrupt, say
 from pgmx.cli.inputs.paths import check_writable
 from pgmx.cli.inputs.tables import choose_columns, list_layout
 from pgmx.cli.methods import STREAM_METHODS
@@ -52,15 +50,15 @@ def stream(source: str, target: str, *, out: Path | None, report: Path | None, q
         raise ValueError(f"{_name_source(source)} has no rows")
     curve = errors.make_curve()
     before = f" after {resumed:,} before" if resumed else ""
-    click.echo(
+    say(
         f"{type(learner).__name__}: {errors.n_rows:,} rows{before} in {time.perf_counter() - start:.1f} s; "
         f"mean {_LOSSES[curve.loss]}, each row predicted before it is learned:"
     )
     width = max(map(len, curve.means))
     for name, mean in curve.means.items():
-        click.echo(f"  {name:<{width}}  {mean:.6g}")
+        say(f"  {name:<{width}}  {mean:.6g}")
     if out is not None:
-        click.echo(f"wrote {curve.learner.save(out)}")
+        say(f"wrote {curve.learner.save(out)}")
     if report is not None:
         from pgmx.cli.report import save_figure
         from pgmx.plotting import plot_prequential
@@ -123,7 +121,7 @@ def _iterate(source: str, target: str, has_labels: bool, options: dict) -> Itera
     opened: Any = sys.stdin if source == "-" else Path(source)
     layout = list_layout(Path("-.csv") if source == "-" else opened, options)
     yield from iterate_pieces(
-        opened, target, _CHUNK_ROWS, has_labels, layout, lambda names: choose_columns(names, options)
+        opened, target, _CHUNK_ROWS, has_labels, layout, lambda names: choose_columns(names, options), options.get("na")
     )
 
 

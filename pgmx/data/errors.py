@@ -1,6 +1,7 @@
 """Words shared by the error messages about data."""
 
 from copy import copy
+from shlex import quote
 
 from pgmx.checks import join_names
 
@@ -9,6 +10,14 @@ COMPLEX_REMEDY = "take .real or .abs() of each, or both parts as columns; as flo
 #: What makes states of floats, and the scores that take them as they are.
 DISCRETIZE = "pgmx.data.discretize (pgmx learn --discretize quantile:5)"
 GAUSSIAN_SCORE = "a Gaussian score ('bic-g', or 'bic-clg' beside discrete columns)"
+
+
+def spell_discrete(names):
+    """Return what declares columns discrete, in Python and on the command line."""
+    names = list(names)
+    shown = names[:10]
+    options = " ".join(f"--discrete {quote(str(name))}" for name in shown)
+    return f"discrete_columns={shown!r} (command line: {options})"
 
 
 class IncompleteRowsWarning(UserWarning):
@@ -93,8 +102,8 @@ class StatesChoiceError(ChoiceError):
         names = join_names(self.names)
         return (
             f"{self.spell(self.choice)} is for columns of states, and column(s) {names} hold floats. For missing cells "
-            f"pass {', or '.join(ways)}; or discretise the floats with {DISCRETIZE}, or make whole numbers states by "
-            "astype('Int64')"
+            f"pass {', or '.join(ways)}; or discretise the floats with {DISCRETIZE}, or declare those that are states "
+            "with discrete_columns=[...] (command line: --discrete)"
         )
 
 
@@ -119,7 +128,9 @@ class MissingCellsError(ChoiceError):
 
 
 class UnknownColumnsError(ValueError):
-    """States declared for columns that the data do not have; `names` lists these columns."""
+    """Columns that an option names and the data do not have; `names` lists them."""
+
+    has_remedy = True
 
     def __init__(self, message, names=()):
         self.names = tuple(names)

@@ -9,6 +9,7 @@ import numpy as np
 
 from pgmx.checks import caller_level, join_names
 from pgmx.data.columns.kinds import float_cells
+from pgmx.data.errors import spell_discrete
 from pgmx.data.files.readers import is_path, read_csv_pieces
 from pgmx.data.frame import Frame
 from pgmx.data.pieces.chunks import CHUNK_ROWS, is_iterator, open_chunks
@@ -25,32 +26,40 @@ _FIRST, _STEP = 64, 65_536
 
 
 class FewValuesWarning(UserWarning):
-    """Columns of floats that have few values, which may be codes of states, are taken for numbers.
+    """Columns of floats that have few values, which may be codes of states, are used as continuous variables.
 
     Columns with 2 to 10 distinct values that are all whole, or with 2 or 3 distinct values, are named, where at least
-    20 cells are known. If they hold states, convert them to integers or categories; if they hold numbers,
+    20 cells are known. If they hold states, declare them with ``discrete_columns``; if they hold numbers,
     ``warnings.filterwarnings("ignore", category=pgmx.data.FewValuesWarning)`` ends the warning.
     """
 
 
-def warn_of_few_values(X: Any, ignore: Collection[Hashable] = ()) -> None:
+def warn_of_few_values(
+    X: Any, ignore: Collection[Hashable] = (), *, na_values: Any = None, can_declare: bool = True
+) -> None:
     """Warn of the columns of floats of a table that have few values; of a file its first rows are looked at.
 
-    An iterator, which can be read once, is let through, as is what cannot be opened: reading it says what is wrong.
+    `can_declare` says whether the caller takes discrete columns, so that they can be declared. An iterator, which can
+    be read once, is let through, as is what cannot be opened: reading it says what is wrong.
     """
     if is_iterator(X):
         return
     try:
-        frame = next(_open_texts(X)) if is_path(X) else open_rows(X)
+        frame = next(_open_texts(X, na_values)) if is_path(X) else open_rows(X)
     except (ValueError, TypeError, OSError, StopIteration):
         return
     names = [name for name in list_few_values(frame) if name not in ignore]
     if names:
+        remedy = (
+            f"declare them with {spell_discrete(names)}, or use pgmx.data.Discretizer in place of KBinsDiscretizer"
+            if can_declare
+            else "leave them out, or learn a network of mixed data, such as HillClimbSearch(discrete_columns=[...]) "
+            "(command line: --drop, or --method hill-climb --discrete)"
+        )
         warnings.warn(
             f"column(s) {join_names(names)} hold floats, but at most {MOST_WHOLE} distinct whole numbers or "
-            f"{MOST_OTHERS} distinct values: they are taken for numbers. If they are states, make them integers or "
-            "categories, with astype('Int64') or, in place of KBinsDiscretizer, pgmx.data.Discretizer (in a CSV file: "
-            "whole numbers without a decimal point); if they are numbers, ignore pgmx.data.FewValuesWarning",
+            f"{MOST_OTHERS} distinct values: they are used as continuous variables. If they are states, {remedy}. If "
+            "they are numbers, ignore pgmx.data.FewValuesWarning",
             FewValuesWarning,
             stacklevel=caller_level(),
         )
@@ -87,10 +96,10 @@ def _has_few_values(values: Any) -> bool:
     return len(seen) > 1 and n_known >= FEWEST_CELLS and bool(np.isfinite(seen).all())
 
 
-def _open_texts(path: Any) -> Any:
+def _open_texts(path: Any, na_values: Any) -> Any:
     """Yield the first rows of a file as columns of their types."""
-    pieces, are_texts = open_chunks(path, CHUNK_ROWS, fewest=0)
+    pieces, are_texts = open_chunks(path, CHUNK_ROWS, 0, na_values)
     if not are_texts:
         yield from (piece for piece in pieces if piece.n_rows)
         return
-    yield from map(open_rows, read_csv_pieces(path, CHUNK_ROWS))
+    yield from map(open_rows, read_csv_pieces(path, CHUNK_ROWS, na_values=na_values))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
 import pandas as pd
 
-from pgmx.checks import FormerName, caller_level, check_known_names, count_workers, join_names
-from pgmx.data.columns.declared import check_state_names, recode_column
+from pgmx.checks import caller_level, check_known_names, count_workers, join_names
+from pgmx.data.columns.declared import check_discrete_columns, check_state_names, recode_column
 from pgmx.data.columns.kinds import (
     Coded,
     code_column,
@@ -22,7 +22,7 @@ from pgmx.data.columns.kinds import (
     is_float_column,
 )
 from pgmx.data.columns.missing import add_missing_state, code_known_cells, missing_mask, take_rows
-from pgmx.data.errors import FloatColumnsError, IncompleteRowsWarning, MissingCellsError
+from pgmx.data.errors import FloatColumnsError, IncompleteRowsWarning, MissingCellsError, spell_discrete
 from pgmx.data.table import DiscreteTable
 
 MISSING_OPTIONS = ("error", "drop", "category", "pairwise")
@@ -44,6 +44,8 @@ class Frame:
         Number of rows.
     block : ndarray of int or bool, shape (n_rows, n_columns), optional
         All columns as one array.
+    discrete : frozenset, optional
+        Names of the columns whose numbers are states, see `declare_discrete`.
 
     Attributes
     ----------
@@ -53,15 +55,25 @@ class Frame:
         The columns as they came.
     n_rows, n_columns : int
         Shape of the table.
+    discrete : frozenset
+        Names of the columns that were declared discrete.
     float_columns : tuple
-        Names of the columns of floats, in a float dtype or as Python objects.
+        Names of the columns of floats, in a float dtype or as Python objects, that were not declared discrete.
     """
 
-    def __init__(self, names: tuple, columns: list, n_rows: int, block: np.ndarray | None = None):
+    def __init__(
+        self,
+        names: tuple,
+        columns: list,
+        n_rows: int,
+        block: np.ndarray | None = None,
+        discrete: frozenset = frozenset(),
+    ):
         self.names = names
         self.n_rows = n_rows
         self.n_columns = len(names)
         self.columns = columns
+        self.discrete = discrete
         self._block = block
 
     @classmethod
@@ -88,20 +100,42 @@ class Frame:
             )
         return self
 
+    def declare_discrete(self, discrete_columns: Iterable[Hashable] | None) -> Frame:
+        """Return the table with further columns whose numbers are states; the cells are not copied.
+
+        Parameters
+        ----------
+        discrete_columns : iterable of hashable or None
+            Names of columns. The distinct values of a column of floats become its states, see `pgmx.data.encode`.
+
+        Returns
+        -------
+        Frame
+            The table itself where no name is given.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If the names are no list, or one is not a column.
+        """
+        added = check_discrete_columns(discrete_columns, self.names) - self.discrete
+        if not added:
+            return self
+        return Frame(self.names, self.columns, self.n_rows, self._block, self.discrete | added)
+
     @cached_property
     def float_columns(self) -> tuple:
         """Names of the columns of floats, in order."""
         if self._block is not None:
             return ()
-        return tuple(name for name, values in zip(self.names, self.columns, strict=True) if is_float_column(values))
+        columns = zip(self.names, self.columns, strict=True)
+        return tuple(name for name, values in columns if name not in self.discrete and is_float_column(values))
 
     def list_known_floats(self) -> tuple:
         """Return the names of the columns of floats in which some cell is not missing, in order."""
         columns = dict(zip(self.names, self.columns, strict=True))
         masks = {name: missing_mask(columns[name]) for name in self.float_columns}
         return tuple(name for name, mask in masks.items() if mask is None or not mask.all())
-
-    known_floats = FormerName("list_known_floats")
 
     def missing_columns(self) -> tuple:
         """Return the names of the columns with missing cells, in order."""
@@ -144,7 +178,8 @@ class Frame:
         if incomplete and missing == "drop":
             return self.enough_complete_rows().encode(state_names=declared, n_jobs=n_jobs)
         for v in incomplete:
-            coded[v] = code_known_cells(self.columns[v], codes[v], self.names[v])
+            name = self.names[v]
+            coded[v] = code_known_cells(self.columns[v], codes[v], name, name in self.discrete)
         for v, name in enumerate(self.names):
             if name in declared:
                 coded[v] = recode_column(coded[v], codes[v], declared[name], name)
@@ -172,7 +207,7 @@ class Frame:
         -------
         pandas.DataFrame
             A copy with a fresh index: float columns as float64, integer and boolean columns in their numpy dtype, all
-            others as category with the states of the coded table.
+            others, and those declared discrete, as category with the states of the coded table.
 
         Raises
         ------
@@ -195,22 +230,21 @@ class Frame:
             return self.enough_complete_rows().to_pandas(integers_as_categories=integers_as_categories)
         numeric = () if integers_as_categories else ("integer", "boolean")
         cells, others = {}, []
-        for v, (name, values) in enumerate(zip(self.names, self.columns, strict=True)):
+        for name, values in zip(self.names, self.columns, strict=True):
             if name in self.float_columns:
                 cells[name] = float_cells(values)
-            elif column_kind(values) in numeric:
+            elif name not in self.discrete and column_kind(values) in numeric:
                 cells[name] = np.array(values.to_numpy() if hasattr(values, "to_numpy") else values)
             else:
-                others.append(v)
+                others.append(name)
         infinite = [name for name in self.float_columns if not np.isfinite(cells[name]).all()]
         if infinite:
             raise ValueError(
                 f"infinite cells (inf) in column(s) {join_names(infinite)}: replace them or drop their rows"
             )
         if others:
-            part = Frame(tuple(self.names[v] for v in others), [self.columns[v] for v in others], self.n_rows)
-            categories = part.encode().to_pandas()
-            cells.update((name, categories[name]) for name in part.names)
+            categories = self.take_columns(others).encode().to_pandas()
+            cells.update((name, categories[name]) for name in others)
         return pd.DataFrame({v: cells[name] for v, name in enumerate(self.names)}).set_axis(list(self.names), axis=1)
 
     def code_columns(self, codes: np.ndarray, n_jobs: int | None = None) -> list[Coded]:
@@ -239,7 +273,8 @@ class Frame:
                 coded = code_integers(self._block[:, first:stop], codes[first:stop], self.names[first:stop])
             else:
                 for v in range(first, stop):
-                    coded.append(code_column(self.columns[v], codes[v], self.names[v]))
+                    name = self.names[v]
+                    coded.append(code_column(self.columns[v], codes[v], name, name in self.discrete))
         except (TypeError, ValueError) as error:
             return coded, error
         return coded, None
@@ -259,7 +294,7 @@ class Frame:
             elif known.size and (known == np.floor(known)).all():
                 whole.append(name)
         notes = (
-            ("hold whole numbers only: if they are states, convert them with astype('Int64')", whole),
+            (f"hold whole numbers only: if they are states, declare them with {spell_discrete(whole)}", whole),
             ("have missing cells (NaN)", incomplete),
             ("have infinite cells (inf)", infinite),
         )
@@ -277,12 +312,13 @@ class Frame:
 
     def rows(self, keep: np.ndarray) -> Frame:
         """Return the rows where `keep`, bool of shape (n_rows,), is True, maybe none."""
-        return Frame(self.names, [take_rows(values, keep) for values in self.columns], int(keep.sum()))
+        columns = [take_rows(values, keep) for values in self.columns]
+        return Frame(self.names, columns, int(keep.sum()), discrete=self.discrete)
 
     def take_columns(self, names: Sequence) -> Frame:
         """Return some of the columns, in the order given."""
         columns = dict(zip(self.names, self.columns, strict=True))
-        return Frame(tuple(names), [columns[name] for name in names], self.n_rows)
+        return Frame(tuple(names), [columns[name] for name in names], self.n_rows, discrete=self.discrete)
 
     def complete_rows(self) -> Frame:
         """Return the rows without missing cells, maybe none."""
@@ -329,13 +365,22 @@ def check_missing_option(missing, options=MISSING_OPTIONS, where=""):
         raise ValueError(f"missing must be one of {join_names(options)}{where}, got {missing!r}")
 
 
-def check_rows(n_rows, n_columns, path=None):
-    """Refuse a table of fewer than two rows, naming its file where it has one."""
-    if n_rows < 2:
+def check_rows(n_rows, n_columns, path=None, least=2):
+    """Refuse a table of fewer than two rows, or of fewer than `least`, naming its file if it has one."""
+    if n_rows < least:
         holder = "" if path is None else f"{path} holds no table: "
         raise ValueError(
-            f"{holder}{n_rows} sample(s) (shape=({n_rows}, {n_columns})) while a minimum of 2 is required: give a "
-            "table with at least two rows"
+            f"{holder}{n_rows} sample(s) (shape=({n_rows}, {n_columns})) while a minimum of {least} is required: give "
+            f"a table with at least {'two rows' if least == 2 else 'one row'}"
+        )
+
+
+def refuse_unobserved(names, missing=None):
+    """Refuse columns in which all values are missing; with missing="em" say that they are no latent variables."""
+    if names:
+        latent = ". Latent variables are not learned by EM: each column needs observed values"
+        raise ValueError(
+            f"columns {join_names(names)} have no observed value: drop them{latent if missing == 'em' else ''}"
         )
 
 

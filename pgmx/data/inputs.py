@@ -1,6 +1,6 @@
 """The one entry for data: any accepted table becomes a coded table or columns."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from itertools import chain
 from os import PathLike
 from pathlib import Path
@@ -10,7 +10,7 @@ import pandas as pd
 
 from pgmx.atomic import replace_file
 from pgmx.checks import check_natural, check_path, join_names
-from pgmx.data.columns.declared import check_state_names
+from pgmx.data.columns.declared import check_discrete_columns, check_state_names, list_discrete_columns
 from pgmx.data.errors import FloatColumnsError
 from pgmx.data.files.plane_file import PLANE_SUFFIX, write_coded
 from pgmx.data.files.plane_reader import open_table
@@ -19,12 +19,18 @@ from pgmx.data.frame import Frame, check_missing_option, check_rows
 from pgmx.data.numbers.table import NumericTable
 from pgmx.data.pieces.chunks import CHUNK_ROWS, is_iterator, join_frames, parquet_has_floats
 from pgmx.data.pieces.streaming import stream_to_file, stream_to_table
-from pgmx.data.sources import open_piece, open_source
+from pgmx.data.sources import open_piece, open_rows, open_source
 from pgmx.data.table import DiscreteTable
 
 
 def encode(
-    X: Any, *, state_names: Mapping | None = None, missing: str = "error", n_jobs: int | None = None
+    X: Any,
+    *,
+    state_names: Mapping | None = None,
+    missing: str = "error",
+    na_values: Any = None,
+    discrete_columns: Sequence[Hashable] | None = None,
+    n_jobs: int | None = None,
 ) -> DiscreteTable:
     """Code a table of discrete variables.
 
@@ -42,6 +48,12 @@ def encode(
         rows. "category": make them one more state of their column, the last, named "missing" ("missing_1", ... where a
         state has that name). "pairwise": the same coding, and `DiscreteTable.missing_codes` says which state that is,
         so that scores can leave those rows out family by family.
+    na_values : scalar, str, list-like or dict, optional
+        Further values that are missing, for a CSV file, as for `read_table`.
+    discrete_columns : sequence of column names, optional
+        Columns whose numbers are states, floats too: their states are the distinct values, as integers if all of them
+        are whole (1 and 2 of 1.0, NaN, 2.0), else as floats. Columns of other types have the states that they have
+        anyway.
     n_jobs : int, optional
         Threads over the columns of a table of at least 4 million cells, as in joblib; None means 1. The result does not
         depend on it.
@@ -58,14 +70,15 @@ def encode(
     TypeError
         If the input is no table, a column holds dates or another type that cannot be a state, or a cell is unhashable.
     ValueError
-        If the table is empty or has one row, a column name occurs twice, a column holds floats, cells are missing, a
-        state is not declared in `state_names`, a column has more than 65535 states, pieces have different columns, or a
-        file cannot be read.
+        If the table is empty or has one row, a column name occurs twice, a column holds floats and is not among
+        `discrete_columns`, cells are missing, a state is not declared in `state_names`, a column has more than 65535
+        states, an option names a column that is not there, pieces have different columns, or a file cannot be read.
 
     Warns
     -----
     UserWarning
-        If a column has more states than ``max(20, n_rows / 20)``.
+        If a column has more states than ``max(20, n_rows / 20)``, or, of a CSV file, values that look like markers of
+        missing ones, see `read_table`.
 
     Notes
     -----
@@ -90,16 +103,18 @@ def encode(
            [0, 1, 0]], dtype=uint8)
     """
     if isinstance(X, Frame | pd.DataFrame):
-        return open_frame(X).encode(state_names=state_names, missing=missing, n_jobs=n_jobs)
-    if isinstance(X, DiscreteTable):
+        frame = open_frame(X).declare_discrete(discrete_columns)
+        return frame.encode(state_names=state_names, missing=missing, n_jobs=n_jobs)
+    if isinstance(X, DiscreteTable) or _is_plane_file(X):
         check_missing_option(missing)
-        return _check_declared(X, state_names)
-    if _is_plane_file(X):
-        check_missing_option(missing)
-        return _check_declared(open_table(X), state_names)
+        table = X if isinstance(X, DiscreteTable) else open_table(X)
+        check_discrete_columns(discrete_columns, table.columns)
+        return _check_declared(table, state_names)
     if is_path(X) or is_iterator(X):
-        return stream_to_table(X, state_names=state_names, missing=missing, n_jobs=n_jobs)
-    return open_frame(X).encode(state_names=state_names, missing=missing, n_jobs=n_jobs)
+        options: dict[str, Any] = {"na_values": na_values, "discrete_columns": discrete_columns}
+        return stream_to_table(X, state_names=state_names, missing=missing, n_jobs=n_jobs, **options)
+    frame = open_frame(X).declare_discrete(discrete_columns)
+    return frame.encode(state_names=state_names, missing=missing, n_jobs=n_jobs)
 
 
 def write_table(
@@ -108,6 +123,8 @@ def write_table(
     *,
     state_names: Mapping | None = None,
     missing: str = "error",
+    na_values: Any = None,
+    discrete_columns: Sequence[Hashable] | None = None,
     chunk_rows: int = CHUNK_ROWS,
     n_jobs: int | None = None,
 ) -> DiscreteTable:
@@ -122,6 +139,10 @@ def write_table(
     state_names : mapping of column name to sequence of states, optional
         As for `encode`.
     missing : {"error", "drop", "category", "pairwise"}, default="error"
+        As for `encode`.
+    na_values : scalar, str, list-like or dict, optional
+        As for `encode`.
+    discrete_columns : sequence of column names, optional
         As for `encode`.
     chunk_rows : int, default=65536
         Rows of a file that are read at a time, fewer for tables of more than 128 columns. The result does not depend on
@@ -165,6 +186,7 @@ def write_table(
         raise FileNotFoundError(f"no such folder: {path.absolute().parent}")
     chunk_rows = check_natural(chunk_rows, "chunk_rows", 1)
     options: dict[str, Any] = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
+    options |= {"na_values": na_values, "discrete_columns": discrete_columns}
     with replace_file(path) as part:
         if _is_plane_file(X) or not (is_path(X) or is_iterator(X)):
             write_coded(encode(X, **options), part)
@@ -177,7 +199,13 @@ def write_table(
 
 
 def open_any(
-    X: Any, *, state_names: Mapping | None = None, missing: str = "error", n_jobs: int | None = None
+    X: Any,
+    *,
+    state_names: Mapping | None = None,
+    missing: str = "error",
+    na_values: Any = None,
+    discrete_columns: Sequence[Hashable] | None = None,
+    n_jobs: int | None = None,
 ) -> DiscreteTable | Frame:
     """Open data for a learner: a coded table where it can be, else columns.
 
@@ -189,6 +217,10 @@ def open_any(
         As for `encode`, where the data are coded here.
     missing : {"error", "drop", "category", "pairwise"}, default="error"
         As for `encode`, where the data are coded here.
+    na_values : scalar, str, list-like or dict, optional
+        As for `encode`.
+    discrete_columns : sequence of column names, optional
+        As for `encode`; columns in memory know it as their attribute `discrete`.
     n_jobs : int, optional
         As for `encode`.
 
@@ -214,27 +246,28 @@ def open_any(
     ('x0', 'x1')
     """
     if isinstance(X, pd.DataFrame):
-        return open_frame(X)
+        return open_frame(X).declare_discrete(discrete_columns)
     options: dict[str, Any] = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
+    options |= {"na_values": na_values, "discrete_columns": discrete_columns}
     if isinstance(X, DiscreteTable) or _is_plane_file(X):
         return encode(X, **options)
     if is_path(X):
         path = Path(X)
-        if not is_csv(path) and parquet_has_floats(path):
-            return open_frame(path)
-        try:
-            return stream_to_table(path, **options)
-        except FloatColumnsError:  # a CSV file has no types until it is read
-            return open_frame(path)
+        if is_csv(path) or not parquet_has_floats(path, list_discrete_columns(discrete_columns)):
+            try:
+                return stream_to_table(path, **options)
+            except FloatColumnsError:  # a CSV file has no types until it is read
+                pass
+        return open_frame(path, na_values=na_values).declare_discrete(discrete_columns)
     if is_iterator(X):
         first = next(X, None)
-        if first is not None and open_piece(first).list_known_floats():
-            return join_frames(first, X)
+        if first is not None and open_piece(first).declare_discrete(discrete_columns).list_known_floats():
+            return join_frames(first, X).declare_discrete(discrete_columns)
         return stream_to_table(chain([] if first is None else [first], X), **options)
-    return open_frame(X)
+    return open_frame(X).declare_discrete(discrete_columns)
 
 
-def open_frame(X: Any) -> Frame:
+def open_frame(X: Any, *, na_values: Any = None) -> Frame:
     """Open a table of any accepted kind as columns in memory.
 
     Parameters
@@ -242,6 +275,8 @@ def open_frame(X: Any) -> Frame:
     X : pandas, polars or Arrow table, array_like of shape (n_rows, n_columns), list of rows, path or iterator of frames
         The data, never changed. A Frame is returned as it is. A file, a folder of Parquet files or an iterator is read
         whole.
+    na_values : scalar, str, list-like or dict, optional
+        As for `encode`.
 
     Returns
     -------
@@ -272,12 +307,12 @@ def open_frame(X: Any) -> Frame:
     if isinstance(X, NumericTable):
         raise TypeError(
             f"{X!r} holds numbers for Gaussian graphical models, and this works on columns of states, or on rows in "
-            "memory: give the table that it was made of, floats that are states as integers (astype('Int64'))"
+            "memory: give the table that it was made of, with discrete_columns=[...] for floats that are states"
         )
     if _is_plane_file(X):
         raise TypeError(f"{X} is coded already: open it with pgmx.data.open_table")
     if is_path(X):
-        frame = Frame.from_pandas(read_whole(Path(X)))
+        frame = Frame.from_pandas(read_whole(Path(X), na_values=na_values))
         check_rows(frame.n_rows, frame.n_columns, X)
         with explain_unreadable(Path(X)):
             return frame.check_shape()
@@ -285,6 +320,15 @@ def open_frame(X: Any) -> Frame:
         first = next(X, None)
         return join_frames(first, X)
     return open_source(X)
+
+
+def open_rows_to_score(X: Any) -> Any:
+    """Return rows in memory, of which one is enough for a fitted model, as columns; any other input as it is."""
+    if isinstance(X, Frame | DiscreteTable | NumericTable) or is_path(X) or is_iterator(X):
+        return X
+    frame = open_rows(X)
+    check_rows(frame.n_rows, frame.n_columns, least=1)
+    return frame
 
 
 def _is_plane_file(X) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from pgmx.checks import join_names
 from pgmx.data.columns.kinds import copy_floats
 from pgmx.data.errors import MissingCellsError
-from pgmx.data.frame import Frame, check_missing_option
+from pgmx.data.frame import Frame, check_missing_option, refuse_unobserved
 from pgmx.data.table import DiscreteTable
 
 #: Rows whose states are looked at before those of all.
@@ -108,9 +108,7 @@ def read_mixed(
 
 def read_incomplete_mixed(data: Frame, *, state_names: Mapping[Hashable, Sequence] | None = None) -> MixedTable:
     """Return the columns of a table as floats, NaN where a cell is missing, and states, which mark missing cells."""
-    empty = data.empty_columns()
-    if empty:
-        raise ValueError(f"columns {join_names(empty)} have no known cell: drop them")
+    refuse_unobserved(data.empty_columns(), "em")
     return _read_columns(data, state_names, "pairwise")
 
 
@@ -123,8 +121,8 @@ def _read_columns(data: Frame, state_names: Mapping[Hashable, Sequence] | None, 
     infinite = [name for name, row in zip(data.float_columns, numbers, strict=True) if np.isinf(row).any()]
     if infinite:
         raise ValueError(f"infinite cells (inf) in column(s) {join_names(infinite)}: replace them or drop their rows")
-    others = [v for v in range(data.n_columns) if not is_float[v]]
-    part = Frame(tuple(data.names[v] for v in others), [data.columns[v] for v in others], data.n_rows)
+    others = [name for name, number in zip(data.names, is_float, strict=True) if not number]
+    part = data.take_columns(others)
     unknown = [name for name in state_names or () if name not in data.names]
     if unknown:
         raise ValueError(f"state_names holds {join_names(unknown)}, which are no columns of the data")

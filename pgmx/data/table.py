@@ -11,7 +11,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from pgmx._ext import _rows
-from pgmx.checks import FormerName, check_known_names, join_names
+from pgmx.checks import check_known_names, join_names
 
 #: Largest number of states a variable may have: codes are at most 16 bits wide.
 MAX_STATES = 65535
@@ -309,8 +309,6 @@ class DiscreteTable:
         if weights.dtype.kind == "i" and weights.min() < 0:
             raise ValueError(f"weights must not be negative, got {weights.min()}")
         return weights.astype(np.int64, copy=False)
-
-    repeated = FormerName("repeat_rows")
 
     def to_pandas(self, columns: Iterable[Hashable] | None = None) -> pd.DataFrame:
         """Return the data as a new pandas frame of category columns, all states declared.

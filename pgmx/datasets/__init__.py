@@ -13,6 +13,8 @@
 - `time_series`: coefficients of sparse linear dynamical systems, and hourly counts on a grid
 """
 
+from typing import TYPE_CHECKING
+
 from pgmx.datasets.bundled import NetworkSize, list_networks, load_network, sample_network
 from pgmx.datasets.drifting import DriftingStream, drifting_stream
 from pgmx.datasets.examples import Example, list_examples, load_example
@@ -34,6 +36,7 @@ from pgmx.datasets.sampling import sample
 from pgmx.datasets.structural import KernelResponses, StructuralSeries, kernel_responses, structural_series
 from pgmx.datasets.switching import SwitchingSeries, kronecker_coefficients, switching_series
 from pgmx.datasets.time_series import gridded_counts, sparse_system
+from pgmx.lookup import import_on_demand
 
 __all__ = [
     "DriftingStream",
@@ -67,3 +70,6 @@ __all__ = [
     "switching_series",
     "tree_network",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = import_on_demand(__name__, {})  # all are imported: unknown names are explained

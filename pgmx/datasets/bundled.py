@@ -5,7 +5,6 @@ pgmpy's own loader fetches its models from the internet; the same files lie comp
 
 from __future__ import annotations
 
-import difflib
 import gzip
 from importlib.resources import files
 from importlib.resources.abc import Traversable
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from pgmx.datasets.sampling import sample
+from pgmx.lookup import suggest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -117,8 +117,9 @@ def load_network(name: str | Path) -> DiscreteBayesianNetwork:
     Parameters
     ----------
     name : str or path
-        One of :func:`list_networks`, for instance ``"alarm"``; or a file of a discrete network in the form of BIF,
-        XMLBIF, JSON or UAI, which a suffix tells from a name: ``"asia.bif"``, ``"./asia.bif.gz"``.
+        One of :func:`list_networks`, for instance ``"alarm"``; or a file of a discrete Bayesian network that
+        :func:`pgmx.models.read_model` reads, which a suffix distinguishes from a name: ``"asia.bif"``,
+        ``"./asia.net.gz"``.
 
     Returns
     -------
@@ -202,8 +203,6 @@ def _read_compressed(raw: bytes, name: str) -> DiscreteBayesianNetwork:
 
 
 def _read_file(path: Path) -> DiscreteBayesianNetwork:
-    if path.name.endswith(_SUFFIX):
-        return _read_compressed(path.read_bytes(), path.name.removesuffix(_SUFFIX))
     from pgmpy.models import DiscreteBayesianNetwork
 
     from pgmx.models.any_model import read_model
@@ -213,7 +212,7 @@ def _read_file(path: Path) -> DiscreteBayesianNetwork:
         raise ValueError(
             f"{path} holds a {type(model).__name__}, no discrete Bayesian network: pgmx.models.read_model reads it"
         )
-    model.name = model.name or path.stem
+    model.name = model.name or Path(path.name.removesuffix(".gz")).stem
     return model
 
 
@@ -227,5 +226,4 @@ def _measure(model: DiscreteBayesianNetwork) -> NetworkSize:
 def _suggest_name(name: str, known: list[str]) -> str:
     if not known:
         return ": neither pgmx nor pgmpy carries any, so this installation is broken"
-    close = difflib.get_close_matches(name, known, n=1)
-    return f"{f', did you mean {close[0]!r}?' if close else ''}; bundled are: {', '.join(known)}"
+    return f"{suggest(name, known)}; bundled are: {', '.join(known)}"

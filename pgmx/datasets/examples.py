@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pgmx.lookup import suggest
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -179,9 +180,7 @@ def load_example(name: str) -> pd.DataFrame:
     if not isinstance(name, str):
         raise TypeError(f"name must be a string such as 'iris', got {type(name).__name__}")
     if name not in _EXAMPLES:
-        close = difflib.get_close_matches(name, _EXAMPLES, n=1)
-        hint = f", did you mean {close[0]!r}?" if close else ""
-        raise ValueError(f"no example is called {name!r}{hint}; there are: {', '.join(_EXAMPLES)}")
+        raise ValueError(f"no example is called {name!r}{suggest(name, _EXAMPLES)}; there are: {', '.join(_EXAMPLES)}")
     frame = _READERS[name]()
     example = _EXAMPLES[name]
     frame.attrs.update(story=example.story, source=example.source, licence=example.licence)

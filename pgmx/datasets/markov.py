@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgmx.checks import check_natural, check_seed, is_number
+from pgmx.checks import FittedLearner, check_natural, check_seed, is_number
 from pgmx.data import DiscreteTable
 from pgmx.datasets.random_graphs import draw_attachment_edges, list_chain_edges, make_generator
 from pgmx.inference import PairwisePotentials, sample
@@ -184,7 +184,7 @@ def grid_network(
 
 
 def sample_markov_network(
-    network: PairwiseMarkovNetwork,
+    network: PairwiseMarkovNetwork | FittedLearner,
     n_rows: int,
     *,
     burn_in: int = 1000,
@@ -197,7 +197,7 @@ def sample_markov_network(
 
     Parameters
     ----------
-    network : PairwiseMarkovNetwork
+    network : PairwiseMarkovNetwork or fitted learner
         The network; it is only read.
     n_rows : int
         Number of rows, at least 1.

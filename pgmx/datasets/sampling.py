@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pgmx.checks import check_natural, check_seed
+from pgmx.checks import FittedLearner, check_natural, check_seed
 from pgmx.inference.networks.bayesian import BayesianArrays
 from pgmx.inference.sampling import draw_codes
 
@@ -14,7 +14,9 @@ if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
 
 
-def sample(model: DiscreteBayesianNetwork, n_rows: int, *, random_state: int | None = 0) -> pd.DataFrame:
+def sample(
+    model: DiscreteBayesianNetwork | FittedLearner, n_rows: int, *, random_state: int | None = 0
+) -> pd.DataFrame:
     r"""Draw independent rows from a discrete Bayesian network by forward (ancestral) sampling.
 
     Variables are visited parents first. In a row whose parents are in configuration :math:`j`, the state of variable
@@ -23,7 +25,7 @@ def sample(model: DiscreteBayesianNetwork, n_rows: int, *, random_state: int | N
 
     Parameters
     ----------
-    model : pgmpy.models.DiscreteBayesianNetwork
+    model : pgmpy.models.DiscreteBayesianNetwork or fitted learner
         A network with a conditional probability table for every node. It is only read.
     n_rows : int
         Number of rows, at least 0.

@@ -1,7 +1,7 @@
 """Learners: scikit-learn estimators that hand back native pgmpy and networkx objects.
 
 - `base`: the one class with two faces: scikit-learn's ``fit`` and pgmpy's ``estimate``
-- `cost`: bytes and seconds that learning will take
+- `cost`: the memory that learning takes
 - `paths`: what the choice of a penalty takes, whatever the model: the path, stability of edges, the best of a
   criterion
 - `bayesian`: learners of Bayesian networks

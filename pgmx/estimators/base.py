@@ -2,11 +2,11 @@
 
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import networkx as nx
 import numpy as np
@@ -17,15 +17,21 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, Options, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_array
 
-from pgmx.checks import caller_level
+from pgmx.checks import caller_level, warn_of_target
 from pgmx.data import DiscreteTable, Frame, encode, open_any, open_frame
 from pgmx.data.few_values import warn_of_few_values
+from pgmx.lookup import explain_options
+from pgmx.models.pgmpy_estimators import StructureEstimator
 from pgmx.runs.run import Run, Start
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 T = TypeVar("T")
+Learner = TypeVar("Learner", bound="BaseStructureLearner")  # of Self jedi returns the base class
+
+#: Characters of an option that messages show.
+LONGEST_VALUE = 200
 
 # scikit-learn's private names, and pgmpy's switch, pass through here: one place to mend when they move
 __all__ = [
@@ -39,7 +45,7 @@ __all__ = [
 ]
 
 
-class BaseStructureLearner(BaseEstimator, ABC):
+class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
     """Base of all structure learners.
 
     ``Learner(**options).fit(X)`` is scikit-learn's face, ``Learner(data, **options).estimate()`` pgmpy's; both run the
@@ -59,6 +65,9 @@ class BaseStructureLearner(BaseEstimator, ABC):
     state_names: dict | None
     missing: str
     n_jobs: int | None
+    # not every learner reads files itself, or has discrete variables
+    na_values: Any = None
+    discrete_columns: Sequence[Hashable] | None = None
 
     variables_: list
     n_features_in_: int
@@ -79,6 +88,10 @@ class BaseStructureLearner(BaseEstimator, ABC):
     def __init__(self, data: Any = None):
         self.data = data
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        explain_options(cls)
+
     @abstractmethod
     def _fit(self, opened: Any, sample_weight: ArrayLike | None) -> Run | None:
         """Learn from a coded table, a frame or what else `_open` returns, and set the fitted attributes.
@@ -88,7 +101,7 @@ class BaseStructureLearner(BaseEstimator, ABC):
 
     # ---- scikit-learn ----
 
-    def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self: Learner, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Learner:
         """Learn the structure from `X`.
 
         Parameters
@@ -97,9 +110,9 @@ class BaseStructureLearner(BaseEstimator, ABC):
             One column a variable; pandas, polars and Arrow tables and numpy arrays (columns ``x0``, ``x1``, ...) are
             taken. A path names a CSV, Parquet or plane file or a folder of Parquet files. It is never changed.
         y : None
-            Ignored; scikit-learn's convention.
+            Ignored; scikit-learn's convention. A named Series that is no column of a frame `X` brings a warning.
         sample_weight : array of shape (n_samples,), optional
-            Weights of the rows, not negative; a row of weight 2 counts as two rows.
+            Weights of the rows, not negative, with a sum of at most 2**62; a row of weight 2 counts as two rows.
 
         Returns
         -------
@@ -113,11 +126,12 @@ class BaseStructureLearner(BaseEstimator, ABC):
                 f"the first argument of {type(self).__name__} is data, got {given}: pass options by keyword, "
                 f"{type(self).__name__}({option}={given})"
             )
+        warn_of_target(self, X, y)
         self._validate()
         with self._start_clock():
             opened = self._open(X)
             if self._holds_numbers(opened) and not isinstance(X, Frame):  # a frame was opened, and looked at, before
-                warn_of_few_values(opened if isinstance(opened, Frame) else X, self._list_special_columns())
+                self._warn_of_few_values(opened if isinstance(opened, Frame) else X)
             names = opened.columns if isinstance(opened, DiscreteTable) else opened.names
             run = self._fit(opened, sample_weight)
             self._set_names(names)
@@ -156,9 +170,26 @@ class BaseStructureLearner(BaseEstimator, ABC):
         return min((limit for limit in limits if limit is not None), default=None)
 
     def _validate(self) -> None:
-        validate_parameter_constraints(
-            self._parameter_constraints, self.get_params(deep=False), caller_name=type(self).__name__
-        )
+        name, options = type(self).__name__, self.get_params(deep=False)
+        self._refuse_data_for_learner()
+        try:
+            validate_parameter_constraints(self._parameter_constraints, options, caller_name=name)
+        except (TypeError, ValueError) as error:
+            before, got, value = str(error).partition(" Got ")
+            if len(value) <= LONGEST_VALUE:
+                raise
+            value = " ".join(value.split())[:LONGEST_VALUE]
+            raise type(error)(f"{before}{got}{value} ... instead.") from None
+
+    def _refuse_data_for_learner(self) -> None:
+        """Refuse data as the first argument of what wraps a learner, which is made with the data."""
+        name, estimator = type(self).__name__, self.get_params(deep=False).get("estimator")
+        is_path = isinstance(estimator, str | Path) and not _is_word(estimator)
+        if is_path or hasattr(estimator, "shape") or isinstance(estimator, list):
+            raise TypeError(
+                f"the first argument of {name} is a learner, got data ({type(estimator).__name__}): use "
+                f"{name}(learner(data)).estimate(), or {name}(learner()).fit(data)"
+            )
 
     def _set_names(self, names: Sequence) -> None:
         self.variables_ = list(names)
@@ -170,7 +201,12 @@ class BaseStructureLearner(BaseEstimator, ABC):
         if isinstance(X, np.ndarray) and X.dtype.kind == "f":
             # scikit-learn's own words for infinite or missing numbers
             check_array(X, ensure_all_finite=self.missing == "error", estimator=self)
-        return open_any(X, state_names=self.state_names, missing=self._coding, n_jobs=self.n_jobs)
+        return open_any(X, **self._list_coding())
+
+    def _list_coding(self) -> dict[str, Any]:
+        """Return the options of this learner by which rows are read and coded."""
+        options = {name: getattr(self, name) for name in ("state_names", "na_values", "discrete_columns", "n_jobs")}
+        return {**options, "missing": self._coding}
 
     @property
     def _coding(self) -> str:
@@ -180,6 +216,12 @@ class BaseStructureLearner(BaseEstimator, ABC):
     def _holds_numbers(self, opened: Any) -> bool:
         """Return whether floats of the rows would be taken for numbers; some may have been meant as states."""
         return not isinstance(opened, DiscreteTable)
+
+    def _warn_of_few_values(self, table: Any) -> None:
+        """Warn of columns of floats that look like states, with what this learner can do about them."""
+        can_declare = any(name.endswith("discrete_columns") for name in self.get_params())
+        options: dict[str, Any] = {"na_values": self.na_values, "can_declare": can_declare}
+        warn_of_few_values(table, self._list_special_columns(), **options)
 
     def _list_special_columns(self) -> set:
         """Return the columns that an option sets apart, such as the times of a series."""
@@ -268,7 +310,7 @@ class BaseStructureLearner(BaseEstimator, ABC):
             **{name: value if _is_score(value) else clone(value, safe=False) for name, value in options.items()}
         )
 
-    def set_params(self, **params: Any) -> Self:
+    def set_params(self: Learner, **params: Any) -> Learner:
         """Set options by name, and `data` as well.
 
         Parameters
@@ -319,16 +361,23 @@ class BaseStructureLearner(BaseEstimator, ABC):
         return self.fit(self.data).graph_
 
     def _require_data(self) -> None:
+        self._refuse_data_for_learner()
         if self.data is None:
-            name = type(self).__name__
-            raise ValueError(f"{name} was made without data: use {name}(data).estimate(), or {name}().fit(data)")
+            name, inner = type(self).__name__, ""
+            if "estimator" in self.get_params(deep=False):  # which is made with the data
+                inner = type(self.estimator).__name__ if getattr(self, "estimator", None) is not None else "learner"
+            made = f"{name}({inner}(data))" if inner else f"{name}(data)"
+            bare = f"{name}({inner}())" if inner else f"{name}()"
+            raise ValueError(f"{name} was made without data: use {made}.estimate(), or {bare}.fit(data)")
 
     @property
     def variables(self) -> list:
         """Names of the columns of the data given to the constructor."""
         if self.data is None:
             raise AttributeError(f"{type(self).__name__} was made without data, so it has no variables yet")
-        opened = open_any(self.data) if isinstance(self.data, str | Path) else self.data
+        opened = self.data
+        if isinstance(self.data, str | Path):
+            opened = open_any(self.data, **{**self._list_coding(), "missing": "pairwise"})
         return list(opened.columns if isinstance(opened, DiscreteTable) else open_frame(opened).names)
 
     def state_counts(self, variable, parents=(), weighted=False, reindex=True):
@@ -355,7 +404,7 @@ class BaseStructureLearner(BaseEstimator, ABC):
         self._require_data()
         if weighted:
             raise ValueError(f"weighted=True: {type(self).__name__} has no row weights; repeat the rows instead")
-        table = encode(self.data, state_names=self.state_names, missing=self._coding)
+        table = encode(self.data, **self._list_coding())
         names = dict(zip(table.columns, map(list, table.states), strict=True))
         parents = list(parents)
         ids = {name: k for k, name in enumerate(dict.fromkeys([variable, *parents]))}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from pgmx.checks import check_same_names, join_names
+from pgmx.checks import FittedLearner, check_same_names, join_names, take_model
 from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily, MixedFamilies, MixedRows, RowPiece
 from pgmx.inference.mixed.observed import ObservedDensities
 from pgmx.inference.networks.bayesian import BayesianArrays
@@ -19,7 +19,7 @@ from pgmx.inference.networks.regressions import Regression, join_regressions, re
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
-    from pgmx.data import Frame
+    from pgmx.data import DiscreteTable, Frame
 
 #: What a missing cell may mean to a likelihood.
 MISSING_CHOICES = ("error", "drop", "observed")
@@ -80,7 +80,7 @@ class HeldOutLikelihood(NamedTuple):
 
 
 def held_out_log_likelihood(
-    model: DiscreteBayesianNetwork | LinearGaussianBayesianNetwork | HasTerms,
+    model: DiscreteBayesianNetwork | LinearGaussianBayesianNetwork | HasTerms | FittedLearner,
     X,
     *,
     missing: str = "error",
@@ -99,12 +99,12 @@ def held_out_log_likelihood(
 
     Parameters
     ----------
-    model : DiscreteBayesianNetwork, LinearGaussianBayesianNetwork or ConditionalGaussianNetwork
-        A network with all its parameters; it is only read.
+    model : DiscreteBayesianNetwork, LinearGaussianBayesianNetwork, ConditionalGaussianNetwork or fitted learner
+        A network with all its parameters, or a learner that has one; it is only read.
     X : DataFrame, array or DiscreteTable of shape (n_samples, n_features)
-        What the learners take; its columns are the variables of the network, in any order. A state that the network
-        does not know has probability 0. The rows of a distributed table, of states or of numbers, are summed by their
-        workers.
+        What the learners take, and a single row in memory; its columns are the variables of the network, in any order.
+        A state that the network does not know has probability 0. Floats in the column of a discrete variable are its
+        states. The rows of a distributed table, of states or of numbers, are summed by their workers.
     missing : {"error", "drop", "observed"}, default="error"
         Whether a missing cell is an error, drops its row, or is summed (integrated) out of it.
 
@@ -137,19 +137,21 @@ def held_out_log_likelihood(
     >>> round(result.mean, 2), result.n_impossible
     (-2.05, 0)
     """
-    from pgmx.data import DistributedTable, encode
+    from pgmx.data import DistributedTable
     from pgmx.data.columns.missing import refuse_marked
     from pgmx.data.frame import check_missing_option
+    from pgmx.data.inputs import open_rows_to_score
 
     check_missing_option(missing, MISSING_CHOICES)
-    network: Any = model
+    X = open_rows_to_score(X)
+    network: Any = take_model(model)
     if hasattr(network, "log_likelihood_terms"):
         return _mixed_likelihood(network, X, missing)
     # known by name, since nothing here imports pgmpy
     if any(base.__name__ == "LinearGaussianBayesianNetwork" for base in type(network).__mro__):
         return _gaussian_likelihood(network, X, missing)
     arrays = BayesianArrays.from_model(network).normalise()
-    table = encode(X, missing="pairwise" if missing == "observed" else missing)
+    table = _code_rows(X, arrays.names, "pairwise" if missing == "observed" else missing)
     if isinstance(table, DistributedTable):  # no missing cells are marked in it
         return table.reduce(_sum_part, arrays, add=_add_likelihoods)
     if missing == "observed":
@@ -159,6 +161,16 @@ def held_out_log_likelihood(
         "a row has a likelihood where all its cells are known; code the table with 'drop', or give missing='observed'",
     )
     return _sum_terms(arrays.names, _DiscreteTerms(arrays, table), table.n_rows)
+
+
+def _code_rows(X: Any, names: Sequence[Hashable], missing: str) -> DiscreteTable:
+    """Return coded rows of discrete variables, columns of floats by their distinct values."""
+    from pgmx.data import Frame, open_any
+
+    opened = open_any(X, missing=missing)
+    if not isinstance(opened, Frame):
+        return opened
+    return opened.declare_discrete([name for name in opened.names if name in set(names)]).encode(missing=missing)
 
 
 def _sum_part(part: Any, arrays: BayesianArrays) -> HeldOutLikelihood:

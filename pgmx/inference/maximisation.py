@@ -83,7 +83,7 @@ def map_assignment(
 
     Parameters
     ----------
-    model : network, PairwisePotentials or LogFactors
+    model : network, fitted learner, PairwisePotentials or LogFactors
         The network.
     evidence : dict of {name: state}, optional
         Observed variables.
@@ -152,4 +152,5 @@ def map_assignment(
     check_method(method, ("auto", "exact", "search", "loopy"))
     check_options(options, {"exact": (), "loopy": BELIEF_OPTIONS}.get(method, SEARCH_OPTIONS), method)
     problem = Problem.from_model(model)
-    return compute_map(problem, problem.codes_of(evidence), method, memory, options)
+    with problem.naming_evidence():
+        return compute_map(problem, problem.codes_of(evidence), method, memory, options)

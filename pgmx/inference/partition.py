@@ -17,7 +17,7 @@ from pgmx.inference.exact.bucket_elimination import count_elimination_cost, sum_
 from pgmx.inference.exact.conditioning import choose_conditioning, sum_by_conditioning
 from pgmx.inference.exact.elimination import TreewidthError, search_order, too_wide
 from pgmx.inference.exact.low_degree import Part, sum_out_low_degrees
-from pgmx.inference.networks.evidence import ReducedNetwork, describe_impossible
+from pgmx.inference.networks.evidence import ReducedNetwork, ZeroProbabilityError
 from pgmx.inference.problem import Evidence, Problem, check_memory, check_method, check_options
 
 #: Multiplications of all configurations by which elimination may be conditioned: seconds, and some ten minutes.
@@ -141,7 +141,7 @@ def _sum_parts(
     rest = float(shares.sum())
     lower, upper = _add_bounds(rest, wide, [estimate.largest_score for estimate in estimates])
     if upper == -np.inf:
-        raise ValueError(describe_impossible(reduced.evidence))
+        raise ZeroProbabilityError(reduced.evidence)
     if not wide:
         return LogPartition(rest, "exact"), shares
     for part, estimate in zip(wide, estimates, strict=True):
@@ -199,7 +199,7 @@ def eliminate(problem: Problem, codes: Mapping[int, int], memory: int) -> np.nda
         raise too_wide(plan.width, cost.bytes, memory)
     shares = np.append(sum_by_elimination(plan, reduced.cards, reduced.factors), reduced.constant)
     if shares.min() == -np.inf:
-        raise ValueError(describe_impossible(reduced.evidence))
+        raise ZeroProbabilityError(reduced.evidence)
     return shares
 
 
@@ -235,7 +235,7 @@ def log_partition(
 
     Parameters
     ----------
-    model : network, PairwisePotentials or LogFactors
+    model : network, fitted learner, PairwisePotentials or LogFactors
         The network.
     evidence : dict of {name: state}, optional
         Observed variables; ``log_partition(m, e) - log_partition(m)`` is the log-probability of the evidence.
@@ -312,4 +312,5 @@ def log_partition(
     known: dict[str, tuple[str, ...]] = {"exact": ("n_jobs",), "loopy": BELIEF_OPTIONS}
     check_options(options, known.get(method, AIS_OPTIONS), method)
     problem = Problem.from_model(model)
-    return compute_log_partition(problem, problem.codes_of(evidence), method, memory, options)
+    with problem.naming_evidence():
+        return compute_log_partition(problem, problem.codes_of(evidence), method, memory, options)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, Union, cast
 
 import numpy as np
 
-from pgmx.checks import check_natural, join_names
+from pgmx.checks import FittedLearner, check_natural, join_names, take_model
 from pgmx.inference.exact.bucket_elimination import count_elimination_cost
 from pgmx.inference.exact.elimination import bound_width, search_order, too_wide
 from pgmx.inference.exact.exact import ExactInference
-from pgmx.inference.networks.evidence import ReducedNetwork
+from pgmx.inference.networks.evidence import ReducedNetwork, ZeroProbabilityError
 from pgmx.inference.networks.factors import LogFactors, read_network
 from pgmx.inference.networks.potentials import PairwisePotentials
 from pgmx.parallel.memory import read_free_memory
@@ -36,7 +37,9 @@ class InferenceModel(Protocol):
 Evidence: TypeAlias = Mapping[Hashable, Hashable]
 
 #: What the functions by name take.
-NetworkLike: TypeAlias = Union["DiscreteMarkovNetwork", PairwisePotentials, LogFactors, InferenceModel, "Problem"]
+NetworkLike: TypeAlias = Union[
+    "DiscreteMarkovNetwork", PairwisePotentials, LogFactors, InferenceModel, FittedLearner, "Problem"
+]
 
 
 class Problem:
@@ -50,7 +53,8 @@ class Problem:
 
     @classmethod
     def from_model(cls, model: NetworkLike) -> Problem:
-        """Read a network of any accepted kind."""
+        """Read a network of any accepted kind, or that of a fitted learner."""
+        model = take_model(model)
         if isinstance(model, Problem):
             return model
         if isinstance(model, PairwisePotentials | LogFactors):
@@ -83,6 +87,14 @@ class Problem:
                 raise ValueError(f"{name!r} has no state {state!r}: its states are {join_names(self.states[v])}")
             codes[v] = self.states[v].index(state)
         return codes
+
+    @contextmanager
+    def naming_evidence(self) -> Iterator[None]:
+        """Report evidence of probability zero by names and states, not by their numbers."""
+        try:
+            yield
+        except ZeroProbabilityError as error:
+            raise error.with_names(self.names, self.states) from None
 
     def ids_of(self, variables: Sequence[Hashable], codes: Mapping[int, int]) -> list[int]:
         """Return the numbers of variables that are asked for: distinct, and none of them observed."""

@@ -30,7 +30,7 @@ from pgmx.inference.engines import (
 from pgmx.inference.exact.conditioning import plan_rest, sum_each_configuration
 from pgmx.inference.exact.elimination import TreewidthError
 from pgmx.inference.exact.exact import ExactInference
-from pgmx.inference.networks.evidence import ReducedNetwork, describe_impossible
+from pgmx.inference.networks.evidence import ReducedNetwork, ZeroProbabilityError
 from pgmx.inference.partition import warn_approximate
 from pgmx.inference.problem import (
     Evidence,
@@ -57,7 +57,7 @@ def estimate_cost(model: NetworkLike, evidence: Evidence | None = None) -> Infer
 
     Parameters
     ----------
-    model : network, PairwisePotentials or LogFactors
+    model : network, fitted learner, PairwisePotentials or LogFactors
         The network.
     evidence : dict of {name: state}, optional
         Observed variables; they take no part.
@@ -85,7 +85,8 @@ def estimate_cost(model: NetworkLike, evidence: Evidence | None = None) -> Infer
     5
     """
     problem = Problem.from_model(model)
-    return problem.estimate_cost(problem.codes_of(evidence))
+    with problem.naming_evidence():
+        return problem.estimate_cost(problem.codes_of(evidence))
 
 
 def marginals(
@@ -95,7 +96,7 @@ def marginals(
 
     Parameters
     ----------
-    model : network, PairwisePotentials or LogFactors
+    model : network, fitted learner, PairwisePotentials or LogFactors
         The network.
     evidence : dict of {name: state}, optional
         Observed variables.
@@ -161,7 +162,8 @@ def marginals(
     1.0
     """
     problem, codes = _read_question(model, evidence, method, options)
-    engine = _choose_engine(problem, codes, method, memory, options)
+    with problem.naming_evidence():
+        engine = _choose_engine(problem, codes, method, memory, options)
     free = [v for v in range(len(problem.names)) if v not in codes]
     names, states = [problem.names[v] for v in free], [problem.states[v] for v in free]
     arrays = [engine.marginal(v) for v in free]
@@ -182,7 +184,7 @@ def joint(
 
     Parameters
     ----------
-    model : network, PairwisePotentials or LogFactors
+    model : network, fitted learner, PairwisePotentials or LogFactors
         The network.
     variables : sequence of hashable
         Names, distinct and not observed.
@@ -217,7 +219,8 @@ def joint(
     """
     problem, codes = _read_question(model, evidence, method, options)
     ids = problem.ids_of(variables, codes)
-    return _compute_joint(problem, codes, ids, method, memory, options)
+    with problem.naming_evidence():
+        return _compute_joint(problem, codes, ids, method, memory, options)
 
 
 def sample(
@@ -234,7 +237,7 @@ def sample(
 
     Parameters
     ----------
-    model : network, PairwisePotentials or LogFactors
+    model : network, fitted learner, PairwisePotentials or LogFactors
         The network.
     n_samples : int
         Number of rows, at least 1.
@@ -273,13 +276,12 @@ def sample(
     n_samples, seed = check_natural(n_samples, "n_samples", 1), check_seed(seed)
     problem = Problem.from_model(model)
     codes = problem.codes_of(evidence)
-    tree = None
-    if method != "gibbs":
-        tree = _try_exact(problem, codes, method, memory)
-    if tree is not None:
-        rows = tree.sample(n_samples, seed)
-    else:
-        rows = gibbs_sample(problem.model, n_samples, evidence=codes, seed=seed, **options)
+    with problem.naming_evidence():
+        tree = None if method == "gibbs" else _try_exact(problem, codes, method, memory)
+        if tree is not None:
+            rows = tree.sample(n_samples, seed)
+        else:
+            rows = gibbs_sample(problem.model, n_samples, evidence=codes, seed=seed, **options)
     return DiscreteTable(problem.names, problem.states, rows)
 
 
@@ -342,7 +344,7 @@ def _eliminate_others(problem: Problem, codes: dict[int, int], ids: list[int], m
         return None
     logs = sum_each_configuration(problem.model, codes, ids, plan)
     if logs.max() == -np.inf:
-        raise ValueError(describe_impossible(reduced.evidence))
+        raise ZeroProbabilityError(reduced.evidence)
     shares = np.exp(logs - logs.max())
     return shares / shares.sum()
 

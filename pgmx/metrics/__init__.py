@@ -7,7 +7,10 @@
 - `prequential`: errors of learners of streams, each row predicted before it is learned, beside baselines
 """
 
+from typing import TYPE_CHECKING
+
 from pgmx.inference.likelihood import HeldOutLikelihood, held_out_log_likelihood
+from pgmx.lookup import import_on_demand
 from pgmx.metrics.curve import learning_curve
 from pgmx.metrics.divergence import Divergence, kl_divergence
 from pgmx.metrics.graphs import (
@@ -53,3 +56,6 @@ __all__ = [
     "skeleton_scores",
     "structure_recall",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = import_on_demand(__name__, {})  # all are imported: unknown names are explained

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgmx.checks import check_natural, check_same_names, is_number
+from pgmx.checks import FittedLearner, check_natural, check_same_names, is_number, take_model
 from pgmx.graphs.cycles import find_cycle
 from pgmx.inference.exact.family_marginals import FamilyMarginals
 from pgmx.inference.networks.bayesian import BayesianArrays
@@ -27,7 +27,7 @@ _MAX_CELLS = 2**27  # of one conditional table, 1 GiB
 
 
 def learning_curve(
-    network: DiscreteBayesianNetwork,
+    network: DiscreteBayesianNetwork | FittedLearner,
     sizes: Iterable[int],
     learners: Mapping[str, Any],
     *,
@@ -50,7 +50,7 @@ def learning_curve(
 
     Parameters
     ----------
-    network : pgmpy.models.DiscreteBayesianNetwork
+    network : pgmpy.models.DiscreteBayesianNetwork or fitted learner
         The true network :math:`P`; it is only read.
     sizes : iterable of int
         Numbers of rows, at least 2 each.
@@ -103,6 +103,7 @@ def learning_curve(
     import pandas as pd
     from joblib import Parallel, delayed
 
+    network = take_model(network)
     arrays = BayesianArrays.from_model(network, "network")
     _check_learners(learners, network)
     if not isinstance(sizes, Iterable):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pgmx.checks import check_natural, check_same_names
+from pgmx.checks import FittedLearner, check_natural, check_same_names
 from pgmx.inference.exact.family_marginals import FamilyMarginals
 from pgmx.inference.likelihood import look_up_logs
 from pgmx.inference.networks.bayesian import BayesianArrays
@@ -47,8 +47,8 @@ class Divergence(NamedTuple):
 
 
 def kl_divergence(
-    p: DiscreteBayesianNetwork,
-    q: DiscreteBayesianNetwork,
+    p: DiscreteBayesianNetwork | FittedLearner,
+    q: DiscreteBayesianNetwork | FittedLearner,
     *,
     max_cells: int = 2**18,
     n_samples: int = 100_000,
@@ -68,7 +68,7 @@ def kl_divergence(
 
     Parameters
     ----------
-    p, q : pgmpy.models.DiscreteBayesianNetwork
+    p, q : pgmpy.models.DiscreteBayesianNetwork or fitted learner
         Networks with a table for every node, over the same variables; `p` is the true one. States are matched by name
         in any order; a state that `q` does not have has probability 0 there. They are only read.
     max_cells : int, default=2**18

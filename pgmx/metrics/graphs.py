@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from pgmx.checks import check_same_names
+from pgmx.checks import FittedLearner, check_same_names, take_graph
 from pgmx.graphs.cycles import find_cycle
 from pgmx.graphs.equivalence import cpdag
 
 if TYPE_CHECKING:
     import networkx as nx
+
+    GraphLike: TypeAlias = nx.Graph | FittedLearner
 
 Edge = tuple[Hashable, str, Hashable]
 
@@ -84,7 +86,7 @@ class EdgeDifferences(NamedTuple):
     undirected: list[Edge]
 
 
-def shd(a: nx.Graph, b: nx.Graph) -> int:
+def shd(a: GraphLike, b: GraphLike) -> int:
     """Return the structural Hamming distance of two graphs.
 
     It is the number of pairs {u, v} whose mark differs, where the mark is one of: no edge, u → v, u ← v, u - v.
@@ -92,7 +94,7 @@ def shd(a: nx.Graph, b: nx.Graph) -> int:
 
     Parameters
     ----------
-    a, b : pgmpy DAG or PDAG, or networkx Graph or DiGraph
+    a, b : pgmpy DAG or PDAG, networkx Graph or DiGraph, or fitted learner
         Graphs on the same nodes. Two opposite edges are one undirected edge, as in pgmpy's ``PDAG``.
 
     Returns
@@ -103,7 +105,8 @@ def shd(a: nx.Graph, b: nx.Graph) -> int:
     Raises
     ------
     TypeError, ValueError
-        When an argument is no graph, or may have parallel edges, the nodes differ, or an edge joins a node with itself.
+        When an argument is no graph or learner, or may have parallel edges, the nodes differ, or an edge joins a node
+        with itself.
 
     References
     ----------
@@ -116,18 +119,18 @@ def shd(a: nx.Graph, b: nx.Graph) -> int:
     >>> shd(nx.DiGraph([("a", "b"), ("b", "c")]), nx.DiGraph([("b", "a"), ("b", "c")]))
     1
     """
-    index = _index_nodes(a, b)
+    a, b, index = _read_graphs(a, b)
     return _distance(_arcs(a, index), _arcs(b, index))
 
 
-def cpdag_shd(a: nx.Graph, b: nx.Graph) -> int:
+def cpdag_shd(a: GraphLike, b: GraphLike) -> int:
     """Return the structural Hamming distance of the equivalence classes of two graphs.
 
     Data alone cannot distinguish the DAGs of one Markov equivalence class; neither does this distance.
 
     Parameters
     ----------
-    a, b : pgmpy DAG or PDAG, or networkx Graph or DiGraph
+    a, b : pgmpy DAG or PDAG, networkx Graph or DiGraph, or fitted learner
         Graphs on the same nodes. A DAG is turned into the CPDAG of its class; a graph with undirected edges
         and a ``PDAG`` are taken as they are.
 
@@ -148,11 +151,11 @@ def cpdag_shd(a: nx.Graph, b: nx.Graph) -> int:
     >>> cpdag_shd(chain, fork)
     0
     """
-    index = _index_nodes(a, b)
+    a, b, index = _read_graphs(a, b)
     return _distance(_class_arcs(a, index), _class_arcs(b, index))
 
 
-def skeleton_scores(true_graph: nx.Graph, learned_graph: nx.Graph) -> SkeletonScores:
+def skeleton_scores(true_graph: GraphLike, learned_graph: GraphLike) -> SkeletonScores:
     """Compare which pairs of variables are joined, whatever the directions.
 
     Precision is the share of the learned pairs that are true, recall the share of the true pairs that were learned,
@@ -160,7 +163,7 @@ def skeleton_scores(true_graph: nx.Graph, learned_graph: nx.Graph) -> SkeletonSc
 
     Parameters
     ----------
-    true_graph, learned_graph : pgmpy DAG or PDAG, or networkx Graph or DiGraph
+    true_graph, learned_graph : pgmpy DAG or PDAG, networkx Graph or DiGraph, or fitted learner
         Graphs on the same nodes.
 
     Returns
@@ -171,7 +174,8 @@ def skeleton_scores(true_graph: nx.Graph, learned_graph: nx.Graph) -> SkeletonSc
     Raises
     ------
     TypeError, ValueError
-        When an argument is no graph, or may have parallel edges, the nodes differ, or an edge joins a node with itself.
+        When an argument is no graph or learner, or may have parallel edges, the nodes differ, or an edge joins a node
+        with itself.
 
     Examples
     --------
@@ -181,13 +185,13 @@ def skeleton_scores(true_graph: nx.Graph, learned_graph: nx.Graph) -> SkeletonSc
     >>> skeleton_scores(truth, learned)
     SkeletonScores(precision=1.0, recall=0.5, f1=0.6666666666666666)
     """
-    index = _index_nodes(true_graph, learned_graph)
+    true_graph, learned_graph, index = _read_graphs(true_graph, learned_graph)
     true, learned = ({frozenset(arc) for arc in _arcs(graph, index)} for graph in (true_graph, learned_graph))
     return SkeletonScores(*_shares(true, learned))
 
 
 def direction_scores(
-    true_graph: nx.Graph, learned_graph: nx.Graph, *, equivalence_class: bool = False
+    true_graph: GraphLike, learned_graph: GraphLike, *, equivalence_class: bool = False
 ) -> DirectionScores:
     """Compare the arrows of two graphs.
 
@@ -198,7 +202,7 @@ def direction_scores(
 
     Parameters
     ----------
-    true_graph, learned_graph : pgmpy DAG or PDAG, or networkx Graph or DiGraph
+    true_graph, learned_graph : pgmpy DAG or PDAG, networkx Graph or DiGraph, or fitted learner
         Graphs on the same nodes.
     equivalence_class : bool, default=False
         Whether a DAG is turned into its CPDAG first, as by `cpdag_shd`: directions that no data identify do not count.
@@ -222,13 +226,13 @@ def direction_scores(
     >>> direction_scores(truth, learned, equivalence_class=True)
     DirectionScores(precision=1.0, recall=1.0, f1=1.0)
     """
-    index = _index_nodes(true_graph, learned_graph)
+    true_graph, learned_graph, index = _read_graphs(true_graph, learned_graph)
     arcs_of = _class_arcs if equivalence_class else _arcs
     true, learned = (_arrows(arcs_of(graph, index)) for graph in (true_graph, learned_graph))
     return DirectionScores(*_shares(true, learned))
 
 
-def edge_differences(reference: nx.Graph, graph: nx.Graph, *, equivalence_class: bool = False) -> EdgeDifferences:
+def edge_differences(reference: GraphLike, graph: GraphLike, *, equivalence_class: bool = False) -> EdgeDifferences:
     """List the edges in which a graph differs from a reference.
 
     Every pair of variables whose mark differs is in exactly one list, so that together they are as long as `shd`
@@ -236,7 +240,7 @@ def edge_differences(reference: nx.Graph, graph: nx.Graph, *, equivalence_class:
 
     Parameters
     ----------
-    reference, graph : pgmpy DAG or PDAG, or networkx Graph or DiGraph
+    reference, graph : pgmpy DAG or PDAG, networkx Graph or DiGraph, or fitted learner
         Graphs on the same nodes.
     equivalence_class : bool, default=False
         Whether a DAG is turned into its CPDAG first, as by `cpdag_shd`.
@@ -260,7 +264,7 @@ def edge_differences(reference: nx.Graph, graph: nx.Graph, *, equivalence_class:
     >>> differences.added, differences.missing, differences.reversed
     ([('a', '->', 'c')], [('b', '->', 'c')], [('b', '->', 'a')])
     """
-    index = _index_nodes(reference, graph)
+    reference, graph, index = _read_graphs(reference, graph)
     names = list(index)
     arcs_of = _class_arcs if equivalence_class else _arcs
     there, here = arcs_of(reference, index), arcs_of(graph, index)
@@ -296,15 +300,18 @@ def _arrows(arcs: set[tuple[int, int]]) -> set[tuple[int, int]]:
     return {(u, v) for u, v in arcs if (v, u) not in arcs}
 
 
-def _index_nodes(a: nx.Graph, b: nx.Graph) -> dict[Hashable, int]:
-    """Return the position of each node, or raise when the graphs have different nodes."""
+def _read_graphs(a: GraphLike, b: GraphLike) -> tuple[nx.Graph, nx.Graph, dict[Hashable, int]]:
+    """Return both graphs and the position of each node, or raise when they have different nodes."""
     import networkx as nx
 
-    for graph in (a, b):
+    graphs = take_graph(a), take_graph(b)
+    for graph in graphs:
         if not isinstance(graph, nx.Graph) or graph.is_multigraph():
-            raise TypeError(f"expected a pgmpy DAG or PDAG or a networkx graph; got {type(graph).__name__}")
-    check_same_names(a, b, "the first graph", "the second", "nodes", "Add missing nodes, isolated if need be")
-    return {node: position for position, node in enumerate(a)}
+            raise TypeError(
+                f"expected a pgmpy DAG or PDAG, a networkx graph or a fitted learner; got {type(graph).__name__}"
+            )
+    check_same_names(*graphs, "the first graph", "the second", "nodes", "Add missing nodes, isolated if need be")
+    return *graphs, {node: position for position, node in enumerate(graphs[0])}
 
 
 def _arcs(graph: nx.Graph, index: dict[Hashable, int]) -> set[tuple[int, int]]:

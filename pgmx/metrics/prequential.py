@@ -85,7 +85,7 @@ def prequential(learner: Any, X: Any, y: Any = None, *, window: int = 500, class
     Raises
     ------
     TypeError, ValueError
-        If `window` is no positive integer, `classes` are needed, or the learner refuses a chunk.
+        If the learner has no target or refuses a chunk, `window` is no positive integer, or `classes` are needed.
 
     Notes
     -----
@@ -113,6 +113,11 @@ def prequential(learner: Any, X: Any, y: Any = None, *, window: int = 500, class
     from pgmx.streaming.inputs import iterate_chunks
 
     window = check_natural(window, "window", 1)
+    if not hasattr(learner, "predict"):
+        raise TypeError(
+            f"prequential needs a regressor or a classifier, and {type(learner).__name__} has no predict: of a "
+            "CategoricalSubspace, hold out some entries and compare them with impute(X, cells=...)"
+        )
     errors: PrequentialErrors | None = None
     for rows, targets in iterate_chunks(X, y):
         if errors is None:

@@ -1,24 +1,33 @@
 """Any graph or fitted network to a file, for other programs or for reading back."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import networkx as nx
 from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
 from pgmx.atomic import replace_file
-from pgmx.checks import check_path
+from pgmx.checks import FittedLearner, check_path, take_graph, take_model
 from pgmx.inference.networks.factors import read_tables
 from pgmx.models.files.bif import read_bif, write_bif
 from pgmx.models.files.documents import build_graph, describe_graph, read_document, write_document
-from pgmx.models.files.formats import check_target, choose_format, explain_unreadable
+from pgmx.models.files.formats import (
+    check_target,
+    explain_unreadable,
+    find_format,
+    pack_content,
+    read_content,
+)
 from pgmx.models.files.gaussian import GAUSSIAN_WRITERS, is_gaussian_npz, parse_gaussian
 from pgmx.models.files.graphml import write_graph
 from pgmx.models.files.markov import MARKOV_WRITERS, make_pairwise, parse_markov
 from pgmx.models.files.mixed import MIXED_TYPE, MIXED_WRITERS, parse_mixed
+from pgmx.models.files.net import read_net, write_net
 from pgmx.models.files.time_series import GRAPH_TYPE, is_system_npz, is_time_series_graphml, parse_time_series_graph
 from pgmx.models.files.uai import build_network, read_uai, write_uai
+from pgmx.models.files.xdsl import read_xdsl, write_xdsl
 from pgmx.models.gaussian.network import GaussianMarkovNetwork
 from pgmx.models.markov.network import PairwiseMarkovNetwork
 from pgmx.models.mixed.network import ConditionalGaussianNetwork
@@ -28,26 +37,43 @@ from pgmx.models.time_series.linear_dynamical_system import LinearDynamicalSyste
 Network = TypeVar("Network")
 
 #: Formats that `save_model` writes; each is also a file suffix.
-FORMATS = ("bif", "xmlbif", "graphml", "json", "npz", "uai")
+FORMATS = ("bif", "xmlbif", "net", "xdsl", "graphml", "json", "npz", "uai")
+
+#: Formats of discrete Bayesian networks: their writers and readers.
+_TABLE_WRITERS: dict[str, Callable[[DiscreteBayesianNetwork], bytes]] = {
+    "bif": lambda model: write_bif(model, "bif"),
+    "xmlbif": lambda model: write_bif(model, "xmlbif"),
+    "net": write_net,
+    "xdsl": write_xdsl,
+}
+_TABLE_READERS: dict[str, Callable[[bytes], DiscreteBayesianNetwork]] = {
+    "bif": lambda raw: read_bif(raw, "bif"),
+    "xmlbif": lambda raw: read_bif(raw, "xmlbif"),
+    "net": read_net,
+    "xdsl": read_xdsl,
+}
 
 
-def save_model(model: nx.Graph | LinearDynamicalSystem, path: str | os.PathLike, format: str | None = None) -> Path:
+def save_model(
+    model: nx.Graph | LinearDynamicalSystem | FittedLearner, path: str | os.PathLike, format: str | None = None
+) -> Path:
     """Write a graph or a fitted network to a file.
 
     Parameters
     ----------
-    model : networkx.Graph or LinearDynamicalSystem
-        A fitted ``DiscreteBayesianNetwork`` for bif and xmlbif; for graphml and json also a ``DAG``, ``PDAG``, or a
-        networkx graph; for json also a ``LinearGaussianBayesianNetwork`` or a ``ConditionalGaussianNetwork`` with its
-        parameters; for json and uai a
-        ``DiscreteMarkovNetwork`` with factors of any order; for graphml, json, npz
-        and uai a ``PairwiseMarkovNetwork``, as `save_markov_network` writes it; for graphml, json and npz a
-        ``GaussianMarkovNetwork``, as `save_gaussian_network` writes it; for graphml and json a ``TimeSeriesGraph``;
-        for npz a ``LinearDynamicalSystem``. It is not changed.
+    model : networkx.Graph, LinearDynamicalSystem or fitted learner
+        A fitted ``DiscreteBayesianNetwork`` for bif, xmlbif, net (Hugin) and xdsl (GeNIe); for graphml and json also a
+        ``DAG``, ``PDAG``, or a networkx graph; for json also a ``LinearGaussianBayesianNetwork`` or a
+        ``ConditionalGaussianNetwork`` with its parameters; for json and uai a ``DiscreteMarkovNetwork`` with factors of
+        any order; for graphml, json, npz and uai a ``PairwiseMarkovNetwork``, as `save_markov_network` writes it; for
+        graphml, json and npz a ``GaussianMarkovNetwork``, as `save_gaussian_network` writes it; for graphml and json a
+        ``TimeSeriesGraph``; for npz a ``LinearDynamicalSystem``. Of a learner its `model_` is written, or its `graph_`
+        if the format cannot hold the parameters. It is not changed.
     path : str or path
-        Where to write; an existing file is replaced.
-    format : {"bif", "xmlbif", "graphml", "json", "npz", "uai"} or None, default=None
-        None: the suffix of ``path``.
+        Where to write; an existing file is replaced. With a further suffix ``.gz``, as in ``asia.bif.gz``, it is
+        compressed; npz is compressed anyway.
+    format : {"bif", "xmlbif", "net", "xdsl", "graphml", "json", "npz", "uai"} or None, default=None
+        None: the suffix of ``path``, ``.bifxml`` for xmlbif too.
 
     Returns
     -------
@@ -57,8 +83,9 @@ def save_model(model: nx.Graph | LinearDynamicalSystem, path: str | os.PathLike,
     Raises
     ------
     ValueError
-        For an unknown format or suffix, a network without (consistent) parameters, and names or states that become the
-        same text, such as 1 and "1". Nothing is written then.
+        For an unknown format or suffix, a network without (consistent) parameters, a graph that contradicts itself
+        (such as directed edges of a PDAG that form a cycle), names or states that become the same text, such as 1 and
+        "1", and for graphml names with control characters, which XML forbids. Nothing is written then.
     TypeError
         For an object that the format cannot hold.
     FileNotFoundError
@@ -70,6 +97,10 @@ def save_model(model: nx.Graph | LinearDynamicalSystem, path: str | os.PathLike,
     return as it was (spaces, commas, empty text, letters beyond ASCII, names that differ by case alone in bif) is
     written with escapes, ``_x0020_`` for a space; `read_model` turns them back. Plain names are untouched. Attributes
     of nodes and edges, roles and latent marks are left out of every format, except weights in graphml and json.
+
+    net and xdsl: names and states become text, and probabilities keep every bit. Names in both, and states in xdsl,
+    are written as identifiers (a letter, then letters, digits and underscores) with the same escapes: the state "1" of
+    xdsl becomes ``n_xempty_1``. xdsl lists parents before their children, and has the original names as labels.
 
     graphml holds the node (name, lag) of a ``TimeSeriesGraph`` as the text ``name@t-lag``, names as text; json holds it
     as the list [name, lag]. Both keep every bit of the numbers of its edges.
@@ -94,12 +125,15 @@ def save_model(model: nx.Graph | LinearDynamicalSystem, path: str | os.PathLike,
     [('rain', 'wet')]
     """
     path, format = check_target(path, format, FORMATS)
+    model = _choose_result(model, format)
     if isinstance(model, TimeSeriesGraph | LinearDynamicalSystem) and format in model._writers:
         return model.save(path, format)
     if isinstance(model, LinearDynamicalSystem):
         raise TypeError(f"{format} holds no LinearDynamicalSystem; use npz, or save the graph of to_networkx()")
     if not isinstance(model, nx.Graph) or model.is_multigraph():
-        raise TypeError(f"expected a pgmpy network, DAG, PDAG or networkx graph; got {type(model).__name__}")
+        raise TypeError(
+            f"expected a pgmpy network, DAG, PDAG, networkx graph or fitted learner; got {type(model).__name__}"
+        )
     if isinstance(model, PairwiseMarkovNetwork) and format in MARKOV_WRITERS:
         return model.save(path, format)
     if isinstance(model, GaussianMarkovNetwork) and format in GAUSSIAN_WRITERS:
@@ -118,7 +152,7 @@ def save_model(model: nx.Graph | LinearDynamicalSystem, path: str | os.PathLike,
     elif format == "json":
         raw = write_document(describe_graph(model))
     elif isinstance(model, DiscreteBayesianNetwork):
-        raw = write_bif(model, format).encode("utf-8")
+        raw = _TABLE_WRITERS[format](model)
     else:
         raise TypeError(
             f"{format} holds a fitted DiscreteBayesianNetwork, not a {type(model).__name__}; save the fitted network "
@@ -127,26 +161,39 @@ def save_model(model: nx.Graph | LinearDynamicalSystem, path: str | os.PathLike,
     return _write(path, raw)
 
 
+def _choose_result(source: Any, format: str) -> Any:
+    """Return what a format holds of a fitted learner: its model, or its graph if the parameters would be left out."""
+    if format not in ("graphml", "json"):
+        return take_model(source)
+    model = getattr(source, "model_", None)  # an AttributeError if the learner has a graph without a network
+    if format == "graphml":
+        holds = isinstance(model, PairwiseMarkovNetwork | GaussianMarkovNetwork)
+    else:
+        holds = model is not None and not isinstance(model, LinearDynamicalSystem)
+    return model if holds else take_graph(source)
+
+
 def _write(path: Path, raw: bytes) -> Path:
+    content = pack_content(path, raw)
     with replace_file(path) as part:
-        part.write_bytes(raw)
+        part.write_bytes(content)
     return path
 
 
 def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph | LinearDynamicalSystem:
-    """Read a network from bif, xmlbif or uai, or what `save_model` wrote as json or npz.
+    """Read a network from bif, xmlbif, net, xdsl or uai, or from json or npz of `save_model`.
 
     Parameters
     ----------
     path : str or path
-        The file.
-    format : {"bif", "xmlbif", "graphml", "json", "npz", "uai"} or None, default=None
-        None: the suffix of ``path``.
+        The file; it is decompressed if it has a further suffix ``.gz``, as in ``asia.bif.gz``.
+    format : {"bif", "xmlbif", "net", "xdsl", "graphml", "json", "npz", "uai"} or None, default=None
+        None: the suffix of ``path``, ``.bifxml`` for xmlbif too; the content of a file with the suffix ``.xml``.
 
     Returns
     -------
     networkx.Graph or LinearDynamicalSystem
-        A ``DiscreteBayesianNetwork`` from bif and xmlbif, with text for names and states and the escapes of
+        A ``DiscreteBayesianNetwork`` from bif, xmlbif, net and xdsl, with text for names and states and the escapes of
         `save_model` turned back; from json what `read_json` returns; from npz a ``PairwiseMarkovNetwork``, a
         ``GaussianMarkovNetwork`` or a ``LinearDynamicalSystem``; from graphml a ``TimeSeriesGraph``; from uai a
         ``PairwiseMarkovNetwork``, a ``DiscreteMarkovNetwork`` where a factor has more than two variables, and a
@@ -162,7 +209,18 @@ def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph |
 
     Notes
     -----
-    Probabilities must not be negative, and those of each column add up to 1 within 0.01: programs round them.
+    Probabilities must not be negative, and those of each column add up to 1 within 0.01: programs round them. A row or
+    a table that is given twice is refused. Texts are in UTF-8, or have a byte-order mark; XML has the encoding that it
+    declares.
+
+    Only tables are read: decision and utility nodes (influence diagrams), continuous nodes, noisy-or and noisy-max
+    distributions, object-oriented and dynamic networks are refused by name. Deterministic nodes of xdsl become tables
+    of zeros and ones.
+
+    xdsl is read as GeNIe writes it, with the states of the last parent before those of the first. pyAgrum 3.3 writes
+    and reads the opposite order; its files, which name it, are read in their order.
+
+    Compressed files may hold 64 MiB, and beyond that 100 bytes per byte of the file.
 
     Examples
     --------
@@ -176,10 +234,10 @@ def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph |
     ...     read_model(path).get_cpds("wet?").state_names
     {'wet?': ['no', 'yes, it is']}
     """
-    path, format = choose_format(path, format, FORMATS)
+    path, format = find_format(path, format, FORMATS)
     if format == "json":
         return read_json(path)
-    if format == "graphml" and is_time_series_graphml(path.read_bytes()):
+    if format == "graphml" and is_time_series_graphml(read_content(path)):
         return TimeSeriesGraph.load(path, format)
     if format == "graphml":
         raise ValueError(
@@ -192,7 +250,7 @@ def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph |
         return GaussianMarkovNetwork.load(path, format)
     if format == "npz":
         return PairwiseMarkovNetwork.load(path, format)
-    raw = path.read_bytes()
+    raw = read_content(path)
     if format == "uai":
         with explain_unreadable(path, "a network in uai form"):
             network = read_uai(raw)
@@ -200,7 +258,7 @@ def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph |
                 return PairwiseMarkovNetwork.from_parts(make_pairwise(network))
             return build_network(network)
     with explain_unreadable(path, f"a Bayesian network in {format} form"):
-        return read_bif(raw, format)
+        return _TABLE_READERS[format](raw)
 
 
 def read_json(path: str | Path) -> nx.Graph:
@@ -235,7 +293,7 @@ def read_json(path: str | Path) -> nx.Graph:
     [('a', 'b')]
     """
     path = check_path(path)
-    raw = path.read_bytes()
+    raw = read_content(path)
     with explain_unreadable(path, "a model that pgmx saved as json"):
         document = read_document(raw)
         if document["type"] == PairwiseMarkovNetwork.__name__:
@@ -249,12 +307,14 @@ def read_json(path: str | Path) -> nx.Graph:
         return build_graph(document)
 
 
-def save_markov_network(network: PairwiseMarkovNetwork, path: str | os.PathLike, format: str | None = None) -> Path:
+def save_markov_network(
+    network: PairwiseMarkovNetwork | FittedLearner, path: str | os.PathLike, format: str | None = None
+) -> Path:
     """Write a pairwise Markov network to a file.
 
     Parameters
     ----------
-    network : PairwiseMarkovNetwork
+    network : PairwiseMarkovNetwork or fitted learner
         The network; it is not changed.
     path : str or path
         Where to write; an existing file is replaced.
@@ -286,7 +346,7 @@ def save_markov_network(network: PairwiseMarkovNetwork, path: str | os.PathLike,
     ...     load_markov_network(save_markov_network(grid_network(3, 3), f"{folder}/grid.npz"))
     PairwiseMarkovNetwork(9 variables, 12 edges)
     """
-    return _check_class(network, PairwiseMarkovNetwork).save(path, format)
+    return _check_class(take_model(network), PairwiseMarkovNetwork).save(path, format)
 
 
 def load_markov_network(path: str | os.PathLike, format: str | None = None) -> PairwiseMarkovNetwork:
@@ -323,12 +383,14 @@ def load_markov_network(path: str | os.PathLike, format: str | None = None) -> P
     return PairwiseMarkovNetwork.load(path, format)
 
 
-def save_gaussian_network(network: GaussianMarkovNetwork, path: str | os.PathLike, format: str | None = None) -> Path:
+def save_gaussian_network(
+    network: GaussianMarkovNetwork | FittedLearner, path: str | os.PathLike, format: str | None = None
+) -> Path:
     """Write a Gaussian Markov network to a file.
 
     Parameters
     ----------
-    network : GaussianMarkovNetwork
+    network : GaussianMarkovNetwork or fitted learner
         The network; it is not changed.
     path : str or path
         Where to write; an existing file is replaced.
@@ -359,7 +421,7 @@ def save_gaussian_network(network: GaussianMarkovNetwork, path: str | os.PathLik
     ...     load_gaussian_network(save_gaussian_network(gaussian_chain_network(5), f"{folder}/chain.npz"))
     GaussianMarkovNetwork(5 variables, 4 edges)
     """
-    return _check_class(network, GaussianMarkovNetwork).save(path, format)
+    return _check_class(take_model(network), GaussianMarkovNetwork).save(path, format)
 
 
 def load_gaussian_network(path: str | os.PathLike, format: str | None = None) -> GaussianMarkovNetwork:

@@ -6,13 +6,13 @@ from collections.abc import Hashable
 import networkx as nx
 from pgmpy.models import DiscreteBayesianNetwork
 
-from pgmx.checks import check_path, explain_unreadable
+from pgmx.checks import FittedLearner, check_path, explain_unreadable, take_model
 from pgmx.inference.networks.bayesian import BayesianArrays
 from pgmx.inference.networks.factors import read_tables
 from pgmx.models.files.uai import read_codes
 
 
-def read_evidence(path: str | os.PathLike, model: nx.Graph) -> dict[Hashable, Hashable]:
+def read_evidence(path: str | os.PathLike, model: nx.Graph | FittedLearner) -> dict[Hashable, Hashable]:
     """Read the observed states of a network's variables from a file in the evidence format of the UAI competitions.
 
     Parameters
@@ -20,7 +20,7 @@ def read_evidence(path: str | os.PathLike, model: nx.Graph) -> dict[Hashable, Ha
     path : str or path
         A text: the number of observed variables, and for each its position and that of its state, from 0. A leading 1,
         the number of samples in files of 2010 and before, is skipped.
-    model : DiscreteMarkovNetwork, PairwiseMarkovNetwork or DiscreteBayesianNetwork
+    model : DiscreteMarkovNetwork, PairwiseMarkovNetwork, DiscreteBayesianNetwork or fitted learner
         The network; its nodes and their states are numbered in their order.
 
     Returns
@@ -45,6 +45,7 @@ def read_evidence(path: str | os.PathLike, model: nx.Graph) -> dict[Hashable, Ha
     ...     read_evidence(path, grid_network(3, 3))
     {'x0': 1, 'x8': 0}
     """
+    model = take_model(model)
     is_bayesian = isinstance(model, DiscreteBayesianNetwork)
     names, states = BayesianArrays.from_model(model)[:2] if is_bayesian else read_tables(model)[:2]
     codes = read_evidence_codes(path, [len(labels) for labels in states])

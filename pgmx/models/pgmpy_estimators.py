@@ -1,12 +1,33 @@
-"""``pgmpy.estimators``, imported without its announcement of a move that our users cannot act on.
+"""``StructureEstimator``, the class of pgmpy that every structure learner is an instance of as long as pgmpy has it.
 
-pgmpy.inference imports it too: whoever holds a network of ours, and asks pgmpy's own inference, sees no announcement.
+It is imported here alone. ``pgmpy.estimators`` announces a move that our users cannot act on, and pgmpy.inference
+imports it too: after the first import here, users see no announcement.
 """
 
 import warnings
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", FutureWarning)
+
+class NoStructureEstimator:
+    """Base of the learners under a version of pgmpy that has no ``StructureEstimator``."""
+
+
+def _find_structure_estimator() -> Any:
+    try:
+        module = import_module("pgmpy.estimators")
+    except ModuleNotFoundError as error:
+        if error.name != "pgmpy.estimators":  # pgmpy has the module, but a package that it needs is missing
+            raise
+        return NoStructureEstimator
+    return getattr(module, "StructureEstimator", NoStructureEstimator)
+
+
+if TYPE_CHECKING:
     from pgmpy.estimators import StructureEstimator
+else:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)
+        StructureEstimator = _find_structure_estimator()
 
 __all__ = ["StructureEstimator"]

@@ -4,10 +4,12 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, TypeVar
 
 from pgmx.atomic import replace_file
-from pgmx.models.files.formats import check_target, choose_format, explain_unreadable
+from pgmx.models.files.formats import check_target, choose_format, explain_unreadable, pack_content, read_content
+
+Saved = TypeVar("Saved", bound="SavedByParts")  # of Self jedi returns the base class
 
 
 class SavedByParts:
@@ -20,7 +22,7 @@ class SavedByParts:
 
     @classmethod
     @abstractmethod
-    def from_parts(cls, parts: Any) -> Self:
+    def from_parts(cls: type[Saved], parts: Any) -> Saved:
         """Make a model of its parts, as files hold them."""
 
     @abstractmethod
@@ -37,15 +39,15 @@ class SavedByParts:
         :func:`pgmx.models.save_model` says what each format keeps.
         """
         path, format = check_target(path, format, self._writers)
-        raw = self._writers[format](self._parts_for(format))
+        raw = pack_content(path, self._writers[format](self._parts_for(format)))
         with replace_file(path) as part:
             part.write_bytes(raw)
         return path
 
     @classmethod
-    def load(cls, path: str | os.PathLike, format: str | None = None) -> Self:
+    def load(cls: type[Saved], path: str | os.PathLike, format: str | None = None) -> Saved:
         """Read a model of this class from a file; `format` as for `save`."""
         path, format = choose_format(path, format, cls._readers)
-        raw = path.read_bytes()
+        raw = read_content(path)
         with explain_unreadable(path, f"{cls._description} in {format} form"):
             return cls.from_parts(cls._readers[format](raw))

@@ -14,6 +14,9 @@
 - `reports`: one HTML file of what was learned, with an interactive graph
 """
 
+from typing import TYPE_CHECKING
+
+from pgmx.lookup import import_on_demand
 from pgmx.plotting.curves import plot_learning_curve
 from pgmx.plotting.draw import plot_graph, save_picture
 from pgmx.plotting.history import plot_history
@@ -41,3 +44,6 @@ __all__ = [
     "save_picture",
     "save_report",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = import_on_demand(__name__, {})  # all are imported: unknown names are explained

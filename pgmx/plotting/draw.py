@@ -5,11 +5,11 @@ from __future__ import annotations
 from math import nan
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from pgmx.checks import check_natural, check_same_names, is_number, join_names
+from pgmx.checks import FittedLearner, check_natural, check_same_names, is_number, join_names, take_graph
 from pgmx.plotting.edge_styles import draw_strengths, draw_verdicts, line_style
 from pgmx.plotting.layouts.communities import find_communities
 from pgmx.plotting.layouts.layered import MOST_IN_LAYERS, compute_layout
@@ -26,7 +26,7 @@ from pgmx.plotting.shapes import (
     route_curves,
     route_lines,
 )
-from pgmx.plotting.strengths import read_strengths
+from pgmx.plotting.strengths import label_lag, read_strengths
 
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -53,11 +53,11 @@ class Marks(NamedTuple):
 
 
 def plot_graph(
-    graph: Graph,
+    graph: Graph | FittedLearner,
     ax: Axes | None = None,
     *,
-    reference: Graph | None = None,
-    strengths: Mapping | DataFrame | str | None = None,
+    reference: Graph | FittedLearner | None = None,
+    strengths: Mapping | DataFrame | FittedLearner | str | None = None,
     continuous: Iterable[Hashable] | None = None,
     layout: str | None = None,
     pos: Mapping[Hashable, Sequence[float]] | None = None,
@@ -71,19 +71,19 @@ def plot_graph(
 
     Parameters
     ----------
-    graph : pgmpy or networkx graph
-        For instance ``HillClimbSearch().fit(X).graph_``, a fitted model or any ``networkx`` graph.
+    graph : pgmpy or networkx graph, or fitted learner
+        For instance ``HillClimbSearch().fit(X)``, a fitted model or any ``networkx`` graph.
     ax : matplotlib.axes.Axes, optional
         Where to draw. Default: a new figure just large enough, which belongs to the caller alone (pyplot does not
         know it and nothing is shown).
-    reference : pgmpy or networkx graph, optional
+    reference : pgmpy or networkx graph, or fitted learner, optional
         A graph on the same nodes to compare with: edges are then coloured as shared, with another direction, not in
         the reference, or (dashed) only in the reference.
-    strengths : mapping, DataFrame or str, optional
+    strengths : mapping, DataFrame, fitted bootstrap or str, optional
         Numbers ``{(u, v): strength}``, a table with the columns ``from``, ``to`` and ``strength``, such as the
-        ``strengths_`` of ``BootstrapStructure``, or the name of an attribute of the edges, such as ``"weight"``: the
-        stronger an edge, the wider and (without `reference`) the darker it is drawn, with a legend. Edges of negative
-        strength are dashed and (without `reference`) red, edges without a strength dotted.
+        ``strengths_`` of ``BootstrapStructure``, the bootstrap itself, or the name of an attribute of the edges, such
+        as ``"weight"``: the stronger an edge, the wider and (without `reference`) the darker it is drawn, with a
+        legend. Edges of negative strength are dashed and (without `reference`) red, edges without a strength dotted.
     continuous : iterable of hashable, optional
         Names of nodes that hold numbers: these are drawn round and in another colour than those with states, with a
         legend where there are both. By default those of a ``ConditionalGaussianNetwork``, else all are drawn alike.
@@ -112,7 +112,9 @@ def plot_graph(
     Notes
     -----
     Labels are cut at 28 characters; above 150 nodes they are half as large, and below 1.5 points they are left out.
-    Above 300 nodes springs keep communities (Louvain's method) apart, and the largest ones are told by colours.
+    Above 300 nodes springs keep communities (Louvain's method) apart, and the eight largest have colours if they hold
+    half of the nodes. The nodes of a ``TimeSeriesGraph`` are labelled ``rain t-1``; lags without an edge are left out,
+    and a variable without any edge is drawn once.
 
     Examples
     --------
@@ -124,12 +126,13 @@ def plot_graph(
     """
     if layout is not None and layout not in _LAYOUTS:
         raise ValueError(f"layout must be one of {', '.join(map(repr, _LAYOUTS))}, got {layout!r}")
+    graph, reference = _leave_out_lags(take_graph(graph), take_graph(reference))
     marks = read_marks(graph)
     if not marks.names:
         raise ValueError("the graph has no nodes: there is nothing to draw")
     scales = _scales(graph, strengths)
     edges, note = _choose_edges(graph, marks, reference, scales, max_edges)
-    labels = [_label(name) for name in marks.names]
+    labels = [_label_lag(*name) if _is_of_series(graph) else _label(name) for name in marks.names]
     font = _FONT if len(labels) <= _MANY else _SMALL_FONT
     widths = [measure_text(label, font) + font for label in labels]
     is_large = len(labels) > MOST_IN_LAYERS
@@ -157,11 +160,11 @@ def plot_graph(
 
 
 def save_picture(
-    graph: Graph,
+    graph: Graph | FittedLearner,
     path: str | PathLike[str],
     *,
-    reference: Graph | None = None,
-    strengths: Mapping | DataFrame | str | None = None,
+    reference: Graph | FittedLearner | None = None,
+    strengths: Mapping | DataFrame | FittedLearner | str | None = None,
     continuous: Iterable[Hashable] | None = None,
     layout: str | None = None,
     pos: Mapping[Hashable, Sequence[float]] | None = None,
@@ -172,7 +175,7 @@ def save_picture(
 
     Parameters
     ----------
-    graph : pgmpy or networkx graph
+    graph : pgmpy or networkx graph, or fitted learner
         What to draw.
     path : str or path-like
         Where to write; the suffix is ``.svg`` or ``.png``.
@@ -224,10 +227,29 @@ def save_picture(
     return path
 
 
+def _is_of_series(graph: Any) -> bool:
+    """Return whether nodes are (variable, lag)."""
+    return hasattr(graph, "summary_graph")
+
+
+def _leave_out_lags(graph: Any, reference: Any) -> tuple[Any, Any]:
+    """Return the graphs of a time series without the lags that have no edge in either; other graphs as they are."""
+    if not _is_of_series(graph):
+        return graph, reference
+    graphs = [graph]
+    if reference is not None:
+        read_marks(reference, graph.nodes())  # of other nodes: refused before any is left out
+        graphs.append(reference)
+    joined = {node for one in graphs for edge in one.edges() for node in edge}
+    variables = {name for name, _ in joined}
+    drawn = [node for node in graph.nodes() if node in joined or (node[0] not in variables and node[1] == 0)]
+    return graph.subgraph(drawn), None if reference is None else reference.subgraph(drawn)
+
+
 def read_marks(graph: Graph, names: list | None = None) -> Marks:
     """Return the marks of a graph; two opposite arcs are one undirected edge, as in pgmpy's ``PDAG``."""
     if not (hasattr(graph, "nodes") and hasattr(graph, "edges") and hasattr(graph, "is_directed")):
-        raise TypeError(f"expected a pgmpy or networkx graph, got {type(graph).__name__}")
+        raise TypeError(f"expected a pgmpy or networkx graph or a fitted learner, got {type(graph).__name__}")
     names = list(graph.nodes()) if names is None else list(names)
     number = {name: v for v, name in enumerate(names)}
     check_same_names(names, graph.nodes(), "the graph", "its reference", "nodes")
@@ -264,8 +286,9 @@ def _choose_edges(
 
 
 def _read_weights(graph: Graph) -> dict:
-    """Return the numbers that edges have as weights; empty where some have none."""
-    weights = {(u, v): value for u, v, value in graph.edges(data="weight")}
+    """Return the numbers that edges have as weights, of series as strengths; empty where some have none."""
+    attribute = "strength" if _is_of_series(graph) else "weight"  # weights of series are in different units
+    weights = {(u, v): value for u, v, value in graph.edges(data=attribute)}
     return weights if all(is_number(value) for value in weights.values()) else {}
 
 
@@ -334,9 +357,14 @@ def _scales(graph, strengths):
     return read_strengths(values)
 
 
-def _label(name):
+def _label(name, longest=_LONGEST_LABEL):
     text = " ".join(str(name).split())
-    return text if len(text) <= _LONGEST_LABEL else text[: _LONGEST_LABEL - 1] + "…"
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def _label_lag(name, lag):
+    """Return the label of a variable of a time series some rows before the present, t."""
+    return label_lag(_label(name, _LONGEST_LABEL - len(label_lag("", lag))), lag)
 
 
 def measure_text(text: str, font: float) -> float:

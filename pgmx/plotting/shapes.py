@@ -137,7 +137,8 @@ def _cut_head(curve, width):
 def draw_nodes(ax, centres, widths, labels, font, scale, kinds, communities=None):
     """Draw all boxes as one collection, and their labels where they are large enough to be read.
 
-    `kinds` are "discrete" or "continuous" for each node; where all are the same, `communities` decide on the colours.
+    `kinds` are "discrete" or "continuous" for each node; where all are the same, `communities` decide on the colours if
+    the largest, which have one each, hold half of the nodes: a few coloured boxes among many others tell nothing.
     """
     from matplotlib.collections import PatchCollection
     from matplotlib.patches import BoxStyle, FancyBboxPatch
@@ -146,7 +147,8 @@ def draw_nodes(ax, centres, widths, labels, font, scale, kinds, communities=None
     styles = [_KINDS[kind] if len(set(kinds)) == 2 else alike for kind in kinds]
     if communities is not None and len(set(kinds)) < 2:
         places = [label if 0 <= label < len(_COMMUNITIES) else -1 for label in communities]
-        styles = [(_COMMUNITIES[k] if k >= 0 else _FACE, _RIM, HEIGHT / 3) for k in places]
+        if 2 * sum(place >= 0 for place in places) >= len(places):
+            styles = [(_COMMUNITIES[k] if k >= 0 else _FACE, _RIM, HEIGHT / 3) for k in places]
     boxes = [
         FancyBboxPatch(
             (x - width / 2, y - HEIGHT / 2),

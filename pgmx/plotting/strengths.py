@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pgmx.checks import FittedLearner
 from pgmx.plotting.pictures import make_picture
 
 if TYPE_CHECKING:
@@ -58,15 +59,22 @@ class Strengths(NamedTuple):
         return [share * self.high for share in shares]
 
 
-def read_strengths(strengths: Mapping | DataFrame) -> Strengths:
-    """Read strengths from a mapping ``{(u, v): number}``, or a table with the columns from, to and strength.
+def take_strengths(source: Any) -> Any:
+    """Return the table of a fitted bootstrap, and anything else as it is."""
+    # asked of the class: a learner of series has an array of this name, one that is not fitted raises an error
+    return source.strengths_ if hasattr(type(source), "strengths_") else source
+
+
+def read_strengths(strengths: Any) -> Strengths:
+    """Read strengths from a mapping ``{(u, v): number}``, a table with columns from, to and strength, or a bootstrap.
 
     The range of shares in a table is 0 to 1, else 0 to the greatest, or symmetric where some are negative.
     """
+    strengths = take_strengths(strengths)
     table = hasattr(strengths, "columns")
     if table:
         _check_columns(strengths, ("from", "to", "strength"))
-        pairs = zip(strengths["from"], strengths["to"], strict=True)
+        pairs = zip(*_list_ends(strengths), strict=True)
         values = dict(zip(pairs, strengths["strength"], strict=True))
     elif isinstance(strengths, Mapping):
         values = dict(strengths)
@@ -91,6 +99,19 @@ def read_strengths(strengths: Mapping | DataFrame) -> Strengths:
     return Strengths(of, -high if signed else 0.0, high)
 
 
+def _list_ends(table: DataFrame) -> tuple[list, list]:
+    """Return both ends of the pairs of a table; of one with lags nodes (name, lag)."""
+    sources, targets = list(table["from"]), list(table["to"])
+    if "lag" in table.columns:
+        return list(zip(sources, map(int, table["lag"]), strict=True)), [(target, 0) for target in targets]
+    return sources, targets
+
+
+def label_lag(name: object, lag: int) -> str:
+    """Return the label of a variable of a time series some rows before the present, t."""
+    return f"{name} t-{lag}" if lag else f"{name} t"
+
+
 def _check_columns(table, wanted: tuple[str, ...]) -> None:
     absent = [name for name in wanted if name not in table.columns]
     if absent:
@@ -98,7 +119,11 @@ def _check_columns(table, wanted: tuple[str, ...]) -> None:
 
 
 def plot_strengths(
-    strengths: DataFrame, threshold: float | None = None, ax: Axes | None = None, *, kind: str | None = None
+    strengths: DataFrame | FittedLearner,
+    threshold: float | None = None,
+    ax: Axes | None = None,
+    *,
+    kind: str | None = None,
 ) -> Axes:
     """Draw how often edges were found in resamples, strongest first.
 
@@ -108,10 +133,11 @@ def plot_strengths(
 
     Parameters
     ----------
-    strengths : DataFrame
+    strengths : DataFrame or fitted bootstrap
         With the columns ``from``, ``to``, ``strength`` (share of resamples that join the two) and, if known,
-        ``direction`` (of these, the share directed from ``from`` to ``to``); such as the ``strengths_`` of
-        ``BootstrapStructure``. A pair that is there in both orders is drawn once, in its more frequent direction.
+        ``direction`` (of these, the share directed from ``from`` to ``to``), as the ``strengths_`` of
+        ``BootstrapStructure``; also with ``lag``, as those of ``BlockBootstrap``. A pair that is there in both orders
+        is drawn once, in its more frequent direction.
     threshold : float, optional
         Where an edge is strong enough; drawn as a line, weaker bars are grey.
     ax : matplotlib.axes.Axes, optional
@@ -138,14 +164,15 @@ def plot_strengths(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['rain → wet', 'rain — coin']
     """
-    if not hasattr(strengths, "columns"):
-        hint = ": give its strengths_" if hasattr(strengths, "strengths_") else ""
+    table = take_strengths(strengths)
+    if not hasattr(table, "columns"):
         raise TypeError(
-            f"strengths must be a table with columns from, to and strength, got {type(strengths).__name__}{hint}"
+            f"strengths must be a table with columns from, to and strength, or a fitted bootstrap, got "
+            f"{type(table).__name__}"
         )
     if kind not in (None, "bars", "ranks"):
         raise ValueError(f"kind must be 'bars', 'ranks' or None, got {kind!r}")
-    rows = _rank_pairs(strengths)
+    rows = _rank_pairs(table)
     if kind == "bars" or (kind is None and len(rows) <= _MOST_BARS):
         return _draw_bars(rows, threshold, ax)
     return _draw_ranks(rows, threshold, ax)
@@ -173,7 +200,8 @@ def _rank_pairs(table) -> list[_Pair]:
         if direction < 0.5:
             u, v, direction = v, u, 1.0 - direction
         arrow = "→" if direction > 0.5 else "—"
-        pairs.append(_Pair(f"{u} {arrow} {v}", strength, direction))
+        tail, head = (label_lag(*u), label_lag(*v)) if "lag" in table.columns else (u, v)
+        pairs.append(_Pair(f"{tail} {arrow} {head}", strength, direction))
     return sorted(pairs, key=lambda pair: (-pair.strength, -pair.direction))
 
 

@@ -3,6 +3,7 @@
 - `compiled`: the interface of pgmpy over every compiled score
 - `bounds`: what a score proves about families that are not scored yet
 - `gains`: the interface of a source of gains, and sources beside the compiled ones
+- `collinear`: warnings of columns that determine each other
 - `rows_ahead`: rows of gains that other threads compute before a climb asks for them
 - `priors`: prior probabilities of graphs
 - `discrete`: scores of discrete Bayesian networks
@@ -11,6 +12,9 @@
 - `binding`: scores by name and bound to a table: where a search gets its source of gains
 """
 
+from typing import TYPE_CHECKING
+
+from pgmx.lookup import import_on_demand
 from pgmx.scores.discrete.aic import AIC
 from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms, family_scorer
 from pgmx.scores.discrete.bde import BDe
@@ -64,3 +68,6 @@ __all__ = [
     "family_scorer",
     "gaussian_scorer",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = import_on_demand(__name__, {})  # all are imported: unknown names are explained

@@ -6,6 +6,7 @@
 - `weighted_families`: weights of families of a distributed table with row weights
 - `wide_families`: counts of families of a distributed table, and of so many rows that they need more than 32 bits
 - `moments`: means and cross-products of numeric columns, mergeable over parts of the rows
+- `collinearity`: columns that determine each other
 - `symmetric`: large symmetric matrices, block by block
 - `cholesky`: Cholesky factors, dense or sparse
 - `precision`: precision matrices taken apart into their connected components, rows of which cells are missing

@@ -39,6 +39,8 @@ class Moments:
     ----------
     n : float
         Sum of the weights; the number of rows where none are given.
+    n_rows : int
+        Number of rows of positive weight.
     mean : ndarray of shape (p,)
         Means.
     cross : ndarray of shape (p, p)
@@ -67,7 +69,7 @@ class Moments:
     """
 
     def __init__(self, n_columns: int):
-        self.n = 0.0
+        self.n, self.n_rows = 0.0, 0
         self.mean = np.zeros(n_columns)
         self._rest = np.zeros(n_columns)  # what rounding took from the mean
         self.cross = np.zeros((n_columns, n_columns))
@@ -124,7 +126,7 @@ class Moments:
         products[-1] = shift * np.sqrt(self.n * n / (self.n + n))
         # BLAS reads and writes by columns: for it `products.T` is a matrix as it lies, and this triangle the lower one.
         self.cross = _add_square(1.0, products.T, beta=1.0, c=self.cross.T, lower=1, overwrite_c=1).T
-        self._move(n, shift, rows.min(axis=0), rows.max(axis=0))
+        self._move(n, len(rows), shift, rows.min(axis=0), rows.max(axis=0))
 
     def _find_shift(self, mean: np.ndarray, rest: np.ndarray) -> np.ndarray:
         """Return by how much means, in two parts, differ from these, which become theirs if there are no rows."""
@@ -132,10 +134,11 @@ class Moments:
             self.mean, self._rest = _add_exactly(mean, rest)
         return (mean - self.mean) + (rest - self._rest)
 
-    def _move(self, n: float, shift: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
+    def _move(self, n: float, n_rows: int, shift: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
         """Count rows of total weight n whose means differ by `shift`."""
         self.mean, self._rest = _add_exactly(self.mean, self._rest + shift * (n / (self.n + n)))
         self.n += n
+        self.n_rows += n_rows
         self.low, self.high = np.minimum(self.low, low), np.maximum(self.high, high)
 
     def merge(self, other: "Moments") -> Self:
@@ -157,7 +160,7 @@ class Moments:
             for rows in list_blocks(len(shift)):
                 self.cross[rows] += other.cross[rows]
                 self.cross[rows] += np.outer(shift[rows], shift) * (self.n * other.n / total)
-            self._move(other.n, shift, other.low, other.high)
+            self._move(other.n, other.n_rows, shift, other.low, other.high)
         return self
 
     @property

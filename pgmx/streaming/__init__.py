@@ -15,6 +15,9 @@ Asked by `pgmx.metrics`, `pgmx.plotting` and the command line; asks `pgmx.data` 
 The compiled loops are in ``cython_ext/streaming``.
 """
 
+from typing import TYPE_CHECKING
+
+from pgmx.lookup import import_on_demand
 from pgmx.streaming.base import StreamLearner
 from pgmx.streaming.classifier import StreamClassifier
 from pgmx.streaming.gradraker import GradrakerClassifier, GradrakerRegressor
@@ -35,3 +38,6 @@ __all__ = [
     "StreamLearner",
     "to_river",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = import_on_demand(__name__, {})  # all are imported: unknown names are explained

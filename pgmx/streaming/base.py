@@ -3,19 +3,22 @@
 import os
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from pgmx.lookup import explain_options
 from pgmx.streaming.inputs import check_finite, iterate_chunks
 from pgmx.streaming.options import compare_options
 from pgmx.streaming.saving import read_learner, write_learner
 
 # scikit-learn's private names pass through here: one place to mend when they move
 __all__ = ["Interval", "Options", "StrOptions", "StreamLearner"]
+
+Learner = TypeVar("Learner", bound="StreamLearner")  # of Self jedi returns the base class
 
 
 class StreamLearner(BaseEstimator, ABC):
@@ -59,6 +62,10 @@ class StreamLearner(BaseEstimator, ABC):
     feature_names_in_: np.ndarray
     _start_options: dict[str, Any]
 
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        explain_options(cls)
+
     # ---- hooks ----
 
     @abstractmethod
@@ -96,7 +103,7 @@ class StreamLearner(BaseEstimator, ABC):
 
     # ---- scikit-learn ----
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self: Learner, X: Any, y: Any = None) -> Learner:
         """Forget everything and learn the rows in one pass.
 
         Parameters
@@ -119,7 +126,7 @@ class StreamLearner(BaseEstimator, ABC):
         """
         return self._fit(X, y)
 
-    def partial_fit(self, X: Any, y: Any = None) -> Self:
+    def partial_fit(self: Learner, X: Any, y: Any = None) -> Learner:
         """Learn further rows.
 
         Parameters
@@ -200,7 +207,7 @@ class StreamLearner(BaseEstimator, ABC):
 
     # ---- chunks ----
 
-    def _fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def _fit(self: Learner, X: Any, y: Any, classes: Any = None) -> Learner:
         """Start anew and learn; a stream that is refused leaves the learner as it was."""
         before = dict(vars(self))
         restart = True
@@ -357,7 +364,7 @@ class StreamLearner(BaseEstimator, ABC):
         return write_learner(self, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike) -> Self:
+    def load(cls: type[Learner], path: str | os.PathLike) -> Learner:
         """Return the learner that `save` has written.
 
         Parameters

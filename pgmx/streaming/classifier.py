@@ -1,6 +1,6 @@
 """What classifiers of streams share: labels, decision functions, probabilities of the logistic loss."""
 
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 from scipy.special import expit
@@ -16,6 +16,9 @@ from pgmx.streaming.inputs import iterate_chunks
 def _is_logistic(learner: Any) -> bool:
     """Return whether the loss gives probabilities."""
     return getattr(learner, "loss", None) == "logistic"
+
+
+Learner = TypeVar("Learner", bound="StreamClassifier")  # of Self jedi returns the base class
 
 
 class StreamClassifier(ClassifierMixin, StreamLearner):
@@ -36,7 +39,7 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
     def _n_outputs(self) -> int:
         return 1 if len(self.classes_) < 3 else len(self.classes_)
 
-    def fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
+    def fit(self: Learner, X: Any, y: Any = None, classes: Any = None) -> Learner:
         """Forget everything and learn the rows in one pass.
 
         Parameters
@@ -62,7 +65,7 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         """
         return self._fit(X, y, classes)
 
-    def partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> Self:
+    def partial_fit(self: Learner, X: Any, y: Any = None, classes: Any = None) -> Learner:
         """Learn further rows.
 
         Parameters

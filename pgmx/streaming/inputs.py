@@ -47,15 +47,15 @@ def _iterate_pairs(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
         raise ValueError("the iterator has yielded no chunk: give at least one pair (X, y)")
 
 
-def collect_rows(X: Any) -> Any:
+def collect_rows(X: Any, na_values: Any = None) -> Any:
     """Return rows that can be read again: those of a file as a frame, others as they are."""
-    return read_rows(X, CHUNK_ROWS) if is_path(X) else X
+    return read_rows(X, CHUNK_ROWS, na_values) if is_path(X) else X
 
 
-def iterate_row_chunks(X: Any) -> Iterator[Any]:
+def iterate_row_chunks(X: Any, na_values: Any = None) -> Iterator[Any]:
     """Yield the rows of each chunk, without targets: of arrays, frames and sparse matrices one."""
     if is_path(X):
-        yield from iterate_rows(X, CHUNK_ROWS)
+        yield from iterate_rows(X, CHUNK_ROWS, na_values)
     elif is_iterator(X):
         empty = True
         for chunk in X:

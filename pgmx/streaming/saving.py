@@ -82,7 +82,9 @@ def _build_learner(cls: Any, document: dict) -> Any:
             f"it holds a {name!r:.60}, not a {cls.__name__}: StreamLearner.load reads every learner of pgmx.streaming"
         )
     known = classes[name]
-    if not isinstance(options, dict) or set(options) != set(known._get_param_names()):
+    allowed = set(known._get_param_names())
+    # files of earlier versions may lack options that do not change what was learned
+    if not isinstance(options, dict) or not allowed - set(known._free_options) <= set(options) <= allowed:
         raise ValueError(f"its options are not those of {name}")
     learner = known(**{option: decode_option(value) for option, value in options.items()})
     learner._validate_params()

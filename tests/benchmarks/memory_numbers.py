@@ -1,4 +1,4 @@
-"""What `estimate_cost` of learners of Gaussian graphs and of time series says beside peak and seconds of fits.
+"""`estimate_cost` of learners of Gaussian graphs and of time series, and the measured peak of fits.
 
 ``python tests/benchmarks/memory_numbers.py`` measures all cases, each in a process of its own, and prints a table; with
 the names of cases, these. Columns copy an earlier one in part; series do so one row later. The peak is that of the
@@ -113,18 +113,18 @@ def measure(name):
     learner.fit(rows)
     seconds, peak = time.process_time() - seconds, read_status("VmHWM") - start
     cost = learner.estimate_cost(rows)
-    print(json.dumps([cost.total, peak, cost.seconds, seconds]))
+    print(json.dumps([cost.total, peak, seconds]))
 
 
 def main(names):
     """Measure cases, each in a process of its own."""
-    print("| case | bound, MB | peak, MB | bound / peak | seconds told | CPU seconds |\n|---|---|---|---|---|---|")
+    print("| case | bound, MB | peak, MB | bound / peak | CPU seconds |\n|---|---|---|---|---|")
     for name in names:
         command = [sys.executable, "-W", "ignore", __file__, "measure", name]
         environment = os.environ | {"OMP_NUM_THREADS": "1"}
         run = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
-        total, peak, told, seconds = json.loads(run.stdout)
-        figures = f"{total / 1e6:.0f} | {peak / 1e6:.0f} | {total / peak:.2f} | {told:.2g} | {seconds:.2g}"
+        total, peak, seconds = json.loads(run.stdout)
+        figures = f"{total / 1e6:.0f} | {peak / 1e6:.0f} | {total / peak:.2f} | {seconds:.2g}"
         print(f"| {name} | {figures} |", flush=True)
 
 

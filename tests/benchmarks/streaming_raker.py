@@ -1,6 +1,6 @@
 """Raker and AdaRaker beside a numpy loop, budgeted kernels and baselines, on the streams of their authors.
 
-    python tests/benchmarks/streaming_raker.py errors|intervals|drift|sweeps|speed|all [--out FILE]
+    python tests/benchmarks/streaming_raker.py errors|intervals|drift|sweeps|steps|speed|all [--out FILE]
 
 Streams: ``../shared/data/online/stream_*.parquet``. Errors are prequential: 1,000 times the mean squared error, or the
 per cent of wrong labels. CPU seconds; set OMP_NUM_THREADS=1. PGMX_STREAMS names another folder of the streams.
@@ -144,23 +144,68 @@ def compare_drift():
 def compare_settings():
     """Tables 3.6, 3.8, 3.12 and 3.13: numbers of features, steps, and plain features."""
     rows = {}
-    settings = [
-        *({"n_components": d} for d in (10, 50, 100)),
-        {"orthogonal": False},
-        *({"step": s} for s in (0.1, 0.25, 0.45)),
-        {"step": 1.0},
-        {"step": 4.0},
-    ]
+    settings = [*({"n_components": d} for d in (10, 50, 100)), {"orthogonal": False}]
+    steps = {
+        AdaRakerRegressor: (0.45, 1.0, 4.0),
+        RakerRegressor: (0.1, 0.25, 0.45),
+        AdaRakerClassifier: (1.0, 16.0, 64.0),
+        RakerClassifier: (0.25, 1.0, 4.0),
+    }
     for title, name in {**REGRESSION, "Activity": "activity"}.items():
         X, y = read_stream(name)
         kinds = (AdaRakerClassifier, RakerClassifier) if title == "Activity" else (AdaRakerRegressor, RakerRegressor)
-        for options in settings:
-            for cls in kinds:
-                if "step" in options and options["step"] >= 1.0 and cls is kinds[1]:
-                    continue
+        for cls in kinds:
+            for options in settings + [{"step": step} for step in steps[cls]]:
                 key = f"{title} {cls.__name__} {options}"
                 rows[key] = measure_error(lambda cls=cls, options=options, **more: cls(**options, **more), X, y)
                 print(key, rows[key], flush=True)
+    return rows
+
+
+def list_label_streams():
+    """Yield names and streams of labels on which step sizes were chosen: none of the streams of the source."""
+    table = pd.read_parquet(FOLDER / "eeg_eye_state.parquet")
+    X, y = table.drop(columns="eye").to_numpy(dtype=float), np.where(table["eye"].to_numpy() == 1, 1.0, -1.0)
+    low, high = np.quantile(X, [0.001, 0.999], axis=0)
+    X = (np.clip(X, low, high) - low) / (high - low)
+    order = np.random.default_rng(0).permutation(len(y))
+    yield "eyes", [(X, y)]
+    yield "eyes, shuffled", [(X[order], y[order])]
+    for noise in (0.1, 0.3):
+        for every in (2000, None):
+            drawn = [drifting_stream(10_000, every, noise=noise, random_state=seed) for seed in SEEDS]
+            yield f"noise {noise}, {every or 'no change'}", [(one.X, np.where(one.y > 0.5, 1.0, -1.0)) for one in drawn]
+
+
+def compare_steps():
+    """Wrong labels by steps on streams that are not the source's, per cent; and flags of AdaRaker."""
+    rows, streams = {}, dict(list_label_streams())
+    for loss, full in (("logistic", 4.0), ("hinge", 2.0)):
+        for cls, shares in ((RakerClassifier, (1 / 16, 1 / 4, 1 / 2, 1, 1.5)), (AdaRakerClassifier, (1 / 4, 4, 8, 16))):
+            for share in shares:
+                errors = []
+                for parts in streams.values():
+                    learners = [cls(loss=loss, step=share * full, random_state=seed) for seed in range(len(parts))]
+                    wrong = [
+                        np.mean(learner.predict_partial_fit(X, y, classes=[-1.0, 1.0]) != y)
+                        for learner, (X, y) in zip(learners, parts, strict=True)
+                    ]
+                    errors.append(100.0 * float(np.mean(wrong)))
+                mean = float(np.exp(np.mean(np.log(errors))))
+                key = f"{cls.__name__} {loss} {share * full:g}"
+                rows[key] = dict(zip([*streams, "geometric mean"], np.round([*errors, mean], 2).tolist(), strict=True))
+                print(key, rows[key], flush=True)
+        missed = late = false = 0
+        for noise in (0.1, 0.3):
+            for seed in range(10):
+                X, y, changes = drifting_stream(12_000, noise=noise, random_state=seed)
+                flags = AdaRakerClassifier(loss=loss).fit(X, y > 0.5).drift_.flags
+                soon = (flags[:, None] >= changes) & (flags[:, None] < changes + 300)
+                missed, late = missed + int((~soon.any(axis=0)).sum()), late + int((~soon.any(axis=1)).sum())
+                X, y, _ = drifting_stream(10_000, None, noise=noise, random_state=seed)
+                false += AdaRakerClassifier(loss=loss).fit(X, y > 0.5).drift_.n_flags
+        rows[f"flags {loss}"] = {"missed of 100": missed, "others": late, "false in 200,000": false}
+        print(loss, rows[f"flags {loss}"], flush=True)
     return rows
 
 
@@ -217,6 +262,7 @@ PARTS = {
     "intervals": compare_intervals,
     "drift": compare_drift,
     "sweeps": compare_settings,
+    "steps": compare_steps,
     "speed": compare_speed,
 }
 

@@ -3,7 +3,7 @@
 The source's tests (thesis of Y. Shen, section 4.6): static networks known, half known and blind; small blind networks;
 networks that change; stock closes, of which only the stability over windows can be measured. Edges are |coef_| > 0.1.
 
-    OMP_NUM_THREADS=1 python tests/benchmarks/structural_equations.py --parts static blind tracker large stocks
+    OMP_NUM_THREADS=1 python tests/benchmarks/structural_equations.py
 """
 
 import argparse
@@ -156,6 +156,26 @@ def run_tracker(n_windows, scenarios):
                 )
 
 
+def run_recursive(n_seeds):
+    """EIER of recursive least squares at thresholds .1 / .2, windows of 500 rows (figure 4.8)."""
+    shown = (64, 120, 200, 400)
+    print_row("scenario", "forgetting", *(f"{m} windows" for m in shown))
+    print_row(*["---"] * (2 + len(shown)))
+    for scenario in ("none", "drops"):
+        for forgetting in (0.95, 0.99):
+            rates = np.empty((n_seeds, len(shown), 2))
+            for seed in range(n_seeds):
+                coefs = draw_paths(scenario, shown[-1], seed)
+                drawn = switching_series(coefs, shown[-1], 500, random_state=seed)
+                tracker = TensorSEMTracker(method="rls", forgetting=forgetting)
+                for m, rows in enumerate(np.split(drawn.series, shown[-1])):
+                    tracker.partial_fit(rows, drawn.exogenous_power[m])
+                    if m + 1 in shown:
+                        rates[seed, shown.index(m + 1)] = [rate(tracker.coef_, coefs[m], at) for at in (0.1, 0.2)]
+            means = rates.mean(axis=0)
+            print_row(scenario, forgetting, *(f"{low:.1f} / {high:.1f}" for low, high in means))
+
+
 def run_large():
     """CPU seconds at 500 nodes, 20 windows of 1,000 rows."""
     rng = np.random.default_rng(0)
@@ -216,9 +236,9 @@ def jaccard(first, second):
 def main():
     """Run the parts that are asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parts = ("static", "blind", "tracker", "large", "stocks")
+    parts = ("static", "blind", "tracker", "recursive", "large", "stocks")
     parser.add_argument("--parts", nargs="+", choices=parts, default=list(parts))
-    parser.add_argument("--seeds", type=int, default=5, help="networks per setting of the part static")
+    parser.add_argument("--seeds", type=int, default=5, help="networks per setting of the parts static and recursive")
     parser.add_argument("--trials", type=int, default=60, help="networks per setting of the part blind")
     parser.add_argument("--windows", type=int, default=120, help="windows of the part tracker")
     scenarios = ("none", "drops", "drift")
@@ -230,6 +250,7 @@ def main():
         "static": lambda: run_static(options.seeds),
         "blind": lambda: run_blind(options.trials),
         "tracker": lambda: run_tracker(options.windows, options.scenarios),
+        "recursive": lambda: run_recursive(options.seeds),
         "large": run_large,
         "stocks": run_stocks,
     }

@@ -20,7 +20,7 @@ PARAMETERS = [
 ]
 
 #: Options of ``pgmx learn`` that all methods share, or that no learner takes.
-COMMON = {*READING, "method", "missing", "rows", "random_state", "n_jobs", "out", "plot", "report", "quiet"}
+COMMON = {*READING, "discrete", "method", "missing", "rows", "random_state", "n_jobs", "out", "plot", "report", "quiet"}
 
 #: What the command sets by itself: progress is for terminals, a forest without a root has no directions, and inputs of
 #: which no file tells are unknown.

@@ -9,8 +9,9 @@ from pgmpy.factors.discrete import DiscreteFactor
 from pgmpy.models import DiscreteMarkovNetwork
 
 from helpers.command_line import done, refused
+from helpers.mixed_networks import name_network
 from pgmx.datasets import load_network
-from pgmx.models import save_model
+from pgmx.models import read_model, save_model
 
 CARDS = [2, 3, 2, 2]
 SCOPES = [(0, 1, 2), (2, 3), (1,)]
@@ -37,7 +38,8 @@ def files(tmp_path):
 
 
 def ask(model, evidence, task, *more):
-    first, second = done("infer", str(model), "--evidence", str(evidence), "--task", task, *more).splitlines()
+    text = done("infer", str(model), "--evidence", str(evidence), "--task", task, "--format", "uai", *more)
+    first, second = text.splitlines()
     assert first == task
     return [float(word) for word in second.split()]
 
@@ -56,16 +58,77 @@ def test_the_tasks(files):
 def test_a_file_in_place_of_the_terminal(files, tmp_path):
     model, evidence, joint = files
     out = tmp_path / "answer.PR"
-    assert done("infer", str(model), "--evidence", str(evidence), "--task", "PR", "--out", str(out)) == ""
+    question = ("infer", str(model), "--evidence", str(evidence), "--task", "PR")
+    assert done(*question, "--out", str(out)) == ""
+    assert out.read_text() == done(*question)
+    assert done(*question, "--out", str(out), "--format", "uai") == ""
     assert float(out.read_text().split()[1]) == pytest.approx(np.log10(joint.sum()), rel=1e-10)
 
 
 def test_a_bundled_bayesian_network():
-    words = done("infer", "asia", "--task", "MAR").split()
+    words = done("infer", "asia", "--task", "MAR", "--format", "uai").split()
     assert words[:3] == ["MAR", "8", "2"]
     asia = load_network("asia")
     assert float(words[3]) == pytest.approx(asia.get_cpds(next(iter(asia.nodes()))).values[0])
-    assert float(done("infer", "asia", "--task", "PR").split()[1]) == pytest.approx(0.0, abs=1e-12)
+    assert float(done("infer", "asia", "--task", "PR").split(": ")[1]) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_answers_are_by_name_and_state(files):
+    """The tables against enumeration; evidence from a file and by name is one."""
+    model, evidence, joint = files
+    question = ("infer", str(model), "--evidence", str(evidence), "--task")
+    network = read_model(model)
+    names = [str(name) for name in network.nodes()]
+    assert len(names) == 4
+    header, *lines = done(*question, "MAR").splitlines()
+    assert header.split() == ["variable", "state", "probability"]
+    rows = [line.split() for line in lines]
+    assert [row[:2] for row in rows] == [
+        [name, str(k)] for name, card in zip(names, CARDS, strict=True) for k in range(card)
+    ]
+    expected = [share for v in range(4) for share in joint.sum(axis=tuple({0, 1, 2, 3} - {v})) / joint.sum()]
+    np.testing.assert_allclose([float(row[2]) for row in rows], expected, rtol=1e-5)
+    header, *lines = done(*question, "MAP").splitlines()
+    assert header.split() == ["variable", "state"]
+    best = map(str, np.unravel_index(joint.argmax(), joint.shape))
+    assert [line.split() for line in lines] == [list(pair) for pair in zip(names, best, strict=True)]
+    start, value = done(*question, "PR").split(": ")
+    assert start == "log10 of the partition function given the evidence"
+    assert float(value) == pytest.approx(np.log10(joint.sum()), rel=1e-10)
+    for task in ("PR", "MAR", "MAP"):
+        assert done("infer", str(model), "--given", f"{names[3]}=1", "--task", task) == done(*question, task)
+
+
+def test_continuous_variables_have_a_table_of_their_own(tmp_path):
+    network = name_network(
+        [("states", [], np.array([0.25, 0.75])), ("floats", [0], [], np.array([[1.0], [5.0]]), np.array([2.0, 3.0]))],
+        labels=[["lo w", "high"]],
+    )
+    save_model(network, tmp_path / "mixed.json")
+    text = done("infer", str(tmp_path / "mixed.json"), "--task", "MAR", "--given", "0=high")
+    assert text.splitlines() == [
+        "variable  state  probability",
+        "0         lo w   0",
+        "0         high   1",
+        "",
+        "variable  mean  standard deviation",
+        "v1        5     3",
+    ]
+    assert (
+        done("infer", str(tmp_path / "mixed.json"), "--task", "PR", "--given", "0=high")
+        == "log10 of the density of the evidence: -0.124938736608\n"
+    )
+
+
+@pytest.mark.parametrize("task", ["PR", "MAR", "MAP"])
+def test_impossible_evidence_is_reported_by_name_and_state(task):
+    """Whoever has lung cancer has tuberculosis or cancer, by the definition of asia."""
+    for method in ("auto", "exact"):
+        text = refused(
+            "infer", "asia", "--task", task, "--method", method, "--given", "either=no", "--given", "lung=yes"
+        )
+        assert "the evidence {'either': 'no', 'lung': 'yes'} has probability zero by the factor of variables (" in text
+        assert sorted(re.findall("'[a-z]+'", text.split("variables")[1])) == ["'either'", "'lung'", "'tub'"]
 
 
 @pytest.mark.parametrize(

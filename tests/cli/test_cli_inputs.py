@@ -31,7 +31,11 @@ def test_other_sources_are_refused(text, message, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("out", "plot", "message"),
     [
-        ("model.txt", None, r"--out .*model.txt: the suffix must be one of .bif, .xmlbif, .graphml, .json"),
+        (
+            "model.txt",
+            None,
+            r"--out .*model.txt: the suffix must be one of .bif, .xmlbif, .net, .xdsl, .gr",
+        ),
         (None, "graph.pdf", r"--plot .*graph.pdf: a picture is written to a file ending in .svg or .png"),
         ("none/model.bif", None, r"--out .*: there is no folder .*none, make it first"),
         (None, "none/graph.svg", r"--plot .*: there is no folder"),

@@ -122,7 +122,10 @@ def test_missing_cells_are_refused_or_dropped(weather):
         (("learn", "asia", "--score", "bik"), "'bik' is not known; choose one of bic, "),
         (("learn", "nothing.csv"), "no such file: nothing.csv"),
         (("learn", "alarn"), "'alarn' is neither a file nor a bundled network"),
-        (("learn", "asia", "--out", "model.txt"), "the suffix must be one of .bif, .xmlbif, .graphml, .json"),
+        (
+            ("learn", "asia", "--out", "model.txt"),
+            "the suffix must be one of .bif, .xmlbif, .net, .xdsl, .graphml",
+        ),
         (("learn", "asia", "--plot", "graph.pdf"), "ending in .svg or .png"),
         (("learn", "asia", "--plot", "no/graph.svg"), "there is no folder"),
         (("learn", "asia", "--required", "none.csv"), "no such edge file: none.csv"),
@@ -138,7 +141,7 @@ def test_bad_usage_is_one_line_and_status_2(arguments, message):
         ("empty.csv", "", "cannot be read"),
         ("header.csv", "a,b\n", "at least two rows"),
         ("twice.csv", "a,a\n1,2\n3,4\n", "duplicate column name(s) 'a'"),
-        ("data.txt", "a,b\n1,2\n", "unknown suffix"),
+        ("data.json", '{"a": 1, "b": 2}\n{"a": 2, "b": 1}\n', "unknown suffix"),
         ("data.parquet", "a,b\n1,2\n", "cannot be read"),
     ],
 )

@@ -83,7 +83,7 @@ def test_gaussian_networks_and_bare_graphs(floats):
         (("asai.bif", "rows.csv"), "no such file: asai.bif"),
         (("asia", "row.csv"), "no such file: row.csv"),
         (("asia", "asia"), "asia is a network, not a table"),
-        (("rows.csv", "rows.csv"), "rows.csv: the suffix must be one of .bif, .xmlbif, .graphml, .json"),
+        (("rows.csv", "rows.csv"), "unknown suffix '.csv' of 'rows.csv'; expected one of bif, xmlbif, net, xdsl"),
         (("cancer", "rows.csv"), "only in the network: 'Pollution'"),
         (("lines.json", "rows.csv"), "lines.json has undirected edges: a score is that of a DAG"),
         (("broken.json", "rows.csv"), "broken.json is not a model"),
@@ -137,7 +137,7 @@ def test_bad_usage_of_compare():
     assert "Missing argument 'REFERENCE' (see 'pgmx compare --help')" in refused("compare")
     assert "only in the first graph: 'b'" in refused("compare", "ab.json", "ac.json")
     assert "twice.json: two variables have the same text" in refused("compare", "twice.json", "ab.json")
-    assert "is a folder: give a file ending in .bif" in refused("compare", "ab.json", ".")
+    assert "is a folder: give the file of a network" in refused("compare", "ab.json", ".")
     assert "none.graphml" in refused("compare", "ab.json", "none.graphml")
     assert "g.graphml cannot be read" in refused("compare", "ab.json", _write("g.graphml", "<"))
 

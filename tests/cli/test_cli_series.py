@@ -30,7 +30,12 @@ def table(rows, tmp_path):
 
 
 def edges(text):
-    found = re.findall(r"^(\S+ (?:->|--) \S+) +(-?\d+\.\d{3})$", text, re.M)
+    found = re.findall(r"^(\S+ (?:->|--) \S+)(?: +-?\d+\.\d{3})? +(-?\d+\.\d{3})$", text, re.M)
+    return {edge: float(number) for edge, number in found}
+
+
+def strengths(text):
+    found = re.findall(r"^(\S+ (?:->|--) \S+) +(-?\d+\.\d{3})(?: |$)", text, re.M)
     return {edge: float(number) for edge, number in found}
 
 
@@ -52,6 +57,16 @@ def test_systems_are_those_of_the_learners(table, rows):
         assert printed("radius", text) == f"{expected.spectral_radius:.4f} (stable)"
 
 
+def test_the_order_of_edges_does_not_depend_on_units(table, rows):
+    text = done("learn", table, *MONTHLY, "--method", "lds")
+    series = pd.read_csv(table)
+    series["river"] *= 1000.0
+    series.to_csv("units.csv", index=False)
+    other = done("learn", "units.csv", *MONTHLY, "--method", "lds")
+    assert list(strengths(text).items()) == list(strengths(other).items())
+    assert edges(other)["rain@t-1 -> river"] == pytest.approx(1000 * edges(text)["rain@t-1 -> river"], abs=0.6)
+
+
 def test_constants_and_numbers_of_parents_are_options(table, rows):
     (rows + 100.0).to_csv("high.csv", index=False)
     done("learn", "high.csv", "--method", "lds", "--k", 1, "--intercept", "--out", "m.npz")
@@ -69,7 +84,7 @@ def test_every_method_writes_a_graph_and_a_picture(method, table, workdir):
         text = done("learn", table, *MONTHLY, "--method", method, *options)
         assert printed("method", text) == f"{method} (1 lag)"
         assert {"rain@t-1 -> rain", "rain@t-1 -> river", "river@t-1 -> river"} <= set(edges(text))
-        sizes = [abs(number) for number in edges(text).values()]
+        sizes = list(strengths(text).values())
         assert sizes == sorted(sizes, reverse=True)
         graph = read_model(workdir / f"g.{suffix}")
         assert isinstance(graph, TimeSeriesGraph)
@@ -115,6 +130,10 @@ def test_penalties_are_chosen(table, rows):
     assert {"rain@t-1 -> rain", "rain@t-1 -> river", "river@t-1 -> river", "wind@t-1 -> wind"} == set(edges(text))
     text = done("learn", table, *MONTHLY, "--method", "svarm", "--select", "bic", "--lam-ratio", 0.05)
     assert "(by bic among 20" in printed("lam", text)
+    by_errors = ("learn", table, *MONTHLY, "--method", "svarm", "--select", "cv", "--lam-ratio", 0.001)
+    text = done(*by_errors)
+    assert "(by cv among 20" in printed("lam", text)
+    assert edges(done(*by_errors, "--n-jobs", 2)) == edges(text)
     text = done("learn", table, *MONTHLY, "--method", "kernel-svarm", "--kernels", "gaussian, linear")
     kernels = KernelSVARM(kernels=["gaussian", "linear"]).fit(rows)
     assert printed("objective", text) == f"{kernels.objective_:.6f}"
@@ -204,11 +223,10 @@ def test_times_that_cannot_be_used_are_refused_in_words_of_the_command(rows, tab
         (("dense-lds", "--lam", 1), "--lam is for --method best-choice"),
         (("lds", "--lam", 1, "--lam-ratio", 1), "--lam and --lam-ratio both set the penalty"),
         (("lds", "--missing", "pairwise"), "--missing pairwise is not for --method lds: choose one of error, drop"),
-        (("lds", "--n-jobs", 2), "--n-jobs is not for --method lds"),
         (("lds", "--required", "e.csv"), "no such edge file: e.csv"),
         (("tensor-sem", "--window", 20, "--required", "e.csv"), "no such edge file: e.csv"),
         (("lds", "--select", "aic"), "--select aic is not for --method lds: choose one of ebic, cv"),
-        (("svarm", "--select", "cv"), "--select cv is not for --method svarm: choose one of aic, bic"),
+        (("svarm", "--select", "ebic"), "--select ebic is not for --method svarm: choose one of aic, bic, cv"),
         (("lds", "--select", "cv", "--lam", 1), "--lam is one penalty, and --select chooses from a path"),
         (("lds", "--select", "cv", "--screen", 2), "--select takes all cross-products, which --screen does without"),
         (("svarm", "--kernels", "linear"), "--kernels is for --method kernel-svarm, not for svarm"),
@@ -218,7 +236,7 @@ def test_times_that_cannot_be_used_are_refused_in_words_of_the_command(rows, tab
         (("lds", "--exogenous-columns", "a, b", *MONTHLY), "--exogenous-columns names 'a', which is no column"),
         (("scalable-lds", "--seeds", 9, *MONTHLY), "--seeds must be at most the number of series, 3, got 9"),
         (("lds", "--lags", 0), "Invalid value for '--lags'"),
-        (("lds", "--lags", 500, *MONTHLY), "the series has 400 rows, and --lags 500 needs at least 502"),
+        (("lds", "--lags", 500, *MONTHLY), "the series has 400 rows, and --lags 500 needs at least 501"),
         (("tensor-sem",), "--method tensor-sem needs --window"),
     ],
 )

@@ -70,7 +70,7 @@ def test_numbers_with_commas_stay_numbers_in_pieces(write):
 )
 @pytest.mark.filterwarnings("ignore:the first column of")
 def test_layouts(write, text, layout):
-    assert find_layout(write(text)) == layout
+    assert find_layout(write(text)) == (*layout, None)
 
 
 def test_a_column_that_counts_rows_is_left_out(write):
@@ -106,7 +106,8 @@ def test_spaces_are_refused_with_the_remedy(write):
 
 def test_what_is_given_is_taken(write):
     path = write("a;b\n1,5;2\n2,5;3\n")
-    assert list(read_table(path, sep=",")) != ["a", "b"]
+    with pytest.warns(UserWarning, match=r"first column of rows\.csv has no name and counts the rows: it is left out"):
+        assert read_table(path, sep=",").to_dict("list") == {"a;b": ["5;2", "5;3"]}
     assert read_table(path, decimal=".")["a"].tolist() == ["1,5", "2,5"]
     assert list(read_table(write(ROWS.to_csv(index=False)), columns=["d", "a"])) == ["a", "d"]
     with pytest.raises(ValueError, match="columns names 'z', which .*rows.csv does not have"):

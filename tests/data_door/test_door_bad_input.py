@@ -140,7 +140,7 @@ def test_float_hints_fit_the_cells():
     with pytest.raises(ValueError) as caught:
         encode(X)
     message = str(caught.value)
-    assert "'whole' hold whole numbers only" in message and "Int64" in message
+    assert "'whole' hold whole numbers only" in message and "discrete_columns=['whole']" in message
     assert "'whole' have missing cells (NaN)" in message
     assert "'infinite' have infinite cells (inf)" in message
 

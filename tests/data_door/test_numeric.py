@@ -240,7 +240,7 @@ def test_broken_files(tmp_path):
     with pytest.raises(ValueError, match=r"t.csv cannot be read: duplicate column name\(s\) 'a'"):
         open_numeric(tmp_path / "t.csv")
     (tmp_path / "u.csv").write_text("a,b\n1,2\n3,4,5,6\n")
-    with pytest.raises(ValueError, match=r"u.csv cannot be read: .*Expected 2 fields"):
+    with pytest.raises(ValueError, match=r"u.csv cannot be read: line 3 has 4 fields, the header has 2\."):
         open_numeric(tmp_path / "u.csv").rows()
     (tmp_path / "t.parquet").write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match=r"t.parquet cannot be read"):

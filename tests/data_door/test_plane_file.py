@@ -11,6 +11,7 @@ import pytest
 from pgmx.data import DiscreteTable, encode, open_any, open_frame, open_table, write_table
 from pgmx.data.files import plane_file
 from pgmx.models import fit_discrete
+from tests.fuzz.plane_fields import PlaneFields
 
 FRAME = pd.DataFrame({"sky": ["grey", "blue", "grey"], "wet": [True, False, True], "days": [3, 1, 3]})
 
@@ -131,6 +132,16 @@ def test_corrupted_names_are_found_at_once(path, place):
     at = 24 if place == "header" else path.stat().st_size - 20
     changed(path, at, bytes([path.read_bytes()[at] ^ 1]))
     with pytest.raises(ValueError, match="is damaged"):
+        open_table(path)
+
+
+@pytest.mark.parametrize(("field", "other"), [("columns.1", "columns.0"), ("states.0.1", "states.0.0")])
+def test_names_and_states_are_distinct(path, field, other):
+    """Also in a file whose checksums fit: it may come from another program."""
+    fields = PlaneFields(path.read_bytes())
+    fields.set_value(field, fields.value(other))
+    path.write_bytes(fields.to_bytes(sign=True, changed=field))
+    with pytest.raises(ValueError, match="names or states are not distinct"):
         open_table(path)
 
 

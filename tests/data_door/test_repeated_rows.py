@@ -101,12 +101,6 @@ def test_misaligned_cells_are_coded(dtype):
         assert encode(misaligned) == encode(cells)
 
 
-def test_former_names_work_and_warn():
-    table = random_table(2, 3)
-    with pytest.warns(DeprecationWarning, match=r"DiscreteTable\.repeated is now repeat_rows"):
-        assert table.repeated([0, 2, 1]) == table.repeat_rows([0, 2, 1])
-
-
 @pytest.mark.parametrize("index", [np.uint32, np.uint64])
 def test_numbers_are_repeated(index):
     rng = np.random.default_rng(0)

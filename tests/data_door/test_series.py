@@ -128,9 +128,14 @@ def test_faults_of_an_index(index, message):
 @pytest.mark.parametrize(
     ("X", "options", "message"),
     [
-        (ROWS[:2], {}, "2 rows, and lags=1 needs at least 3"),
-        (ROWS[:4], {"lags": 3}, "4 rows, and lags=3 needs at least 5"),
-        ([ROWS, ROWS[:2]], {}, "the series 1 has 2 rows"),
+        (ROWS[:2], {}, "only 1 of 2 rows end 2 observed rows in sequence, at least 2 are needed"),
+        (ROWS[:3], {"lags": 3}, "3 rows, and lags=3 needs at least 4"),
+        ([ROWS, ROWS[:2]], {"lags": 2}, "the series 1 has 2 rows"),
+        (
+            [pd.DataFrame(ROWS[:2], index=DATES[:2])] * 9,
+            {"seasonal_period": 4},
+            "the seasons of 2 rows .*series 0.* are unknown",
+        ),
         (np.column_stack([ROWS, np.ones(12)]), {}, "constant series 'x2'"),
         (np.where(ROWS > 50, np.inf, ROWS), {}, "infinite cells .* 'x0', 'x1'"),
         (pd.DataFrame({"a": ROWS[:, 0], "b": list("abcdefghijkl")}), {}, "'b' hold states or text"),

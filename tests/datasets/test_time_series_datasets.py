@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from pgmx.datasets import gridded_counts, sparse_system
+from pgmx.datasets.time_series import _draw_log_intensities
 
 KINDS = ["random", "block", "hub", "small-world"]
 
@@ -57,6 +58,27 @@ def test_without_a_cycle():
     ]
     nilpotent = [coef for coef in acyclic if not np.linalg.matrix_power(coef, 3).any()]
     assert all(np.abs(coef).sum(axis=1).max() == pytest.approx(0.8) for coef in nilpotent)
+
+
+def test_intensities_of_a_cell_follow_its_neighbours():
+    """The map of a grid of 2 x 4 cells written cell by cell, with the same draws of three distant sources for each."""
+    rows, columns = np.divmod(np.arange(8), 4)
+    found = _draw_log_intensities(rows, columns, 30, np.random.default_rng(5))
+    rng = np.random.default_rng(5)
+    drive = np.eye(8)
+    for a in range(8):
+        for b in range(8):
+            if abs(rows[a] - rows[b]) + abs(columns[a] - columns[b]) == 1:
+                drive[a, b] = 0.3
+    sources = rng.integers(8, size=(3, 8))
+    for weights, one in zip(rng.uniform(0.2, 0.5, (3, 8)), sources, strict=True):
+        drive[np.arange(8), one] += weights
+    drive *= 0.9 / drive.sum(axis=1).max()
+    state, expected = np.zeros(8), []
+    for _ in range(24 + 30):
+        state = drive @ state + 0.15 * rng.standard_normal(8)
+        expected.append(state)
+    np.testing.assert_allclose(found, expected[24:], rtol=1e-10)
 
 
 def test_counts():

@@ -1,4 +1,4 @@
-"""What a run will take: bytes that bound the peak, seconds that grow as the work does, and a line of the commands."""
+"""The memory that a run takes: bytes that bound the peak and grow with the table."""
 
 import subprocess
 import sys
@@ -8,8 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.command_line import pgmx
-from pgmx.cli import report
 from pgmx.data import DiscreteTable, estimate_memory
 from pgmx.data.memory import limit_kept_counts
 from pgmx.data.mixed import MixedTable
@@ -21,9 +19,8 @@ from pgmx.estimators import (
     GraphicalLasso,
     GroupLassoMarkovNetwork,
     HillClimbSearch,
-    SimulatedAnnealing,
 )
-from pgmx.estimators.bayesian.em_cost import MissingCells
+from pgmx.estimators.bayesian.cost import MissingCounts
 from pgmx.search.dag.orders.kicks import TREE_MEMORY
 
 SCRIPT = """
@@ -91,7 +88,6 @@ def test_each_thread_of_the_best_search_has_trees_of_its_own():
     thorough = HillClimbSearch(strategy="thorough").estimate_cost(**options)
     one, two = (HillClimbSearch(strategy="best", n_jobs=n).estimate_cost(**options) for n in (1, 2))
     assert one.kept_rows - thorough.kept_rows == two.kept_rows - one.kept_rows == TREE_MEMORY
-    assert one.seconds > thorough.seconds
 
 
 def test_data_and_numbers_tell_the_same():
@@ -108,29 +104,12 @@ def test_data_and_numbers_tell_the_same():
         learner.estimate_cost(n_rows=100)
 
 
-def test_seconds_grow_with_the_work():
-    def seconds(learner=None, n_rows=10_000, n=50, **options):
-        return (learner or HillClimbSearch()).estimate_cost(n_rows=n_rows, cardinalities=[3] * n, **options).seconds
-
-    assert 1e-3 < seconds(n_rows=10, n=2) < 0.01  # no fit takes less
-    assert 0 < seconds() < 0.1
-    assert 200 < seconds(n_rows=10_000_000) / seconds(n_rows=100_000) < 500  # more rows, and more parents
-    assert seconds(n=200) > 6 * seconds()
-    assert seconds(HillClimbSearch(strategy="thorough")) > 5 * seconds()
-    assert seconds(HillClimbSearch(max_time=0.001)) == 0.001
-    assert seconds(SimulatedAnnealing()) > 0
-    assert seconds(weighted=True) > seconds()
-
-
 def test_columns_of_many_states_are_counted_by_rows():
     def estimate(learner, n_wide, n_states, n_rows=20_000):
         return learner.estimate_cost(n_rows=n_rows, cardinalities=[n_states] * n_wide + [4] * (10 - n_wide))
 
     few, many = (estimate(HillClimbSearch(), 3, n_states) for n_states in (300, 30_000))
-    assert few.seconds == many.seconds < 0.1
     assert few.total == many.total  # what occurs in the rows, not what might
-    assert estimate(HillClimbSearch(), 6, 300).seconds > 1.2 * few.seconds
-    assert estimate(HillClimbSearch(), 3, 300, 2_000).seconds < few.seconds / 2
     cells = few.scratch - estimate(HillClimbSearch(), 0, 4).scratch
     assert cells == (20_000 - 16) * 48 + 20_000 * 5 * 7 * 4 - 16 * 5 * 10 * 4
 
@@ -143,8 +122,9 @@ def test_a_stream_to_few_edges_ends_in_its_first_pass():
     costs = [estimate(max_edges, loss="bethe") for max_edges in (250, 500, 750, 1000, None)]
     assert costs[0].gains == costs[1].gains < costs[2].gains < costs[3].gains == costs[4].gains
     assert (np.diff([cost.kept_counts for cost in costs]) >= 0).all()
-    assert estimate(500, loss="bethe", n_rows=200_000).seconds < 3 * costs[1].seconds  # beliefs do not look at rows
-    assert estimate().seconds > estimate(500).seconds
+    many = estimate(500, loss="bethe", n_rows=200_000)  # beliefs do not look at rows
+    assert many.total - costs[1].total == many.codes + many.planes - costs[1].codes - costs[1].planes
+    assert estimate().total > estimate(500).total
 
 
 def test_resamples_share_the_table():
@@ -153,14 +133,12 @@ def test_resamples_share_the_table():
     for workers in (1, 2):
         cost = BootstrapStructure(HillClimbSearch(), n_resamples=40, n_jobs=workers).estimate_cost(table)
         assert cost.total == one.codes + one.planes + workers * one.total
-        assert cost.seconds == pytest.approx(40 * one.seconds / workers)
     floats = np.random.default_rng(0).normal(size=(100, 5))
     lasso, cost = (
         learner.estimate_cost(floats)
         for learner in (GraphicalLasso(), BootstrapStructure(GraphicalLasso(), n_resamples=40))
     )
     assert cost.total >= lasso.total
-    assert cost.seconds == pytest.approx(40 * lasso.seconds)
     assert ChowLiuForest().estimate_cost(table).codes == one.codes
 
 
@@ -178,12 +156,8 @@ def test_structural_em_costs_more_the_more_is_missing(kind):
     whole = make_holes(kind, 0.0)
     assert learner.estimate_cost(whole) == plain.estimate_cost(whole)
     costs = [learner.estimate_cost(make_holes(kind, share)) for share in (0.02, 0.1, 0.3)]
-    seconds = [plain.estimate_cost(whole).seconds, *(cost.seconds for cost in costs)]
-    assert (np.diff(seconds) > 0).all()
+    assert (np.diff([cost.total for cost in costs]) > 0).all()
     assert all(cost.total == sum(cost[:8]) > plain.estimate_cost(whole).total for cost in costs)
-    restarts = HillClimbSearch(missing="em", n_em_restarts=3).estimate_cost(make_holes(kind, 0.1))
-    assert 2 < restarts.seconds / costs[1].seconds <= 4
-    assert HillClimbSearch(missing="em", max_time=1e-6).estimate_cost(make_holes(kind, 0.1)).seconds == 1e-6
 
 
 @pytest.mark.parametrize("kind", ["states", "floats", "both"])
@@ -193,7 +167,6 @@ def test_structural_em_from_a_table_and_from_numbers(kind):
     sizes = {"n_rows": 2000, "cardinalities": cards, "n_floats": 6 if kind != "states" else 0}
     numbers = learner.estimate_cost(**sizes, missing_share=0.1)
     table = learner.estimate_cost(make_holes(kind, 0.1))
-    assert table.seconds == pytest.approx(numbers.seconds, rel=0.5)
     assert table.total == pytest.approx(numbers.total, rel=0.5)
     assert learner.estimate_cost(**sizes) == HillClimbSearch().estimate_cost(**sizes)
     for other, share in ((HillClimbSearch(), 0.1), (learner, 1.5), (learner, -0.1)):
@@ -205,34 +178,18 @@ def test_missing_cells_are_counted_by_unlike_rows():
     codes = np.array([[0, 2, 0, 1, 2, 2], [1, 1, 1, 2, 1, 2]], dtype=np.uint8)  # 2 is missing
     table = DiscreteTable._from_parts(("a", "b"), ((0, 1, None), (0, 1, None)), codes, np.array([2, 2]))
     mixed = MixedTable(table.columns, np.zeros(2, dtype=bool), np.empty((0, 6)), table)
-    counted = MissingCells.from_table(mixed)  # (0, 1), (?, 1), (1, ?), (?, ?)
-    assert counted == MissingCells(4, 3, 1 + 2 + 2 + 4, 4, 1 + 1 + 4, 4, 1 + 1 + 8)
+    counted = MissingCounts.from_table(mixed)  # (0, 1), (?, 1), (1, ?), (?, ?)
+    assert counted == MissingCounts(4, 3, 1 + 2 + 2 + 4, 4, 1 + 1 + 4)
     numbers = np.array([[1.0, np.nan, np.nan, 2.0]])
-    floats = MissingCells.from_table(MixedTable(("x",), np.ones(1, dtype=bool), numbers, None))
+    floats = MissingCounts.from_table(MixedTable(("x",), np.ones(1, dtype=bool), numbers, None))
     assert floats[:2] == (4, 2)
-    assert floats[3:] == (2, 2, 1, 1)
+    assert floats[3:] == (2, 2)
 
 
 def test_counts_that_are_kept_are_bounded_by_what_there_is():
     assert limit_kept_counts(0) == 1 << 20
     assert limit_kept_counts(1 << 40) == 1 << 26
     assert estimate_memory(10_000, [3] * 40).kept_counts < 10e6
-
-
-def test_long_runs_are_announced(tmp_path, monkeypatch):
-    path = tmp_path / "t.csv"
-    pd.DataFrame(np.random.default_rng(0).integers(0, 2, (100, 3)), columns=list("abc")).to_csv(path, index=False)
-    assert pgmx("learn", path).stderr == ""
-    monkeypatch.setattr(report, "LONG", 0.0)
-    told = pgmx("learn", path, "--strategy", "thorough").stderr
-    assert told.startswith("This will take about 0 minutes and at most 0.")
-    assert "100 rows x 3 columns, --strategy thorough; --max-time SECONDS ends it" in told
-    holes = tmp_path / "holes.csv"
-    pd.DataFrame({"a": ["x", "", "y"] * 30, "b": ["u", "v", ""] * 30}).to_csv(holes, index=False)
-    told = pgmx("learn", holes, "--missing", "em", "--em-restarts", 2).stderr
-    assert "90 rows x 2 columns, --missing em --em-restarts 2; --max-time" in told
-    assert "--resamples 5;" in pgmx("bootstrap", path, "--resamples", 5).stderr
-    assert "100 rows x 3 columns;" in pgmx("learn", path, "--method", "group-lasso").stderr
 
 
 def test_costs_of_markov_networks():
@@ -242,10 +199,8 @@ def test_costs_of_markov_networks():
         cost = learner.estimate_cost(**sizes)
         assert cost[:2] == estimate_memory(**sizes)[:2]
         assert cost.total == sum(cost[:8])
-        assert 1.9 < learner.estimate_cost(**wide).seconds / cost.seconds < 4.1
         assert learner.estimate_cost(**wide).gains > 3.9 * cost.gains
     table = DiscreteTable(range(9), [range(3)] * 9, np.random.default_rng(0).integers(0, 3, (9, 500)))
     assert EdgeGrafting().estimate_cost(table) == EdgeGrafting().estimate_cost(n_rows=500, cardinalities=[3] * 9)
-    assert EdgeGrafting(max_time=1e-9).estimate_cost(**sizes).seconds == 1e-9
     with pytest.raises(ValueError, match="needs the data"):
         EdgeGrafting().estimate_cost(n_rows=500)

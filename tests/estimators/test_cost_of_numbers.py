@@ -1,4 +1,4 @@
-"""What learning Gaussian graphs and time series takes: bytes that bound the peak, seconds that grow with the work."""
+"""The memory that learning Gaussian graphs and time series takes: bytes that bound the peak and grow with the table."""
 
 import subprocess
 import sys
@@ -87,16 +87,13 @@ def test_table_and_numbers_tell_the_same(learner):
     numbers = learner.estimate_cost(n_rows=200, n_floats=10)
     assert learner.estimate_cost(rows) == numbers
     assert numbers.total == numbers.scratch + numbers.numbers
-    assert numbers.seconds > 0
 
 
 @pytest.mark.parametrize("learner", [*GRAPHS, *SERIES], ids=repr)
 def test_cost_grows_with_columns_and_rows(learner):
     few, wide, long = (learner.estimate_cost(n_rows=t, n_floats=n) for t, n in ((1000, 40), (1000, 160), (16_000, 40)))
     assert wide.total > few.total
-    assert wide.seconds > 3 * few.seconds
     assert long.total >= few.total
-    assert long.seconds > few.seconds
 
 
 def test_matrices_of_a_graphical_lasso():
@@ -120,20 +117,15 @@ def test_files_are_read_in_pieces(tmp_path):
     rows = pd.DataFrame(np.random.default_rng(0).normal(size=(500, 8)), columns=list("abcdefgh"))
     rows.to_parquet(tmp_path / "rows.parquet")
     cost = GraphicalLasso().estimate_cost(tmp_path / "rows.parquet")
-    assert cost.seconds == GraphicalLasso().estimate_cost(rows).seconds
+    assert cost.scratch == GraphicalLasso().estimate_cost(rows).scratch
     series = DenseLDS().estimate_cost(tmp_path / "rows.parquet")
     assert series.numbers == 0
-    assert series.seconds == DenseLDS().estimate_cost(rows).seconds
 
 
-def test_time_limits_and_repeats():
+def test_folds_keep_their_correlations():
     sizes = {"n_rows": 5000, "n_floats": 500}
-    for learner in (GraphicalLasso(max_time=1e-6), LinearSVARM(max_time=1e-6), SelectedGraph(max_time=1e-6)):
-        assert learner.estimate_cost(**sizes).seconds == 1e-6
     path, folds = (SelectedGraph(selection=name).estimate_cost(**sizes) for name in ("ebic", "cv"))
-    assert path.seconds > 5 * GraphicalLasso().estimate_cost(**sizes).seconds
-    assert folds.seconds > 4 * path.seconds
-    assert folds.total > path.total
+    assert folds.total - path.total == 5 * 8 * 500**2
 
 
 @pytest.mark.parametrize(
@@ -147,12 +139,3 @@ def test_numbers_that_lack(learner):
 def test_bad_options_are_refused():
     with pytest.raises(ValueError, match="lam_ratio"):
         GraphicalLasso(lam_ratio=-1.0).estimate_cost(n_rows=100, n_floats=5)
-
-
-@pytest.mark.parametrize("kind", [GraphicalLasso, NeighborhoodLasso, CLIME])
-def test_penalties_within_the_noise_take_longer(kind):
-    rows = np.random.default_rng(0).normal(size=(200, 50))
-    noise = np.sqrt(np.log(50) / 200)
-    seconds = [kind(lam=share * noise).estimate_cost(rows).seconds for share in (3.0, 1.0, 0.5, 0.25, 0.2, 0.01)]
-    assert seconds[0] == seconds[1] < seconds[2] < seconds[3] < seconds[4] == seconds[5]
-    assert kind().estimate_cost(rows).seconds == seconds[0]  # a share of the largest penalty

@@ -4,6 +4,7 @@ import pickle
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from helpers.distributed_tables import CLIMB, FOREST, cut, draw_chain, kill_worker, with_empty_part
 from pgmx.data import distribute
@@ -48,6 +49,20 @@ def test_climb_and_forest_from_parts_of_two_processes(client, rows):
     table.release()
     with pytest.raises(ValueError, match="distribute the source again"):
         CLIMB.fit(table)
+
+
+def test_columns_that_determine_each_other(client, rows):
+    whole = rows.assign(total=rows.iloc[:, 0] - rows.iloc[:, 1])
+    learner = clone(CLIMB)
+    with pytest.warns(UserWarning, match=f"{rows.columns[0]!r}, {rows.columns[1]!r} and 'total'. The graph"):
+        far = clone(CLIMB).fit(distribute(cut(whole, 3), client))
+    with pytest.warns(UserWarning, match="determine each other linearly"):
+        learner.fit(whole)
+    assert np.array_equal(far.edges_, learner.edges_)
+    assert far.score_ == pytest.approx(learner.score_, rel=1e-9)
+    total = far.model_.get_cpds("total")
+    assert total.std == pytest.approx(learner.model_.get_cpds("total").std, rel=1e-9)
+    assert len(total.evidence) == 2
 
 
 def test_what_sums_do_not_give_is_refused_before_any_is_asked_for(client, rows, monkeypatch):

@@ -318,3 +318,34 @@ def test_checkpoint_goes_on_with_other_parts(client, alarm, tmp_path):
     learner = HillClimbSearch(checkpoint=path, show_progress=False).fit(distribute(cut(alarm, 5), client))
     whole = HillClimbSearch(show_progress=False).fit(encode(alarm))
     assert np.array_equal(learner.edges_, whole.edges_) and learner.score_ == whole.score_
+
+
+def test_declared_columns_and_further_missing_values(client, tmp_path):
+    rng = np.random.default_rng(4)
+    frame = pd.DataFrame({"code": rng.integers(1, 4, 90) / 2})
+    frame["word"] = np.where((frame["code"] > 1) ^ (rng.random(90) < 0.1), "u", "v")
+    frame.loc[::20, "code"] = np.nan
+    options = {"missing": "category", "discrete_columns": ["code"]}
+    whole = encode(frame, **options)
+    assert whole.states == ((0.5, 1.0, 1.5, "missing"), ("u", "v"))
+    table = distribute(cut(frame, 3), client, **options)
+    assert table.states == whole.states
+    assert_same(HillClimbSearch(discrete_columns=["code"], show_progress=False), table, whole)
+    paths = [tmp_path / f"{k}.csv" for k in range(2)]
+    for path, part in zip(paths, (frame[:1], frame[1:]), strict=True):  # the first part alone has no number
+        part.to_csv(path, index=False, na_rep="?")
+    assert distribute(paths, client, na_values="?", **options).states == whole.states
+    with pytest.warns(UserWarning, match=r"'code' \('\?': 5\) hold values that look like"):
+        assert distribute(paths, client, missing="category").states[0][-1] == "?"
+    with pytest.raises(ValueError, match="unknown column"):
+        distribute(cut(frame, 3), client, discrete_columns=["cod"])
+    with pytest.raises(ValueError, match="'code' are declared discrete: a distributed table has numbers or states"):
+        distribute(cut(frame.assign(x=0.25), 3), client, **options)
+    numbers = [tmp_path / f"n{k}.csv" for k in range(2)]
+    for path, part in zip(numbers, (frame[:40], frame[40:]), strict=True):
+        part[["code"]].assign(x=np.arange(len(part)) / 8).to_csv(path, index=False, na_rep="-")
+    with pytest.warns(UserWarning, match="leaves out 5 of 90 rows"):
+        table = distribute(numbers, client, missing="drop", na_values="-")
+    assert table.n_rows == 85
+    with pytest.raises(ValueError, match="discrete_columns names 'code', but DistributedNumericTable"):
+        HillClimbSearch(discrete_columns=["code"]).fit(table)

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.preprocessing import KBinsDiscretizer
 
 from pgmx.data import Discretizer, FewValuesWarning
@@ -61,9 +62,20 @@ def test_every_learner_says_once_what_it_assumes(learner, tmp_path):
     for X, names in ((CODES, "'x0', 'x1', 'x2'"), (path, "'a', 'b', 'c'")):
         (message,) = told(learner, X)
         assert message.startswith(f"column(s) {names} hold floats")
-        assert "pgmx.data.Discretizer" in message
-        assert "Int64" in message
+        declares = any(name.endswith("discrete_columns") for name in learner.get_params())
+        assert (f"declare them with discrete_columns=[{names}]" in message) == declares
+        assert ("leave them out" in message) != declares
     assert not told(learner, ROWS)
+
+
+@pytest.mark.parametrize(
+    "learner", [learner for learner in LEARNERS if "discrete_columns" in learner.get_params()], ids=type
+)
+def test_the_remedy_of_the_warning_ends_it(learner):
+    few = pd.DataFrame(CODES, columns=list("abc"))
+    declared = clone(learner).set_params(discrete_columns=["a", "b", "c"])
+    assert not told(declared, few)
+    assert np.array_equal(declared.edges_, clone(learner).fit(few.astype(int)).edges_)
 
 
 def test_other_ways_are_silent():

@@ -149,11 +149,22 @@ def test_indefinite_covariances_are_repaired():
     S = np.array([[1.0, 0.9, -0.9], [0.9, 1.0, 0.9], [-0.9, 0.9, 1.0]])
     assert np.linalg.eigvalsh(S)[0] < 0
     for make in (GraphicalLasso, NeighborhoodLasso, CLIME):
-        learner = fit_hard(make(covariance="precomputed", n_samples=50), S)
-        assert learner.repaired_ > 0.1
+        with pytest.warns(UserWarning, match=r"is indefinite: .* change of a correlation is 0\.4\. Check"):
+            learner = make(covariance="precomputed", n_samples=50).fit(S)
+        assert learner.repaired_ == pytest.approx(0.4, abs=0.005)
         assert np.linalg.eigvalsh(learner.correlation_)[0] >= -1e-10
         assert np.abs(learner.correlation_ - S).max() == pytest.approx(learner.repaired_, rel=1e-9)
         np.testing.assert_array_equal(learner.correlation_.diagonal(), 1.0)
+
+
+@pytest.mark.parametrize("wrap", [lambda learner: learner, lambda learner: SelectedGraph(learner, n_lams=3)])
+def test_an_indefinite_covariance_is_warned_of_once_with_the_largest_change(wrap):
+    """Where all correlations are -0.8, the nearest correlation matrix of three columns has correlations of -0.5."""
+    learner = wrap(GraphicalLasso(covariance="precomputed", n_samples=50))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        learner.fit(100 * (1.8 * np.eye(3) - 0.8))
+    assert len([one for one in caught if "change of a correlation is 0.3. Check" in str(one.message)]) == 1
 
 
 @every_leaf

@@ -16,7 +16,14 @@ from helpers.gaussian_tables import (
     fit_hard,
     random_rows,
 )
-from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso, Nonparanormal, SelectedGraph
+from pgmx.estimators import (
+    CLIME,
+    BootstrapStructure,
+    GraphicalLasso,
+    NeighborhoodLasso,
+    Nonparanormal,
+    SelectedGraph,
+)
 from pgmx.models import GaussianMarkovNetwork
 
 METHODS = ("kendall", "spearman", "shrinkage", "truncation")
@@ -154,7 +161,8 @@ def test_without_an_estimator():
         learner.graph_  # noqa: B018
     with pytest.raises(AttributeError, match="not fitted yet"):
         Nonparanormal().correlation_  # noqa: B018
-    assert learner.get_params() == {"correlation": "spearman", "estimator": None, "missing": "error", "n_jobs": None}
+    defaults = {"estimator": None, "missing": "error", "na_values": None, "n_jobs": None}
+    assert learner.get_params() == {"correlation": "spearman", **defaults}
     twin = pickle.loads(pickle.dumps(learner))
     np.testing.assert_array_equal(twin.correlation_, learner.correlation_)
 
@@ -200,6 +208,29 @@ def test_weights_are_refused():
         Nonparanormal(GraphicalLasso()).fit(ROWS, sample_weight=np.ones(len(ROWS)))
     with pytest.raises(ValueError, match="sample_weight cannot be given: ranks of weighted rows"):
         SelectedGraph(Nonparanormal(GraphicalLasso())).fit(ROWS, sample_weight=np.ones(len(ROWS)))
+
+
+@pytest.mark.parametrize("cls", [Nonparanormal, SelectedGraph, BootstrapStructure])
+def test_data_in_place_of_the_learner_are_refused_in_a_line(cls):
+    for data in (ROWS, ROWS.to_numpy(), "rows.csv"):
+        with pytest.raises(TypeError, match=r"is a learner, got data .*\(learner\(data\)\).estimate\(\)") as caught:
+            cls(data).estimate()
+        assert len(str(caught.value)) < 250
+    with pytest.raises(ValueError, match=r"without data: use .*\(GraphicalLasso\(data\)\)\.estimate"):
+        cls(GraphicalLasso()).estimate()
+    with pytest.raises(ValueError, match=r"without data: use .*\(learner\(data\)\)\.estimate"):
+        cls().estimate()
+
+
+def test_estimate_learns_from_the_data_of_the_learner_within():
+    graph = Nonparanormal(GraphicalLasso(ROWS, lam=0.1)).estimate()
+    assert set(graph.edges) == set(Nonparanormal(GraphicalLasso(lam=0.1)).fit(ROWS).graph_.edges)
+
+
+def test_messages_about_options_show_the_start_of_long_values():
+    with pytest.raises(ValueError, match=r"'lam' parameter of .* must .* Got array.*\.\.\. instead") as caught:
+        GraphicalLasso(lam=ROWS.to_numpy()).fit(ROWS)
+    assert len(str(caught.value)) < 600
 
 
 def test_copies_and_files(tmp_path):

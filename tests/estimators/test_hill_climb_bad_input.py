@@ -68,7 +68,7 @@ def test_floats_under_a_discrete_score_show_two_ways_out():
 
 
 def test_whole_floats_are_told_how_to_become_states():
-    refused(DATA.astype({"c": float}), r"'c'.*whole numbers.*Int64", scoring_method="bic")
+    refused(DATA.astype({"c": float}), r"'c'.*whole numbers.*discrete_columns=\['c'\]", scoring_method="bic")
 
 
 def test_strings_under_a_gaussian_score_are_named():

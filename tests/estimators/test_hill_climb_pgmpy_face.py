@@ -11,7 +11,7 @@ from sklearn.base import clone
 from helpers.learning_tables import NAMES, dependent_frame, edge_set
 from pgmx.data import encode
 from pgmx.estimators import HillClimbSearch
-from pgmx.estimators.bayesian.pgmpy_face import StructureEstimator  # pgmpy.estimators warns where it is imported
+from pgmx.models.pgmpy_estimators import StructureEstimator  # pgmpy.estimators warns where it is imported
 from pgmx.scores import BIC
 
 

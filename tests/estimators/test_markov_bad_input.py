@@ -32,7 +32,7 @@ def refused(data, words, make=EdgeGrafting, **options):
         (ROWS.assign(x1=0.5), r"'x1'.*discretise"),
         (ROWS.assign(x1=np.nan), r"'x1'"),
         (ROWS.assign(x1=np.inf), r"'x1'.*inf"),
-        (ROWS.astype({"x1": float}), r"'x1'.*whole numbers.*Int64"),
+        (ROWS.astype({"x1": float}), r"'x1'.*whole numbers.*discrete_columns=\['x1'\]"),
         (ROWS.assign(x1=1j), r"'x1'.*complex"),
         (ROWS.assign(x1=pd.Timestamp("2026-01-01")), r"'x1'.*datetime"),
         (ROWS.assign(x1=[[0], [1]] * 150), r"'x1'.*unhashable"),

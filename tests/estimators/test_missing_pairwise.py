@@ -168,7 +168,7 @@ def test_scores_of_numbers_are_refused(frame, name):
     alternatives = (
         r"missing='{}' is for columns of states, and column\(s\) .* hold floats. For missing cells pass missing='drop' "
         r"to leave out the rows that have them, or missing='em' to take their expected counts; or discretise the "
-        r"floats with pgmx.data.discretize .*astype\('Int64'\)"
+        r"floats with pgmx.data.discretize .*declare those that are states with discrete_columns="
     )
     for missing in ("pairwise", "category"):
         for scoring_method in (None, name):
@@ -196,7 +196,7 @@ def test_columns_without_a_known_cell_are_named(rng):
     declared = pd.Categorical([None] * 300, categories=["x", "y"])
     for blank in (pd.array([pd.NA] * 300, dtype="Int64"), declared):
         data = with_holes(dependent_frame(0), rng).assign(blank=blank)
-        with pytest.raises(ValueError, match="columns 'blank' have no known cell: drop them"):
+        with pytest.raises(ValueError, match="columns 'blank' have no observed value: drop them$"):
             learn(data)
 
 

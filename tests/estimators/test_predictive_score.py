@@ -202,3 +202,97 @@ def test_the_metric_of_pgmpy_is_there_by_name():
     learner = HillClimbSearch().fit(ROWS)
     assert learner.score(FRESH, metric="correlation_score") != learner.score(FRESH)
     assert learner.score(true_graph=learner.dag_, metric="SHD") == 0
+
+
+# ---- one row ----
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [make() for make in LEARNERS] + [boot(HillClimbSearch(), n_resamples=2), OnlineEdgeGrafting()],
+    ids=lambda learner: type(learner).__name__,
+)
+def test_one_row_has_a_score(learner):
+    learner.fit(ROWS)
+    alone = [learner.score(FRESH[k : k + 1]) for k in range(4)]
+    assert learner.score(FRESH[:4]) == pytest.approx(np.mean(alone), rel=1e-12)
+
+
+@pytest.mark.parametrize("missing", ["error", "em"])
+@pytest.mark.parametrize("kind", ["floats", "both"])
+def test_one_row_of_floats_has_a_score(kind, missing):
+    rng = np.random.default_rng(2)
+    rows = pd.DataFrame({"x": rng.normal(size=60)}).assign(y=lambda t: t.x + rng.normal(size=60))
+    if kind == "both":
+        rows["kind"] = np.where(rng.random(60) < 0.5, "a", "b")
+    learner = HillClimbSearch(missing=missing).fit(rows)
+    alone = [learner.score(rows[k : k + 1]) for k in range(4)]
+    assert learner.score(rows[:4]) == pytest.approx(np.mean(alone), rel=1e-9)
+    assert held_out_log_likelihood(learner.model_, rows[:1]).n_rows == 1
+
+
+def test_no_row_has_no_score():
+    with pytest.raises(ValueError, match=r"0 sample\(s\).*minimum of 1 is required: .* at least one row"):
+        HillClimbSearch().fit(ROWS).score(FRESH[:0])
+
+
+# ---- the prior of a classifier ----
+
+
+def classify(rows, new, tree):
+    """Return the class probabilities of new rows by hand: one pseudo row, shared by the cells of each table."""
+    states = {name: sorted(rows[name].unique()) for name in rows}
+    answers = []
+    for row in new.to_dict("records"):
+        weights = []
+        for label in states["class"]:
+            cells = {**row, "class": label}
+            weight = 1.0
+            for child, parents in tree.items():
+                configurations = math.prod(len(states[parent]) for parent in parents)
+                at = (rows[parents] == [cells[parent] for parent in parents]).all(axis=1)
+                both = (at & (rows[child] == cells[child])).sum() + 1 / (configurations * len(states[child]))
+                weight *= both / (at.sum() + 1 / configurations)
+            weights.append(weight)
+        answers.append(np.array(weights) / sum(weights))
+    return np.array(answers)
+
+
+def test_a_classifier_has_probabilities_for_rows_that_were_not_learned_from():
+    counts = {("no", "a", "p"): 40, ("no", "b", "q"): 20, ("yes", "a", "p"): 5, ("yes", "c", "q"): 30}
+    rows = pd.DataFrame([cells for cells, n in counts.items() for _ in range(n)], columns=["class", "u", "v"])
+    new = pd.DataFrame(product("abc", "pq"), columns=["u", "v"])  # no class had ("b", "p") or ("c", "p")
+    learner = ChowLiuForest(class_node="class", root="u").fit(rows)
+    assert sorted(learner.dag_.edges()) == [("class", "u"), ("class", "v"), ("u", "v")]
+    answers = learner.model_.predict_probability(new)[["class_no", "class_yes"]].to_numpy()
+    expected = classify(rows, new, {"class": [], "u": ["class"], "v": ["class", "u"]})
+    np.testing.assert_allclose(answers, expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("options", [{}, {"weight": "bdeu"}, {"missing": "pairwise"}])
+def test_one_pseudo_row_is_the_default_of_a_classifier(options):
+    rows = ROWS.astype(str)[:60]
+    states = {name: ["no", "yes"] for name in rows}
+    learner = ChowLiuForest(class_node="dysp", state_names=states, **options).fit(rows)
+    fresh = FRESH.astype(str)
+    likelihood = held_out_log_likelihood(learner.model_, fresh)
+    assert likelihood.n_impossible == 0
+    assert learner.score(fresh) == pytest.approx(likelihood.mean, rel=1e-12)
+    forest = ChowLiuForest(state_names=states, **options).fit(rows)  # without a class: maximum likelihood, as before
+    assert held_out_log_likelihood(forest.model_, fresh).n_impossible > 0
+    consensus = boot(ChowLiuForest(class_node="dysp", state_names=states, **options), n_resamples=2).fit(rows)
+    assert held_out_log_likelihood(consensus.model_, fresh).n_impossible == 0
+
+
+def test_a_given_prior_is_that_of_a_classifier():
+    one, ten = (ChowLiuForest(class_node="dysp", equivalent_sample_size=k).fit(ROWS).model_ for k in (1, 10))
+    default = ChowLiuForest(class_node="dysp").fit(ROWS).model_
+    assert default.get_cpds("either") == one.get_cpds("either")
+    assert default.get_cpds("either") != ten.get_cpds("either")
+
+
+def test_a_class_among_floats_has_no_prior():
+    rng = np.random.default_rng(3)
+    rows = pd.DataFrame(rng.normal(size=(50, 3)), columns=list("xyz"))
+    learner = ChowLiuForest(class_node="x").fit(rows)
+    assert learner.score(rows) == pytest.approx(held_out_log_likelihood(learner.model_, rows).mean, rel=1e-12)

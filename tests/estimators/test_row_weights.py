@@ -233,7 +233,12 @@ def test_gaussian_network_of_weighted_rows(rng):
         ([1.0, math.inf] + [1.0] * 298, r"sample_weight\[1\] is inf"),
         ([0] * 300, "all sample_weight are zero"),
         ([1e-4] * 300, "add up to 0.03, less than one row"),
-        (["much"] * 300, "sample_weight must be numbers"),
+        (["much"] * 300, "sample_weight must be numbers, got text"),
+        (["1"] * 300, "sample_weight must be numbers, got text"),
+        (np.array(["1"] * 300, dtype=object), "sample_weight must be numbers, got text"),
+        ([1e307] * 300, r"the sum of sample_weight is inf, more than 2\*\*62"),
+        ([1e17] * 300, r"the sum of sample_weight is 3e\+19, more than 2\*\*62"),
+        (np.full(300, 1 << 60), r"the sum of sample_weight is 3\.45876e\+20, more than 2\*\*62"),
     ],
 )
 def test_weights_that_are_none(weights, message):

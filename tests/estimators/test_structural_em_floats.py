@@ -220,7 +220,7 @@ def test_more_columns_than_rows():
 
 def test_bad_columns_are_named(monkeypatch):
     data = with_holes(float_frame(0), 0)
-    with pytest.raises(ValueError, match="columns 'blank' have no known cell: drop them"):
+    with pytest.raises(ValueError, match="'blank' have no observed value: drop them. Latent variables are not learned"):
         learn(data.assign(blank=np.nan))
     with pytest.raises(ValueError, match="the known cells of columns 'same' are constant"):
         learn(data.assign(same=data["a"] * 0 + 2.0))

@@ -252,7 +252,7 @@ def test_what_cannot_be_expected_is_refused(monkeypatch):
         learn(data, discrete_children="allowed")
     with pytest.raises(ValueError, match="not an instance of BICCondLinearGauss"):
         learn(data, scoring_method=BICCondLinearGauss(data.dropna()))
-    with pytest.raises(ValueError, match="columns 'blank' have no known cell: drop them"):
+    with pytest.raises(ValueError, match="'blank' have no observed value: drop them. Latent variables are not learned"):
         learn(data.assign(blank=np.nan))
     with pytest.raises(ValueError, match="the known cells of columns 'same' are constant"):
         learn(data.assign(same=data["x"] * 0 + 2.0))
@@ -297,6 +297,6 @@ def test_a_variable_with_many_states_and_a_float():
     frame.loc[rng.random(n) < 0.77, "cabin"] = None
     frame.loc[rng.random(n) < 0.2, "age"] = np.nan
     scoring = IncompleteMixedScoring(BICCondLinearGauss, read_incomplete_mixed(open_frame(frame)))
-    assert np.diff(scoring.available._embedding[1]).tolist() == [20, 20, 1, 2, 1, 1]
+    assert np.diff(scoring.available._summary.embedding[1]).tolist() == [20, 20, 1, 2, 1, 1]
     edges = {tuple(sorted(edge)) for edge in learn(frame).graph_.edges()}
     assert edges == {("age", "kind"), ("sex", "survived")}

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import networkx as nx
 import numpy as np
 import pandas as pd
+from pgmpy.base import DAG, PDAG
 from pgmpy.factors.discrete import DiscreteFactor, TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork, LinearGaussianBayesianNetwork
 from scipy.sparse import csr_array
@@ -90,6 +91,8 @@ def system(sparse):
 
 def check_model(model):
     """Raise unless a model is valid."""
+    if isinstance(model, nx.Graph):
+        check_graph(model)
     if isinstance(model, DiscreteBayesianNetwork):
         assert nx.is_directed_acyclic_graph(model)
         for cpd in model.cpds:
@@ -103,6 +106,7 @@ def check_model(model):
         assert (model.potentials.node_values < np.inf).all() and (model.potentials.edge_values < np.inf).all()
     elif isinstance(model, DiscreteMarkovNetwork):
         assert all(((factor.values >= 0) & (factor.values < np.inf)).all() for factor in model.factors)
+        assert not model.factors or model.check_model()
     elif isinstance(model, GaussianMarkovNetwork):
         assert np.isfinite(model.standardized_precision.data).all() and np.isfinite(model.mean).all()
     elif isinstance(model, ConditionalGaussianNetwork):
@@ -115,9 +119,35 @@ def check_model(model):
         assert isinstance(model, nx.Graph)
 
 
+def check_graph(graph):
+    """Raise unless the edges of a graph are those of its kind."""
+    assert isinstance(graph.name, str)
+    weights = [weight for _, _, weight in graph.edges(data="weight") if weight is not None]
+    if not isinstance(graph, PairwiseMarkovNetwork):  # its weights follow from the potentials, and may be infinite
+        assert np.isfinite(np.array(weights, dtype=float)).all()
+    if type(graph) is not nx.DiGraph:
+        assert all(u != v for u, v in graph.edges())
+    if isinstance(graph, DAG | PDAG):
+        pairs = graph.directed_edges if isinstance(graph, PDAG) else graph.edges()
+        assert nx.is_directed_acyclic_graph(nx.DiGraph(pairs))
+    if isinstance(graph, PDAG):
+        lines = {frozenset(pair) for pair in graph.undirected_edges}
+        assert len({frozenset(pair) for pair in graph.directed_edges} | lines) == len(graph.directed_edges) + len(lines)
+        assert set(graph.edges()) == graph.directed_edges | {(u, v) for u in graph for v in graph if {u, v} in lines}
+    for cpd in graph.cpds if isinstance(graph, DiscreteBayesianNetwork | LinearGaussianBayesianNetwork) else []:
+        parents = cpd.variables[1:] if isinstance(cpd, TabularCPD) else cpd.evidence
+        assert set(parents) == set(graph.predecessors(cpd.variable))
+    if isinstance(graph, TimeSeriesGraph):
+        lines = {(u, v) for u, v, mark in graph.edges(data="undirected") if mark}
+        assert lines == {(v, u) for u, v in lines}
+
+
 FILES = {
     "bif": ModelFile(discrete, "a.bif", read_model),
     "xmlbif": ModelFile(discrete, "a.xmlbif", read_model),
+    "net": ModelFile(discrete, "a.net", read_model),
+    "xdsl": ModelFile(discrete, "a.xdsl", read_model),
+    "compressed bif": ModelFile(discrete, "a.bif.gz", read_model),
     "json": ModelFile(discrete, "a.json", read_model),
     "json of a linear network": ModelFile(linear, "a.json", read_model),
     "json of a graph": ModelFile(lambda: to_pdag(["x", "y", "z"], [(0, 1)], [(1, 2)]), "a.json", read_model),

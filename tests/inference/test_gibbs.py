@@ -5,7 +5,9 @@ import pytest
 
 from helpers.random_networks import as_list
 from oracles import enumeration
+from pgmx._ext import _gibbs
 from pgmx.inference import LogFactors, PairwisePotentials, gibbs_sample
+from pgmx.inference.approximate.gibbs import copy_tables
 
 
 def cyclic(rng, cards=(2, 3, 2, 4)):
@@ -164,3 +166,40 @@ def test_impossible_evidence_is_an_error():
 def test_bad_options(options, words, rng):
     with pytest.raises(ValueError, match=words):
         gibbs_sample(cyclic(rng), **{"n_samples": 5, **options})
+
+
+@pytest.mark.parametrize("burn_in", [0, 1, 7])
+def test_sweeps_before_the_first_sample(burn_in, rng):
+    """A chain of `burn_in` sweeps is a chain without burn-in, its first samples left out."""
+    network = cyclic(rng)
+    start = np.array([1, 2, 0, 3])
+    whole = gibbs_sample(network, 60, burn_in=0, thinning=1, start=start)
+    np.testing.assert_array_equal(
+        gibbs_sample(network, 20, burn_in=burn_in, thinning=2, start=start),
+        whole[:, burn_in + 1 : burn_in + 41 : 2],
+    )
+
+
+def test_an_impossible_state_goes_to_that_which_breaks_the_fewest_tables():
+    """Given its neighbours, each state of the variable breaks a table: 0 two of them, 1 one, 2 all three."""
+    breaks = np.array([[1, 1, 0], [0, 0, 1], [1, 1, 1]], dtype=bool)  # by state and table
+    tables = {(0, j + 1): np.where(breaks[:, j : j + 1] & [[True, False]], -np.inf, 0.0) for j in range(3)}
+    network = PairwisePotentials.build([3, 2, 2, 2], None, tables)
+    conditionals = copy_tables(network)
+    state, word = np.zeros(4, dtype=np.int32), np.array([5], dtype=np.uint64)
+    codes = np.empty((4, 50), dtype=np.uint8)
+    for start in range(3):
+        state[0] = start
+        free = np.array([0], dtype=np.int64)  # the neighbours stay at the state that breaks
+        possible = _gibbs.run_chain(*conditionals, free, state, word, np.empty(3), 0, 1, codes[:, :1])
+        assert not possible
+        assert state.tolist() == [1, 0, 0, 0]
+
+
+def test_samples_are_possible_from_each_impossible_start():
+    """Two variables must be equal and a third differs from both: 6 of 27 configurations are possible."""
+    equal, differ = np.where(np.eye(3) == 1, 0.0, -np.inf), np.where(np.eye(3) == 1, -np.inf, 0.0)
+    network = PairwisePotentials.build([3, 3, 3], None, {(0, 1): equal, (0, 2): differ, (1, 2): differ})
+    for start in np.ndindex(3, 3, 3):
+        codes = gibbs_sample(network, 30, burn_in=30, thinning=1, start=np.array(start))
+        assert np.isfinite(network.log_score(codes)).all(), start

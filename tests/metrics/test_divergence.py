@@ -78,6 +78,19 @@ def test_samples_stand_in_for_large_tables_and_say_so():
     assert estimate != kl_divergence(network, other, max_cells=20, n_samples=20_000, random_state=1)
 
 
+def test_standard_error_of_a_single_coin():
+    """Of n rows k show the first state, whose log-ratio differs from that of the second: a binomial mean."""
+    true, other = coin([0.3, 0.7]), coin([0.5, 0.5])
+    first, second = np.log(0.3 / 0.5), np.log(0.7 / 0.5)
+    n = 20
+    estimate = kl_divergence(true, other, max_cells=0, n_samples=n)
+    share = (estimate.nats - second) / (first - second)
+    assert round(share * n) == pytest.approx(share * n, abs=1e-9)
+    variance = n / (n - 1) * share * (1 - share) * (first - second) ** 2
+    assert 0 < share < 1
+    assert estimate.standard_error == pytest.approx(np.sqrt(variance / n), rel=1e-9)
+
+
 def test_samples_are_not_the_rows_that_a_network_was_learned_from():
     from pgmx.data import encode
     from pgmx.datasets import sample

@@ -7,6 +7,7 @@ from sklearn.linear_model import SGDClassifier, SGDRegressor
 from helpers.stream_learners import list_state
 from pgmx.metrics import prequential
 from pgmx.plotting import plot_intervals, plot_prequential
+from pgmx.streaming import CategoricalSubspace
 from pgmx.streaming.least_squares import RecursiveLeastSquares, RecursiveLeastSquaresClassifier
 
 LINEAR = "recursive least squares"
@@ -105,6 +106,8 @@ def test_what_cannot_be_measured_is_refused():
         prequential(RecursiveLeastSquares(), X, y, classes=[0, 1])
     with pytest.raises(ValueError, match="no chunk"):
         prequential(RecursiveLeastSquares(), iter([]))
+    with pytest.raises(TypeError, match="CategoricalSubspace has no predict.*impute"):
+        prequential(CategoricalSubspace(), np.ones((5, 3)), None)
 
 
 def test_the_picture_shows_the_curve():

@@ -12,8 +12,9 @@ from pgmpy.parameter_estimator import DiscreteBayesianEstimator, DiscreteMLE
 
 from helpers.examples import examples
 from pgmx.data.table import DiscreteTable
-from pgmx.models import fit_discrete, to_dag, to_linear_gaussian, to_pdag
+from pgmx.models import fit_discrete, fit_linear_gaussian, to_dag, to_linear_gaussian, to_pdag
 from pgmx.models.bayesian import networks as bayesian_network
+from pgmx.statistics import moments
 
 NAMES = ["d", "a", "c", "b"]
 
@@ -214,6 +215,21 @@ def test_linear_gaussian_equals_pgmpys(floats):
     pd.testing.assert_frame_equal(floats, before)
 
 
+def test_linear_gaussian_from_moments_is_that_of_the_rows(floats):
+    names, edges = ["x", "y", "z"], [(0, 2), (1, 2)]
+    rows = floats[names].to_numpy()
+    model = bayesian_network.fit_linear_gaussian(moments(rows), names, edges)
+    for child, name in enumerate(names):
+        parents = [tail for tail, head in edges if head == child]
+        design = np.column_stack([np.ones(60), rows[:, parents]])
+        beta, residual, *_ = np.linalg.lstsq(design, rows[:, child])
+        cpd = model.get_cpds(name)
+        np.testing.assert_allclose(cpd.beta, beta, rtol=1e-10, atol=1e-12)
+        # one degree of freedom for each of the 1 + len(parents) coefficients
+        np.testing.assert_allclose(cpd.std, np.sqrt(residual[0] / (60 - 1 - len(parents))), rtol=1e-10)
+        assert cpd.evidence == [names[p] for p in parents]
+
+
 def test_linear_gaussian_with_names_of_any_kind(floats):
     names = ["text", 7, ("a", "tuple")]
     frame = floats[["x", "y", "z"]].copy()
@@ -221,6 +237,35 @@ def test_linear_gaussian_with_names_of_any_kind(floats):
     model = to_linear_gaussian(frame, names, [(0, 2), (1, 2)])
     assert model.check_model()
     np.testing.assert_allclose(model.get_cpds(("a", "tuple")).beta, [1, 2, -1], atol=0.1)  # noise of 0.1, 60 rows
+
+
+def fit_rows(frame, names, edges):
+    return to_linear_gaussian(frame, names, edges)
+
+
+def fit_moments(frame, names, edges):
+    return fit_linear_gaussian(moments(frame[names]), names, edges)
+
+
+@pytest.mark.parametrize("fit", [fit_rows, fit_moments])
+def test_a_column_that_its_parents_determine_has_a_standard_deviation(fit, floats):
+    frame = floats.assign(z=1e5 * (floats["x"] - 2 * floats["y"]) + 3)
+    cpd = fit(frame, ["x", "y", "z"], [(0, 2), (1, 2)]).get_cpds("z")
+    np.testing.assert_allclose(cpd.beta, [3, 1e5, -2e5], rtol=1e-9)
+    assert cpd.std == pytest.approx(1e-6 * frame["z"].std(ddof=0) * np.sqrt(60 / 57), rel=1e-9)
+
+
+def test_parents_that_determine_each_other(floats):
+    """All solutions predict alike; that of smallest norm is orthogonal to the null vector of the standard columns."""
+    frame = floats.assign(s=floats["x"] + 100 * floats["y"])
+    names = ["x", "y", "s", "z"]
+    cpd = fit_moments(frame, names, [(0, 3), (1, 3), (2, 3)]).get_cpds("z")
+    plain = fit_moments(frame, names, [(0, 3), (1, 3)]).get_cpds("z")
+    combined = cpd.beta[:3] + np.multiply([0, 1, 100], cpd.beta[3])
+    np.testing.assert_allclose(combined, plain.beta, rtol=1e-6)
+    scale = frame[["x", "y", "s"]].std(ddof=0).to_numpy()
+    assert abs((cpd.beta[1:] * scale) @ (np.array([1, 100, -1]) * scale)) < 1e-6
+    assert cpd.std == pytest.approx(plain.std * np.sqrt(57 / 56), rel=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def alter(path, old, new):
 
 
 BIF = {
-    "bad bytes": (b"rain", b"\xff\xfein", "decode byte 0xff"),
+    "bad bytes": (b"rain", b"r\xe9in", "not text in UTF-8, as byte 0xe9 in line 3 shows: convert it to UTF-8"),
     "undefined parent": (b"wet | rain", b"wet | sun", "block at line 12.*'wet' name 'sun'"),
     "missing variable": (
         b"variable rain {\n    type discrete [ 2 ] { no, yes };\n}\n",
@@ -52,7 +52,19 @@ BIF = {
         "'rain', of which there is no variable",
     ),
     "missing table": (b"probability ( rain ) {\n    table 0.25, 0.75 ;\n}\n", b"", "no probabilities of 'rain'"),
-    "missing row": (b"( no )", b"( yes )", r"1 row\(s\) of 'wet' are missing, among them \(no\)"),
+    "missing row": (b"( no ) 0.9, 0.1;", b"", r"1 row\(s\) of 'wet' are missing, among them \(no\)"),
+    "a row given twice": (b"( no )", b"(yes)", "the row 'yes' of 'wet' is given twice"),
+    "a table given twice": (b"0.25, 0.75 ;", b"0.25, 0.75; table 0.5, 0.5;", "the table of 'rain' is given twice"),
+    "a row and a table": (b"( no )", b"table 1, 1, 0, 0; (no)", "the row 'no' of 'wet' is given twice"),
+    "two defaults": (b"( no )", b"default 1, 0; default 0, 1; (no)", "the row 'default' of 'wet' is given twice"),
+    "a row of NaN beside a default": (b"( no ) 0.9, 0.1", b"default 1, 0; (no) nan, nan", "'wet' hold nan"),
+    "two types": (b"no, yes };", b"no, yes }; type discrete [ 2 ] { a, b };", "'rain' has more than one 'type"),
+    "no type": (b"type discrete", b"sort discrete", "'rain' has no 'type discrete"),
+    "decision": (b"type discrete", b"type decision", "'rain' is a decision node: influence diagrams are not read"),
+    "utility": (b"variable rain", b"utility rain", "'rain' is a utility node: influence diagrams are not read"),
+    "continuous": (b"type discrete [ 2 ]", b"type continuous", "'rain' is of the kind 'continuous', which is not read"),
+    "noisy-max": (b"( no ) 0.9, 0.1", b"noisy-max 0.9", "'wet' has a noisy-max in place of a table"),
+    "noisy-or": (b"( no ) 0.9, 0.1", b"function noisy-or (0.9)", "'wet' has a noisy-or in place of a table"),
     "columns of 1.8": (b"0.25", b"0.75", "'rain' add up to 1.5"),
     "negative": (b"0.25, 0.75", b"-0.5, 1.5", "'rain' hold -0.5"),
     "nan": (b"0.25", b"nan", "'rain' hold nan"),
@@ -97,6 +109,10 @@ XMLBIF = {
     "missing name": (b"<NAME>rain</NAME>", b"", "variable 1 has no NAME"),
     "missing table": (b"TABLE>0.25", b"NOTE>0.25", "mismatched tag"),
     "another document": (b"NETWORK", b"NETWORD", "mismatched tag"),
+    "decision": (b'TYPE="nature"', b'TYPE="decision"', "'rain' is a decision node: influence diagrams are not read"),
+    "a table given twice": (b"</TABLE>", b"</TABLE><TABLE>0.5 0.5</TABLE>", "'rain' has more than one TABLE"),
+    "two names": (b"</NAME>\n      <OUT", b"</NAME><NAME>b</NAME><OUT", "variable 1 has more than one NAME"),
+    "noisy-max": (b"TABLE>0.25 0.75 </TABLE", b"NOISYMAX>0.25 0.75 </NOISYMAX", "'rain' has a NOISYMAX in place of a"),
 }
 
 
@@ -110,7 +126,7 @@ JSON = {
     "columns of 1.8": (b"0.25", b"1.05", "'rain' add up to 1.8"),
     "negative": (b"0.25", b"-0.25", "'rain' hold -0.25"),
     "nan": (b"0.25", b"NaN", "it holds NaN"),
-    "beyond numbers": (b"0.25", b"1e999", "'rain' add up to inf"),
+    "beyond numbers": (b"0.25", b"1e999", "it holds 1e999, which is not a finite number"),
     "cells that do not fit": (b"[0.25], ", b"", r"'rain' has the shape \(1, 1\)"),
     "states of a letter each": (b'["no", "yes"]', b'"no"', "the states of 'rain' must be a list"),
     "a parent that is not": (b'"evidence": ["rain"]', b'"evidence": ["sun"]', "it lacks 'sun'"),
@@ -281,4 +297,4 @@ def test_paths_that_cannot_be(tmp_path, read):
 def test_a_compressed_model_is_no_model(tmp_path):
     path = tmp_path / "a.json"
     path.write_bytes(gzip.compress(b"{}"))
-    refuse(read_json, path, "decode byte")
+    refuse(read_json, path, "not text in UTF-8")

@@ -10,7 +10,16 @@ from pgmpy.base import DAG, PDAG
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 
-from pgmx.models import read_model, save_model
+from pgmx.inference import PairwisePotentials
+from pgmx.models import (
+    GaussianMarkovNetwork,
+    PairwiseMarkovNetwork,
+    TimeSeriesGraph,
+    load_gaussian_network,
+    load_markov_network,
+    read_model,
+    save_model,
+)
 
 
 def coin():
@@ -59,10 +68,43 @@ def test_graphml_names_come_back(tmp_path, names):
         assert list(nx.read_graphml(path).nodes()) == names[:2]
 
 
+CONTROL = [chr(code) for code in range(32) if chr(code) not in "\t\n"]
+
+
+@pytest.mark.parametrize("mark", [*CONTROL, "\x7f", "\t", "\n", "\ud800", "\ufffe", "é", ""])
+@pytest.mark.parametrize("kind", ["graph", "Markov", "Gaussian", "lagged"])
+def test_what_is_written_as_graphml_is_read(tmp_path, kind, mark):
+    names = [f"a{mark}", "b"]
+    potentials = PairwisePotentials.build([2, 2], tables={(0, 1): [[1.0, 0.0], [0.0, 1.0]]})
+    make, read = {
+        "graph": (lambda: DAG([tuple(names)]), nx.read_graphml),
+        "Markov": (
+            lambda: PairwiseMarkovNetwork.from_potentials(names, [[0, f"x{mark}"]] * 2, potentials),
+            load_markov_network,
+        ),
+        "Gaussian": (
+            lambda: GaussianMarkovNetwork.from_covariance(names, [[2.0, 1.0], [1.0, 2.0]]),
+            load_gaussian_network,
+        ),
+        "lagged": (lambda: TimeSeriesGraph([((names[0], 1), (names[1], 0))]), TimeSeriesGraph.load),
+    }[kind]
+    path = tmp_path / "a.graphml"
+    if mark in (*CONTROL, "\ud800", "\ufffe"):
+        with pytest.raises(ValueError, match="holds a character that XML forbids or changes; .* use json"):
+            save_model(make(), path)
+        assert not path.exists()
+        return
+    read_back = read(save_model(make(), path))
+    assert list(getattr(read_back, "names", read_back.nodes())) == names
+    assert kind != "Markov" or list(read_back.states[names[0]]) == ["0", f"x{mark}"]
+
+
 def test_graphml_bad_names(tmp_path):
     path = tmp_path / "graph.graphml"
-    with pytest.raises(ValueError, match=r"'a\\x00' holds a character that XML forbids"):
-        save_model(DAG([("a\x00", "b")]), path)
+    network = GaussianMarkovNetwork.from_covariance(["a", "b"], [[2.0, 1.0], [1.0, 2.0]])
+    network.graph["name"] = "\x1b[2J"
+    with pytest.raises(ValueError, match=r"'\\x1b\[2J' holds a character that XML forbids"):
+        save_model(network, path)
     with pytest.raises(ValueError, match="1 and '1' are both written '1'"):
         save_model(DAG([(1, "1")]), path)
     assert not path.exists()
@@ -83,10 +125,16 @@ def test_the_argument_goes_before_the_suffix(tmp_path):
 
 @pytest.mark.parametrize("call", [lambda path, **k: save_model(coin(), path, **k), read_model])
 def test_unknown_formats(tmp_path, call):
-    with pytest.raises(
-        ValueError, match=r"unknown suffix '\.xml' of 'm\.xml'; expected one of bif, xmlbif, graphml, json"
-    ):
-        call(tmp_path / "m.xml")
+    known = "bif, xmlbif, net, xdsl, graphml, json, npz, uai"
+    remedy = r"for another suffix name the format with format= \(--format\)"
+    for name, suffix in (("m.txt", ".txt"), ("m.npz.gz", ".gz")):
+        with pytest.raises(
+            ValueError, match=f"unknown suffix '{suffix}' of '{name}'; expected one of {known}; {remedy}"
+        ):
+            call(tmp_path / name)
+    for name, words in (("m.dne", "Netica's DNE"), ("m.DSC", "DSC"), ("m.oobn", "object-oriented")):
+        with pytest.raises(ValueError, match=f"{name}: .*{words}.* is not read or written"):
+            call(tmp_path / name)
     with pytest.raises(ValueError, match="unknown suffix '' of 'model'"):
         call(tmp_path / "model")
     with pytest.raises(ValueError, match="unknown format 'BIF'; expected one of"):
@@ -110,7 +158,8 @@ def test_a_folder_is_no_file(tmp_path):
 @pytest.mark.parametrize("suffix", ["bif", "graphml", "json"])
 def test_no_graph(tmp_path, thing, suffix):
     with pytest.raises(
-        TypeError, match=f"expected a pgmpy network, DAG, PDAG or networkx graph; got {type(thing).__name__}"
+        TypeError,
+        match=f"expected a pgmpy network, DAG, PDAG, networkx graph or fitted learner; got {type(thing).__name__}",
     ):
         save_model(thing, tmp_path / f"model.{suffix}")
 

@@ -35,6 +35,17 @@ def test_names_and_matrices_are_the_users():
     )
 
 
+def test_edges_of_a_covariance_are_partial_correlations_above_the_threshold():
+    """Of a chain a - b - c - d with partial correlations .9, .05 and .9 the middle one is an edge below .05 alone."""
+    partial = np.eye(4)
+    for i, value in enumerate([0.9, 0.05, 0.9]):
+        partial[i, i + 1] = partial[i + 1, i] = -value
+    covariance = np.linalg.inv(partial) * np.outer(*[[1.0, 20.0, 0.3, 4.0]] * 2)  # any units
+    for threshold, edges in ((0.04, [("a", "b"), ("b", "c"), ("c", "d")]), (0.06, [("a", "b"), ("c", "d")])):
+        network = GaussianMarkovNetwork.from_covariance(list("abcd"), covariance, threshold=threshold)
+        assert sorted(map(tuple, map(sorted, network.edges()))) == edges
+
+
 def test_names_of_all_types_and_one_variable():
     network = named(8, 0.6)
     assert list(network.nodes()) == list(network.covariance.columns) == NAMES

@@ -87,14 +87,24 @@ def test_other_formats_are_refused(tmp_path):
 
 
 JSON = {
-    "an edge that ends in the past": (b'"target": ["c", 0]', b'"target": ["c", 1]', "must end at lag 0"),
+    "an edge that ends in the past": (
+        b'["d", 2], "target": ["d", 0]',
+        b'["d", 2], "target": ["d", 1]',
+        "must end at lag 0",
+    ),
+    "an undirected edge with a lag": (
+        b'["d", 2], "target"',
+        b'["d", 2], "undirected": true, "target"',
+        "instantaneous",
+    ),
+    "an undirected edge without an opposite": (b', "undirected": true', b"", "have an opposite one"),
     "a node that is not": (b'"source": ["d", 2]', b'"source": ["e", 2]', "joins unknown nodes"),
     "a negative lag": (b'["d", 2]', b'["d", -2]', r"a node must be \[name, lag\]"),
     "a lag of text": (b'["d", 2]', b'["d", "2"]', r"a node must be \[name, lag\]"),
     "a huge lag": (b'["d", 2]', b'["d", 99999999]', r"a node must be \[name, lag\]"),
     "two nodes of a name": (b'{"id": ["d", 2]}', b'{"id": ["c", 2]}', "the nodes occur more than once"),
     "a weight of text": (b'"weight": 0.1', b'"weight": "0.1"', "the weight of .* is '0.1'"),
-    "a weight that is infinite": (b'"weight": 0.1', b'"weight": 1e999', "is inf"),
+    "a weight that is infinite": (b'"weight": 0.1', b'"weight": 1e999', "it holds 1e999"),
     "a mark of another kind": (b'"undirected": true', b'"undirected": 2', "the mark 'undirected'"),
     "no nodes": (b'"nodes"', b'"knots"', "it lacks 'nodes'"),
     "another version": (b'"version": 1', b'"version": 9', "format 'pgmx', version 1"),

@@ -28,10 +28,11 @@ class RakerTwin:
         self.frequencies, self.step, self.loss = frequencies, step, loss
         self.weight_step, self.penalty, self.adaptive, self.restart = weight_step, penalty, adaptive, restart
         self.t, self.coefficients, self.kernel_logs, self.expert_logs = 0, {}, {}, {}
-        self.losses = []  # by row, those of all experts
+        self.losses, self.outputs = [], []  # by row, those of all experts
 
     def get_step(self, j):
-        return min(0.5, self.step * 2.0 ** (-j / 2)) if self.adaptive else self.step
+        curvature = {"square": 2.0, "logistic": 0.25, "hinge": 0.5}[self.loss]
+        return min(1.0 / (curvature + 2.0 * self.penalty), self.step * 2.0 ** (-j / 2)) if self.adaptive else self.step
 
     def open_intervals(self, t):
         """Renew the experts whose intervals begin at row t, counted from 1."""
@@ -61,6 +62,7 @@ class RakerTwin:
             self.kernel_logs[j] = self.kernel_logs[j] - self.weight_step * loss(parts[j], y)
             self.expert_logs[j] += (step if self.restart else self.weight_step) * (loss(f, y) - loss(experts[j], y))
         self.losses.append({j: float(loss(experts[j], y)) for j in order})
+        self.outputs.append(experts)
         return f
 
 
@@ -85,4 +87,20 @@ def flag_changes(sizes, ratio=1.5, limit=14.0, cut=3.5, forgetting=0.005, settli
                 flags.append(t)
                 start, total, scale = t, 0.0, 0.0
         scale += max(1.0 / (t - start + 1), forgetting) * (size - scale)
+    return flags
+
+
+def flag_mistakes(mistakes, ratio=2.0, limit=7.0, memory=200, settling=100):
+    """Return the positions where the CUSUM of likelihood ratios of more frequent mistakes passes its limit."""
+    flags, start, total, share = [], 0, 0.0, 0.0
+    for t, mistake in enumerate(mistakes):
+        n = t - start
+        if n >= settling:
+            rate = (min(n, memory) * share + 1) / (min(n, memory) + 2)
+            more = min(ratio * rate, (1 + rate) / 2)
+            total = max(0.0, total + np.log(more / rate if mistake else (1 - more) / (1 - rate)))
+            if total > limit:
+                flags.append(t)
+                start, total, share = t, 0.0, 0.0
+        share += max(1.0 / (t - start + 1), 1.0 / memory) * (mistake - share)
     return flags

@@ -122,7 +122,7 @@ def test_graphs_without_edges_or_nodes(tmp_path):
     assert len(heights) == 1
     with pytest.raises(ValueError, match="the graph has no nodes"):
         plot_graph(nx.DiGraph())
-    with pytest.raises(TypeError, match="expected a pgmpy or networkx graph, got list"):
+    with pytest.raises(TypeError, match="expected a pgmpy or networkx graph or a fitted learner, got list"):
         plot_graph([("a", "b")])
 
 

@@ -21,7 +21,14 @@ from helpers.command_line import done, refused
 from helpers.learners import every_class
 from helpers.series_learners import every_series_learner, make_series_learner, simulate_system
 from pgmx.datasets import load_network, sample
-from pgmx.estimators import BlockBootstrap, BootstrapStructure, GraphicalLasso, HillClimbSearch
+from pgmx.estimators import (
+    BlockBootstrap,
+    BootstrapStructure,
+    GraphicalLasso,
+    HillClimbSearch,
+    LinearSVARM,
+    SparsityInducingLDS,
+)
 from pgmx.models import save_model
 from pgmx.plotting import save_report
 from pgmx.plotting.reports import engine
@@ -207,7 +214,7 @@ def test_bad_usage(tmp_path, learned):
         learned.report(tmp_path / "r.pdf")
     with pytest.raises(AttributeError, match="not fitted"):
         HillClimbSearch().report(tmp_path / "r.html")
-    with pytest.raises(TypeError, match="expected a pgmpy or networkx graph, got int"):
+    with pytest.raises(TypeError, match="expected a pgmpy or networkx graph or a fitted learner, got int"):
         save_report(3, tmp_path / "r.html")
     with pytest.raises(ValueError, match="no nodes"):
         save_report(nx.Graph(), tmp_path / "r.html")
@@ -275,3 +282,44 @@ def test_without_jinja_a_report_names_the_extra_and_notebooks_show_the_diagram_a
     assert "pgmx-result" not in learned._repr_mimebundle_()["text/html"]
     assert "pgmx[report]" in refused("learn", "cancer", "--rows", "100", "--report", str(tmp_path / "report.html"))
     assert not list(tmp_path.iterdir())
+
+
+def test_series_are_told_without_units(tmp_path):
+    rows = pd.DataFrame(simulate_system(3)[0], columns=list("abc"))
+    pages = []
+    for factor in (1.0, 1000.0):
+        learner = SparsityInducingLDS(lam_ratio=0.1).fit(rows * [factor, 1.0, 1.0])
+        page, text, _ = read_page(learner.report(tmp_path / "r.html"))
+        pages.append(page)
+        assert "Strengths do not depend on the units of the series" in text
+    one, other = ([edge[:4] for edge in page["edges"]] for page in pages)
+    assert one == other
+    assert pages[0]["weightLabel"] == "strength"
+    graph = learner.graph_
+    signed = graph.to_arrays("strength")[1] * np.sign(graph.to_arrays("weight")[1])
+    assert {(u, v): weight for u, v, _, weight in other} == {
+        (source, target): pytest.approx(signed[target, source], rel=1e-4) for target, source in np.argwhere(signed)
+    }
+    table = pages[1]["ofVariable"]["0"][0]
+    assert table["columns"] == ["variable", "lag", "strength", "weight"]
+    strengths = [row[2] for row in table["rows"]]
+    assert strengths == sorted(strengths, reverse=True)
+
+
+def test_series_have_the_confidence_of_their_lags(tmp_path):
+    rows = pd.DataFrame(simulate_system(3)[0], columns=list("abc"))
+    learner = LinearSVARM(lam_ratio=0.1, lags=2).fit(rows)
+    boot = BlockBootstrap(learner, n_resamples=4).fit(rows)
+    page, *_ = read_page(learner.report(tmp_path / "r.html", bootstrap=boot))
+    lines = 0
+    for u, v, is_arrow, _, confidence, _, lags, *_ in page["edges"]:
+        shares = [boot.edge_probability_[int(lag), v, u] for lag in lags.split(", ")]
+        assert confidence == max(shares)
+        lines += not is_arrow
+    assert lines
+    other, *_ = read_page(learner.report(tmp_path / "s.html", bootstrap=boot.strengths_))
+    assert other["edges"] == page["edges"]
+    itself, *_ = read_page(boot.report(tmp_path / "b.html"))
+    assert all(edge[4] >= 0.9 for edge in itself["edges"])
+    with pytest.raises(ValueError, match="bootstrap has the variable 'c', which is none of the graph's"):
+        LinearSVARM(lam_ratio=0.1).fit(rows[["a", "b"]]).report(tmp_path / "t.html", bootstrap=boot)

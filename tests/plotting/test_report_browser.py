@@ -33,6 +33,10 @@ def pages(tmp_path_factory):
     GraphicalLasso(lam_ratio=0.2).fit(numbers).report(folder / "genes.html", data=numbers)
     large = nx.gnm_random_graph(2500, 5000, seed=1)
     save_report(large, folder / "large.html")
+    long = rows.iloc[:, :4].astype(str)
+    long = long.set_axis(["an_endless_name_" * 8, *long.columns[1:]], axis=1)
+    long["CVP"] += "_state_with_an_endless_name" * 5
+    search.fit(long).report(folder / "long.html", data=long)
     fluid = nx.gnm_random_graph(500, 900, seed=1)
     save_report(fluid, folder / "500.html")
     return folder
@@ -198,3 +202,21 @@ def test_a_variable_that_is_not_drawn_is_found(browser, pages):
 def test_five_hundred_nodes_are_drawn_whole(browser, pages):
     browser.open(pages / "500.html")
     assert browser.evaluate("[cy.nodes().length, cy.edges().length]") == [500, 900]
+
+
+def test_short_words_are_not_broken(browser, pages):
+    """Long names break, and scroll in their own tables; the page and its panel stay as wide as they are."""
+    browser.open(pages / "long.html")
+    browser.evaluate("goTo(report.names.indexOf('CVP'))")
+    n_lines = """[...document.querySelectorAll("#details th, #details td, #variables td")].map((cell) => {
+        const range = document.createRange();
+        range.selectNodeContents(cell);
+        return [cell.textContent, new Set([...range.getClientRects()].map((box) => Math.round(box.top))).size];
+    })"""
+    lines = browser.evaluate(n_lines)
+    assert {"NORMAL", "LOW", "HIGH"} <= {text for text, _ in lines}
+    assert all(number <= 1 for text, number in lines if len(text) <= 12)
+    assert all(number > 1 for text, number in lines if len(text) > 100)
+    for name in ("details", "variables"):
+        assert browser.evaluate(f"find('{name}').scrollWidth <= find('{name}').clientWidth + 1")
+    assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth")

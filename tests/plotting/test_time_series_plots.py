@@ -4,9 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgmx.estimators import SelectedGraph, SparsityInducingLDS
+from pgmx.estimators import BlockBootstrap, LinearSVARM, SelectedGraph, SparsityInducingLDS
 from pgmx.models import LinearDynamicalSystem, TimeSeriesGraph
-from pgmx.plotting import plot_adjacency, plot_edge_paths, plot_forecast, plot_summary_graph
+from pgmx.plotting import (
+    plot_adjacency,
+    plot_edge_paths,
+    plot_forecast,
+    plot_graph,
+    plot_strengths,
+    plot_summary_graph,
+)
 
 NAMES = ["a", "b", "c"]
 
@@ -151,3 +158,101 @@ def test_paths_of_edges():
 def test_what_is_refused(call, error, words):
     with pytest.raises(error, match=words):
         call()
+
+
+# ---- units of the series ----
+
+
+def simulate_in_units(factor):
+    """Return rows of the system, in which b depends on a as well, with a in other units."""
+    rows = LinearDynamicalSystem(NAMES, [[0.5, 0, 0], [-0.5, 0.25, 0], [0.25, 0, 0]], noise_covariance=np.eye(3))
+    return rows.simulate(300) * [factor, 1.0, 1.0]
+
+
+@pytest.fixture(scope="module")
+def in_two_units():
+    return [SparsityInducingLDS(lam_ratio=0.05).fit(simulate_in_units(factor)) for factor in (1.0, 1e6)]
+
+
+def test_pictures_do_not_depend_on_units(in_two_units):
+    one, other = (plot_summary_graph(learner) for learner in in_two_units)
+    styles = [[(patch.get_linewidth(), *patch.get_edgecolor()) for patch in ax.patches] for ax in (one, other)]
+    np.testing.assert_allclose(*styles, rtol=1e-6)
+    assert {red > blue for _, red, _, blue, _ in styles[0]} == {True, False}  # a -> b is negative, a -> c positive
+    one, other = (plot_adjacency(learner).axes[0].images[0].get_array() for learner in in_two_units)
+    np.testing.assert_allclose(np.ma.filled(one, 0.0), np.ma.filled(other, 0.0), rtol=1e-6)
+    assert one[1, 0] < 0 < one[2, 0]
+    one, other = (
+        [line.get_ydata()[0] for line in plot_edge_paths([learner]).lines if len(line.get_ydata()) == 1]
+        for learner in in_two_units
+    )
+    np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+def test_weights_are_drawn_on_request(in_two_units):
+    learner = in_two_units[1]
+    drawn = plot_adjacency(learner, attribute="weight").axes[0].images[0].get_array()
+    np.testing.assert_allclose(np.ma.filled(drawn, 0.0), learner.coef_.toarray())
+
+
+def test_weights_take_the_place_of_strengths_that_are_not_there():
+    graph = TimeSeriesGraph([(("a", 1), ("b", 0), {"weight": -0.5})])
+    figure = plot_adjacency(graph)
+    assert figure.axes[0].images[0].get_array()[1, 0] == -0.5
+    assert figure.axes[-1].get_ylabel() == "weight"
+    with pytest.raises(ValueError, match="no edge of the graph has the attribute 'strength'"):
+        plot_adjacency(TimeSeriesGraph([(("a", 1), ("b", 0))]))
+
+
+# ---- nodes (variable, lag) in pictures of graphs ----
+
+
+def texts_of(ax):
+    return sorted(text.get_text() for text in ax.texts)
+
+
+def test_lags_without_edges_are_left_out():
+    names = ["realcons", "alone", "a name of more than twenty-eight characters"]
+    coefs = np.zeros((4, 3, 3))
+    coefs[1, 0, 0] = coefs[3, 2, 0] = 1.0
+    graph = TimeSeriesGraph.from_coefficients(names, coefs)
+    cut = "a name of more than twent… t"
+    assert texts_of(plot_graph(graph)) == sorted(["realcons t", "realcons t-1", "realcons t-3", cut, "alone t"])
+    assert all(len(text) <= 28 for text in texts_of(plot_graph(graph)))
+    assert len(graph) == 12
+    coefs[3, 2, 0], coefs[2, 0, 1] = 0.0, 1.0
+    reference = TimeSeriesGraph.from_coefficients(names, coefs)
+    ax = plot_graph(graph, reference=reference)
+    assert texts_of(ax) == sorted(["realcons t", "realcons t-1", "realcons t-3", cut, "alone t-2"])
+    assert ax.get_legend().get_texts()[0].get_text() == "in both: 1"
+    with pytest.raises(ValueError, match="the graph and its reference have different nodes"):
+        plot_graph(graph, reference=TimeSeriesGraph.from_coefficients(names, coefs[:3]))
+
+
+def test_a_variable_whose_present_has_no_edge_is_drawn_by_its_lag():
+    graph = TimeSeriesGraph.from_coefficients(["a", "b"], [[0.0, 0.0], [1.0, 0.0]])
+    assert texts_of(plot_graph(graph)) == ["a t-1", "b t"]
+
+
+def test_the_strongest_edges_of_series_do_not_depend_on_units(in_two_units):
+    one, other = (plot_graph(learner, max_edges=2) for learner in in_two_units)
+    assert texts_of(one) == texts_of(other)
+    strengths = in_two_units[0].graph_.to_arrays("strength")
+    kept = np.sort(strengths[strengths > 0])[-2:]
+    ends = {name for _, target, source in np.argwhere(strengths >= kept[0]) for name in (target, source)}
+    assert ends
+    paths = [[path.vertices.round(3).tolist() for path in ax.collections[0].get_paths()] for ax in (one, other)]
+    assert paths[0] == paths[1]
+
+
+def test_strengths_of_a_bootstrap_have_labels_and_widths():
+    rows = simulate_in_units(1.0)
+    boot = BlockBootstrap(SparsityInducingLDS(lam_ratio=0.3), n_resamples=4).fit(rows)
+    labels = [label.get_text() for label in plot_strengths(boot).get_yticklabels()]
+    assert labels[0] == "a t-1 → a t"
+    assert "a t-1 → b t" in labels
+    legend = plot_graph(boot, strengths=boot.strengths_).get_legend()
+    assert "not given" not in " ".join(text.get_text() for text in legend.get_texts())
+    boot = BlockBootstrap(LinearSVARM(lam_ratio=0.3), n_resamples=4).fit(rows)
+    labels = [label.get_text() for label in plot_strengths(boot).get_yticklabels()]
+    assert "a t — b t" in labels or "a t — c t" in labels or "b t — c t" in labels

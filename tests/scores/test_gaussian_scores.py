@@ -81,8 +81,6 @@ def test_moments_alone_make_a_score(rng):
     frame = frame_of(rng)
     score = ours.BICGauss.from_moments(moments(frame), list(frame))
     assert score.local_score("b", ("a",)) == ours.BICGauss(frame).local_score("b", ("a",))
-    with pytest.warns(DeprecationWarning, match="of_moments is now from_moments"):
-        assert ours.BICGauss.of_moments(moments(frame), list(frame)).variables == score.variables
 
 
 def test_the_frame_is_not_touched(rng):

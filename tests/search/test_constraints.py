@@ -275,3 +275,65 @@ def test_temporal_order_is_the_comparison_of_tiers(tiers):
         for head in range(6):
             backwards = tail in tier_of and head in tier_of and tier_of[tail] > tier_of[head]
             assert constraints.allows(tail, head) == (tail != head and not backwards)
+
+
+# ---- what later versions of pgmpy add ----
+
+
+def test_orientations_forbid_the_reverse_edges():
+    constraints = read_constraints(NAMES, expert_knowledge=empty_knowledge(orientations={("a", "b"), ("c", "b")}))
+    assert forbidden_pairs(constraints) == {(1, 0), (1, 2)}
+    assert not len(constraints.required)
+    assert constraints.forces_direction([(0, 1), (0, 2)]) == [(0, 1)]
+
+
+def test_root_nodes_of_the_object_have_no_parents():
+    constraints = read_constraints(NAMES, expert_knowledge=empty_knowledge(root_nodes=["b", "d"]))
+    assert forbidden_pairs(constraints) == {(tail, head) for head in (1, 3) for tail in range(4) if tail != head}
+
+
+@pytest.mark.parametrize(
+    ("parts", "options", "words"),
+    [
+        (
+            {"orientations": [("a", "b"), ("c", "d"), ("b", "a")]},
+            {},
+            r"expert_knowledge.orientations holds 'a' -> 'b' and 'b' -> 'a'; keep one of them",
+        ),
+        ({"orientations": [("a", "z")]}, {}, r"expert_knowledge.orientations names unknown variables: 'z'"),
+        (
+            {"orientations": [("a", "b")]},
+            {"required_edges": [("b", "a")]},
+            r"required_edges holds 'b' -> 'a' against expert_knowledge.orientations, which holds 'a' -> 'b'; drop one",
+        ),
+        (
+            {"root_nodes": ["a"], "required_edges": [("b", "a")]},
+            {},
+            r"'b' -> 'a', but expert_knowledge.root_nodes holds 'a'",
+        ),
+    ],
+)
+def test_contradictions_with_what_later_versions_add(parts, options, words):
+    with pytest.raises(ValueError, match=words):
+        read_constraints(NAMES, expert_knowledge=empty_knowledge(**parts), **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("orientation_fn", len), ("screening_method", "chi_square"), ("mediators", [("a", "b")])]
+)
+def test_knowledge_that_is_not_known_is_refused(name, value):
+    words = rf"expert_knowledge.{name} is .*, which no search of pgmx respects; leave it out, and say the same by req"
+    with pytest.raises(ValueError, match=words):
+        read_constraints(NAMES, expert_knowledge=empty_knowledge(**{name: value}))
+
+
+def test_attributes_without_knowledge_are_accepted():
+    silent = {"orientation_fn": None, "mediators": set(), "temporal_ordering": {"a": 0}, "ci_test": "chi_square"}
+    knowledge = empty_knowledge(**silent, significance_level=0.05, forbidden_edges_={("a", "b")}, _cache=[1])
+    assert read_constraints(NAMES, expert_knowledge=knowledge).allowed is None
+
+
+def test_a_search_space_by_name_is_refused():
+    knowledge = empty_knowledge(search_space="marginally_dependent")
+    with pytest.raises(TypeError, match="search_space is 'marginally_dependent'; expected a set or list of"):
+        read_constraints(NAMES, expert_knowledge=knowledge)

@@ -129,3 +129,18 @@ def test_what_is_handed_out_is_a_copy():
     assert moves.parents_of(2).tolist() == [0]
     assert moves.edges().dtype == np.int64
     assert moves.parents_of(2).dtype == np.int32
+
+
+@pytest.mark.parametrize(("price", "expected"), [(1.0, (DELETE, 0, 1, 0.5)), (0.25, None)])
+def test_an_arc_is_deleted_where_its_prior_outweighs_its_gain(price, expected):
+    """The arc is worth .5: it stays at a price of .25 and is deleted at 1. Its reversal is worth as much."""
+    gains = np.full((3, 3), -np.inf)
+    gains[1, 0], gains[0, 1] = -0.5, 0.5
+    moves = DagMoves(gains, np.arange(3), max_indegree=3, bonus=(-price, price, 0.0), floor=0.1)
+    moves.insert_edge(0, 1)
+    moves.refresh_all()
+    best = moves.best()
+    if expected is None:
+        assert best[:3] == (REVERSE, 0, 1) and best[3] == 0.0  # below the floor: the search stops
+    else:
+        assert best == expected

@@ -85,3 +85,16 @@ def test_iterates_are_thinned_out_where_they_are_large(monkeypatch):
 
 def test_nothing_to_return_to():
     assert Iterates(ScriptedLoss([1.0], [2.0])).return_to_best()
+
+
+def test_stored_iterates_are_evenly_thinned_out(monkeypatch):
+    monkeypatch.setattr(iterates, "_FEW", 4)
+    monkeypatch.setattr(iterates, "_MOST_NUMBERS", 20)  # two numbers for each iterate
+    for n_rounds in range(1, 90):
+        loss = ScriptedLoss(np.arange(100.0)[::-1], np.arange(100.0)[::-1])
+        iterate = run_through(loss, n_rounds)
+        rounds = [int(nodes[0]) for nodes, _ in iterate._stored]
+        stride = 1 if n_rounds <= 10 else rounds[1]
+        assert rounds == list(range(0, n_rounds, stride))
+        assert len(rounds) <= 10
+        assert len(rounds) * stride >= n_rounds / 2  # no more is left out than memory asks for

@@ -12,7 +12,7 @@ from helpers.correlation_matrices import correlation
 from helpers.examples import examples
 from oracles import graphical_lasso as oracle
 from pgmx.runs.run import OutOfTimeError
-from pgmx.solvers.gaussian.likelihood import fit_maximum_likelihood, maximum_likelihood_precision
+from pgmx.solvers.gaussian.likelihood import LEAST_VARIANCE, fit_maximum_likelihood, maximum_likelihood_precision
 from pgmx.statistics.gaussian.correlations import DenseCorrelations
 
 
@@ -80,6 +80,20 @@ def test_where_there_is_no_maximum(name, n_rows, share):
     assert found.converged
     assert found.regularised == pytest.approx(share)
     fitted = (1 - share) * R + share * np.eye(len(R))
+    np.testing.assert_allclose(np.linalg.inv(found.precision.toarray()), fitted, atol=1e-7)
+
+
+def test_shrinkage_is_raised_until_there_is_a_maximum():
+    """A neighbour that is the same column leaves 1 - (1 - t)^2 of the variance: t = 1e-7 is too little."""
+    R = np.ones((2, 2))
+    found = maximum_likelihood_precision(R, np.array([[0, 1]]), n_rows=1e14)
+    share = 1e-7
+    while 1 - (1 - share) ** 2 < LEAST_VARIANCE:  # what the neighbour leaves of the variance
+        share += 0.5 * (1 - share)
+    assert share == pytest.approx(0.5, abs=1e-6)
+    assert found.converged
+    assert found.regularised == pytest.approx(share)
+    fitted = (1 - share) * R + share * np.eye(2)
     np.testing.assert_allclose(np.linalg.inv(found.precision.toarray()), fitted, atol=1e-7)
 
 

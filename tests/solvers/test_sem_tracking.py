@@ -52,6 +52,29 @@ def test_recursion_is_penalised_weighted_least_squares():
     np.testing.assert_allclose(tracker.inverse, np.linalg.inv(gram), atol=1e-10)
 
 
+def test_columns_are_eigenvectors_of_the_largest_eigenvalues():
+    """Few windows: slices are indefinite, and eigenvalues below 0 are the largest ones without their signs (4.33)."""
+    rng = np.random.default_rng(0)
+    matrix, gains, powers = draw_equations(rng, 6, 9)
+    tracker = RecursiveTracker(6, 0.9)
+    for moment, power in zip(draw_moments(rng, matrix, gains, powers, 10), powers, strict=True):
+        tracker.add(moment, 10, power)
+    values, vectors = np.linalg.eigh(tracker.slices)
+    assert (-values[:, 0] > values[:, -1]).any()
+    assert (values[:, -1] > 0).all()
+    columns = (np.sqrt(values[:, -1:]) * vectors[:, :, -1]).T
+    np.testing.assert_allclose(tracker.reported.matrix, equations_of(columns), rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(tracker.reported.gains, 1.0 / np.abs(np.diag(np.linalg.inv(columns))), rtol=1e-8)
+
+
+def test_series_without_an_equation_yet_have_zeros():
+    """One window of uncorrelated series: all slices have the eigenvector of the series of the largest variance."""
+    tracker = RecursiveTracker(3, 0.9)
+    tracker.add(np.diag([1.0, 3.0, 2.0]), 100, np.ones(3))
+    np.testing.assert_array_equal(tracker.reported.matrix, np.zeros((3, 3)))
+    np.testing.assert_array_equal(tracker.reported.gains > 0, [False, True, False])
+
+
 @pytest.mark.parametrize("mode", ["known", "partial", "blind"])
 def test_constant_equations_without_forgetting(mode):
     """Nothing is forgotten: the tracker ends where the batch does."""

@@ -58,6 +58,30 @@ def test_blocks_are_factors_of_centred_kernel_matrices(kind):
     assert blocks.n_blocks == 9
 
 
+@pytest.mark.parametrize(("kind", "unit"), [("linear", 1e-6), ("linear", 1.0), ("linear", 1e6), ("poly2", 1.0)])
+def test_blocks_without_the_directions_of_a_basis(kind, unit):
+    """A linear kernel of a series in the span of the basis has no block left, in any unit."""
+    rng = np.random.default_rng(4)
+    first, second = rng.standard_normal((2, 60))
+    series = np.column_stack([unit * (first - 2 * second), unit * (first + rng.standard_normal(60))])
+    given = np.column_stack([first, second]) - [first.mean(), second.mean()]
+    basis = np.linalg.qr(given)[0]
+    kernels = [(make_kernel(kind, 1.0), kind)]
+    blocks = build_blocks([series], 0, kernels, basis=basis)
+    outside = np.eye(60) - basis @ basis.T
+    for source in range(2):
+        matrix = oracle.centre(oracle.kernel_matrix(series[:, source], kind))  # of the trace T', before the projection
+        expected = outside @ matrix @ outside
+        rank = np.linalg.matrix_rank(expected, tol=1e-7)
+        found = [b for b in range(blocks.n_blocks) if blocks.sources[b] == source]
+        assert len(found) == (rank > 0)
+        for b in found:
+            part = blocks.columns[:, blocks.starts[b] : blocks.starts[b + 1]]
+            assert part.shape[1] == rank
+            np.testing.assert_allclose(part @ part.T, expected, atol=1e-6)
+    assert (0 in blocks.sources) == (kind != "linear")
+
+
 def test_ranks_of_polynomial_kernels():
     series = simulate(50, 2, seed=2)
     for kind, rank in (("linear", 1), ("poly2", 2)):

@@ -70,12 +70,6 @@ def test_the_way_back(method, X):
         np.testing.assert_array_equal(back, X)
 
 
-def test_the_old_name_of_from_rows():
-    rows = np.arange(6.0).reshape(3, 2)
-    with pytest.warns(DeprecationWarning, match="of is now from_rows"):
-        assert MarginalTransforms.of(rows) == MarginalTransforms.from_rows(rows)
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_many_rows_have_few_knots(method, rng):
     X = np.column_stack((rng.normal(size=50_000), rng.standard_cauchy(50_000), rng.poisson(3.0, 50_000)))

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from oracles.raker import RakerTwin, flag_changes, track_intervals
+from helpers.stream_learners import list_state
+from oracles.raker import RakerTwin, flag_changes, flag_mistakes, track_intervals
 from pgmx.datasets import drifting_stream
-from pgmx.streaming import AdaRakerClassifier, AdaRakerRegressor, RakerRegressor
+from pgmx.streaming import AdaRakerClassifier, AdaRakerRegressor, RakerRegressor, StreamLearner
 
 
 def test_functions_change_where_they_are_said_to():
@@ -53,6 +54,31 @@ def test_flags_are_their_twin():
     assert learner.drift_.interval == 2 ** min(late, key=late.get)
 
 
+@pytest.mark.parametrize(("loss", "step"), [("logistic", 64.0), ("hinge", 32.0)])
+@pytest.mark.parametrize("n_labels", [2, 3])
+def test_flags_of_labels_are_their_twin(loss, step, n_labels):
+    X, y, _ = drifting_stream(900, None, noise=0.0)
+    labels = np.digitize(y, [0.5] if n_labels == 2 else [0.3, 0.6])
+    labels[600:] = (labels[600:] + 1) % n_labels
+    learner = AdaRakerClassifier(loss=loss, n_components=20, variances=1.0).fit(X, labels)
+    outputs = []
+    for k in [1] if n_labels == 2 else range(3):
+        twin = RakerTwin(learner.frequencies_, step=step, loss=loss, adaptive=True)
+        for row in zip(X, np.where(labels == k, 1.0, -1.0), strict=True):
+            twin.learn(*row)
+        outputs.append([experts[6] for experts in twin.outputs[63:]])
+    guesses = np.array(outputs[0]) > 0 if n_labels == 2 else np.argmax(outputs, axis=0)
+    flags = 63 + np.array(flag_mistakes(guesses != labels[63:]))
+    assert len(flags)
+    np.testing.assert_array_equal(learner.drift_.flags, flags)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "hinge"])
+def test_flags_of_labels_without_a_change(loss):
+    X, y, _ = drifting_stream(10_000, None, noise=0.3, random_state=1)
+    assert AdaRakerClassifier(loss=loss, n_components=20).fit(X, y > 0.5).drift_.n_flags == 0
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("noise", [0.1, 0.3])
 def test_changes_are_flagged_and_followed(noise):
@@ -96,3 +122,14 @@ def test_changes_of_labels_are_flagged():
     drift = AdaRakerClassifier(variances=1.0).fit(X, (y > 0.5) ^ (np.arange(4000) >= 2500)).drift_
     assert drift.n_flags >= 1
     assert 2500 <= drift.flags[0] < 2800
+
+
+def test_flags_survive_a_file(tmp_path):
+    X, y, _ = drifting_stream(3000, 500, random_state=2)
+    learner = AdaRakerRegressor(n_components=20, variances=1.0).fit(X[:900], y[:900])
+    assert learner.drift_.n_flags == 1
+    copy = StreamLearner.load(learner.save(tmp_path / "learner.npz"))
+    assert list_state(copy) == list_state(learner)
+    np.testing.assert_array_equal(copy.drift_.flags, learner.drift_.flags)
+    assert list_state(copy.partial_fit(X[900:], y[900:])) == list_state(learner.partial_fit(X[900:], y[900:]))
+    assert copy.drift_.n_flags > 1

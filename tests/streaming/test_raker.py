@@ -8,7 +8,14 @@ from scipy.stats import kstest
 
 from oracles.raker import RakerTwin
 from pgmx._ext import _raker
-from pgmx.streaming import AdaRakerClassifier, AdaRakerRegressor, RakerClassifier, RakerRegressor
+from pgmx.streaming import (
+    AdaRakerClassifier,
+    AdaRakerRegressor,
+    GradrakerClassifier,
+    GradrakerRegressor,
+    RakerClassifier,
+    RakerRegressor,
+)
 from pgmx.streaming.raker.features import draw_frequencies
 
 
@@ -52,6 +59,15 @@ def test_regressors_are_their_twin(learner):
     np.testing.assert_allclose(weights.sum(axis=1), 1.0, rtol=1e-12)
 
 
+#: Step sizes of classifiers where none is given.
+DEFAULT_STEPS = {
+    (RakerClassifier, "logistic"): 4.0,
+    (RakerClassifier, "hinge"): 2.0,
+    (AdaRakerClassifier, "logistic"): 64.0,
+    (AdaRakerClassifier, "hinge"): 32.0,
+}
+
+
 @pytest.mark.parametrize("cls", [RakerClassifier, AdaRakerClassifier])
 @pytest.mark.parametrize("loss", ["logistic", "hinge"])
 def test_classifiers_are_their_twins(cls, loss):
@@ -59,9 +75,8 @@ def test_classifiers_are_their_twins(cls, loss):
     labels = np.digitize(y, [0.2, 0.5])
     learner = cls(n_components=5, variances=(0.5, 3.0), loss=loss)
     predictions = learner.predict_partial_fit(X, labels, classes=[0, 1, 2])
-    outputs = [
-        replay(learner, X, np.where(labels == k, 1.0, -1.0), learner.frequencies_, learner.step)[1] for k in range(3)
-    ]
+    step = DEFAULT_STEPS[cls, loss]
+    outputs = [replay(learner, X, np.where(labels == k, 1.0, -1.0), learner.frequencies_, step)[1] for k in range(3)]
     np.testing.assert_array_equal(predictions, np.argmax(outputs, axis=0))
     two = cls(n_components=5, variances=(0.5, 3.0), loss=loss)
     signs = np.where(labels == 2, 1.0, -1.0)
@@ -131,8 +146,13 @@ def test_permuted_columns_and_weights(seed, n_rows, cls):
 def test_refused_options():
     X, y = draw_rows(5)
     for cls, options, words in [
-        (RakerRegressor, {"step": 0.9, "penalty": 0.2}, r"step=0\.9 with penalty=0\.2"),
-        (AdaRakerRegressor, {"penalty": 1.0}, "0.5 . 2"),
+        (RakerRegressor, {"step": 0.9, "penalty": 0.2}, "step=0.9 diverges.*penalty=0.2: give a step below 0.83"),
+        (RakerClassifier, {"step": 8.0}, "step=8.0 diverges under the logistic loss.*below 8$"),
+        (RakerClassifier, {"step": 4.0, "penalty": 0.125}, "step=4.0 diverges.*below 4$"),
+        (RakerClassifier, {"step": 2.0, "loss": "hinge", "penalty": 0.5}, "step=2.0 diverges.*hinge.*below 2$"),
+        (GradrakerClassifier, {"step": 1.0}, "step=1.0 diverges under the square loss.*below 1$"),
+        (GradrakerClassifier, {"step": 8.0, "loss": "logistic"}, "step=8.0 diverges under the logistic loss"),
+        (GradrakerRegressor, {"step": 1.5}, "step=1.5 diverges under the square loss"),
         (RakerRegressor, {"kernels": "rbf"}, "'rbf'"),
         (RakerRegressor, {"kernels": []}, "no kernel"),
         (RakerRegressor, {"variances": (1.0, -2.0)}, "above 0"),
@@ -141,6 +161,41 @@ def test_refused_options():
     ]:
         with pytest.raises(ValueError, match=words):
             cls(**options).fit(X, y if "Regressor" in cls.__name__ else y > 0.3)
+
+
+@pytest.mark.parametrize(
+    ("cls", "options"),
+    [
+        (RakerClassifier, {"step": 7.9}),
+        (RakerClassifier, {"step": 100.0, "loss": "hinge"}),
+        (GradrakerClassifier, {"step": 7.9, "loss": "logistic"}),
+        (GradrakerClassifier, {"step": 100.0, "loss": "hinge"}),
+    ],
+)
+def test_steps_within_the_curvature_of_a_loss_stay_bounded(cls, options):
+    """One row whose labels alternate: the slope of the loss is at most 1, so that f keeps within its first step."""
+    learner = cls(**options)
+    for label in [0, 1] * 100:
+        learner.partial_fit([[1.0, 1.0]], [label], classes=[0, 1])
+        assert abs(learner.decision_function([[1.0, 1.0]])[0]) <= options["step"]
+
+
+@pytest.mark.parametrize(("loss", "curvature"), [("logistic", 0.25), ("hinge", 0.5)])
+@pytest.mark.parametrize("penalty", [0.0, 0.3, 20.0])
+def test_default_steps_shrink_with_the_penalty(loss, curvature, penalty):
+    X, y = draw_rows(300)
+    full = 1.0 / (curvature + 2.0 * penalty)
+    for cls, step in ((RakerClassifier, full), (AdaRakerClassifier, 16.0 * full)):
+        one, other = (cls(loss=loss, penalty=penalty, **more).fit(X, y > 0.3) for more in ({}, {"step": step}))
+        np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
+        assert np.abs(one.decision_function(X)).max() < 300 * full
+
+
+@pytest.mark.parametrize(("loss", "step"), [("square", 0.25), ("logistic", 4.0), ("hinge", 2.0)])
+def test_default_steps_of_gradraker(loss, step):
+    X, y = draw_rows(60)
+    one, other = (GradrakerClassifier(loss=loss, **options).fit(X, y > 0.3) for options in ({}, {"step": step}))
+    np.testing.assert_array_equal(one.decision_function(X), other.decision_function(X))
 
 
 @pytest.mark.parametrize("cls", [AdaRakerRegressor, RakerRegressor])

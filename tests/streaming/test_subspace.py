@@ -18,6 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from helpers.stream_learners import SUBSPACE, list_state
 from oracles.subspace import Twin, log_mass
 from pgmx.streaming import CategoricalSubspace, StreamLearner
+from pgmx.streaming.subspace.cells import code_cells, list_cells
 
 MODELS = [
     {"model": "probit"},
@@ -65,6 +66,16 @@ def test_updates_are_those_of_the_slow_twin(options, sketch):
     np.testing.assert_allclose(learner._thresholds, twin.edges, rtol=1e-9)
     assert (np.diff(learner.thresholds_) > 0).all()
     assert learner._progress[0] < 1
+
+
+def test_tobit_cells_at_a_bound_are_censored():
+    """A value at the lower bound stands for all below, one at the upper bound for all above, as in Tobin's model."""
+    cells = list_cells(np.array([[-1.0, 0.5, np.nextafter(0.5, 1.0), 1.7, np.nextafter(2.5, 0.0), 2.5, 9.0]]))
+    assert code_cells(cells, np.array([0.5, 2.5]), is_tobit=True).tolist() == [0, 0, 1, 1, 1, 2, 2]
+    rows = draw_cells(40)
+    at_bounds, beyond = np.clip(rows, 0.5, 2.5), np.where(rows < 0.5, -7.0, np.where(rows > 2.5, 50.0, rows))
+    learner, other = (start(MODELS[3]).fit(X) for X in (at_bounds, beyond))
+    assert list_state(learner) == list_state(other)
 
 
 def objective(learner, z, row):

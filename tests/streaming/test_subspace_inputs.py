@@ -126,6 +126,12 @@ def test_what_is_refused_is_named():
     assert learner.transform(np.full((1, 5), np.nan)).tolist() == [[0.0, 0.0]]
 
 
+def test_bounds_of_a_tobit_are_the_least_and_the_largest_number():
+    rows = np.array([[3.0, 1.0], [2.5, np.nan], [1.5, 7.0]])
+    assert start(model="tobit").fit(rows).levels_.tolist() == [1.0, 7.0]
+    assert start(model="tobit").fit(np.full((3, 2), 4.0)).levels_.tolist() == [4.0, 8.0]
+
+
 @pytest.mark.parametrize(
     "levels",
     [range(4), [0, 1, 2, 3], np.arange(4, dtype=np.int8), pd.Series([0.0, 1.0, 2.0, 3.0]), pd.Index([0, 1, 2, 3])],

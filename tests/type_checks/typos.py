@@ -49,5 +49,6 @@ SelectedGraph(criterion="ebic")  # error
 OnlineEdgeGrafting().fit(frame).model_.marginal({"a": 1})  # error for pyright
 GraphicalLasso().fit(frame).graph_.add_egde(1, 2)  # error for pyright
 print(HillClimbSearch().fit(frame).scores_)  # error for pyright
+print(HillClimbSearch().set_params(max_indegree=2).scores_)  # error for pyright
 OnlineEdgeGrafting(frame, alpha=0.3, lam=0.1).estimate()
 HillClimbSearch(tiers=[["a"], ["b"]], return_type="dag").fit(frame)

@@ -5,6 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pgmx.lookup import suggest
+
 _HEADERS = ({"from", "to"}, {"source", "target"}, {"tail", "head"})
 _TIER_HEADERS = ({"variable", "tier"}, {"name", "tier"}, {"node", "tier"})
 
@@ -92,12 +94,5 @@ def choose_column(name: str, columns: Sequence | Mapping, where: str):
     """Return the column of a name, or raise and say where the name stands."""
     known = columns if isinstance(columns, Mapping) else {str(column): column for column in columns}
     if name not in known:
-        raise ValueError(f"{where}: {name!r} is no column of the table{_hint(name, known)}")
+        raise ValueError(f"{where}: {name!r} is no column of the table{suggest(name, known)}")
     return known[name]
-
-
-def _hint(name, known):
-    import difflib
-
-    close = difflib.get_close_matches(name, known, n=1)
-    return f", did you mean {close[0]!r}?" if close else ""

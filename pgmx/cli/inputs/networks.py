@@ -1,20 +1,23 @@
 """Networks that the user names: files, or those bundled with pgmpy."""
 
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from pgmx.checks import explain_unreadable
 from pgmx.cli.inputs.knowledge import lagged_name
-from pgmx.cli.inputs.paths import GRAPH_SUFFIXES, NETWORK_SUFFIXES
-
-_READ = (*NETWORK_SUFFIXES, *GRAPH_SUFFIXES, ".npz", ".uai")
 
 
-def read_network(text: str) -> Any:
-    """Read a graph or a network, bundled or from a file; .graphml may hold a graph alone.
+def read_network(text: str, format: str | None = None) -> Any:
+    """Read a graph or a network, bundled or from a file; of a linear dynamical system its graph over (name, lag)."""
+    from pgmx.models import LinearDynamicalSystem
 
-    Of a linear dynamical system its graph over (name, lag).
-    """
+    model = read_any(text, format)
+    return model.to_networkx() if isinstance(model, LinearDynamicalSystem) else model
+
+
+def read_any(text: str, format: str | None = None) -> Any:
+    """Read a graph, a network or a linear dynamical system, bundled or from a file; .graphml may hold a graph alone."""
     from pgmx.datasets import list_networks, load_network
 
     names = list_networks()
@@ -22,41 +25,42 @@ def read_network(text: str) -> Any:
         return load_network(text)
     path = Path(text)
     if path.is_dir():
-        raise ValueError(f"{text} is a folder: give a file ending in {', '.join(_READ)}")
+        raise ValueError(f"{text} is a folder: give the file of a network")
     if not path.is_file():
         if path.suffix or len(path.parts) > 1:
             raise ValueError(f"no such file: {text}")
         raise ValueError(f"{text!r} is neither a file nor a bundled network ({', '.join(names)})")
-    suffix = path.suffix.lower()
-    if suffix not in _READ:
-        raise ValueError(f"{text}: the suffix must be one of {', '.join(_READ)}")
-    if suffix == ".graphml":
-        return _read_graphml(path)
     from pgmx.models import LinearDynamicalSystem, read_model
+    from pgmx.models.any_model import FORMATS
+    from pgmx.models.files.formats import find_format
 
-    model = read_model(path)
-    if isinstance(model, LinearDynamicalSystem):
-        return model.to_networkx()
-    if not len(model):
-        raise ValueError(f"{path} holds no variables: is it a {suffix} file?")
+    path, format = find_format(path, format, FORMATS)
+    if format == "graphml":
+        return _read_graphml(path)
+    model = read_model(path, format)
+    if not isinstance(model, LinearDynamicalSystem) and not len(model):
+        raise ValueError(f"{path} holds no variables: is it a file in {format} form?")
     return model
 
 
 def _read_graphml(path: Path):
     import networkx as nx
 
+    from pgmx.models.files.formats import read_content
+
+    raw = read_content(path)
     with explain_unreadable(path, "cannot be read", "mend the file, or save the graph again"):
-        graph = nx.read_graphml(path)
+        graph = nx.read_graphml(BytesIO(raw))
     if graph.is_multigraph():
         raise ValueError(f"{path} has parallel edges: it is no graph of a network")
     if len(graph) and all("log_potentials" in attributes for _, attributes in graph.nodes(data=True)):
         from pgmx.models import load_markov_network
 
-        return load_markov_network(path)
+        return load_markov_network(path, "graphml")
     if graph.graph.get("type") == "GaussianMarkovNetwork":
         from pgmx.models import load_gaussian_network
 
-        return load_gaussian_network(path)
+        return load_gaussian_network(path, "graphml")
     return graph
 
 

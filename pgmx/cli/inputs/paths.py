@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from pgmx.models.files.formats import format_of
 from pgmx.plotting.pictures import check_picture_path
 from pgmx.plotting.reports.page import check_report_path
 
-NETWORK_SUFFIXES = (".bif", ".xmlbif")
+NETWORK_SUFFIXES = (".bif", ".xmlbif", ".net", ".xdsl")
 GRAPH_SUFFIXES = (".graphml", ".json")
 MARKOV_SUFFIXES = (".uai", ".npz", ".json", ".graphml")
 GAUSSIAN_SUFFIXES = (".npz", ".json", ".graphml")
@@ -55,7 +56,7 @@ def check_targets(
     for option, path in targets.items():
         if path is None:
             continue
-        if option == "--out" and path.suffix.lower() not in suffixes:
+        if option == "--out" and suffix_of(path) not in suffixes:
             raise ValueError(f"--out {path}: the suffix must be one of {', '.join(suffixes)}")
         if option != "--out":
             try:
@@ -66,6 +67,11 @@ def check_targets(
         other = options.setdefault(path.absolute(), option)
         if other != option:
             raise ValueError(f"{other} and {option} name the same file {path}")
+
+
+def suffix_of(path: Path) -> str:
+    """Return the suffix that says the format of a network: that before ``.gz`` where there is one."""
+    return f".{format_of(path)}"
 
 
 def check_writable(path: Path, option: str) -> None:

@@ -5,7 +5,14 @@ from typing import Any, NamedTuple
 
 from pgmx.cli.inputs.knowledge import learner_knowledge
 from pgmx.cli.inputs.paths import Source, find_source
-from pgmx.cli.inputs.tables import discretize_input, open_input, peek_columns, read_input, refuse_reading
+from pgmx.cli.inputs.tables import (
+    choose_discrete,
+    discretize_input,
+    open_input,
+    peek_columns,
+    read_declared,
+    refuse_reading,
+)
 from pgmx.cli.learners import default_score
 from pgmx.cli.methods import MARKOV_METHODS
 
@@ -77,9 +84,9 @@ def _open_file(path: Path, options: dict) -> tuple[Any, Any]:
         return encode(rows, missing=_coding_of(options), n_jobs=options["n_jobs"]), discretizer
     source = open_input(path, options)
     if _is_for_numbers(options["score"]) and path.suffix.lower() != ".pgmx":
-        table = open_frame(source)
+        table = open_frame(source).declare_discrete(choose_discrete(path, options))
     else:
-        table = _open_states(source, options)
+        table = _open_states(source, choose_discrete(path, options), options)
     if hasattr(table, "float_columns") and options["method"] not in MARKOV_METHODS:
         warn_of_few_values(table)
     return table, None
@@ -90,12 +97,12 @@ def _coding_of(options: dict) -> str:
     return "pairwise" if options["missing"] == "em" else options["missing"]
 
 
-def _open_states(source: Any, options: dict) -> Any:
-    """Open a table, coded where all columns are states."""
+def _open_states(source: Any, discrete: list | None, options: dict) -> Any:
+    """Open a table, coded where all columns are states, those among them that are declared `discrete`."""
     from pgmx.data import Frame, encode, open_any
 
     missing = _coding_of(options)
-    table = open_any(source, missing=missing, n_jobs=options["n_jobs"])
+    table = open_any(source, missing=missing, discrete_columns=discrete, n_jobs=options["n_jobs"])
     if isinstance(table, Frame) and not table.list_known_floats():
         return encode(table, missing=missing, n_jobs=options["n_jobs"])
     return table
@@ -104,10 +111,10 @@ def _open_states(source: Any, options: dict) -> Any:
 def open_held_out(path: Path, options: dict, discretizer: Any) -> Any:
     """Open the rows of --held-out, read as the others, in the bins of the others."""
     if discretizer is None:
-        return _open_states(open_input(path, options), options)
+        return _open_states(open_input(path, options), choose_discrete(path, options), options)
     from pgmx.data import encode
 
-    rows = discretizer.transform(read_input(path, options))
+    rows = discretizer.transform(read_declared(path, options))
     return encode(rows, missing=options["missing"], n_jobs=options["n_jobs"])
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from pgmx.cli.inputs.knowledge import choose_column
 
 #: The options that every command with a table takes.
-READING = ("sep", "decimal", "columns", "drop", "index_column")
+READING = ("sep", "decimal", "na", "columns", "drop", "index_column")
 
 #: Separators that a shell makes hard to type, or that stand for more than themselves.
 _SEPARATORS = {"tab": "\t", "\\t": "\t", " ": r"\s+", "space": r"\s+"}
@@ -20,7 +20,8 @@ def list_reading(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def refuse_reading(name: str, options: Mapping[str, Any]) -> None:
     """Refuse options of files for rows that are sampled."""
-    for option in (*list_reading(options), *(["discretize"] if options.get("discretize") is not None else [])):
+    others = [option for option in ("discretize", "discrete") if options.get(option)]
+    for option in (*list_reading(options), *others):
         raise ValueError(f"--{option.replace('_', '-')} is for files, and {name} is a network that is sampled")
 
 
@@ -51,7 +52,15 @@ def read_input(path: Path, options: Mapping[str, Any]) -> Any:
         table = open_table(path)
         at = [table.index(name) for name in names]
         return DiscreteTable(names, [table.states[v] for v in at], table.codes[at])
-    return read_whole(path, **list_layout(path, options), columns=names)
+    return read_whole(path, **list_layout(path, options), na_values=options.get("na"), columns=names)
+
+
+def choose_discrete(path: Path, options: Mapping[str, Any]) -> list | None:
+    """Return the columns that --discrete names, None without any; a name that the file lacks is an error."""
+    if not options.get("discrete"):
+        return None
+    known = choose_columns(_list_columns(path, options), options)
+    return [choose_column(name, known, "--discrete") for name in options["discrete"]]
 
 
 def choose_columns(known: Sequence, options: Mapping[str, Any]) -> list:
@@ -87,7 +96,14 @@ def discretize_input(path: Path, options: Mapping[str, Any]) -> tuple[Any, Any]:
     method, n_bins = split_discretize(options["discretize"])
     if path.suffix.lower() == ".pgmx":
         raise ValueError(f"--discretize is for columns of numbers, and {path} holds coded states: leave it out")
-    return discretize(read_input(path, options), method, n_bins=n_bins)
+    return discretize(read_declared(path, options), method, n_bins=n_bins)
+
+
+def read_declared(path: Path, options: Mapping[str, Any]) -> Any:
+    """Read the rows of a file as `read_input` does, columns of floats that --discrete names as states."""
+    from pgmx.data.files.readers import declare_discrete
+
+    return declare_discrete(read_input(path, options), choose_discrete(path, options))
 
 
 def _list_columns(path: Path, options: Mapping[str, Any]) -> list:
@@ -100,7 +116,7 @@ def _list_columns(path: Path, options: Mapping[str, Any]) -> list:
     layout = list_layout(path, options)
     if path.suffix.lower() == ".pgmx":
         return list(open_table(path).columns)
-    first = table_files(path)[0]
+    first = table_files(path, layout.get("sep"))[0]
     with explain_unreadable(first):
         if is_csv(first):
             return list(csv_header(first, find_layout(first, **layout)))
@@ -108,13 +124,15 @@ def _list_columns(path: Path, options: Mapping[str, Any]) -> list:
 
 
 def list_layout(path: Path, options: Mapping[str, Any]) -> dict[str, str]:
-    """Return separator and decimal point as readers take them; for files other than CSV they are refused."""
+    """Return separator and decimal point as readers take them; for files other than CSV they and --na are refused."""
     from pgmx.data.files.readers import is_csv
 
-    given = {name: options[name] for name in ("sep", "decimal") if options.get(name) is not None}
+    given = {name: options[name] for name in ("sep", "decimal", "na") if options.get(name) is not None}
     for option, value in given.items():
         if not is_csv(path):
-            raise ValueError(f"--{option} {value!r} is for CSV files, and {path} is none: leave it out")
+            text = " ".join(map(repr, [value] if isinstance(value, str) else value))
+            raise ValueError(f"--{option} {text} is for CSV files, and {path} is not one: leave it out")
+    given.pop("na", None)
     if "sep" in given:
         given["sep"] = separator = _SEPARATORS.get(str(given["sep"]), str(given["sep"]))
         if len(separator) != 1 and separator != r"\s+":

@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-import click
-
 from pgmx.cli import report
-from pgmx.cli.inputs.paths import NETWORK_SUFFIXES, Source
+from pgmx.cli.console import say
+from pgmx.cli.inputs.paths import NETWORK_SUFFIXES, Source, suffix_of
 from pgmx.cli.inputs.sources import Data
 from pgmx.cli.learn.query import Prediction, ask, ask_mixed, choose_question
 from pgmx.cli.learners import make_learner
@@ -17,7 +16,6 @@ def learn_bayesian(
     """Learn a Bayesian network, and report and write what was learned."""
     _check_format(data, targets.out)
     learner = make_learner(options, knowledge)
-    report.announce_cost(learner, data.table, data.n_rows, len(data.columns))
     seconds = report.fit_timed(learner, data.table)
 
     _report(where, data, learner, seconds, options, quiet)
@@ -27,13 +25,13 @@ def learn_bayesian(
 
 
 def _check_format(data: Data, out: Path | None) -> None:
-    if out is None or out.suffix.lower() not in NETWORK_SUFFIXES or data.discrete:
+    if out is None or suffix_of(out) not in NETWORK_SUFFIXES or data.discrete:
         return
     floats = getattr(data.table, "float_columns", ())
     why = f"column {floats[0]!r} holds floats" if floats else f"the score {data.score} is not discrete"
     raise ValueError(
-        f"--out {out}: {out.suffix} holds discrete networks, but {why}: write .graphml or .json, or make the columns "
-        "discrete"
+        f"--out {out}: {suffix_of(out)} holds discrete networks, but {why}: write .graphml or .json, or make the "
+        "columns discrete"
     )
 
 
@@ -59,13 +57,13 @@ def _report(where: Source, data: Data, learner, seconds: float, options: dict, q
             "shd", f"{cpdag_shd(data.truth, learner.dag_)} (CPDAGs of learned and true graph; {n_true} true edges)"
         )
     if not quiet and edges:
-        click.echo()
+        say()
         for edge in edges:
-            click.echo(" ".join(edge))
+            say(" ".join(edge))
 
 
 def _report_query(data: Data, learner) -> None:
-    click.echo()
+    say()
     if not data.discrete:
         _report_mixed_query(data, learner)
         return
@@ -104,7 +102,7 @@ def has_network(data: Data, learner) -> bool:
 
 
 def _write(data: Data, learner, targets: report.Targets) -> None:
-    has_file = targets.out is not None and targets.out.suffix.lower() != ".graphml"
+    has_file = targets.out is not None and suffix_of(targets.out) != ".graphml"
     has_parameters = has_file and has_network(data, learner)
     model = learner.model_ if has_parameters else learner.graph_
     reference, note = None, ""

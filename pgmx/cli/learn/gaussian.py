@@ -5,9 +5,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import click
-
 from pgmx.cli import report
+from pgmx.cli.console import say
 from pgmx.cli.inputs.paths import Source
 from pgmx.cli.inputs.tables import open_input
 from pgmx.cli.learn.query import Prediction, target_and_neighbour
@@ -43,7 +42,7 @@ def learn_gaussian(where: Source, options: dict, targets: report.Targets, quiet:
         _line("held-out", f"{mean:.4f} nats per row (log-likelihood of {len(held_out)} rows{of_scores(model)})")
     if not quiet:
         report.list_edges(graph, "partial correlation", MOST_EDGES)
-    click.echo()
+    say()
     report.prediction_lines(predict(model, *target_and_neighbour(graph, model.names)), report.LABEL_WIDTH)
     signs = ", dashed and red where negative" if any(w < 0 for *_, w in graph.edges(data="weight")) else ""
     note = f" (edges wide where they are strong{signs})"

@@ -3,9 +3,8 @@
 from functools import partial
 from typing import Any
 
-import click
-
 from pgmx.cli import report
+from pgmx.cli.console import say
 from pgmx.cli.inputs.paths import Source
 from pgmx.cli.inputs.sources import Data, open_held_out
 from pgmx.cli.learn.query import Answer, target_and_neighbour
@@ -30,7 +29,6 @@ def learn_markov(
         held_out = open_held_out(path, options, data.discretizer)
         arguments["held_out"] = held_out
     learner = make_learner(options, arguments)
-    report.announce_cost(learner, data.table, data.n_rows, len(data.columns))
     seconds = report.fit_timed(learner, data.table)
 
     report.data_line(where, data.n_rows, len(data.columns), data.truth, options["random_state"], report.LABEL_WIDTH)
@@ -101,7 +99,7 @@ def _report_truth(learner, truth) -> None:
 
 
 def _report_query(learner) -> None:
-    click.echo()
+    say()
     if learner.stopped_by_ == "unsettled":
         _line("query", "left out: parameters that did not converge have no meaning yet (see --l2, --lam)")
         return

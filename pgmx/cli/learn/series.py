@@ -2,15 +2,14 @@
 
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-import click
-
 from pgmx.cli import report
+from pgmx.cli.console import say
 from pgmx.cli.inputs.knowledge import lagged_knowledge, lagged_name
 from pgmx.cli.inputs.paths import Source
 from pgmx.cli.inputs.tables import open_input, peek_columns
@@ -49,11 +48,11 @@ def learn_series(where: Source, options: dict, targets: report.Targets, quiet: b
         seconds = report.fit_timed(chosen, open_input(where.path, options), **known)
     method, learner = options["method"], getattr(chosen, "estimator_", chosen)
     _report(where, chosen, options, seconds)
-    # The two coefficients of an edge without a direction differ, its strength is one number.
-    attribute, column = ("strength", "strength") if method in SVARM_METHODS else ("weight", "coefficient")
-    rows = [] if quiet else _list_edges(learner.graph_, attribute)
+    # the two coefficients of an edge without a direction differ, its strength is one number
+    numbers = {"strength": "strength"} if method in SVARM_METHODS else {"strength": "strength", "weight": "coefficient"}
+    rows = [] if quiet else _list_edges(learner.graph_, numbers)
     if rows:
-        report.strength_lines(rows, (column,), MOST_EDGES)
+        report.strength_lines(rows, tuple(numbers.values()), MOST_EDGES)
     _write(learner, targets)
     title = f"{where.name}, learned by {method}"
     report.write_report(targets, learner, title, open_input(where.path, options))
@@ -135,25 +134,26 @@ def _report(where: Source, chosen: Any, options: dict, seconds: float) -> None:
     _line("seconds", f"{seconds:.3f}")
 
 
-def _list_edges(graph: Any, attribute: str) -> list[tuple[str, float]]:
-    """Return the edges as text, with their number; those without a direction once."""
+def _list_edges(graph: Any, attributes: Iterable[str]) -> list[tuple]:
+    """Return the edges as text, with their numbers; those without a direction once."""
     rows = []
     for (source, lag), (target, _), numbers in graph.edges(data=True):
+        values = [numbers[attribute] for attribute in attributes]
         if not numbers.get("undirected"):
-            rows.append((f"{lagged_name(source, lag)} -> {target}", numbers[attribute]))
+            rows.append((f"{lagged_name(source, lag)} -> {target}", *values))
         elif (str(source), repr(source)) < (str(target), repr(target)):
-            rows.append((f"{source} -- {target}", numbers[attribute]))
+            rows.append((f"{source} -- {target}", *values))
     return rows
 
 
 def _write(learner: Any, targets: report.Targets) -> None:
     if any(target is not None for target in targets):
-        click.echo()
+        say()
     if targets.out is not None:
         from pgmx.models import save_model
 
         model = learner.model_ if targets.out.suffix.lower() == ".npz" else learner.graph_
-        click.echo(f"wrote {save_model(model, targets.out)}")
+        say(f"wrote {save_model(model, targets.out)}")
     if targets.plot is not None:
         _draw(learner.graph_, targets.plot)
 

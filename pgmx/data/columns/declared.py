@@ -1,7 +1,7 @@
-"""States declared by the user: checking them, and coding a column by them."""
+"""States and discrete columns declared by the user: checking them, and coding a column by declared states."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -24,6 +24,28 @@ def check_state_names(state_names, columns):
             f"state_names has unknown column(s) {join_names(unknown)}: the columns are {join_names(columns)}", unknown
         )
     return {name: _check_states(states, name) for name, states in state_names.items()}
+
+
+def list_discrete_columns(discrete_columns):
+    """Return the names of the columns that the user declared discrete, none for None; raise if they are no list."""
+    if discrete_columns is None:
+        return []
+    if isinstance(discrete_columns, (str, bytes, Iterator)) or not isinstance(discrete_columns, Iterable):
+        raise TypeError(f"discrete_columns must be a list of column names, got {discrete_columns!r}")
+    return list(discrete_columns)
+
+
+def check_discrete_columns(discrete_columns, columns):
+    """Return the columns that the user declared discrete as a frozenset; raise if they are not among `columns`."""
+    names = list_discrete_columns(discrete_columns)
+    known = set(columns)
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        raise UnknownColumnsError(
+            f"discrete_columns has unknown column(s) {join_names(unknown)}: the columns are {join_names(columns)}",
+            unknown,
+        )
+    return frozenset(names)
 
 
 def _check_states(states, name):

@@ -83,13 +83,19 @@ def is_float_column(values):
     return kind == "float" or (kind == "object" and objects_are_floats(values))
 
 
-def code_column(values, out, name):
+def code_column(values, out, name, is_discrete=False):
     """Code one column in one to two sequential passes.
 
     Return its states in their stated order, or the obstacle to coding it. The codes go to `out`, uint8 of shape
-    (n_rows,), or, when there are more than 255 states, into the result. Raise TypeError where the dtype or a cell
-    cannot be a state, ValueError beyond 65535 states.
+    (n_rows,), or, when there are more than 255 states, into the result. Floats are an obstacle unless the user declared
+    the column discrete. Raise TypeError where the dtype or a cell cannot be a state, ValueError beyond 65535 states.
     """
+    coded = _code_kind(values, out, name)
+    return _code_floats(values, out, name) if is_discrete and coded.obstacle == "float" else coded
+
+
+def _code_kind(values, out, name):
+    """Code a column by its kind."""
     kind = column_kind(values)
     if kind == "float":
         return FLOAT
@@ -116,6 +122,34 @@ def code_column(values, out, name):
             return INCOMPLETE
         values = values.to_numpy(dtype=values.dtype.numpy_dtype)
     return code_integers(values[:, None], out[None], [name])[0]
+
+
+def _code_floats(values, out, name):
+    """Code a column of floats of which each distinct value is a state."""
+    cells = float_cells(values)
+    if np.isnan(cells).any():
+        return INCOMPLETE
+    check_no_infinite(cells, name)
+    distinct, codes = np.unique(cells, return_inverse=True)
+    if len(distinct) > MAX_STATES:
+        raise_too_many(name)
+    states = name_numbers(distinct.tolist())
+    if len(states) > MAX_BYTE_STATES:
+        return Coded(states, codes.astype(np.uint16))
+    out[:] = codes
+    return Coded(states)
+
+
+def check_no_infinite(cells, name):
+    """Refuse infinite values in a column whose numbers are states."""
+    if np.isinf(cells).any():
+        raise ValueError(f"column {name!r} holds infinite values (inf), which cannot be states: replace them")
+
+
+def name_numbers(values):
+    """Return numbers as states: integers if all of them are whole, else floats."""
+    is_whole = all(value == int(value) for value in values)
+    return tuple(map(int if is_whole else float, values))
 
 
 def list_categories(values):
@@ -237,7 +271,7 @@ def _sort_codes(outcome, out, name):
 
 def order_states(states):
     """Return the positions of distinct states in order: by value when all have one type, else by type name and text."""
-    if len(set(map(type, states))) == 1 and type(states[0]) in (str, int, bool):
+    if len(set(map(type, states))) == 1 and type(states[0]) in (str, int, bool, float):
         return sorted(range(len(states)), key=states.__getitem__)
     return sorted(range(len(states)), key=lambda i: (type(states[i]).__name__, str(states[i])))
 

@@ -25,7 +25,7 @@ def take_rows(values, keep):
     return values.filter(pa.array(keep)) if isinstance(values, pa.ChunkedArray) else values[keep]
 
 
-def code_known_cells(values, out, name):
+def code_known_cells(values, out, name, is_discrete=False):
     """Code a column that `code_column` finds incomplete; missing cells get the code after that of the last state.
 
     Return the states of the known cells. The codes go to `out`, uint8 of shape (n_rows,), or, when there are more than
@@ -36,7 +36,7 @@ def code_known_cells(values, out, name):
     n_known = int(known.sum())
     part = np.empty(n_known, dtype=np.uint8)
     if n_known:
-        states, codes, _ = code_column(take_rows(values, known), part, name)
+        states, codes, _ = code_column(take_rows(values, known), part, name, is_discrete)
     else:
         states, codes = list_categories(values), None
     if len(states) > MAX_BYTE_STATES:

@@ -5,12 +5,13 @@ Where columns hold floats the table is one of numbers, and `numeric_distribution
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgmx.checks import check_same_names
+from pgmx.checks import check_same_names, join_names
+from pgmx.data.columns.declared import list_discrete_columns
 from pgmx.data.distributed.numeric_distribution import distribute_numbers
 from pgmx.data.distributed.numeric_table import DistributedNumericTable
 from pgmx.data.distributed.parts import PartLabels, Survey, code_part, finish_part, make_labels, survey_part
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
 class MergedColumns(PieceCoder):
     """The columns of all parts, merged in the order of the parts."""
 
-    def __init__(self, state_names: Mapping | None, missing: str, are_texts: bool):
-        super().__init__(state_names, missing, are_texts)
+    def __init__(self, state_names: Mapping | None, missing: str, are_texts: bool, **options: Any):
+        super().__init__(state_names, missing, are_texts, **options)
         self.positions: list[list[int]] = []  # by part: where it has each column
         self.numbers: list[list[np.ndarray]] = []  # by part and column: the merged numbers of the part's own
 
@@ -67,6 +68,8 @@ def distribute(
     state_names: Mapping | None = None,
     *,
     missing: str = "error",
+    na_values: Any = None,
+    discrete_columns: Sequence | None = None,
     n_parts: int | None = None,
 ) -> DistributedTable | DistributedNumericTable:
     """Code a table in parts at the workers of a dask cluster, and keep it there; a table of floats as numbers.
@@ -84,6 +87,10 @@ def distribute(
         As for :func:`pgmx.data.encode`; not for a table with floats.
     missing : {"error", "drop", "category"}, default="error"
         As for :func:`pgmx.data.encode`; "category" is not for a table with floats.
+    na_values : scalar, str, list-like or dict, optional
+        As for :func:`pgmx.data.read_table`, for CSV files.
+    discrete_columns : sequence of column names, optional
+        As for :func:`pgmx.data.encode`: if it names all columns of floats, the table is a coded one.
     n_parts : int, optional
         Parts of a table in memory; None means one for each thread of the workers.
 
@@ -133,25 +140,32 @@ def distribute(
     """
     check_missing_option(missing, ("error", "drop", "category"), " for a distributed table")
     placement = Placement(client, source, n_parts)
-    floats = placement.find_floats()
+    floats = placement.find_floats(discrete_columns)
     if not floats:
         try:
-            return _distribute_codes(placement, state_names, missing)
+            return _distribute_codes(placement, state_names, missing, na_values, discrete_columns)
         except FloatColumnsError as error:
             floats = error.names
     if state_names is not None:
         raise FloatColumnsError(floats)
-    return distribute_numbers(placement, missing, floats)
+    names = list_discrete_columns(discrete_columns)
+    if names:
+        hint = f" Column(s) {join_names(names)} are declared discrete: a distributed table has numbers or states"
+        raise FloatColumnsError(floats, hint, scores=False)
+    return distribute_numbers(placement, missing, floats, na_values)
 
 
-def _distribute_codes(placement: Placement, state_names: Mapping | None, missing: str) -> DistributedTable:
+def _distribute_codes(
+    placement: Placement, state_names: Mapping | None, missing: str, na_values: Any, discrete_columns: Any
+) -> DistributedTable:
     """Have the workers keep the rows as codes; FloatColumnsError where some columns hold floats."""
-    coders = placement.submit_parts(code_part, missing)
+    coders = placement.submit_parts(code_part, missing, na_values, discrete_columns)
     surveys = placement.ask_parts(survey_part, coders)
     floats = {name: None for survey in surveys for name in survey.floats}
     if floats:
         raise FloatColumnsError(list(floats))
-    merged = MergedColumns(state_names, missing, surveys[0].are_texts)
+    options = {"discrete_columns": discrete_columns, "warns": na_values is None}
+    merged = MergedColumns(state_names, missing, surveys[0].are_texts, **options)
     for survey, part in zip(surveys, placement.sources, strict=True):
         merged.merge(survey, part.name)
     finals = merged.finish_columns()

@@ -1,6 +1,7 @@
 """From a source with columns of floats to a distributed table of numbers: every part is read and checked once."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -13,14 +14,16 @@ from pgmx.data.frame import check_rows, check_rows_left
 from pgmx.data.numbers.cells import CellFaults, MissingNumbersError, select_names
 
 
-def distribute_numbers(placement: Placement, missing: str, floats: Sequence) -> DistributedNumericTable:
+def distribute_numbers(
+    placement: Placement, missing: str, floats: Sequence, na_values: Any = None
+) -> DistributedNumericTable:
     """Have the workers keep the rows of a table as numbers; `floats` are columns that hold floats."""
     if missing == "category":
         raise ValueError(
             f"missing='category' makes missing cells a state, and column(s) {join_names(floats)} hold floats: give "
             "missing='drop', or fill the cells first"
         )
-    futures = placement.submit_parts(read_numbers, missing == "drop")
+    futures = placement.submit_parts(read_numbers, missing == "drop", na_values)
     surveys = placement.ask_parts(survey_numbers, futures)
     names = surveys[0].faults.names
     faults, positions = CellFaults(names), []

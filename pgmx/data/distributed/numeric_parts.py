@@ -70,7 +70,7 @@ class NumericPart:
             first += len(block)
 
 
-def read_numbers(rows: Any, drops: bool) -> NumericBlocks:
+def read_numbers(rows: Any, drops: bool, na_values: Any = None) -> NumericBlocks:
     """Read the rows of a part, a path, a frame or an array; `drops` leaves out those with missing cells."""
     if isinstance(rows, Path) and rows.suffix.lower() == PLANE_SUFFIX:
         rows = open_table(rows)
@@ -78,7 +78,7 @@ def read_numbers(rows: Any, drops: bool) -> NumericBlocks:
         faults = CellFaults(rows.columns)
         faults.kinds = dict.fromkeys(rows.columns, "coded states")
         return NumericBlocks([], NumericSurvey(faults, np.zeros(rows.n_variables, dtype=bool), rows.n_rows, 0))
-    frames = open_number_chunks(rows, fewest=0) if isinstance(rows, Path) else iter([open_piece(rows)])
+    frames = open_number_chunks(rows, 0, na_values) if isinstance(rows, Path) else iter([open_piece(rows)])
     read, blocks, rows_seen = None, [], 0
     integers = np.ones(1, dtype=bool)
     for frame in frames:

@@ -35,8 +35,8 @@ MOST_PART_ROWS = 2**31 - 1
 class PartCoder(PieceCoder):
     """Coder of the rows of one part, whose codes stay in memory until they are taken."""
 
-    def __init__(self, missing: str, are_texts: bool = False):
-        super().__init__(None, missing, are_texts)
+    def __init__(self, missing: str, are_texts: bool = False, **options: Any):
+        super().__init__(None, missing, are_texts, **options)
         self.pieces: list[list[np.ndarray]] = []
         self.are_taken = False
         self.floats: list = []  # columns that hold floats, where some do: then nothing is coded
@@ -146,7 +146,7 @@ def cut_table(table: DiscreteTable) -> Iterator[DiscreteTable]:
         yield slice_rows(table, first, min(first + step, table.n_rows))
 
 
-def code_part(rows: Any, missing: str) -> PartCoder:
+def code_part(rows: Any, missing: str, na_values: Any = None, discrete_columns: Any = None) -> PartCoder:
     """Read and code the rows of a part: a path, a frame, an array, or a coded table."""
     if isinstance(rows, Path) and rows.suffix.lower() == PLANE_SUFFIX:
         rows = open_table(rows)
@@ -160,10 +160,10 @@ def code_part(rows: Any, missing: str) -> PartCoder:
         coder.add_table(rows)
         return coder
     chunks, are_texts = (
-        open_chunks(rows, CHUNK_ROWS, fewest=0) if isinstance(rows, Path) else ([open_piece(rows)], False)
+        open_chunks(rows, CHUNK_ROWS, 0, na_values) if isinstance(rows, Path) else ([open_piece(rows)], False)
     )
-    coder = PartCoder(missing, are_texts)
-    if are_texts and (floats := find_floats(rows)):
+    coder = PartCoder(missing, are_texts, discrete_columns=discrete_columns, warns=na_values is None)
+    if are_texts and (floats := find_floats(rows, na_values, discrete_columns)):
         coder.floats = floats
         return coder
     try:

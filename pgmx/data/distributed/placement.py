@@ -39,9 +39,13 @@ class Placement:
         self._rows = [source.rows for source in self.sources]
         self._is_remote = all(map(import_module("dask").is_dask_collection, self._rows))
 
-    def find_floats(self) -> list:
-        """Return the names of columns that hold floats in the first rows of the parts in memory."""
-        names = (find_floats(rows) for rows in self._rows if not isinstance(rows, Path) and not self._is_remote)
+    def find_floats(self, discrete_columns: Any = None) -> list:
+        """Return the names of columns that hold floats in the first rows of the parts in memory.
+
+        Those declared discrete are left out.
+        """
+        in_memory = [] if self._is_remote else [rows for rows in self._rows if not isinstance(rows, Path)]
+        names = (find_floats(rows, discrete_columns=discrete_columns) for rows in in_memory)
         return list(dict.fromkeys(chain.from_iterable(names)))
 
     def submit_parts(self, function: Callable, *arguments: Any) -> list[Future]:

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pgmx.checks import check_natural
+from pgmx.data.columns.declared import check_discrete_columns
 from pgmx.data.files.plane_file import PLANE_SUFFIX
 from pgmx.data.files.readers import explain_unreadable, is_path, read_csv_pieces, table_files
 from pgmx.data.sources import open_piece
@@ -54,18 +55,23 @@ def list_part_sources(source: Any, n_parts: int | None, usual: int) -> list[Part
     return [PartSource(slice_rows(source, a, b), f"rows {a} to {b}") for a, b in pairwise(bounds)]
 
 
-def find_floats(rows: Any) -> list:
+def find_floats(rows: Any, na_values: Any = None, discrete_columns: Any = None) -> list:
     """Return the names of columns that hold floats in the first rows of a table in memory, or of a CSV file.
 
-    Whole numbers of a CSV file count as none: where cells are missing they may be states.
+    Those declared discrete are left out. Whole numbers of a CSV file count as none: where cells are missing they may be
+    states.
     """
     if isinstance(rows, DiscreteTable):
         return []
     if not isinstance(rows, Path):
-        return list(open_piece(slice_rows(rows, 0, _FIRST_ROWS)).list_known_floats())
-    with explain_unreadable(rows), closing(read_csv_pieces(rows, _FIRST_ROWS)) as pieces, np.errstate(invalid="ignore"):
+        first = open_piece(slice_rows(rows, 0, _FIRST_ROWS))
+        return list(first.declare_discrete(discrete_columns).list_known_floats())
+    pieces = read_csv_pieces(rows, _FIRST_ROWS, na_values=na_values)
+    with explain_unreadable(rows), closing(pieces), np.errstate(invalid="ignore"):
         first = next(pieces)
-        return [name for name, cells in first.items() if cells.dtype.kind == "f" and (cells % 1 > 0).any()]
+        discrete = check_discrete_columns(discrete_columns, first.columns)
+        floats = [name for name, cells in first.items() if cells.dtype.kind == "f" and (cells % 1 > 0).any()]
+        return [name for name in floats if name not in discrete]
 
 
 def _refuse_number(n_parts: int | None, reason: str) -> None:

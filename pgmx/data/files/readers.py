@@ -1,18 +1,27 @@
 """Reading a table from files."""
 
 import os
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from pgmx import checks
 from pgmx.checks import check_path, join_names
-from pgmx.data.files.csv_layout import find_layout, point_words
+from pgmx.data.columns.declared import check_discrete_columns
+from pgmx.data.columns.kinds import check_no_infinite, float_cells
+from pgmx.data.files.csv_layout import find_layout, is_text_table, point_words
+from pgmx.data.files.csv_rows import open_rows, open_text, read_records
+from pgmx.data.files.missing_words import MISSING_WORDS, choose_missing_words, tally_words, warn_of_markers
+from pgmx.data.files.plane_file import PLANE_SUFFIX
 
-CSV_SUFFIXES = (".csv", ".csv.gz", ".csv.bz2", ".csv.xz", ".csv.zip", ".tsv", ".tsv.gz")
+TEXT_SUFFIXES = tuple(
+    kind + packed for kind in (".csv", ".tsv", ".txt", ".dat", ".tab") for packed in ("", ".gz", ".bz2", ".xz", ".zip")
+)
 PARQUET_SUFFIXES = (".parquet", ".pq")
 
 
@@ -22,23 +31,32 @@ def read_table(
     sep: str | None = None,
     decimal: str | None = None,
     columns: Sequence[Hashable] | None = None,
+    na_values: Any = None,
+    discrete_columns: Sequence[Hashable] | None = None,
 ) -> pd.DataFrame:
     r"""Read a table from a CSV or Parquet file.
 
     Parameters
     ----------
     path : str or path-like
-        The file; its suffix tells the format: .csv (also compressed: .csv.gz, .csv.bz2, .csv.xz, .csv.zip), .parquet or
-        .pq. A CSV file has a header line; empty cells and the usual words for them (NA, NaN, null, ...) are missing.
-        Tabs separate the columns of .tsv and .tsv.gz.
+        The file: Parquet (.parquet or .pq), or text with a header line, called a CSV file here whatever its suffix:
+        .csv, .tsv, .txt, .dat, .tab (also compressed: .csv.gz, .csv.bz2, .csv.xz, .csv.zip) and any other whose
+        separator is given or found. Empty cells and the usual words for them (NA, NaN, null, ...) are missing, but
+        "None", which is a state.
     sep : str, optional
         What separates the columns of a CSV file: one character, or a regular expression such as ``\s+``. None means a
-        comma, or, where the header has none, the semicolon, tab or bar that splits all of the first 200 lines alike.
+        comma (a tab for .tsv and .tab), or, if the header has none, the semicolon, tab, bar or comma that splits all of
+        the first 200 lines alike.
     decimal : str, optional
         The decimal point of a CSV file. None means a comma where another separator than the comma is in force, numbers
         with a comma occur in these lines and none with a point.
     columns : sequence of column names, optional
         The columns to read, in the order of the file; None means all.
+    na_values : scalar, str, list-like or dict, optional
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Given at all, an empty list too, it ends the warning about values that look like markers.
+    discrete_columns : sequence of column names, optional
+        Columns whose numbers are states: of floats whole numbers become integers, and others categories.
 
     Returns
     -------
@@ -50,13 +68,24 @@ def read_table(
     FileNotFoundError
         If there is no such file.
     ValueError
-        If the suffix is unknown, the content cannot be read, a CSV header names two columns alike, spaces seem to
-        separate the columns, `columns` names one that is not there, or `sep` or `decimal` is given for a Parquet file.
+        If the suffix is unknown and no separator is found, the content cannot be read, a CSV header names two columns
+        alike, a row has more fields than the header (see Notes), spaces seem to separate the columns, `columns`,
+        `na_values` or `discrete_columns` names one that is not there, or `sep`, `decimal` or `na_values` is given for a
+        Parquet file.
 
     Warns
     -----
     UserWarning
-        If the first column of a CSV file has no name and counts the rows from 0 or 1: it is left out.
+        If the first column of a CSV file has no name and counts the rows from 0 or 1, or holds row names: it is left
+        out. If a column has the value "?" or a blank, or at most 3 distinct values that are not numbers and at least 3
+        distinct numbers.
+
+    Notes
+    -----
+    Rows of a CSV file may have more fields than the header in two cases. Fields at the end that are empty in all rows
+    come from trailing separators and are ignored, in the header as well. One field more in all rows, of which the first
+    is filled, is a row name, as R's ``write.table`` writes it. The first 1,000 rows decide. Any other row with more
+    fields, and a later row that contradicts the first ones, is an error that names its line.
 
     Examples
     --------
@@ -69,15 +98,17 @@ def read_table(
     Int64Dtype()
     """
     path = check_path(path)
-    _check_file(path)
+    _check_file(path, sep)
     if is_csv(path):
         with explain_unreadable(path):
-            table = _read_csv(path, find_layout(path, sep, decimal))
+            table = _read_csv(path, find_layout(path, sep, decimal), na_values)
     else:
         if sep is not None or decimal is not None:
             raise ValueError(f"sep and decimal are for CSV files, and {path} is a Parquet file: leave them out")
+        refuse_na_values(path, na_values)
         with explain_unreadable(path):
             table = _read_parquet(path)
+    table = declare_discrete(table, discrete_columns)
     if columns is None:
         return table
     unknown = [name for name in columns if name not in table.columns]
@@ -86,21 +117,52 @@ def read_table(
     return table.loc[:, table.columns.isin(list(columns))]
 
 
+def refuse_na_values(path, na_values):
+    """Refuse words for missing values where the file has none."""
+    if na_values is not None:
+        raise ValueError(
+            f"na_values is for CSV files, and {path} is another: leave it out, and replace the values in the table "
+            "that you read, for example with X.replace('?', None)"
+        )
+
+
+def declare_discrete(table, discrete_columns):
+    """Return a table in which columns of floats that are declared discrete are integers or categories."""
+    declared = check_discrete_columns(discrete_columns, table.columns)
+    columns = {v: table.iloc[:, v] for v, name in enumerate(table.columns) if name in declared}
+    states = {v: _make_states(column) for v, column in columns.items() if column.dtype.kind == "f"}
+    if not states:
+        return table
+    table = table.copy(deep=False)
+    for v, column in states.items():
+        table.isetitem(v, column)
+    return table
+
+
+def _make_states(column):
+    """Return a column of floats as integers if its numbers are whole, else as categories."""
+    numbers = float_cells(column.array)
+    check_no_infinite(numbers, column.name)
+    is_whole = np.isnan(numbers) | (np.floor(numbers) == numbers)
+    is_integer = is_whole & ~(np.abs(numbers) >= 2**63)
+    return column.astype("Int64" if is_integer.all() else "category")
+
+
 def is_path(X):
     """Return whether an input is the path of a file or folder."""
     return isinstance(X, (str, os.PathLike))
 
 
 def is_csv(path):
-    """Return whether a path has a suffix of CSV files."""
-    return path.name.lower().endswith(CSV_SUFFIXES)
+    """Return whether a path is that of a table as text: no folder, Parquet file or plane file."""
+    return not path.name.lower().endswith((*PARQUET_SUFFIXES, PLANE_SUFFIX)) and not path.is_dir()
 
 
-def table_files(path):
+def table_files(path, sep=None):
     """List the files that a path stands for: the file itself, or the Parquet files right in a folder, sorted by name.
 
     Names that begin with "." or "_" are skipped. Raise FileNotFoundError where there is none, ValueError for an unknown
-    suffix.
+    suffix unless `sep` is given or a separator is found.
     """
     path = check_path(path)
     if path.is_dir():
@@ -115,16 +177,17 @@ def table_files(path):
                 f"searched"
             )
         return files
-    _check_file(path)
+    _check_file(path, sep)
     return [path]
 
 
-def read_whole(path, **options):
+def read_whole(path, discrete_columns=None, **options):
     """Read a table from a file, or from all Parquet files of a folder, into memory; `options` as `read_table` has."""
-    files = table_files(path)
+    files = table_files(path, options.get("sep"))
     if len(files) == 1:
-        return read_table(files[0], **options)
-    return pd.concat([read_table(file, **options) for file in files], ignore_index=True)
+        return read_table(files[0], discrete_columns=discrete_columns, **options)
+    table = pd.concat([read_table(file, **options) for file in files], ignore_index=True)
+    return declare_discrete(table, discrete_columns)
 
 
 def explain_unreadable(path: Path) -> AbstractContextManager[None]:
@@ -132,56 +195,64 @@ def explain_unreadable(path: Path) -> AbstractContextManager[None]:
     return checks.explain_unreadable(path, "cannot be read", "mend the file, or write it anew")
 
 
-def _check_file(path):
-    suffixes = join_names(CSV_SUFFIXES + PARQUET_SUFFIXES)
-    is_known = path.name.lower().endswith(CSV_SUFFIXES + PARQUET_SUFFIXES)
+def _check_file(path, sep):
+    """Refuse a path that is not of a table."""
+    is_known = path.name.lower().endswith(TEXT_SUFFIXES + PARQUET_SUFFIXES)
+    suffixes = join_names((".csv", ".tsv", ".txt", ".dat", ".tab", *PARQUET_SUFFIXES))
     if not path.exists() and not is_known:
         raise FileNotFoundError(f"no such file or folder: {path}; a file of a table ends in one of {suffixes}")
-    if not is_known:
-        raise ValueError(f"{path} has an unknown suffix: expected one of {suffixes}")
     if not path.is_file():
         raise FileNotFoundError(f"no such file: {path}")
+    if not is_known and (not is_csv(path) or (sep is None and not is_text_table(path))):
+        raise ValueError(
+            f"{path} has an unknown suffix: expected one of {suffixes}. Text of another suffix is read if a separator "
+            "splits its lines alike, or with pgmx.data.read_table(path, sep=...) (command line: --sep)"
+        )
 
-
-#: What a missing cell of a CSV file may say: the words of pandas but "None", which many tables have for a state.
-MISSING_WORDS = (
-    *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
-    *("<NA>", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"),
-)
 
 #: How every CSV file is read, whole or in pieces.
 CSV_OPTIONS: dict[str, Any] = {"keep_default_na": False, "na_values": list(MISSING_WORDS), "low_memory": False}
 
 
 def csv_header(path, layout=None):
-    """Read the names of the columns of a CSV file, as pandas has them, refusing one that occurs twice."""
+    """Return the names of the columns of a CSV file, as pandas has them, refusing one that occurs twice."""
     layout = find_layout(path) if layout is None else layout
-    header = pd.read_csv(path, header=None, nrows=1, dtype=str, keep_default_na=False, **layout.options)
-    names = header.iloc[0].tolist()
-    twice = sorted({name for name in names if names.count(name) > 1})
+    with open_text(path) as file:
+        header = next(read_records(file, layout.sep), None)
+    if header is None:
+        raise ValueError("No columns to parse: the file is empty")
+    names = header.split(layout.sep)
+    if layout.extra is not None:
+        names = names[: layout.extra.n_kept]
+    twice = sorted(name for name, n in Counter(names).items() if n > 1)
     if twice:  # pandas would rename the second silently
         raise ValueError(f"duplicate column name(s) {join_names(twice)}: rename or drop the columns that repeat a name")
     names = [name or f"Unnamed: {number}" for number, name in enumerate(names)]
     return names[layout.counts_rows :]
 
 
-def csv_columns(path):
-    """Return the names of the columns of a CSV file as the index of a frame; rows may have one label besides."""
-    layout = find_layout(path)
-    csv_header(path, layout)
-    return _leave_out(pd.read_csv(path, nrows=0, **CSV_OPTIONS, **layout.options), layout).columns
-
-
-def _read_csv(path, layout):
+def _read_csv(path, layout, na_values=None):
     """Read a CSV file; the type of a column is inferred from all its cells."""
-    csv_header(path, layout)
-    return _leave_out(pd.read_csv(path, dtype_backend="numpy_nullable", **CSV_OPTIONS, **layout.options), layout)
+    options = {**CSV_OPTIONS, **layout.options}
+    options["na_values"] = choose_missing_words(na_values, csv_header(path, layout))
+    with open_rows(path, layout.sep, layout.extra) as rows:
+        table = _leave_out(pd.read_csv(rows, dtype_backend="numpy_nullable", **options), layout)
+    if na_values is None:
+        words = {name: column for name, column in table.items() if isinstance(column.dtype, pd.StringDtype)}
+        is_comma = layout.decimal == ","
+        warn_of_markers({name: tally_words(point_words(w) if is_comma else w) for name, w in words.items()})
+    return table
 
 
-def read_csv_pieces(path, rows, dtype=None, layout=None):
+def read_csv_pieces(path, rows, dtype=None, layout=None, na_values=None):
     """Read a CSV file in pieces; without `dtype` the type of a column is inferred from the cells of each."""
     layout = find_layout(path) if layout is None else layout
-    with pd.read_csv(path, dtype=dtype, chunksize=rows, **CSV_OPTIONS, **layout.options) as reader:
+    names = csv_header(path, layout) if isinstance(na_values, Mapping) else None
+    options = {**CSV_OPTIONS, **layout.options, "na_values": choose_missing_words(na_values, names)}
+    with (
+        open_rows(path, layout.sep, layout.extra) as text,
+        pd.read_csv(text, dtype=dtype, chunksize=rows, **options) as reader,
+    ):
         for piece in reader:
             piece = _leave_out(piece, layout)
             yield piece.apply(point_words) if dtype is object and layout.decimal == "," else piece

@@ -34,6 +34,8 @@ def kinds_of_states(frame):
         if kind == "object":
             kind = pd.api.types.infer_dtype(values, skipna=True)
             kind = "float" if kind in _NUMBERS else kind
+        if name in frame.discrete:
+            kind = "states"
         if kind not in ("integer", "float", "empty"):
             kinds[name] = "text" if kind == "string" else kind
             if kind.startswith("mixed"):
@@ -98,9 +100,14 @@ def raise_of_states(names, kinds):
         raise NotNumbersError(f"column(s) {join_names(complexes)} hold complex numbers: {COMPLEX_REMEDY}")
     culprits = [name for name in names if name in kinds]
     contents = ", ".join(sorted(set(map(str, kinds.values()))))
+    hint = (
+        ". Values of a CSV file that are missing, such as '?', are named by na_values (--na)"
+        if "text" in contents
+        else ""
+    )
     raise NotNumbersError(
         f"column(s) {join_names(culprits)} hold states or text, not numbers ({contents}): leave them out, or turn them "
-        "into numbers, for example with astype(float)"
+        f"into numbers, for example with astype(float){hint}"
     )
 
 

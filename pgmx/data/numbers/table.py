@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pgmx.checks import FormerName, check_weights
+from pgmx.checks import check_weights
 from pgmx.data.files.plane_file import PLANE_SUFFIX
 from pgmx.data.files.readers import (
-    csv_columns,
+    csv_header,
     explain_unreadable,
     is_csv,
     is_path,
@@ -153,8 +153,6 @@ class NumericTable:
         """
         return self._chunks_of_pieces() if self._block is None else self._chunks_in_memory(self._block)
 
-    numbered_chunks = FormerName("chunks_with_numbers")
-
     def check_weights(self, weights: ArrayLike, name: str = "weights") -> np.ndarray:
         """Return a float64 copy of weights, one per row of the input, or raise: finite, not negative, not all zero."""
         return check_weights(weights, name, self._n_input_rows)
@@ -202,7 +200,7 @@ class NumericTable:
             check_rows_left(n_complete, n_input, lambda: select_names(self.names, faults.incomplete))
 
 
-def open_numeric(X: Any, *, missing: str = "error") -> NumericTable:
+def open_numeric(X: Any, *, missing: str = "error", na_values: Any = None) -> NumericTable:
     """Open a table of numbers for a Gaussian learner.
 
     Parameters
@@ -214,6 +212,8 @@ def open_numeric(X: Any, *, missing: str = "error") -> NumericTable:
     missing : {"error", "drop", "pairwise"}, default="error"
         What to do with missing cells (None, NaN, NA). "error": raise, naming the columns. "drop": leave out their rows.
         "pairwise": keep them, as NaN, for what uses the rows known in each pair of columns.
+    na_values : scalar, str, list-like or dict, optional
+        Further values that are missing, for a CSV file, as for `read_table`.
 
     Returns
     -------
@@ -251,7 +251,7 @@ def open_numeric(X: Any, *, missing: str = "error") -> NumericTable:
     if isinstance(X, DiscreteTable) or (is_path(X) and Path(X).suffix.lower() == PLANE_SUFFIX):
         raise TypeError(f"{X!r} holds coded states, not numbers: give the table that it was coded from")
     if is_path(X):
-        return _from_path(Path(X), missing)
+        return _from_path(Path(X), missing, na_values)
     if is_iterator(X):
         return _from_iterator(X, missing)
     return _from_table(X, missing)
@@ -268,25 +268,26 @@ def _from_table(X, missing):
     return NumericTable(frame.names, missing, block=float_rows(frame))
 
 
-def _from_path(path, missing):
+def _from_path(path, missing, na_values):
     if is_csv(table_files(path)[0]):
         with explain_unreadable(path):
-            names = csv_columns(path)
+            names = csv_header(path)
     else:
-        names = next(open_number_chunks(path)).names
-    return NumericTable(names, missing, pieces=lambda: open_number_chunks(path))
+        names = next(open_number_chunks(path, na_values=na_values)).names
+    return NumericTable(names, missing, pieces=lambda: open_number_chunks(path, na_values=na_values))
 
 
-def open_number_chunks(path: Path, fewest: int = 2) -> Iterator[Frame]:
+def open_number_chunks(path: Path, fewest: int = 2, na_values: Any = None) -> Iterator[Frame]:
     """Open a file, or a folder of Parquet files, in pieces whose columns have the types of their cells.
 
     It raises ValueError where there are less than two rows, unless `fewest` is 0, or a piece has other columns.
     """
     if not is_csv(table_files(path)[0]):
-        return open_chunks(path, CHUNK_ROWS, fewest)[0]
+        return open_chunks(path, CHUNK_ROWS, fewest, na_values)[0]
     with explain_unreadable(path):
-        rows = rows_at_a_time(CHUNK_ROWS, len(csv_columns(path)))
-    return align_columns(name_path_in_errors(path, read_csv_pieces(path, rows)), path if fewest else None)
+        rows = rows_at_a_time(CHUNK_ROWS, len(csv_header(path)))
+    pieces = read_csv_pieces(path, rows, na_values=na_values)
+    return align_columns(name_path_in_errors(path, pieces), path if fewest else None)
 
 
 def _from_iterator(X, missing):

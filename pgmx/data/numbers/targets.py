@@ -10,7 +10,7 @@ import pandas as pd
 from pgmx.checks import join_names
 from pgmx.data.columns.kinds import column_kind
 from pgmx.data.files.csv_layout import find_layout
-from pgmx.data.files.readers import is_path, read_csv_pieces
+from pgmx.data.files.readers import is_csv, is_path, read_csv_pieces, table_files
 from pgmx.data.frame import Frame
 from pgmx.data.numbers.cells import float_rows, kinds_of_states, raise_of_states
 from pgmx.data.pieces.chunks import align_columns, is_iterator, open_chunks
@@ -56,42 +56,46 @@ def iterate_pieces(
     labels: bool = False,
     layout: Mapping[str, str] | None = None,
     choose: Callable[[Sequence], Sequence] | None = None,
+    na_values: Any = None,
 ) -> Iterator[tuple]:
     """Yield rows and targets of a path, an iterator of frames, or an open file of CSV; `labels`: those are text.
 
-    `layout` gives sep and decimal of CSV, `choose` the columns to read. ValueError where there is no row.
+    `layout` gives sep and decimal of CSV, `na_values` further words for missing values, `choose` the columns to read.
+    ValueError where there is no row.
     """
-    for piece in _iterate_frames(source, chunk_rows, {target: str} if labels else None, layout or {}):
+    for piece in _iterate_frames(source, chunk_rows, {target: str} if labels else None, layout or {}, na_values):
         if choose is not None:
             piece = piece.take_columns(choose(piece.names))
         rows, targets = split_target(piece, target)
         yield rows, np.array([str(value) for value in targets], dtype=object) if labels else targets
 
 
-def iterate_rows(path: Any, chunk_rows: int) -> Iterator[pd.DataFrame]:
+def iterate_rows(path: Any, chunk_rows: int, na_values: Any = None) -> Iterator[pd.DataFrame]:
     """Yield the rows of a path as float64, missing cells as NaN; ValueError for other cells, or where there is none."""
-    for piece in _iterate_frames(path, chunk_rows):
+    for piece in _iterate_frames(path, chunk_rows, na_values=na_values):
         yield _read_numbers(piece)
 
 
-def read_rows(path: Any, chunk_rows: int) -> pd.DataFrame:
+def read_rows(path: Any, chunk_rows: int, na_values: Any = None) -> pd.DataFrame:
     """Return all rows that `iterate_rows` yields."""
-    return pd.concat(list(iterate_rows(path, chunk_rows)), ignore_index=True)
+    return pd.concat(list(iterate_rows(path, chunk_rows, na_values)), ignore_index=True)
 
 
 def _iterate_frames(
-    source: Any, chunk_rows: int, types: dict | None = None, layout: Mapping[str, str] = MappingProxyType({})
+    source: Any,
+    chunk_rows: int,
+    types: dict | None = None,
+    layout: Mapping[str, str] = MappingProxyType({}),
+    na_values: Any = None,
 ) -> Iterator[Frame]:
     """Yield the pieces that have rows; ValueError where there is none."""
     pieces: Iterable[Any]
-    if is_path(source):
-        pieces, are_texts = open_chunks(source, chunk_rows, fewest=0)
-        if are_texts:  # numbers are parsed from each piece, the labels of all pieces are of one type
-            pieces = align_columns(_parse(source, chunk_rows, types, layout))
+    if is_path(source) and not is_csv(table_files(source, layout.get("sep"))[0]):
+        pieces, _ = open_chunks(source, chunk_rows, 0, na_values)
     elif is_iterator(source) and not hasattr(source, "read"):
         pieces = align_columns(source)
-    else:
-        pieces = align_columns(_parse(source, chunk_rows, types, layout))
+    else:  # numbers are parsed from each piece, the labels of all pieces are of one type
+        pieces = align_columns(_parse(source, chunk_rows, types, layout, na_values))
     empty = True
     for piece in pieces:
         if piece.n_rows:
@@ -102,5 +106,8 @@ def _iterate_frames(
         raise ValueError(f"{holder} has columns but no row (0 samples): give at least one row")
 
 
-def _parse(source: Any, chunk_rows: int, types: dict | None, layout: Mapping[str, str]) -> Iterator[pd.DataFrame]:
-    yield from read_csv_pieces(source, chunk_rows, dtype=types, layout=find_layout(source, **layout))
+def _parse(
+    source: Any, chunk_rows: int, types: dict | None, layout: Mapping[str, str], na_values: Any
+) -> Iterator[pd.DataFrame]:
+    options = {"layout": find_layout(source, **layout), "na_values": na_values}
+    yield from read_csv_pieces(source, chunk_rows, dtype=types, **options)

@@ -1,7 +1,9 @@
 """Tables that come in pieces: files, folders of files and iterators of frames, as frames of one set of columns."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -9,7 +11,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pgmx.checks import check_same_names
-from pgmx.data.files.readers import csv_header, explain_unreadable, is_csv, is_path, read_csv_pieces, table_files
+from pgmx.data.files.readers import (
+    csv_header,
+    explain_unreadable,
+    is_csv,
+    is_path,
+    read_csv_pieces,
+    refuse_na_values,
+    table_files,
+)
 from pgmx.data.frame import Frame, check_rows
 from pgmx.data.sources import open_piece, open_source
 
@@ -23,25 +33,28 @@ def is_iterator(X):
     return hasattr(X, "__next__")
 
 
-def open_chunks(X, chunk_rows: int, fewest: int = 2) -> tuple[Iterator[Frame], bool]:
+def open_chunks(X, chunk_rows: int, fewest: int = 2, na_values: Any = None) -> tuple[Iterator[Frame], bool]:
     """Open a file, a folder of Parquet files or an iterator of frames in pieces of at most `chunk_rows` rows of a file.
 
     Return an iterator of Frames, all with the columns of the first, and whether all cells are words, to be parsed. It
     raises ValueError where a piece cannot be read or has other columns, there is none, or a path has less than two rows
-    (unless `fewest` is 0), and TypeError where a piece is no table.
+    (unless `fewest` is 0), and TypeError where a piece is no table. `na_values` are for CSV files.
     """
     if not is_path(X):
         return align_columns(X), False
     files = table_files(Path(X))
     are_texts = is_csv(files[0])
-    pieces = _csv_pieces if are_texts else _parquet_pieces
+    if not are_texts:
+        refuse_na_values(X, na_values)
+    pieces = partial(_csv_pieces, na_values=na_values) if are_texts else _parquet_pieces
     named = (piece for file in files for piece in name_path_in_errors(file, pieces(file, chunk_rows)))
     return align_columns(named, X if fewest else None), are_texts
 
 
-def parquet_has_floats(path):
-    """Return whether a column of a Parquet file, or of one in a folder of them, holds floats."""
-    return any(pa.types.is_floating(field.type) for file in table_files(path) for field in _read_schema(file))
+def parquet_has_floats(path, discrete_columns=()):
+    """Return whether a column of a Parquet file, or of one in a folder of them, holds floats that are not states."""
+    fields = (field for file in table_files(path) for field in _read_schema(file))
+    return any(pa.types.is_floating(field.type) and field.name not in discrete_columns for field in fields)
 
 
 def join_frames(first, rest) -> Frame:
@@ -105,9 +118,10 @@ def rows_at_a_time(chunk_rows: int, n_columns: int) -> int:
     return max(1, min(chunk_rows, CHUNK_CELLS // max(1, n_columns)))
 
 
-def _csv_pieces(path, chunk_rows):
+def _csv_pieces(path, chunk_rows, na_values):
     """Read a CSV file as words; the parser makes one object of equal words of a column."""
-    yield from read_csv_pieces(path, rows_at_a_time(chunk_rows, len(csv_header(path))), dtype=object)
+    rows = rows_at_a_time(chunk_rows, len(csv_header(path)))
+    yield from read_csv_pieces(path, rows, dtype=object, na_values=na_values)
 
 
 def _parquet_pieces(path, chunk_rows):

@@ -9,7 +9,7 @@ import pandas as pd
 
 from pgmx._ext import _rows
 from pgmx.data.columns.declared import refuse_undeclared
-from pgmx.data.columns.kinds import column_kind, list_categories, order_states, raise_too_many
+from pgmx.data.columns.kinds import column_kind, list_categories, name_numbers, order_states, raise_too_many
 from pgmx.data.columns.missing import code_known_cells, missing_name
 from pgmx.data.columns.objects import check_distinct
 from pgmx.data.errors import FloatColumnsError
@@ -36,23 +36,26 @@ class GrowingColumn:
     """The states of one column, numbered in the order in which chunks bring them.
 
     `has_missing` says whether a cell was missing so far. With `texts`, the cells are the words of a text file, whose
-    type is inferred at the end from all of them.
+    type is inferred at the end from all of them. Numbers of a column that is declared discrete are states. With
+    `tally`, values that look like markers of missing ones are counted there.
     """
 
-    def __init__(self, name, texts):
+    def __init__(self, name, texts, is_discrete=False, tally=None):
         self.name = name
         self.has_missing = False
+        self.is_discrete = is_discrete
+        self.tally = tally
         self._texts = texts
         self._kind = None
         self._numbers: dict = {}  # (type, state): number
         self._seen: set = set()  # numbers of states that occur
         self._has_blank_floats = False
 
-    def recode(self, values, coded, row, counts=True):
+    def recode(self, values, coded, row, counts=True, tallies=True):
         """Return the codes of a chunk in the numbers of the whole column, one of the two codes above where missing.
 
         `coded` is what `code_column` returned for the cells `values`; `row`, uint8 of shape (n_rows,), holds its codes
-        where it has none, and may be overwritten. Without `counts` states are numbered, but not seen in the table.
+        where it has none, and may be overwritten. States are seen in the table if `counts`, and tallied if `tallies`.
         Raise ValueError where cells are of another kind than before, or there are more than 65535 states.
         """
         incomplete = coded.obstacle is not None
@@ -60,10 +63,12 @@ class GrowingColumn:
         if coded.obstacle == "float":
             return np.full(len(row), NARROW_MISSING, dtype=np.uint8)
         if incomplete:
-            coded = code_known_cells(values, row, self.name)
+            coded = code_known_cells(values, row, self.name, self.is_discrete)
         self._check_kind(values, bool(coded.states))
         codes = row if coded.codes is None else coded.codes
         numbers = [self._number(state) for state in coded.states]
+        if self.tally is not None and tallies:
+            self.tally.add(coded.states, np.bincount(codes, minlength=len(numbers))[: len(numbers)].tolist())
         if self._kind == "category":
             self._seen.update(np.array(numbers, dtype=int)[np.bincount(codes, minlength=len(numbers) + 1)[:-1] > 0])
         elif counts:
@@ -99,6 +104,8 @@ class GrowingColumn:
         self._has_blank_floats |= other._has_blank_floats
         numbers = np.array([self._number(state) for _, state in other._numbers], dtype=np.intp)
         self._seen.update(numbers[sorted(other._seen)].tolist())
+        if self.tally is not None and other.tally is not None:
+            self.tally.merge(other.tally)
         return numbers
 
     def enter_states(self, states, codes):
@@ -115,6 +122,8 @@ class GrowingColumn:
         type.
         """
         values = self._infer_types()
+        if self._kind != "category" and any(type(value) is float for value in values):
+            values = name_numbers(values)
         if self._has_blank_floats and all(type(value) is int for value in values):
             raise FloatColumnsError([self.name])
         observed = sorted(self._seen)
@@ -140,6 +149,8 @@ class GrowingColumn:
     def _check_kind(self, values, is_known):
         """Refuse a chunk whose cells are of another kind than before; a chunk without known cells fits any."""
         kind = column_kind(values)
+        if self.is_discrete and kind == "float":
+            kind = "integer"  # chunks of integers and of floats may follow each other
         if is_known or kind == "category":
             self._join_kinds(kind)
 
@@ -175,6 +186,6 @@ class GrowingColumn:
         csv.writer(text, quoting=csv.QUOTE_ALL).writerows([["words"], *([word] for word in values)])
         text.seek(0)
         typed = pd.read_csv(text, dtype_backend="numpy_nullable", **CSV_OPTIONS)["words"]
-        if typed.dtype.kind == "f":
+        if typed.dtype.kind == "f" and not self.is_discrete:
             raise FloatColumnsError([self.name])
-        return typed.tolist() if typed.dtype.kind in "iub" else values
+        return typed.tolist() if typed.dtype.kind in "iubf" else values

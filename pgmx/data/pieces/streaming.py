@@ -17,8 +17,9 @@ import numpy as np
 
 from pgmx._ext import _rows
 from pgmx.atomic import write_all
-from pgmx.data.columns.declared import check_state_names
+from pgmx.data.columns.declared import check_discrete_columns, check_state_names
 from pgmx.data.errors import FloatColumnsError, MissingCellsError
+from pgmx.data.files.missing_words import MarkerTally, warn_of_markers
 from pgmx.data.files.plane_file import BLOCK_ROWS, PLANE_SUFFIX, PlaneWriter
 from pgmx.data.files.plane_reader import open_table
 from pgmx.data.frame import check_missing_option, check_rows, check_rows_left, warn_of_many_states
@@ -30,10 +31,11 @@ class PieceCoder(ABC):
     """Coder of a table in pieces, whose states are known when all pieces were seen.
 
     With `are_texts`, all cells are words whose types are inferred at the end; `n_jobs` threads share the columns of a
-    piece. A subclass keeps the codes of each piece.
+    piece. The numbers of `discrete_columns` are states. With `warns`, values of texts that look like markers of missing
+    values are counted, and warned of. A subclass keeps the codes of each piece.
     """
 
-    def __init__(self, state_names, missing, are_texts, n_jobs=None):
+    def __init__(self, state_names, missing, are_texts, n_jobs=None, discrete_columns=None, warns=False):
         self.n_rows = 0
         self.rows_seen = 0
         self.columns: list[GrowingColumn] = []
@@ -42,6 +44,8 @@ class PieceCoder(ABC):
         self._missing = missing
         self._are_texts = are_texts
         self._n_jobs = n_jobs
+        self._discrete_columns = discrete_columns
+        self._warns = warns and are_texts
 
     @property
     def names(self):
@@ -50,14 +54,19 @@ class PieceCoder(ABC):
 
     def begin(self, names):
         """Enter the columns; their declared states are checked."""
-        self.columns = [GrowingColumn(name, self._are_texts) for name in names]
+        discrete = check_discrete_columns(self._discrete_columns, names)
+        self.columns = [
+            GrowingColumn(name, self._are_texts, name in discrete, MarkerTally() if self._warns else None)
+            for name in names
+        ]
         if self._state_names is not None:
             self._declared = check_state_names(self._state_names, names)
 
-    def add(self, frame):
-        """Code one more piece, a Frame; all have the same columns."""
+    def add(self, frame, is_tallied=False):
+        """Code one more piece, a Frame; all have the same columns. Markers in it may have been counted before."""
         if not self.columns:
             self.begin(frame.names)
+        frame = frame.declare_discrete(self._discrete_columns)
         self.rows_seen += frame.n_rows
         if frame.n_rows == 0:
             for column, values in zip(self.columns, frame.columns, strict=True):
@@ -72,10 +81,11 @@ class PieceCoder(ABC):
                     column.recode(values, c, codes, counts=False)
             complete = frame.complete_rows()
             self.rows_seen -= complete.n_rows
-            self.add(complete)
+            self.add(complete, is_tallied=True)
             return
         columns = zip(self.columns, frame.columns, coded, row, strict=True)
-        self._keep_codes(frame.n_rows, (column.recode(values, c, codes) for column, values, c, codes in columns))
+        recoded = (column.recode(values, c, codes, tallies=not is_tallied) for column, values, c, codes in columns)
+        self._keep_codes(frame.n_rows, recoded)
         self.n_rows += frame.n_rows
 
     @abstractmethod
@@ -99,6 +109,7 @@ class PieceCoder(ABC):
             raise MissingCellsError(incomplete)
         check_rows_left(self.n_rows, self.rows_seen, lambda: incomplete)
         warn_of_many_states(self.names, [final.states for final in finals], self.n_rows)
+        warn_of_markers({column.name: column.tally for column in self.columns if column.tally is not None})
         return finals
 
     def missing_codes(self, finals):
@@ -130,8 +141,8 @@ def label_codes(final, dtype):
 class ChunkCoder(PieceCoder):
     """Coder of a table in pieces for the file `path`, with a temporary file beside it."""
 
-    def __init__(self, path, state_names, missing, are_texts, n_jobs):
-        super().__init__(state_names, missing, are_texts, n_jobs)
+    def __init__(self, path, *coding, **options):
+        super().__init__(*coding, **options)
         self._chunks: list[tuple[int, np.ndarray]] = []  # rows, and where each column begins, and the last one ends
         self._path = Path(path)
         self._file = tempfile.TemporaryFile(dir=self._path.parent, prefix=".pgmx-", buffering=0)  # noqa: SIM115
@@ -193,22 +204,28 @@ class ChunkCoder(PieceCoder):
         return codes
 
 
-def stream_to_file(X, path, *, state_names, missing, chunk_rows=CHUNK_ROWS, n_jobs=None):
+def stream_to_file(
+    X, path, *, state_names, missing, chunk_rows=CHUNK_ROWS, n_jobs=None, na_values=None, discrete_columns=None
+):
     """Code what comes in pieces into a plane file."""
     check_missing_option(missing)
-    chunks, are_texts = open_chunks(X, chunk_rows)
-    with ChunkCoder(path, state_names, missing, are_texts, n_jobs) as coder:
+    chunks, are_texts = open_chunks(X, chunk_rows, na_values=na_values)
+    coding = state_names, missing, are_texts, n_jobs
+    with ChunkCoder(path, *coding, discrete_columns=discrete_columns, warns=na_values is None) as coder:
         for frame in chunks:
             coder.add(frame)
         coder.finish()
 
 
-def stream_to_table(X, *, state_names, missing, n_jobs=None):
-    """Code what comes in pieces into a temporary plane file that goes with the table mapped from it."""
+def stream_to_table(X, **options):
+    """Code what comes in pieces into a temporary plane file that goes with the table mapped from it.
+
+    The options are those of `stream_to_file`.
+    """
     folder = Path(tempfile.mkdtemp(prefix="pgmx-"))
     try:
         path = folder / f"table{PLANE_SUFFIX}"
-        stream_to_file(X, path, state_names=state_names, missing=missing, n_jobs=n_jobs)
+        stream_to_file(X, path, **options)
         table = open_table(path)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)

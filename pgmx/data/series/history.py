@@ -19,7 +19,7 @@ def read_history(X: Any, names: tuple, options: SeriesOptions) -> Any:
             return X[:, [columns.index(name) for name in names]]
         return X
     if is_path(X):
-        X = read_whole(X)
+        X = read_whole(X, na_values=options.na_values)
     if not isinstance(X, pd.DataFrame) and hasattr(X, "to_pandas"):
         X = X.to_pandas()
     if not isinstance(X, pd.DataFrame):

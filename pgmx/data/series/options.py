@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +24,7 @@ class SeriesOptions:
     irregular: str = "error"
     exogenous_columns: tuple = ()
     seasonal_period: int | None = None
+    na_values: Any = None
 
     def __post_init__(self) -> None:
         check_missing_option(self.missing, SERIES_MISSING, " for series")

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pgmx.checks import check_same_names, explain_unreadable
-from pgmx.data.files.readers import csv_header, is_csv, is_path, read_csv_pieces, table_files
+from pgmx.data.files.readers import csv_header, is_csv, is_path, read_csv_pieces, refuse_na_values, table_files
 from pgmx.data.pieces.chunks import CHUNK_ROWS, is_iterator, rows_at_a_time
 from pgmx.data.series.options import SeriesOptions
 from pgmx.data.series.panel import Panel, check_variation
@@ -79,7 +79,7 @@ def align_names(part: SeriesRows, names: tuple, wanted: tuple) -> SeriesRows:
 def read_pieces(X: Any, options: SeriesOptions, key: Any = None) -> Iterator[tuple[tuple, list[SeriesRows]]]:
     """Yield the names and rows of the pieces of a file, a folder of Parquet files or an iterator of tables."""
     names = None
-    for piece in _list_pieces(X) if is_path(X) else X:
+    for piece in _list_pieces(X, options.na_values) if is_path(X) else X:
         part_names, rows = read_rows(piece, options, key, is_piece=True)
         names = part_names if names is None else names
         yield names, [align_names(part, part_names, names) for part in rows]
@@ -87,13 +87,15 @@ def read_pieces(X: Any, options: SeriesOptions, key: Any = None) -> Iterator[tup
         raise ValueError("the iterator gave no table: there is nothing in it, or it was used up before")
 
 
-def _list_pieces(path: Any) -> Iterator[pd.DataFrame]:
+def _list_pieces(path: Any, na_values: Any) -> Iterator[pd.DataFrame]:
     """Yield the frames of files, at most 65,536 rows each, with the index that pandas stored in a Parquet file."""
     for file in table_files(path):
         with explain_unreadable(file, "cannot be read", "mend the file, or write it anew"):
             if is_csv(file):
-                yield from read_csv_pieces(file, rows_at_a_time(CHUNK_ROWS, len(csv_header(file))))
+                rows = rows_at_a_time(CHUNK_ROWS, len(csv_header(file)))
+                yield from read_csv_pieces(file, rows, na_values=na_values)
                 continue
+            refuse_na_values(file, na_values)
             with pq.ParquetFile(file, memory_map=True, pre_buffer=False) as reader:
                 for batch in reader.iter_batches(batch_size=rows_at_a_time(CHUNK_ROWS, len(reader.schema_arrow))):
                     yield pa.Table.from_batches([batch]).to_pandas()

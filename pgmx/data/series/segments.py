@@ -61,8 +61,8 @@ class SegmentReader:
         return self.index
 
     def check_length(self) -> None:
-        """Raise ValueError where there are fewer than L + 2 rows."""
-        least = self._options.lags + 2
+        """Raise ValueError where there is no row to predict; a series of a panel may have a single one."""
+        least = self._options.lags + 1
         if self.n_rows < least:
             rows = "row" if self.n_rows == 1 else "rows"
             raise ValueError(
@@ -98,6 +98,12 @@ class SegmentReader:
         period = self._options.seasonal_period
         if period is None:
             return exogenous
+        n_rows = self.n_rows + len(positions)
+        if n_rows == 2 and self._labels is not None and self.index is None:
+            raise ValueError(
+                f"the seasons of 2 rows{self._where} are unknown, since two times do not show the step of a series: "
+                "give at least 3 rows of each series, or no seasonal_period"
+            )
         shift = 0
         if first is not None and self.index is not None and is_same_kind(first.first, self.index.first):
             place = first.count_steps(self.index.first)

@@ -14,8 +14,9 @@ from pgmpy.models import DiscreteBayesianNetwork
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, DistributedNumericTable, encode
 from pgmx.estimators.base import Interval, StrOptions, config, random_draws
+from pgmx.estimators.bayesian.cost import estimate_continuous, estimate_forest
 from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner, Opened
-from pgmx.estimators.cost import LearningCost, estimate_forest, estimate_numbers
+from pgmx.estimators.cost import LearningCost
 from pgmx.parallel.threads import count_threads
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import ProgressBar, Run
@@ -52,15 +53,16 @@ class ChowLiuForest(DagLearner):
     class_node : hashable, default=None
         Class variable of a tree-augmented naive Bayes.
     equivalent_sample_size : float, default=None
-        Rows that the Dirichlet prior stands for: of ``"bdeu"`` and ``"bde"``, 10 by default, and where it is given of
-        the parameters of `model_` too, shared equally by the cells of a table. `score` takes 1 where neither prior is
-        given.
+        Rows that the Dirichlet prior stands for: of ``"bdeu"`` and ``"bde"``, 10 by default, and if it is given of
+        the parameters of `model_` too, shared equally by the cells of a table. If neither prior is given, it is 1 for
+        `score`, and with `class_node` for `model_`.
     pseudo_counts : float, default=None
         Rows that the prior of `model_` adds to each cell instead; 1 is the prior of K2.
     prior_network : DiscreteBayesianNetwork, default=None
         B0 of ``"bde"``.
     expert_knowledge : ExpertKnowledge, default=None
-        pgmpy's object. It holds together with the next five options; contradictions are an error.
+        pgmpy's object. It holds together with the next five options; contradictions are an error. Of later versions of
+        pgmpy ``root_nodes`` and ``orientations`` are read too: an edge between the two variables has that direction.
     required_edges, forbidden_edges : collection of (tail, head), default=None
         Edges that the graph must have, and edges that it must not have.
     tiers : list of collections, default=None
@@ -86,6 +88,13 @@ class ChowLiuForest(DagLearner):
         A missing cell is an error; drops its row; is a state of its own, ``"missing"``; or families are scored on the
         rows that are complete in them, each parent beside the others on the same rows (BIC, AIC and log-likelihood).
         Structural EM is for the searches: ``HillClimbSearch(max_indegree=1, missing="em")`` learns a forest by it.
+    na_values : scalar, str, list-like or dict, default=None
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
+        memory are used as they are.
+    discrete_columns : list of hashable, default=None
+        Columns whose numbers are states, floats too: their states are the distinct values, as integers if all of them
+        are whole.
     n_jobs : int, default=None
         Threads that code the data and count pairs; the result is the same for any number.
     random_state : int, RandomState, Generator or None, default=0
@@ -101,7 +110,8 @@ class ChowLiuForest(DagLearner):
         The forest without directions and without the class, ``weight`` on its edges.
     model_ : DiscreteBayesianNetwork, LinearGaussianBayesianNetwork or ConditionalGaussianNetwork
         The network of `dag_`, made on first access, with parameters by maximum likelihood, under which rows that were
-        not learned from may be impossible: `equivalent_sample_size` or `pseudo_counts` prevent that.
+        not learned from may be impossible: `equivalent_sample_size` or `pseudo_counts` prevent that. With `class_node`
+        the default is a prior of one pseudo row, so that every row of known states has class probabilities.
     edges_ : ndarray of shape (n_edges, 2), int64
         Arcs (tail, head) of `dag_` as positions in `variables_`, by head and tail.
     edge_weights_ : ndarray of shape (n_edges,)
@@ -166,6 +176,8 @@ class ChowLiuForest(DagLearner):
     stopped_by_: str
     history_: dict[str, np.ndarray]
 
+    _tags = {"name": "chow_liu_forest"}
+
     _parameter_constraints: dict[str, Any] = {
         "weight": [StrOptions({"mutual_info", "bic", "aic", "bdeu", "bde", "bge", "bic-dg"})],
         "root": "no_validation",  # any name of a column, looked up in the data
@@ -200,6 +212,8 @@ class ChowLiuForest(DagLearner):
         callback: Callable[[SearchProgress], object] | None = None,
         state_names: dict | None = None,
         missing: Literal["error", "drop", "category", "pairwise"] = "error",
+        na_values: Any = None,
+        discrete_columns: Sequence[Hashable] | None = None,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | np.random.Generator | None = 0,
     ) -> None:
@@ -222,13 +236,15 @@ class ChowLiuForest(DagLearner):
         self.callback = callback
         self.state_names = state_names
         self.missing = missing
+        self.na_values = na_values
+        self.discrete_columns = discrete_columns
         self.n_jobs = n_jobs
         self.random_state = random_state
 
     # ---- learning ----
 
     def estimate_cost(self, X: Any) -> LearningCost:
-        """Estimate the memory and the seconds that learning takes.
+        """Estimate the memory that learning takes.
 
         Parameters
         ----------
@@ -238,13 +254,13 @@ class ChowLiuForest(DagLearner):
         Returns
         -------
         LearningCost
-            Bytes by part and their sum, at most three times the peak where that is some megabytes, and CPU seconds.
+            Bytes by part and their sum; at most three times the peak if that is some megabytes.
         """
         opened = self._open(X)
         if isinstance(opened, DistributedNumericTable):
-            return estimate_numbers(opened.n_rows, opened.n_columns)
+            return estimate_continuous(opened.n_rows, opened.n_columns)
         if not isinstance(opened, DiscreteTable) and opened.list_known_floats():
-            return estimate_numbers(opened.n_rows, opened.n_columns)
+            return estimate_continuous(opened.n_rows, opened.n_columns)
         missing = "category" if self.missing == "pairwise" else self.missing
         table = encode(opened, state_names=self.state_names, missing=missing, n_jobs=self.n_jobs)
         has_knowledge = any(getattr(self, option) is not None for option in KNOWLEDGE_OPTIONS)

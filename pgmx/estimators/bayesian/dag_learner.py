@@ -13,10 +13,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import caller_level, check_same_names, join_names
 from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, IncompleteRowsWarning, encode, open_frame
+from pgmx.data.columns.declared import check_discrete_columns
 from pgmx.data.files.readers import is_path
+from pgmx.data.inputs import open_rows_to_score
 from pgmx.data.pieces.chunks import is_iterator
 from pgmx.estimators.base import BaseStructureLearner, Interval, StrOptions
-from pgmx.estimators.bayesian.pgmpy_face import StructureEstimator, get_metrics
+from pgmx.estimators.bayesian.pgmpy_face import CausalDiscovery, make_metric
 from pgmx.inference.likelihood import held_out_log_likelihood
 from pgmx.models import ConditionalGaussianNetwork, cpdag, to_dag, to_pdag
 from pgmx.models.bayesian.networks import check_parameter_prior
@@ -38,12 +40,15 @@ SCORED_AS = {"error": "error", "drop": "drop", "category": "error", "pairwise": 
 #: The options of the parameters of `model_`.
 PRIOR_OPTIONS = ("equivalent_sample_size", "pseudo_counts")
 
+#: The prior of `score`, and of the `model_` of a classifier, if no option gives one: known states are possible.
+ONE_PSEUDO_ROW = {"equivalent_sample_size": 1.0}
+
 
 #: Data as learners of graphs open them.
 Opened: TypeAlias = Frame | DiscreteTable | DistributedNumericTable
 
 
-class NetworkResults(BaseStructureLearner, StructureEstimator):
+class NetworkResults(BaseStructureLearner, CausalDiscovery):
     """Base of the learners of directed acyclic graphs: the graph that they learn, and a network.
 
     `_fit` sets `edges_`, `_names`, an empty `_results`, `_prior`, and `_scoring`, the score bound to data that makes
@@ -56,7 +61,15 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
     _prior: dict[str, float]
 
     def _open(self, X: Any) -> Any:
-        return X if isinstance(X, DistributedNumericTable) else super()._open(X)
+        if not isinstance(X, DistributedNumericTable):
+            return super()._open(X)
+        names = check_discrete_columns(self.discrete_columns, X.names)
+        if names:
+            raise ValueError(
+                f"discrete_columns names {join_names(sorted(names, key=X.names.index))}, but {X!r} holds numbers: give "
+                "discrete_columns to distribute, or rows in memory"
+            )
+        return X
 
     @property
     def dag_(self) -> DAG:
@@ -76,7 +89,7 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
         score allows arcs from floats to states, and the graph has some (AttributeError).
 
         Under it a row whose states did not occur together may be impossible; the options `equivalent_sample_size` and
-        `pseudo_counts` give states a prior that rules nothing out.
+        `pseudo_counts` give states a prior that rules nothing out. With a `class_node` one pseudo row is the default.
         """
         return self._make_once("model", lambda: self._make_model(self._prior))
 
@@ -105,11 +118,12 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
         Parameters
         ----------
         X : DataFrame, array, DiscreteTable, distributed table, path or iterator of frames, optional
-            Rows with the columns and states that were learned from; those of a distributed table are summed by its
-            workers, states of a file or an iterator are coded piece by piece. What a missing cell means is the option
-            `missing` of the learner: an error, a row that is left out ("drop", with a warning), or a state
-            ("category"). With "em" and "pairwise" a row has the likelihood of its observed cells o, exactly:
-            ln P(x_o) = ln Σ P(x_o, x_m) over the states (or values) of the missing ones, and counts in the mean.
+            Rows with the columns and states that were learned from: at least one in memory, two in a file or an
+            iterator. Those of a distributed table are summed by its workers, states of a file or an iterator are coded
+            piece by piece. What a missing cell means is the option `missing` of the learner: an error, a row that is
+            left out ("drop", with a warning), or a state ("category"). With "em" and "pairwise" a row has the
+            likelihood of its observed cells o, exactly: ln P(x_o) = ln Σ P(x_o, x_m) over the states (or values) of the
+            missing ones, and counts in the mean.
         y : None
             Ignored; scikit-learn's convention.
         true_graph : DAG, optional
@@ -152,8 +166,9 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
                 f"metric={metric!r} needs rows in memory, and the rows stay with the workers: leave it out, or give "
                 "rows in memory"
             )
-        chosen = _choose_metric(metric, X is not None)
-        graph = self.graph_ if isinstance(self.graph_, chosen.get_tag("supported_graph_types")) else self.dag_
+        is_named = metric is None or isinstance(metric, str)
+        chosen = make_metric(metric, compares_graphs=X is None) if is_named else metric
+        graph = self.graph_ if isinstance(self.graph_, tuple(chosen.get_tag("supported_graph_types"))) else self.dag_
         if X is not None:
             frame = self._read_rows(X).to_pandas()  # a copy, checked for missing and infinite cells
             return chosen.evaluate(X if isinstance(X, type(frame)) else frame, graph)
@@ -161,12 +176,12 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
 
     def _score_rows(self, X: Any) -> float:
         """Return the mean log-likelihood of rows; the network has no probability of 0 for states that it knows."""
-        prior = self._prior or {"equivalent_sample_size": 1.0}
+        prior = self._prior or ONE_PSEUDO_ROW
         network = self._make_once("predictive", lambda: self._make_model(prior))
         if isinstance(network, LinearGaussianBayesianNetwork | ConditionalGaussianNetwork):
             rows = self._read_rows(X)
         else:
-            coding: dict[str, Any] = {"state_names": self.state_names, "missing": self._coding, "n_jobs": self.n_jobs}
+            coding = self._list_coding()
             is_large = is_path(X) or is_iterator(X)  # coded piece by piece to a temporary plane file
             rows = encode(self._read_rows(encode(X, **coding) if is_large else X), **coding)
         likelihood = held_out_log_likelihood(network, rows, missing=SCORED_AS[self.missing])
@@ -181,7 +196,9 @@ class NetworkResults(BaseStructureLearner, StructureEstimator):
 
     def _read_rows(self, X: Any) -> Any:
         """Return rows that have the columns that were learned from."""
-        rows = X if isinstance(X, DiscreteTable | DistributedNumericTable) else open_frame(X)
+        rows = open_rows_to_score(X)
+        if not isinstance(rows, DiscreteTable | DistributedNumericTable):
+            rows = open_frame(rows, na_values=self.na_values).declare_discrete(self.discrete_columns)
         names = list(rows.columns if isinstance(rows, DiscreteTable) else rows.names)
         if len(names) != self.n_features_in_:
             raise ValueError(
@@ -206,6 +223,8 @@ class DagLearner(NetworkResults):
         "return_type": [str],  # any case, judged by _check_return_type
         "state_names": [dict, None],
         "missing": [StrOptions({"error", "drop", "category", "pairwise"})],
+        "na_values": "no_validation",  # judged where data are read, as the next
+        "discrete_columns": "no_validation",
         "n_jobs": [Integral, None],
         "random_state": ["random_state", np.random.Generator],
     }
@@ -219,11 +238,12 @@ class DagLearner(NetworkResults):
     def _read_prior(self, opened: Opened) -> None:
         """Set `_prior`, the options of the parameters that are given; refuse them where all columns hold floats."""
         self._prior = read_parameter_prior(self)
-        if not self._prior or isinstance(opened, DiscreteTable):
+        given = _list_given_prior(self)
+        if not given or isinstance(opened, DiscreteTable):
             return
         floats = opened.names if isinstance(opened, DistributedNumericTable) else opened.float_columns
         if floats and len(floats) == opened.n_columns:
-            option, value = next(iter(self._prior.items()))
+            option, value = next(iter(given.items()))
             raise ValueError(
                 f"{option}={value!r} is a prior for the probabilities of states, but {join_names(floats)} hold floats: "
                 "leave it out, or turn these columns into categories"
@@ -280,18 +300,15 @@ def warn_of_few_complete_rows(scoring: Scoring, edges: np.ndarray) -> None:
 
 
 def read_parameter_prior(learner: Any) -> dict[str, float]:
-    """Return the options of a learner that are a prior of the parameters, those that are given."""
-    prior = {name: getattr(learner, name, None) for name in PRIOR_OPTIONS}
-    check_parameter_prior(**prior)
-    return {name: value for name, value in prior.items() if value is not None}
+    """Return the prior of the parameters that a learner's options give; that of a classifier is never empty.
+
+    By maximum likelihood a new row may be impossible under each class, and then no class has a probability.
+    """
+    given = _list_given_prior(learner)
+    check_parameter_prior(*(given.get(name) for name in PRIOR_OPTIONS))
+    return ONE_PSEUDO_ROW if not given and getattr(learner, "class_node", None) is not None else given
 
 
-def _choose_metric(metric: Any, has_data: bool) -> Any:
-    """Return pgmpy's metric of that name, its default for data or for a true graph, or the metric itself."""
-    if metric is not None and not isinstance(metric, str):
-        return metric
-    default = {"is_default": True, "requires_data" if has_data else "requires_true_graph": True}
-    metrics: Any = get_metrics(**default) if metric is None else get_metrics(name=metric)
-    if not metrics:
-        raise ValueError(f"metric={metric!r} is not known; pgmpy.metrics.get_metrics() lists the metrics")
-    return metrics[0]()
+def _list_given_prior(learner: Any) -> dict[str, float]:
+    options = {name: getattr(learner, name, None) for name in PRIOR_OPTIONS}
+    return {name: value for name, value in options.items() if value is not None}

@@ -56,7 +56,8 @@ class GreedyEquivalenceSearch(SearchLearner):
         Best partners by pair score that each variable keeps as candidate parents, beside those that chose it; all by
         default.
     expert_knowledge : ExpertKnowledge, default=None
-        pgmpy's object. It holds together with the next five options; contradictions are an error.
+        pgmpy's object. It holds together with the next five options; contradictions are an error. Of later versions of
+        pgmpy ``root_nodes`` and ``orientations`` are read too: an edge between the two variables has that direction.
     required_edges, forbidden_edges : collection of (tail, head), default=None
         Edges that the graph must have, and edges that it must not have.
     tiers : list of collections, default=None
@@ -94,6 +95,13 @@ class GreedyEquivalenceSearch(SearchLearner):
         rows that are complete in them, each parent beside the others on the same rows (BIC, AIC and log-likelihood);
         or structural EM takes expected counts of what is missing (scores by name), see the Notes of
         :class:`HillClimbSearch`.
+    na_values : scalar, str, list-like or dict, default=None
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
+        memory are used as they are.
+    discrete_columns : list of hashable, default=None
+        Columns whose numbers are states, floats too: their states are the distinct values, as integers if all of them
+        are whole.
     n_em_restarts : int, default=0
         With ``missing="em"``: further starts, each from rows whose missing cells are drawn from their columns; the best
         score is kept.
@@ -173,6 +181,8 @@ class GreedyEquivalenceSearch(SearchLearner):
     [['rain', 'wet']]
     """
 
+    _tags = {"name": "greedy_equivalence_search", "assumption:faithfulness": True}
+
     _parameter_constraints: dict[str, Any] = {
         **SearchLearner._parameter_constraints,
         "phases": "no_validation",  # judged by _check_phases
@@ -209,6 +219,8 @@ class GreedyEquivalenceSearch(SearchLearner):
         callback: Callable[[SearchProgress], object] | None = None,
         state_names: dict | None = None,
         missing: Literal["error", "drop", "category", "pairwise", "em"] = "error",
+        na_values: Any = None,
+        discrete_columns: Sequence[Hashable] | None = None,
         n_em_restarts: int = 0,
         n_jobs: int | None = None,
         random_state: int | np.random.RandomState | np.random.Generator | None = 0,
@@ -240,6 +252,8 @@ class GreedyEquivalenceSearch(SearchLearner):
         self.callback = callback
         self.state_names = state_names
         self.missing = missing
+        self.na_values = na_values
+        self.discrete_columns = discrete_columns
         self.n_em_restarts = n_em_restarts
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -1,6 +1,5 @@
-"""What a search will take: by the table or from numbers, and by how the search differs from a climb."""
+"""The memory that a search takes: of a table or of its shape, by the kind of search."""
 
-from math import inf
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,27 +7,24 @@ from numpy.typing import ArrayLike
 
 from pgmx.data import DiscreteTable, DistributedNumericTable, encode
 from pgmx.data.mixed import MixedTable, read_incomplete_mixed
+from pgmx.estimators.bayesian.cost import MissingCounts, estimate_continuous, estimate_discrete, estimate_expectations
 from pgmx.estimators.bayesian.dag_learner import DagLearner
-from pgmx.estimators.bayesian.em_cost import MissingCells, estimate_expectations
-from pgmx.estimators.cost import LearningCost, estimate_numbers, estimate_states
+from pgmx.estimators.cost import LearningCost
 from pgmx.parallel.threads import MOST_HELPED, count_threads
 from pgmx.scores.gains import AHEAD_ROWS, ROW_MEMORY
 
 
 class _Size(NamedTuple):
-    """Rows, states of the columns of states, columns of floats, and what is missing where that is filled in."""
+    """Rows, numbers of states of discrete columns, continuous columns, and missing values if EM fills them in."""
 
     n_rows: int
     cards: list[int]
     n_floats: int
-    missing: MissingCells | None
+    missing: MissingCounts | None
 
 
 class SearchCost(DagLearner):
-    """Base of the learners that can say before they search what it will take."""
-
-    n_em_restarts: int
-    max_time: float | None
+    """Base of the learners that estimate the memory of a search before it begins."""
 
     def _revisits_graphs(self) -> bool:
         """Return whether the search comes back to earlier graphs, so that rows of gains are worth storing."""
@@ -57,7 +53,7 @@ class SearchCost(DagLearner):
         return 0
 
     def _count_climbs(self) -> float:
-        """Return how many greedy climbs take about as long as this search."""
+        """Return how many greedy climbs visit about as many graphs as this search."""
         return 1.0
 
     def estimate_cost(
@@ -70,7 +66,7 @@ class SearchCost(DagLearner):
         weighted: bool = False,
         missing_share: float = 0.0,
     ) -> LearningCost:
-        """Estimate the memory and the seconds that learning takes.
+        """Estimate the memory that learning takes.
 
         Parameters
         ----------
@@ -79,19 +75,18 @@ class SearchCost(DagLearner):
         n_rows : int, optional
             Number of rows, in place of `X`.
         cardinalities : array-like of int, optional
-            Number of states of each variable of states, in place of `X`.
+            Number of states of each discrete variable, in place of `X`.
         n_floats : int, default=0
-            Number of columns of floats, in place of `X`.
+            Number of continuous variables, in place of `X`.
         weighted : bool, default=False
             Whether rows will have weights that are not whole numbers.
         missing_share : float, default=0.0
-            Share of the cells that are missing, 0 to 1, in place of `X`; for ``missing="em"`` alone.
+            Share of the values that are missing, 0 to 1, in place of `X`; only for ``missing="em"``.
 
         Returns
         -------
         LearningCost
-            Bytes by part, see :func:`pgmx.data.estimate_memory` for the formula of states, their sum, and CPU seconds,
-            which are an order of magnitude. Where a search may be ended by `max_time` they are not more.
+            Bytes by part and their sum; :func:`pgmx.data.estimate_memory` has the formula for discrete variables.
 
         Raises
         ------
@@ -102,28 +97,24 @@ class SearchCost(DagLearner):
         Notes
         -----
         On ten tables, from alarm (37 variables x 10,000 rows) to 100 variables x 5,000,000 rows in a plane file, the
-        bytes are between the peak that was measured and three times as much. Of structural EM (``missing="em"``) the
-        graphs on the way are not known beforehand: the seconds are those of usual ones.
+        bytes are between the peak that was measured and three times as much. For structural EM (``missing="em"``)
+        they assume sparse graphs, since those that it visits are not known beforehand.
         """
         numbers = n_rows, cardinalities, n_floats, missing_share
         size = self._describe(*numbers) if X is None else self._measure(X)
-        climbs, n_threads = self._count_climbs(), count_threads(self.n_jobs) if self._uses_threads() else 1
+        n_threads = count_threads(self.n_jobs) if self._uses_threads() else 1
         rows = self._limit_rows(len(size.cards) + size.n_floats) + n_threads * self._limit_trees()
         if size.missing is not None:
-            starts = 1 + self.n_em_restarts
-            cost = estimate_expectations(
-                size.missing, size.n_rows, size.cards, size.n_floats, climbs=climbs, starts=starts, row_memory=rows
+            return estimate_expectations(
+                size.missing, size.n_rows, size.cards, size.n_floats, climbs=self._count_climbs(), row_memory=rows
             )
-        elif size.n_floats:
-            cost = estimate_numbers(size.n_rows, size.n_floats, size.cards, climbs=climbs)
-        else:
-            cost = estimate_states(
-                size.n_rows, size.cards, row_memory=rows, climbs=climbs, weighted=weighted, n_threads=n_threads
-            )
-            if n_threads == 1 and self._climbs_ahead():  # those that help have no graph
-                n_helpers = min(count_threads(self.n_jobs), MOST_HELPED) - 1
-                cost = cost.add(scratch=n_helpers * (cost.kept_counts + cost.scratch))
-        return cost._replace(seconds=min(cost.seconds, inf if self.max_time is None else self.max_time))
+        if size.n_floats:
+            return estimate_continuous(size.n_rows, size.n_floats, size.cards)
+        cost = estimate_discrete(size.n_rows, size.cards, row_memory=rows, weighted=weighted, n_threads=n_threads)
+        if n_threads == 1 and self._climbs_ahead():  # those that help have no graph
+            n_helpers = min(count_threads(self.n_jobs), MOST_HELPED) - 1
+            cost = cost.add(scratch=n_helpers * (cost.kept_counts + cost.scratch))
+        return cost
 
     def _describe(
         self, n_rows: int | None, cardinalities: ArrayLike | None, n_floats: int, missing_share: float
@@ -137,7 +128,7 @@ class SearchCost(DagLearner):
                 f"{self.missing!r})"
             )
         cards = [] if cardinalities is None else np.asarray(cardinalities).tolist()
-        missing = MissingCells.from_share(n_rows, cards, n_floats, missing_share) if missing_share else None
+        missing = MissingCounts.from_share(n_rows, cards, n_floats, missing_share) if missing_share else None
         return _Size(n_rows, cards, n_floats, missing)
 
     def _measure(self, X: Any) -> _Size:
@@ -154,7 +145,7 @@ class SearchCost(DagLearner):
         if self.missing != "em" or not (table.missing_codes >= 0).any():
             return _Size(table.n_rows, cards.tolist(), 0, None)
         is_float, numbers = np.zeros(table.n_variables, dtype=bool), np.empty((0, table.n_rows))
-        missing = MissingCells.from_table(MixedTable(table.columns, is_float, numbers, table))
+        missing = MissingCounts.from_table(MixedTable(table.columns, is_float, numbers, table))
         return _Size(table.n_rows, (cards - (table.missing_codes >= 0)).tolist(), 0, missing)
 
     def _measure_floats(self, opened: Any, n_floats: int) -> _Size:
@@ -165,4 +156,4 @@ class SearchCost(DagLearner):
             return _Size(opened.n_rows, cards, n_floats, None)
         mixed = read_incomplete_mixed(opened, state_names=self.state_names)
         cards = [] if mixed.table is None else (mixed.table.cardinalities - (mixed.table.missing_codes >= 0)).tolist()
-        return _Size(mixed.n_rows, cards, len(mixed.numbers), MissingCells.from_table(mixed))
+        return _Size(mixed.n_rows, cards, len(mixed.numbers), MissingCounts.from_table(mixed))

@@ -1,6 +1,6 @@
 """Learners of Gaussian graphical models.
 
-- `cost`: what learning a Gaussian graphical model will cost: bytes by formula, and seconds from measured constants
+- `cost`: the memory that learning a Gaussian graphical model takes
 - `estimate`: the estimate of a Gaussian learner for one penalty, and the network made of it
 - `stored`: what a checkpoint holds of a Gaussian learner's work: estimates, columns, and where a path goes on
 - `columns`: columns of a precision, solved in blocks by parallel workers

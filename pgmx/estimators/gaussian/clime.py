@@ -11,9 +11,8 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from pgmx.estimators.base import Interval, StrOptions
-from pgmx.estimators.cost import StepCost
 from pgmx.estimators.gaussian.columns import estimate_columns, solve_columns
-from pgmx.estimators.gaussian.cost import GaussianSize, count_noise
+from pgmx.estimators.gaussian.cost import GaussianSize
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, drop_rounding, list_edges
 from pgmx.estimators.gaussian.learner import GaussianLearner, find_largest_correlation
 from pgmx.parallel.arrays import SharedArrays
@@ -26,11 +25,8 @@ from pgmx.solvers.gaussian.screening.clime import screen_clime_columns
 from pgmx.statistics import GaussianSample
 from pgmx.statistics.gaussian.correlations import FactoredCorrelations
 
-#: Seconds over p³ of the path and of ADMM, and arrays of a block of columns of ADMM.
-_PATH_SECONDS, _ADMM_SECONDS, _ADMM_ARRAYS = 1e-10, 1.5e-8, 36
-
-#: The power of smaller penalties by which the seconds of the path grow.
-_NOISE_POWER = 6.0
+#: Arrays of a block of columns of ADMM.
+_ADMM_ARRAYS = 36
 
 
 class CLIME(GaussianLearner):
@@ -73,10 +69,15 @@ class CLIME(GaussianLearner):
         Seconds between two snapshots; 0 takes one per penalty or block of columns.
     covariance : {"empirical", "precomputed"}, default="empirical"
         Whether ``fit`` takes rows, or a covariance (or correlation) matrix: a frame or an array of shape (p, p).
+        An indefinite matrix is replaced by the nearest correlation matrix, with a warning; see `repaired_`.
     n_samples : float, default=None
         Of ``"precomputed"``: the number of rows behind the covariance, which EBIC and the ridge of CLIME need.
     missing : {"error", "drop", "pairwise"}, default="error"
         A missing cell raises, drops its row, or only leaves the row out of the covariances of its column.
+    na_values : scalar, str, list-like or dict, default=None
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
+        memory are used as they are.
     show_progress : bool, default=True
         Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
     callback : callable, default=None
@@ -184,6 +185,7 @@ class CLIME(GaussianLearner):
         covariance: Literal["empirical", "precomputed"] = "empirical",
         n_samples: float | None = None,
         missing: Literal["error", "drop", "pairwise"] = "error",
+        na_values: Any = None,
         show_progress: bool = True,
         callback: Callable[[SolverProgress], bool | None] | None = None,
         n_jobs: int | None = None,
@@ -200,6 +202,7 @@ class CLIME(GaussianLearner):
         self.covariance = covariance
         self.n_samples = n_samples
         self.missing = missing
+        self.na_values = na_values
         self.show_progress = show_progress
         self.callback = callback
         self.n_jobs = n_jobs
@@ -228,10 +231,10 @@ class CLIME(GaussianLearner):
         self.violation_ = float(estimate.violation)
         self.ridge_ = self._ridge(sample)
 
-    def _estimate_solving(self, size: GaussianSize) -> StepCost:
+    def _estimate_solving(self, size: GaussianSize) -> int:
         if self.solver == "admm":
-            return estimate_columns(size, _ADMM_SECONDS, self.n_jobs, _ADMM_ARRAYS)
-        return estimate_columns(size, count_noise(size, self.lam, _NOISE_POWER) * _PATH_SECONDS, self.n_jobs)
+            return estimate_columns(size, self.n_jobs, _ADMM_ARRAYS)
+        return estimate_columns(size, self.n_jobs)
 
     def _ridge(self, sample: GaussianSample) -> float:
         if self.ridge != "auto":

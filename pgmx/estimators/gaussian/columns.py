@@ -8,7 +8,6 @@ import numpy as np
 from scipy.sparse import csc_array, hstack
 
 from pgmx.checks import count_workers
-from pgmx.estimators.cost import StepCost
 from pgmx.estimators.gaussian.cost import GaussianSize
 from pgmx.estimators.gaussian.stored import COLUMN_FIGURES, pack_columns, read_columns
 from pgmx.parallel.arrays import SharedArrays
@@ -19,23 +18,20 @@ from pgmx.runs.store import Store
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 from pgmx.solvers.gaussian.screening.blocks import BLOCK as WIDE_COLUMNS
 
-#: Arrays of a block of columns while it is solved, with R and without, and without R seconds per row of two columns.
-BLOCK_ARRAYS, WIDE_ARRAYS, WIDE_SECONDS = 10, 14, 2.5e-10
+#: Arrays of a block of columns while it is solved, with R and without.
+BLOCK_ARRAYS, WIDE_ARRAYS = 10, 14
 
 #: Blocks per worker, and the fewest columns of a block.
 BLOCKS, LEAST_COLUMNS = 16, 128
 
 
-def estimate_columns(
-    size: GaussianSize, cube_seconds: float, n_jobs: int | None, arrays: int = BLOCK_ARRAYS
-) -> StepCost:
-    """Return the cost of solving all columns in blocks, by seconds over p³ where R is formed."""
+def estimate_columns(size: GaussianSize, n_jobs: int | None, arrays: int = BLOCK_ARRAYS) -> int:
+    """Return the bytes for solving all columns in blocks; without R the number of arrays is fixed."""
     n_workers = count_workers(n_jobs)
     block = min(size.n_columns, max(LEAST_COLUMNS, -(-size.n_columns // (BLOCKS * n_workers))))
     if size.is_wide:
-        scratch = 8 * WIDE_ARRAYS * n_workers * min(block, WIDE_COLUMNS) * size.n_columns
-        return StepCost(scratch, WIDE_SECONDS * size.n_rows * size.n_columns**2)
-    return StepCost(8 * arrays * n_workers * block * size.n_columns, cube_seconds * size.n_columns**3)
+        return 8 * WIDE_ARRAYS * n_workers * min(block, WIDE_COLUMNS) * size.n_columns
+    return 8 * arrays * n_workers * block * size.n_columns
 
 
 class ColumnSolver(Protocol):

@@ -2,18 +2,15 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import LinAlgError
 from scipy.sparse import csc_array, csr_array
 
+from pgmx.models.gaussian.network import GaussianMarkovNetwork, make_definite_network
 from pgmx.solvers.gaussian.likelihood import fit_maximum_likelihood
 from pgmx.statistics import GaussianSample
 from pgmx.statistics.precision import Blocks, scale_to_unit_diagonal
-
-if TYPE_CHECKING:
-    from pgmx.models import GaussianMarkovNetwork
 
 #: Partial correlations up to this size are rounding, not edges.
 LEAST_PARTIAL = 1e-10
@@ -111,10 +108,8 @@ def get_units(sample: GaussianSample) -> tuple[np.ndarray, np.ndarray]:
     return np.zeros(sample.n_columns), np.ones(sample.n_columns)
 
 
-def make_network(sample: GaussianSample, estimate: GaussianEstimate, refit: bool) -> "GaussianMarkovNetwork":
+def make_network(sample: GaussianSample, estimate: GaussianEstimate, refit: bool) -> GaussianMarkovNetwork:
     """Return the network of an estimate."""
-    from pgmx.models.gaussian.network import GaussianMarkovNetwork, make_definite_network  # pgmpy takes a second
-
     precision, how = choose_precision(sample, estimate, refit)
     mean, scale = get_units(sample)
     is_certain = precision is estimate.precision and estimate.least_pivot > CERTAIN_PIVOT

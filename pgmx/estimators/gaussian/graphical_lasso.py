@@ -11,8 +11,7 @@ import numpy as np
 
 from pgmx.checks import caller_level
 from pgmx.estimators.base import Interval
-from pgmx.estimators.cost import StepCost
-from pgmx.estimators.gaussian.cost import PRODUCT_SECONDS, GaussianSize, count_noise
+from pgmx.estimators.gaussian.cost import GaussianSize
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, drop_rounding, list_edges
 from pgmx.estimators.gaussian.learner import GaussianLearner
 from pgmx.estimators.gaussian.stored import (
@@ -30,12 +29,9 @@ from pgmx.solvers.gaussian.glasso.path import GraphicalLassoPath, GraphicalLasso
 from pgmx.statistics import GaussianSample
 from pgmx.statistics.gaussian.correlations import FactoredCorrelations
 
-#: What a component of m variables takes at most, in shares of m²: its correlations, W, two copies, and the certificate.
+#: Bytes per pair of variables of a component, at most: its correlations, W, two copies, and the certificate.
 _BYTES_PER_PAIR = 5 * 8
 _UNKNOWN_MEMORY = 1 << 32
-
-#: Seconds of a component of m variables over m³ at usual penalties, and the power of smaller ones by which it grows.
-_CUBE_SECONDS, _NOISE_POWER = 8e-11, 2.5
 
 
 class GraphicalLasso(GaussianLearner):
@@ -77,10 +73,15 @@ class GraphicalLasso(GaussianLearner):
         Seconds between two snapshots; 0 takes one per penalty or block of columns.
     covariance : {"empirical", "precomputed"}, default="empirical"
         Whether ``fit`` takes rows, or a covariance (or correlation) matrix: a frame or an array of shape (p, p).
+        An indefinite matrix is replaced by the nearest correlation matrix, with a warning; see `repaired_`.
     n_samples : float, default=None
         Of ``"precomputed"``: the number of rows behind the covariance, which EBIC and the ridge of CLIME need.
     missing : {"error", "drop", "pairwise"}, default="error"
         A missing cell raises, drops its row, or only leaves the row out of the covariances of its column.
+    na_values : scalar, str, list-like or dict, default=None
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
+        memory are used as they are.
     show_progress : bool, default=True
         Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
     callback : callable, default=None
@@ -184,6 +185,7 @@ class GraphicalLasso(GaussianLearner):
         covariance: Literal["empirical", "precomputed"] = "empirical",
         n_samples: float | None = None,
         missing: Literal["error", "drop", "pairwise"] = "error",
+        na_values: Any = None,
         show_progress: bool = True,
         callback: Callable[[SolverProgress], bool | None] | None = None,
         n_jobs: int | None = None,
@@ -200,6 +202,7 @@ class GraphicalLasso(GaussianLearner):
         self.covariance = covariance
         self.n_samples = n_samples
         self.missing = missing
+        self.na_values = na_values
         self.show_progress = show_progress
         self.callback = callback
         self.n_jobs = n_jobs
@@ -208,14 +211,12 @@ class GraphicalLasso(GaussianLearner):
 
     _solves_in_turn = True
 
-    def _estimate_solving(self, size: GaussianSize) -> StepCost:
+    def _estimate_solving(self, size: GaussianSize) -> int:
         largest = size.n_columns
         if size.is_wide:
             room = isqrt(read_free_memory(_UNKNOWN_MEMORY) // _BYTES_PER_PAIR)
             largest = min(largest, room if self.max_block is None else self.max_block)
-        scratch = (_BYTES_PER_PAIR if size.is_wide else _BYTES_PER_PAIR - 8) * largest**2
-        scan = PRODUCT_SECONDS * size.n_rows * size.n_columns**2 if size.is_wide else 0.0
-        return StepCost(scratch, scan + count_noise(size, self.lam, _NOISE_POWER) * _CUBE_SECONDS * largest**3)
+        return (_BYTES_PER_PAIR if size.is_wide else _BYTES_PER_PAIR - 8) * largest**2
 
     def _largest_penalty(self, sample: GaussianSample, lam: float = inf, share: float = 0.0) -> float:
         sample.correlations.scan(lam, share)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from math import inf
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,7 @@ from sklearn.utils import Tags
 from pgmx.checks import as_reals, caller_level, check_natural, is_number
 from pgmx.data import DistributedTable, NumericTable, open_numeric
 from pgmx.estimators.base import Interval, StrOptions, config
-from pgmx.estimators.cost import LearningCost, StepCost
+from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.gaussian.cost import GaussianSize, estimate_moments, join_steps, measure_table
 from pgmx.estimators.gaussian.estimate import GaussianEstimate
 from pgmx.estimators.gaussian.path import GaussianPath
@@ -35,6 +35,8 @@ from pgmx.statistics.gaussian.correlations import FactoredCorrelations
 #: Values that joblib takes for a number of workers.
 N_JOBS = [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None]
 
+Learner = TypeVar("Learner", bound="ContinuousLearner")  # of Self jedi returns the base class
+
 
 class ContinuousLearner(GaussianResults):
     """Base of everything that learns a Gaussian graphical model, from data or from a sample that another one made.
@@ -44,7 +46,7 @@ class ContinuousLearner(GaussianResults):
     method solves.
     """
 
-    def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self: Learner, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Learner:
         """Learn the model from `X`.
 
         Parameters
@@ -57,7 +59,7 @@ class ContinuousLearner(GaussianResults):
         y : None
             Ignored; scikit-learn's convention.
         sample_weight : array of shape (n_samples,), optional
-            Weights of the rows, not negative; a row of weight 2 counts as two rows.
+            Weights of the rows, not negative, with a sum of at most 2**62; a row of weight 2 counts as two rows.
 
         Returns
         -------
@@ -86,7 +88,7 @@ class ContinuousLearner(GaussianResults):
         """Return the innermost learner."""
 
     def estimate_cost(self, X: Any = None, *, n_rows: int | None = None, n_floats: int | None = None) -> LearningCost:
-        """Estimate the memory and the seconds that learning takes, before anything is learned.
+        """Estimate the memory that learning takes.
 
         Parameters
         ----------
@@ -98,9 +100,8 @@ class ContinuousLearner(GaussianResults):
         Returns
         -------
         LearningCost
-            Bytes beside the caller's table: of copies of the rows (`numbers`) and of all else (`scratch`), and their
-            sum. Their bound is at most three times the peak where that is over 10 MB. CPU seconds are an order of
-            magnitude: they depend on the graph. Where `max_time` may end the run they are not more.
+            Bytes in addition to the caller's table: of copies of the rows (`numbers`) and of all else (`scratch`), and
+            their sum. They are at most three times the peak if that is over 10 MB.
 
         Raises
         ------
@@ -109,19 +110,17 @@ class ContinuousLearner(GaussianResults):
 
         Notes
         -----
-        Correlations R of p columns take 8 p² bytes, and a graphical lasso four times that beside them in one component.
+        Correlations R of p columns take 8 p² bytes, and a graphical lasso four times that in addition in one component.
         Of more than 8,192 columns and fewer rows R is never formed, and a graphical lasso takes 40 bytes times the
         squared number of variables of its largest component, which is not known beforehand: all p are assumed, or
         `max_block`, or what free memory has room for. The memory of results that are made later, on access, is not
         counted.
         """
         self._validate()
-        cost = self._estimate_fit(X, n_rows, n_floats)
-        limit = getattr(self, "max_time", None)
-        return cost._replace(seconds=min(cost.seconds, inf if limit is None else float(limit)))
+        return self._estimate_fit(X, n_rows, n_floats)
 
     def _estimate_fit(self, X: Any, n_rows: int | None, n_floats: int | None) -> LearningCost:
-        """Return the cost without a limit of time."""
+        """Return the cost of a fit to data or to a table of that shape."""
         size = self._describe(n_rows, n_floats) if X is None else measure_table(X, self._open(X))
         return join_steps(size, self._estimate_reading(size), self._estimate_solving(size))
 
@@ -140,12 +139,12 @@ class ContinuousLearner(GaussianResults):
         """Return whether the data are rows, and no covariance."""
 
     @abstractmethod
-    def _estimate_reading(self, size: GaussianSize) -> StepCost:
-        """Return what making a sample takes."""
+    def _estimate_reading(self, size: GaussianSize) -> int:
+        """Return the bytes for making a sample."""
 
     @abstractmethod
-    def _estimate_solving(self, size: GaussianSize) -> StepCost:
-        """Return what learning from a sample takes."""
+    def _estimate_solving(self, size: GaussianSize) -> int:
+        """Return the bytes for learning from a sample."""
 
     def _fit(self, opened: NumericTable | GaussianSample, sample_weight: ArrayLike | None) -> Run | None:
         sample = self._read(opened, sample_weight)
@@ -193,6 +192,7 @@ class GaussianLearner(ContinuousLearner):
         "covariance": [StrOptions({"empirical", "precomputed"})],
         "n_samples": [Interval(Real, 2, None, closed="left"), None],
         "missing": [StrOptions({"error", "drop", "pairwise"})],
+        "na_values": "no_validation",  # judged where data are read
         "show_progress": ["boolean"],
         "callback": [callable, None],
         "n_jobs": N_JOBS,
@@ -255,9 +255,9 @@ class GaussianLearner(ContinuousLearner):
     def _takes_rows(self) -> bool:
         return self.covariance == "empirical"
 
-    def _estimate_reading(self, size: GaussianSize) -> StepCost:
+    def _estimate_reading(self, size: GaussianSize) -> int:
         if not self._takes_rows():
-            return StepCost(2 * size.matrix_bytes, 0.0)
+            return 2 * size.matrix_bytes
         return estimate_moments(size, pairwise=self.missing == "pairwise")
 
     def _should_refit(self) -> bool:
@@ -285,7 +285,7 @@ class GaussianLearner(ContinuousLearner):
                 f"{X!r} holds codes of states, and {type(self).__name__} learns from numbers: distribute a table with "
                 "floats in its columns"
             )
-        return open_numeric(X, missing=self.missing)
+        return open_numeric(X, missing=self.missing, na_values=self.na_values)
 
     def _read(self, opened: NumericTable | GaussianSample, sample_weight: ArrayLike | None) -> GaussianSample:
         if isinstance(opened, NumericTable):
@@ -293,6 +293,12 @@ class GaussianLearner(ContinuousLearner):
             return gaussian_sample(opened, weights=weights, n_jobs=self.n_jobs)
         if sample_weight is not None:
             raise ValueError("sample_weight is for rows, and covariance='precomputed' has none: leave it out")
+        if opened.repaired > 0:
+            warnings.warn(
+                "the covariance is indefinite: the nearest correlation matrix is used, and the largest change of a "
+                f"correlation is {opened.repaired:.2g}. Check how the matrix was computed, or give rows",
+                stacklevel=caller_level(),
+            )
         return opened
 
     # ---- from a sample to results ----

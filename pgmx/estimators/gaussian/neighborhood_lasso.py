@@ -10,9 +10,8 @@ import numpy as np
 from scipy.sparse import csc_array
 
 from pgmx.estimators.base import StrOptions
-from pgmx.estimators.cost import StepCost
 from pgmx.estimators.gaussian.columns import estimate_columns, solve_columns
-from pgmx.estimators.gaussian.cost import GaussianSize, count_noise
+from pgmx.estimators.gaussian.cost import GaussianSize
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, get_units, sort_pairs
 from pgmx.estimators.gaussian.learner import GaussianLearner, find_largest_correlation
 from pgmx.parallel.arrays import SharedArrays
@@ -24,9 +23,6 @@ from pgmx.solvers.gaussian.neighborhood import neighborhood_columns
 from pgmx.solvers.gaussian.screening.neighborhood import compute_screened_objective, screen_neighborhood_columns
 from pgmx.statistics import GaussianSample
 from pgmx.statistics.gaussian.correlations import FactoredCorrelations
-
-#: Seconds over p³ of all regressions, and the power of smaller penalties by which they grow.
-_CUBE_SECONDS, _NOISE_POWER = 3e-11, 2.5
 
 
 class NeighborhoodLasso(GaussianLearner):
@@ -64,10 +60,15 @@ class NeighborhoodLasso(GaussianLearner):
         Seconds between two snapshots; 0 takes one per penalty or block of columns.
     covariance : {"empirical", "precomputed"}, default="empirical"
         Whether ``fit`` takes rows, or a covariance (or correlation) matrix: a frame or an array of shape (p, p).
+        An indefinite matrix is replaced by the nearest correlation matrix, with a warning; see `repaired_`.
     n_samples : float, default=None
         Of ``"precomputed"``: the number of rows behind the covariance, which EBIC and the ridge of CLIME need.
     missing : {"error", "drop", "pairwise"}, default="error"
         A missing cell raises, drops its row, or only leaves the row out of the covariances of its column.
+    na_values : scalar, str, list-like or dict, default=None
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
+        memory are used as they are.
     show_progress : bool, default=True
         Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
     callback : callable, default=None
@@ -161,6 +162,7 @@ class NeighborhoodLasso(GaussianLearner):
         covariance: Literal["empirical", "precomputed"] = "empirical",
         n_samples: float | None = None,
         missing: Literal["error", "drop", "pairwise"] = "error",
+        na_values: Any = None,
         show_progress: bool = True,
         callback: Callable[[SolverProgress], bool | None] | None = None,
         n_jobs: int | None = None,
@@ -177,6 +179,7 @@ class NeighborhoodLasso(GaussianLearner):
         self.covariance = covariance
         self.n_samples = n_samples
         self.missing = missing
+        self.na_values = na_values
         self.show_progress = show_progress
         self.callback = callback
         self.n_jobs = n_jobs
@@ -196,8 +199,8 @@ class NeighborhoodLasso(GaussianLearner):
         _, scale = get_units(self._sample)
         return self._estimate.raw.toarray() * np.outer(1 / scale, scale)
 
-    def _estimate_solving(self, size: GaussianSize) -> StepCost:
-        return estimate_columns(size, count_noise(size, self.lam, _NOISE_POWER) * _CUBE_SECONDS, self.n_jobs)
+    def _estimate_solving(self, size: GaussianSize) -> int:
+        return estimate_columns(size, self.n_jobs)
 
     def _largest_penalty(self, sample: GaussianSample, lam: float = inf, share: float = 0.0) -> float:
         return find_largest_correlation(sample)

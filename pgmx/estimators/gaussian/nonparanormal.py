@@ -8,7 +8,6 @@ from sklearn.base import clone
 
 from pgmx.data import NumericTable, open_numeric
 from pgmx.estimators.base import StrOptions
-from pgmx.estimators.cost import StepCost
 from pgmx.estimators.gaussian.cost import GaussianSize, estimate_ranks
 from pgmx.estimators.gaussian.learner import N_JOBS, ContinuousLearner
 from pgmx.estimators.gaussian.wrapping import WrappingLearner
@@ -39,6 +38,10 @@ class Nonparanormal(WrappingLearner):
     missing : {"error", "drop", "pairwise"}, default="error"
         What a missing cell means: an error; its row is dropped; or, for ``"kendall"`` and ``"spearman"``, each pair of
         variables is compared on the rows that have both.
+    na_values : scalar, str, list-like or dict, default=None
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
+        memory are used as they are.
     n_jobs : int, default=None
         Threads for the rank correlations; the estimator has its own.
 
@@ -114,6 +117,7 @@ class Nonparanormal(WrappingLearner):
         "estimator": [ContinuousLearner, None],
         "correlation": [StrOptions({"kendall", "spearman", "shrinkage", "truncation"})],
         "missing": [StrOptions({"error", "drop", "pairwise"})],
+        "na_values": "no_validation",  # judged where data are read
         "n_jobs": N_JOBS,
     }
 
@@ -123,11 +127,13 @@ class Nonparanormal(WrappingLearner):
         *,
         correlation: Literal["kendall", "spearman", "shrinkage", "truncation"] = "kendall",
         missing: Literal["error", "drop", "pairwise"] = "error",
+        na_values: Any = None,
         n_jobs: int | None = None,
     ):
         self.estimator = estimator
         self.correlation = correlation
         self.missing = missing
+        self.na_values = na_values
         self.n_jobs = n_jobs
 
     def fit(self, X: Any, y: object = None) -> Self:  # type: ignore[override]  # ranks have no weights
@@ -166,13 +172,18 @@ class Nonparanormal(WrappingLearner):
                     f"missing={inner.missing!r} of {type(inner).__name__} has no effect within Nonparanormal, which "
                     f"reads the data: give Nonparanormal(..., missing={inner.missing!r})"
                 )
+            if inner.na_values is not None and self.na_values is None:
+                raise ValueError(
+                    f"na_values of {type(inner).__name__} has no effect within Nonparanormal, which reads the data: "
+                    "give it to Nonparanormal"
+                )
             if isinstance(self.estimator, Nonparanormal):
                 raise ValueError("Nonparanormal within Nonparanormal: its data are ranks already, leave one out")
         if self.missing == "pairwise" and self.correlation in ("shrinkage", "truncation"):
             raise ValueError(
                 f"missing='pairwise' is for correlation='kendall' and 'spearman', not for {self.correlation!r}"
             )
-        return open_numeric(X, missing=self.missing)
+        return open_numeric(X, missing=self.missing, na_values=self.na_values)
 
     def _read(self, opened: NumericTable | GaussianSample, sample_weight) -> GaussianSample:
         if sample_weight is not None:
@@ -182,11 +193,11 @@ class Nonparanormal(WrappingLearner):
     def _takes_rows(self) -> bool:
         return True
 
-    def _estimate_reading(self, size: GaussianSize) -> StepCost:
+    def _estimate_reading(self, size: GaussianSize) -> int:
         return estimate_ranks(size, self.correlation)
 
-    def _estimate_solving(self, size: GaussianSize) -> StepCost:
-        return StepCost(0, 0.0) if self.estimator is None else super()._estimate_solving(size)
+    def _estimate_solving(self, size: GaussianSize) -> int:
+        return 0 if self.estimator is None else super()._estimate_solving(size)
 
     def _learn(self, sample: GaussianSample) -> Run | None:
         if self.estimator is None:

@@ -7,7 +7,8 @@ import networkx as nx
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from pgmx.data import DistributedNumericTable
+from pgmx.data import DistributedNumericTable, open_numeric
+from pgmx.data.files.readers import is_path
 from pgmx.data.frame import check_rows_left
 from pgmx.estimators.base import BaseStructureLearner
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, get_units, make_network
@@ -141,6 +142,8 @@ class GaussianResults(BaseStructureLearner):
         network, missing = self.model_, self._choice_of_missing()
         if isinstance(X, DistributedNumericTable):
             return sum_parts(network, "log_likelihood", X) / X.n_rows
+        if is_path(X):
+            X = open_numeric(X, missing="pairwise", na_values=self.na_values)
         if missing == "error":
             return float(np.mean(network.log_likelihood(X)))
         rows = network.read_rows(X).values

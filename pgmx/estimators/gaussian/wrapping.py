@@ -5,7 +5,6 @@ from typing import Any
 
 from sklearn.base import clone
 
-from pgmx.estimators.cost import StepCost
 from pgmx.estimators.gaussian.cost import GaussianSize
 from pgmx.estimators.gaussian.estimate import GaussianEstimate
 from pgmx.estimators.gaussian.learner import ContinuousLearner, GaussianLearner
@@ -39,10 +38,10 @@ class WrappingLearner(ContinuousLearner):
     def _takes_rows(self) -> bool:
         return self._inner_learner()._takes_rows()
 
-    def _estimate_reading(self, size: GaussianSize) -> StepCost:
+    def _estimate_reading(self, size: GaussianSize) -> int:
         return self._inner_learner()._estimate_reading(size)
 
-    def _estimate_solving(self, size: GaussianSize) -> StepCost:
+    def _estimate_solving(self, size: GaussianSize) -> int:
         return self._inner_learner()._estimate_solving(size)
 
     def _validate(self) -> None:

@@ -1,5 +1,6 @@
 """Learners of discrete Markov networks.
 
+- `cost`: the memory that learning a Markov network takes
 - `measures`: figures of the history besides the objective: recall of true edges, and the fit to held-out rows
 - `path`: a path of penalties, and the choice of one of them
 - `problem`: from a table and options to what a grafting run works on

@@ -7,17 +7,18 @@ from contextlib import contextmanager
 from math import inf, nan
 from numbers import Integral, Real
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, TypeVar
 
 import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from pgmx.checks import caller_level
+from pgmx.checks import caller_level, warn_of_target
 from pgmx.data import DiscreteTable, Frame, encode
 from pgmx.estimators.base import Interval, StrOptions, config, random_draws
-from pgmx.estimators.cost import LearningCost, estimate_markov
+from pgmx.estimators.cost import LearningCost
+from pgmx.estimators.markov.cost import estimate_markov
 from pgmx.estimators.markov.measures import RoundMeasures, code_held_out, read_true_pairs
 from pgmx.estimators.markov.problem import (
     LOSSES,
@@ -58,6 +59,8 @@ RESERVOIR_CONSTRAINTS: dict[str, Any] = {
     "reservoir_size": [Interval(Integral, 1, None, closed="left"), None],
     "max_tests": [Interval(Integral, 1, None, closed="left"), None],
 }
+
+Learner = TypeVar("Learner", bound="MarkovLearner")  # of Self jedi returns the base class
 
 
 class MarkovLearner(MarkovResults):
@@ -110,6 +113,8 @@ class MarkovLearner(MarkovResults):
         "callback": [callable, None],
         "state_names": [dict, None],
         "missing": [StrOptions({"error", "drop", "category"})],
+        "na_values": "no_validation",  # judged where data are read, as the next
+        "discrete_columns": "no_validation",
         "n_jobs": [Integral, None],
         "random_state": ["random_state", np.random.Generator],
     }
@@ -158,6 +163,8 @@ class MarkovLearner(MarkovResults):
         callback: Callable[[GraftingProgress], object] | None = None,
         state_names: dict[Hashable, Sequence] | None = None,
         missing: Literal["error", "drop", "category"] = "error",
+        na_values: Any = None,
+        discrete_columns: Sequence[Hashable] | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = 0,
     ):
@@ -183,6 +190,8 @@ class MarkovLearner(MarkovResults):
         self.callback = callback
         self.state_names = state_names
         self.missing = missing
+        self.na_values = na_values
+        self.discrete_columns = discrete_columns
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -200,7 +209,7 @@ class MarkovLearner(MarkovResults):
         cardinalities: ArrayLike | None = None,
         weighted: bool = False,
     ) -> LearningCost:
-        """Estimate the memory and the seconds that learning takes.
+        """Estimate the memory that learning takes.
 
         Parameters
         ----------
@@ -217,9 +226,9 @@ class MarkovLearner(MarkovResults):
         -------
         LearningCost
             Bytes by part: ``gains`` are the pairs that are stored or wait to be tested, ``pair_counts`` their tables,
-            ``kept_counts`` conditionals and parameters, ``kept_rows`` mean conditionals; and CPU seconds, an order of
-            magnitude, not more than `max_time`. It is for two edges per variable, and streams that test all pairs; for
-            `max_edges` if that is less, and streams that test half of the pairs.
+            ``kept_counts`` conditionals and parameters, ``kept_rows`` mean conditionals. It assumes two edges per
+            variable and streams that test all pairs; with a smaller `max_edges` that number, and streams that test
+            half of the pairs.
 
         Raises
         ------
@@ -232,14 +241,9 @@ class MarkovLearner(MarkovResults):
             n_rows, cardinalities = table.n_rows, table.cardinalities
         if n_rows is None or cardinalities is None:
             raise ValueError("estimate_cost needs the data, or n_rows=... and cardinalities=[...]")
-        options: dict[str, Any] = {"loss": self.loss, "is_stream": self._is_stream, "fits": self._count_fits()}
+        options: dict[str, Any] = {"loss": self.loss, "is_stream": self._is_stream}
         options |= {**MEMORY, "weighted": weighted, "max_edges": self.max_edges}
-        cost = estimate_markov(n_rows, cardinalities, **options)
-        return cost._replace(seconds=min(cost.seconds, inf if self.max_time is None else self.max_time))
-
-    def _count_fits(self) -> float:
-        """Return how many fits with one penalty take about as long."""
-        return 1.0
+        return estimate_markov(n_rows, cardinalities, **options)
 
     def _learn(self, problem: MarkovProblem, start: PairwisePotentials | None) -> Run:
         """Activate the edges that violate the condition of optimality most and optimise, until none violates it."""
@@ -331,7 +335,7 @@ class MarkovLearner(MarkovResults):
         self.rows_ = None
         return run
 
-    def partial_fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def partial_fit(self: Learner, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Learner:
         """Learn from further rows, together with the rows of all earlier calls of ``partial_fit``.
 
         The first call is ``fit``, but that the rows are kept in `rows_`. Each further one counts the new rows into the
@@ -360,6 +364,7 @@ class MarkovLearner(MarkovResults):
         TypeError
             For a DistributedTable.
         """
+        warn_of_target(self, X, y)
         rows = getattr(self, "rows_", None)
         if rows is None and hasattr(self, "edges_"):
             raise ValueError(

@@ -87,6 +87,13 @@ class OnlineEdgeGrafting(MarkovLearner):
         States of some or all variables, in order; may hold states that never occur.
     missing : {"error", "drop", "category"}, default="error"
         What a missing cell means: an error; its row is dropped; it is a state of its own, ``"missing"``.
+    na_values : scalar, str, list-like or dict, default=None
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
+        memory are used as they are.
+    discrete_columns : list of hashable, default=None
+        Columns whose numbers are states, floats too: their states are the distinct values, as integers if all of them
+        are whole.
     n_jobs : int, default=None
         Threads that code, count and score; the result is the same for any number.
     random_state : int, RandomState, Generator or None, default=0
@@ -177,6 +184,8 @@ class OnlineEdgeGrafting(MarkovLearner):
         callback: Callable[[GraftingProgress], object] | None = None,
         state_names: dict[Hashable, Sequence] | None = None,
         missing: Literal["error", "drop", "category"] = "error",
+        na_values: Any = None,
+        discrete_columns: Sequence[Hashable] | None = None,
         n_jobs: int | None = None,
         random_state: RandomState = 0,
     ):
@@ -203,6 +212,8 @@ class OnlineEdgeGrafting(MarkovLearner):
             callback=callback,
             state_names=state_names,
             missing=missing,
+            na_values=na_values,
+            discrete_columns=discrete_columns,
             n_jobs=n_jobs,
             random_state=random_state,
         )

@@ -81,7 +81,7 @@ class MarkovResults(BaseStructureLearner):
 
     def _code_rows(self, X: Any) -> DiscreteTable:
         """Return rows without missing cells: these make a state, or their rows are left out."""
-        table = encode(X, state_names=self.state_names, missing=self.missing, n_jobs=self.n_jobs)
+        table = encode(X, **self._list_coding())
         if isinstance(X, np.ndarray):  # its columns are the variables in order
             return DiscreteTable._from_parts(tuple(self._names), table.states, table.codes)
         return table

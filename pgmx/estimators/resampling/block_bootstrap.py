@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import replace
 from math import ceil
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,12 +22,17 @@ from pgmx.estimators.time_series.svarm.learner import SVARMLearner
 from pgmx.estimators.time_series.svarm.linear_svarm import LinearSVARM
 from pgmx.estimators.time_series.svarm.resamples import SVARMResampler
 from pgmx.models import TimeSeriesGraph
+from pgmx.models.time_series.coefficients import measure_strengths
+from pgmx.models.time_series.measures import make_lagged_strength_table
 from pgmx.parallel.arrays import SharedArrays
 from pgmx.parallel.spread import spread
 from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.progress import ResamplingProgress
 from pgmx.runs.run import ProgressBar, Run
 from pgmx.statistics.lagged import BlockMoments, compute_block_moments
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class BlockBootstrap(BaseStructureLearner):
@@ -69,6 +74,10 @@ class BlockBootstrap(BaseStructureLearner):
         Means of the coefficients over the resamples that have the edge, in the user's units; 0 where none has it.
     standard_errors_ : ndarray of shape (lags + 1, n, n)
         Standard deviations of the coefficients over all resamples, zeros among them, in the user's units.
+    strengths_ : DataFrame
+        ``from``, ``lag``, ``to``, ``strength``, ``direction`` of each edge that some resample has, strongest first:
+        ``strength`` is the share of the resamples that have it. A pair at lag 0 has one row, in its more frequent
+        direction, whose share of the resamples that join the two is ``direction``.
     estimator_ : learner
         The learner, fitted on all rows.
     graph_ : TimeSeriesGraph
@@ -170,6 +179,11 @@ class BlockBootstrap(BaseStructureLearner):
     def missing(self) -> str:  # type: ignore[override]  # the estimator holds it
         """What a missing cell means to the estimator."""
         return getattr(self.estimator, "missing", "error")
+
+    @property
+    def na_values(self) -> Any:
+        """Further values of files that are missing to the estimator."""
+        return getattr(self.estimator, "na_values", None)
 
     def _open(self, X: Any) -> Panel:
         learner = self._make_learner()
@@ -298,7 +312,8 @@ class BlockBootstrap(BaseStructureLearner):
         Returns
         -------
         TimeSeriesGraph
-            ``confidence`` of an edge is its probability, ``weight`` its mean coefficient.
+            ``confidence`` of an edge is its probability, ``weight`` its mean coefficient, ``strength`` that of the
+            standardised series, without its sign.
 
         Raises
         ------
@@ -311,12 +326,28 @@ class BlockBootstrap(BaseStructureLearner):
         probable = self.edge_probability_ >= float(threshold) - 1e-12
         confidence = np.where(probable, self.edge_probability_, 0.0)
         weights = np.where(probable, self.coef_mean_, 0.0)
-        if not isinstance(self.estimator_, SVARMLearner):
-            return TimeSeriesGraph.from_coefficients(self.variables_, weights, confidence=confidence)
-        values = {"coefs": weights} if hasattr(self.estimator_, "coef_") else {"coefs": None, "strengths": weights}
+        learner = self.estimator_
+        if isinstance(learner, LDSLearner):
+            return learner._graph_coefficients(weights, confidence=confidence)
+        strengths = weights
+        if isinstance(learner, LinearSVARM):
+            strengths = np.stack(measure_strengths(weights, learner.scales_))
         return TimeSeriesGraph.from_coefficients(
-            self.variables_, **values, confidence=confidence, undirected_instantaneous=self.estimator_.instantaneous
+            self.variables_,
+            weights if isinstance(learner, LinearSVARM) else None,
+            strengths=strengths,
+            confidence=confidence,
+            undirected_instantaneous=learner.instantaneous,
         )
+
+    @property
+    def strengths_(self) -> "pd.DataFrame":
+        """One row for each edge that some resample has, strongest first."""
+        return self._make_once("strengths", self._make_strengths)
+
+    def _make_strengths(self) -> "pd.DataFrame":
+        undirected = isinstance(self.estimator_, SVARMLearner) and self.estimator_.orient is None
+        return make_lagged_strength_table(self.variables_, self.edge_probability_, undirected)
 
     @property
     def graph_(self) -> TimeSeriesGraph:

@@ -1,6 +1,6 @@
 """Confidence in edges: the same learner on many resamples of the rows."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import closing
 from functools import partial
 from math import inf
@@ -19,7 +19,7 @@ from pgmx.data import DiscreteTable, DistributedNumericTable, DistributedTable
 from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_draws
 from pgmx.estimators.bayesian.dag_learner import NetworkResults, Opened, read_parameter_prior
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
-from pgmx.estimators.cost import LearningCost, repeat_cost
+from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.markov.problem import summarise_rows
 from pgmx.estimators.resampling.finished import Graph, pack_graphs, read_graphs
 from pgmx.estimators.resampling.resampler import Resampler, bind_score, make_shared_table
@@ -87,7 +87,7 @@ class BootstrapStructure(NetworkResults):
         `graph_` with its undirected edges directed, without new v-structures where that is possible [3]_.
     model_ : DiscreteBayesianNetwork, LinearGaussianBayesianNetwork or ConditionalGaussianNetwork
         The network of `dag_`, made on first access, with parameters from all rows: by maximum likelihood, or with the
-        prior that the learner's options give.
+        prior of the learner's own network.
     threshold_ : float
         Least strength of a significant edge, estimated after Scutari and Nagarajan [2]_.
     strengths_ : DataFrame
@@ -167,6 +167,8 @@ class BootstrapStructure(NetworkResults):
     stopped_by_: str
     threshold_: float
 
+    _tags = {"name": "bootstrap_structure"}
+
     _parameter_constraints: dict[str, Any] = {
         "estimator": [BaseStructureLearner, None],
         "n_resamples": [Interval(Integral, 1, None, closed="left")],
@@ -219,10 +221,20 @@ class BootstrapStructure(NetworkResults):
         """What a missing cell means to the estimator."""
         return getattr(self.estimator, "missing", "error")
 
+    @property
+    def na_values(self) -> Any:
+        """Further values of files that are missing to the estimator."""
+        return getattr(self.estimator, "na_values", None)
+
+    @property
+    def discrete_columns(self) -> Sequence[Hashable] | None:  # type: ignore[override]  # the estimator holds it
+        """Columns that the estimator declares discrete."""
+        return getattr(self.estimator, "discrete_columns", None)
+
     # ---- learning ----
 
     def estimate_cost(self, X: Any) -> LearningCost:
-        """Estimate the memory and the seconds that all resamples take.
+        """Estimate the memory that all resamples take.
 
         Parameters
         ----------
@@ -232,11 +244,10 @@ class BootstrapStructure(NetworkResults):
         Returns
         -------
         LearningCost
-            Bytes of the table, which workers share, and of all workers at a time; CPU seconds per worker.
+            Bytes of the table, which workers share, and of all workers at a time.
         """
         learner: Any = HillClimbSearch() if self.estimator is None else self.estimator
-        workers = min(count_workers(self.n_jobs), self.n_resamples)
-        return repeat_cost(learner.estimate_cost(X), self.n_resamples, workers)
+        return learner.estimate_cost(X).multiply(min(count_workers(self.n_jobs), self.n_resamples))
 
     def _holds_numbers(self, opened: Any) -> bool:
         return (HillClimbSearch() if self.estimator is None else self.estimator)._holds_numbers(opened)

@@ -20,6 +20,7 @@ from pgmx.estimators.bayesian.pgmpy_face import BaseStructureScore
 from pgmx.graphs.consensus import Marks, make_marks
 from pgmx.scores.binding.resolve import GAUSSIAN_SCORES, MIXED_SCORES, resolve_scoring
 from pgmx.scores.binding.scoring import Scoring
+from pgmx.scores.collinear import without_warnings
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.gaussian.base import GaussianScore
 from pgmx.scores.mixed.base import MixedScore
@@ -56,13 +57,14 @@ class Resampler:
         if self.seeds_learner:
             learner.random_state = int(np.random.default_rng([self.seed, b]).integers(2**31))
         bound = isinstance(getattr(learner, "scoring_method", None), BaseStructureScore)
-        if isinstance(data, DistributedTable | DistributedNumericTable) and not bound:
-            drawn = data.draw_rows(self.seed, b) if self.repeats_rows else data.draw_weights(self.seed, b)
-            learner.fit(drawn, sample_weight=drawn.row_weights)
-        elif bound or _is_mixed(data) or not self.repeats_rows:
-            learner.fit(data, sample_weight=self.count_draws(b))
-        else:
-            learner.fit(_repeat_rows(data, self.count_draws(b)))
+        with without_warnings():  # of columns that determine each other: those of all rows were warned of
+            if isinstance(data, DistributedTable | DistributedNumericTable) and not bound:
+                drawn = data.draw_rows(self.seed, b) if self.repeats_rows else data.draw_weights(self.seed, b)
+                learner.fit(drawn, sample_weight=drawn.row_weights)
+            elif bound or _is_mixed(data) or not self.repeats_rows:
+                learner.fit(data, sample_weight=self.count_draws(b))
+            else:
+                learner.fit(_repeat_rows(data, self.count_draws(b)))
         return _read_edges(learner)
 
     @property
@@ -147,7 +149,7 @@ def _repeat_rows(data: Any, counts: np.ndarray) -> DiscreteTable | Frame:
     if isinstance(data, DiscreteTable):
         return data.repeat_rows(counts)
     rows = np.repeat(np.arange(data.n_rows), counts)
-    return Frame(data.names, [values.take(rows) for values in data.columns], len(rows))
+    return Frame(data.names, [values.take(rows) for values in data.columns], len(rows), discrete=data.discrete)
 
 
 def _read_edges(learner: BaseStructureLearner) -> tuple[str, Marks]:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from pgmx.checks import caller_level
 from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions, clone_learner, config, random_draws
-from pgmx.estimators.cost import LearningCost, StepCost
+from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.gaussian.cost import GaussianSize, keep_parts, repeat_on_path
 from pgmx.estimators.gaussian.estimate import GaussianEstimate
 from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso
@@ -27,10 +27,8 @@ from pgmx.estimators.selection.solved_paths import SolvedPaths
 from pgmx.estimators.time_series.learner import TimeSeriesLearner
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.runs import learn_whole
-from pgmx.estimators.time_series.svarm.learner import CRITERIA as SVARM_CRITERIA
-from pgmx.estimators.time_series.svarm.learner import SVARMLearner
+from pgmx.estimators.time_series.svarm.learner import SELECTIONS, SVARMLearner
 from pgmx.estimators.time_series.svarm.path import SVARMPath
-from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import ProgressBar, Run
@@ -56,8 +54,9 @@ class SelectedGraph(WrappingLearner):
     selection : {"ebic", "cv", "stars", "aic", "bic"}, default="ebic"
         What is compared; see above. Of series ``"ebic"`` is :math:`T \sum_i \ln(RSS_i / T) + |E| (\ln T + 2 \gamma
         \ln P)` under least squares, and ``"cv"`` the error of forecasts by one row of the part behind each of
-        `n_folds` origins, learned from all rows before it. ``"aic"`` and ``"bic"`` are for structural vector
-        autoregressions alone, and all that they have; see their method `select`.
+        `n_folds` origins, learned from all rows before it; of structural vector autoregressions given the present of
+        the others, where they have instantaneous relations, and with the penalty of as many rows. They have ``"cv"``
+        and, for themselves alone, ``"aic"`` and ``"bic"``; see their method `select`.
     n_lams : int, default=20
         Penalties of the path, in equal ratios from `lam_max_` down.
     lam_min_ratio : float, default=0.1
@@ -65,13 +64,14 @@ class SelectedGraph(WrappingLearner):
     gamma : float, default=0.5
         Of ``"ebic"``: weight of the number of possible edges; 0 is the BIC.
     n_folds : int, default=5
-        Of ``"cv"``.
+        Of ``"cv"``. Series of at most `n_folds` predicted rows, such as pairs, are not cut: they are divided in their
+        order.
     n_subsamples : int, default=20
         Of ``"stars"``: subsamples of 10 √n rows, without replacement.
     stability : float, default=0.05
         Of ``"stars"``: largest instability of the edges.
     lags : sequence of int, default=None
-        Of ``"aic"`` and ``"bic"``: orders to compare, in place of that of the estimator.
+        Of series: orders to compare, in place of that of the estimator, by how they explain the same rows.
     early_stopping : bool, default=True
         Whether the path ends where smaller penalties are hardly ever chosen: see the notes. `path_.stopped_early` says
         whether it did; False solves all penalties, which takes long where their graphs are dense.
@@ -179,7 +179,7 @@ class SelectedGraph(WrappingLearner):
 
     _parameter_constraints: dict[str, Any] = {
         "estimator": [ContinuousLearner, LDSLearner, SVARMLearner, None],
-        "selection": [StrOptions({*CRITERIA, *SVARM_CRITERIA})],
+        "selection": [StrOptions({*CRITERIA, *SELECTIONS})],
         "n_lams": [Interval(Integral, 2, None, closed="left")],
         "lam_min_ratio": [Interval(Real, 0, 1, closed="neither")],
         "gamma": [Interval(Real, 0, None, closed="left")],
@@ -239,36 +239,41 @@ class SelectedGraph(WrappingLearner):
     def _inner_learner(self) -> Any:
         return GraphicalLasso() if self.estimator is None else self.estimator
 
+    @property
+    def na_values(self) -> Any:
+        """Further values of files that are missing to the estimator."""
+        return getattr(self.estimator, "na_values", None)
+
     def _open(self, X):
         learner = self._inner_learner()
         is_structural = isinstance(learner, SVARMLearner)
-        if is_structural != (self.selection in SVARM_CRITERIA):
-            names = "aic, bic" if is_structural else ", ".join(CRITERIA)
+        allowed: Any = SELECTIONS if is_structural else CRITERIA
+        if self.selection not in allowed:
+            names = ", ".join(allowed)
             raise ValueError(f"selection={self.selection!r} is not for {type(learner).__name__}: choose one of {names}")
-        if is_structural:
-            return clone_learner(learner).set_params(lags=learner._read_orders(self.lags)[-1])._open(X)
+        if isinstance(learner, TimeSeriesLearner):
+            return clone_learner(learner).set_params(lags=learner._read_orders(self.lags)[-1])._open_panel(X)
         if self.lags is not None:
-            raise ValueError(f"lags is for LinearSVARM and KernelSVARM, not for {type(learner).__name__}: leave it out")
-        return learner._open_panel(X) if isinstance(learner, LDSLearner) else learner._open(X)
+            raise ValueError(f"lags is for learners of series, not for {type(learner).__name__}: leave it out")
+        return learner._open(X)
 
     def _estimate_fit(self, X: Any, n_rows: int | None, n_floats: int | None) -> LearningCost:
         learner = self._inner_learner()
         if not isinstance(learner, TimeSeriesLearner):
             return super()._estimate_fit(X, n_rows, n_floats)
-        orders = learner._read_orders(self.lags) if isinstance(learner, SVARMLearner) else [learner.lags]
+        orders = learner._read_orders(self.lags)
         longest = clone_learner(learner).set_params(lags=orders[-1])
-        cost = longest.estimate_cost(X, n_rows=n_rows, n_floats=n_floats)
-        return cost._replace(seconds=cost.seconds * len(orders) * (1 + self._count_parts()) * self.n_lams)
+        return longest.estimate_cost(X, n_rows=n_rows, n_floats=n_floats)
 
     def _count_parts(self) -> int:
         """Return how many samples of the rows get a path of their own."""
         return {"cv": self.n_folds, "stars": self.n_subsamples}.get(self.selection, 0)
 
-    def _estimate_reading(self, size: GaussianSize) -> StepCost:
+    def _estimate_reading(self, size: GaussianSize) -> int:
         return keep_parts(size, super()._estimate_reading(size), self._count_parts())
 
-    def _estimate_solving(self, size: GaussianSize) -> StepCost:
-        return repeat_on_path(size, super()._estimate_solving(size), self.n_lams, self._count_parts())
+    def _estimate_solving(self, size: GaussianSize) -> int:
+        return repeat_on_path(size, super()._estimate_solving(size), self._count_parts())
 
     def _fit(self, opened: Any, sample_weight: ArrayLike | None) -> Run | None:
         if isinstance(opened, Panel):
@@ -276,7 +281,7 @@ class SelectedGraph(WrappingLearner):
         return super()._fit(opened, sample_weight)
 
     def _fit_series(self, panel: Panel, sample_weight: ArrayLike | None) -> Run:
-        """Choose the penalty of a linear dynamical system, and learn it with that."""
+        """Choose the penalty and the order of a linear dynamical system, and learn it with these."""
         learner = clone_learner(self._inner_learner())
         learner._refuse_weights(sample_weight)
         if isinstance(learner, SVARMLearner):
@@ -287,19 +292,29 @@ class SelectedGraph(WrappingLearner):
         with ProgressBar(show, self.callback, type(self).__name__, unit="penalties", figure="objective") as bar:
             run = Run(SolverProgress, max_time=self._limit_time(), callback=bar.callback, start=self._start)
             bar.follow(run)
-            with one_blas_thread(), run.limiting():
-                options = (self.selection, self.gamma, self.n_folds, self.early_stopping)
-                choice = SeriesChoice(learner, panel, *options)
-                lams = path_of_penalties(choice.lam_max, self.lam_min_ratio * choice.lam_max, self.n_lams)
-                path = select_penalty(choice, lams, run, extend_penalties, MAX_EXTENSIONS, MIN_RATIO * choice.lam_max)
+            orders, units = learner._read_orders(self.lags), None
+            choices: list[tuple[float, LDSLearner, SeriesPath, Panel]] = []
+            with learner._on_threads(), run.limiting():
+                for order in orders:
+                    if choices and run.is_over():
+                        break
+                    rows = panel.crop(orders[-1] - order)  # all orders explain the same rows
+                    learner = clone_learner(learner).set_params(lags=order)
+                    options = (self.selection, self.gamma, self.n_folds, self.early_stopping, units)
+                    choice = SeriesChoice(learner, rows, *options)
+                    units, largest = choice.units, choice.lam_max
+                    lams = path_of_penalties(largest, self.lam_min_ratio * largest, self.n_lams)
+                    path = select_penalty(choice, lams, run, extend_penalties, MAX_EXTENSIONS, MIN_RATIO * largest)
+                    choices.append((float(path.criterion[path.selected]), learner, path, rows))
             if not run.is_over():
                 run.estimate_left = lambda: 0
+        _, learner, path, rows = min(choices, key=lambda one: one[0])
         self._warn_of_end(path, run)
         learner.set_params(lam=float(path.lams[path.selected]))
-        learn_whole(learner, panel)
+        learn_whole(learner, rows)
         run.add_row(objective=float(path.criterion[path.selected]), n_edges=len(path._edges(path.selected)))
         self.estimator_, self.path_, self._results = learner, path, {}
-        self.lam_, self.lam_max_ = learner.lam_, choice.lam_max
+        self.lam_, self.lam_max_ = learner.lam_, path.lam_max
         self.stopped_by_ = run.stopped_by or "converged"
         self.converged_, self.history_ = self.stopped_by_ == "converged", run.history
         return run
@@ -312,7 +327,7 @@ class SelectedGraph(WrappingLearner):
         run = Run(SolverProgress, start=self._start)
         learner.set_params(max_time=self._limit_time())
         orders = learner._read_orders(self.lags)
-        chosen: Any = learner._select(panel, self.selection, orders, self.n_lams, self.lam_min_ratio)
+        chosen: Any = learner._select(panel, self.selection, orders, self.n_lams, self.lam_min_ratio, self.n_folds)
         self.estimator_, self.path_, self._results = chosen, chosen.path_, {}
         self.lam_, self.lam_max_ = chosen.lam_, chosen.lam_max_
         self._warn_of_end(chosen.path_, run)

@@ -2,7 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import reduce
 from math import log, nan
+from operator import add
 from typing import Any
 
 import networkx as nx
@@ -12,12 +14,13 @@ from scipy.sparse import csr_array
 from pgmx.data.series import Panel
 from pgmx.estimators.base import clone_learner
 from pgmx.estimators.paths import PenaltyPath, best_position, is_past_best
+from pgmx.estimators.time_series.folds import PanelParts
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
 from pgmx.models import TimeSeriesGraph
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.least_squares import sum_squares
-from pgmx.statistics.lagged import LaggedMoments, compute_block_moments
+from pgmx.statistics.lagged import LaggedMoments, compute_lagged_moments
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,10 +59,20 @@ class SeriesPath(PenaltyPath):
 
 
 class SeriesChoice:
-    """Solves for penalties one by one, and compares them by `selection`, "ebic" or "cv", until past the best."""
+    """Solves for penalties one by one, and compares them by `selection`, "ebic" or "cv", until past the best.
+
+    Criteria are in `units` of the series, by default those of the solver.
+    """
 
     def __init__(
-        self, learner: LDSLearner, panel: Panel, selection: str, gamma: float, n_folds: int, early_stopping: bool
+        self,
+        learner: LDSLearner,
+        panel: Panel,
+        selection: str,
+        gamma: float,
+        n_folds: int,
+        early_stopping: bool,
+        units: np.ndarray | None = None,
     ):
         name = type(learner).__name__
         if "lam" not in learner.get_params():
@@ -72,6 +85,8 @@ class SeriesChoice:
         self._early_stopping = early_stopping
         self._problem: LDSProblem = learner._make_problem(panel)
         _ = self._problem.moments
+        self.units = self._problem.scales if units is None else units
+        self._ratios = (self._problem.scales / self.units) ** 2
         self._folds = make_folds(self._problem, n_folds) if selection == "cv" else []
         self.lam_max = self._find_largest()
         self._edges: list[np.ndarray] = []
@@ -127,7 +142,7 @@ class SeriesChoice:
         """Return T' sum ln(RSS / T') + |E| ln T' + 2 γ |E| ln P, with least squares over the edges."""
         count, squares = self._problem.n_targets, solution.residual_gram
         squares = squares if squares.ndim == 1 else squares.diagonal()
-        fit = count * float(np.log(np.maximum(squares / count, 1e-300)).sum())
+        fit = count * float(np.log(np.maximum(squares / count, 1e-300) * self._ratios).sum())
         return fit + n_edges * (log(count) + 2 * self._gamma * log(self._problem.n_lagged))
 
     def _compute_error(self, lam: float) -> float:
@@ -136,38 +151,20 @@ class SeriesChoice:
             solution = self._solve(replace(self._problem, panel=None, summed=before), lam, False)
             stacked = stack_coefficients(solution, self._problem.has_intercept)
             squares = sum_squares(after.gram, after.cross, after.target_gram, stacked)
-            total, count = total + float(np.trace(squares)), count + after.n_targets * len(squares)
+            total += float((squares.diagonal() * self._ratios).sum())
+            count += after.n_targets * len(squares)
         return total / count
 
 
 def make_folds(problem: LDSProblem, n_folds: int) -> list[tuple[LaggedMoments, LaggedMoments]]:
-    """Return, per fold, the moments of all rows before an origin and of the rows up to the next one.
-
-    Each segment is cut into n_folds + 1 parts; the k-th origin of all of them is that of fold k.
-    """
+    """Return, per fold, the moments of all rows before an origin and of the rows up to the next one."""
     assert problem.panel is not None
-    panel = problem.panel
-    parts: list[list[LaggedMoments]] = [[] for _ in range(n_folds + 1)]
-    for rows, exogenous in zip(panel.segments, panel.exogenous, strict=True):
-        n_targets = len(rows) - problem.lags
-        if n_targets < 1:
-            continue
-        alone = replace(panel, segments=(rows,), exogenous=(exogenous,))
-        length = -(-n_targets // (n_folds + 1))
-        blocks = compute_block_moments(alone, problem.lags, length, intercept=problem.has_intercept)
-        for number, moments in enumerate(blocks.sum(np.eye(len(blocks.sizes), dtype=np.int64))):
-            parts[number].append(moments)
-    if not all(parts):
-        raise ValueError(f"n_folds={n_folds} needs at least {n_folds + 1} predicted rows in a series: give fewer folds")
-    sums = [_sum(part) for part in parts]
-    return [(_sum(sums[: k + 1]), sums[k + 1]) for k in range(n_folds)]
-
-
-def _sum(parts: list[LaggedMoments]) -> LaggedMoments:
-    total = parts[0]
-    for part in parts[1:]:
-        total = total + part
-    return total
+    divided = PanelParts.divide(problem.panel, problem.lags, n_folds + 1)
+    parts = [
+        compute_lagged_moments(divided.take(k, k + 1), problem.lags, intercept=problem.has_intercept)
+        for k in range(n_folds + 1)
+    ]
+    return [(reduce(add, parts[: k + 1]), parts[k + 1]) for k in range(n_folds)]
 
 
 def list_edges(solution: LDSSolution) -> np.ndarray:

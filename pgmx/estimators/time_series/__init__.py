@@ -1,6 +1,6 @@
 """Learners of time series.
 
-- `cost`: what learning from time series will cost: bytes by formula, and seconds from measured constants
+- `cost`: the memory that learning from time series takes
 - `knowledge`: what a user knows of the edges over (name, lag), as ids
 - `learner`: what all learners of time series share: options and reading of series
 - `runs`: runs of the learners that iterate: limits, callback, progress bar, and why they ended

@@ -9,7 +9,6 @@ import numpy as np
 
 from pgmx.checks import caller_level
 from pgmx.estimators.base import StrOptions
-from pgmx.estimators.cost import StepCost
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_products, estimate_rows
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution, split_coefficients
@@ -61,8 +60,14 @@ class DenseLDS(LDSLearner):
         Column that tells the series of a panel apart.
     missing : {"error", "drop"}, default="error"
         A missing cell raises, or the rows whose lag window has one are left out.
+    na_values : scalar, str, list-like or dict, default=None
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
+        memory are used as they are.
     irregular : {"error", "ignore"}, default="error"
         Times that are not regular raise, or rows are taken as equidistant.
+    n_jobs : int, default=None
+        Threads over blocks of series or windows; the result is the same for any number.
 
     Attributes
     ----------
@@ -132,7 +137,9 @@ class DenseLDS(LDSLearner):
         time_column: Hashable | None = None,
         groups: Hashable | None = None,
         missing: Literal["error", "drop"] = "error",
+        na_values: Any = None,
         irregular: Literal["error", "ignore"] = "error",
+        n_jobs: int | None = None,
     ):
         self.data = data
         self.lags = lags
@@ -146,22 +153,24 @@ class DenseLDS(LDSLearner):
         self.time_column = time_column
         self.groups = groups
         self.missing = missing
+        self.na_values = na_values
         self.irregular = irregular
+        self.n_jobs = n_jobs
 
     def _reads_pieces(self) -> bool:
         return self.solver == "gram"
 
-    def _estimate_solving(self, size: SeriesSize) -> StepCost:
+    def _estimate_solving(self, size: SeriesSize) -> int:
         products = estimate_products(size, self.lags)
         if self.solver == "gram":
             return products
-        rows = estimate_rows(size, self.lags)
-        return StepCost(rows.scratch + products.scratch, 6 * products.seconds)
+        return estimate_rows(size, self.lags) + products
 
     def _solve(self, problem: LDSProblem, run: Run | None = None) -> LDSSolution:
         supports = problem.list_supports()
         if supports is None:
             return split_coefficients(problem, solve_all(problem, self.solver))
+        _ = problem.moments  # made before threads ask for them
         columns = solve_supports(supports, lambda predictors, targets: solve_some(problem, predictors, targets))
         coefficients = np.zeros(problem.moments.cross.shape)
         for target, (support, column) in enumerate(zip(supports, columns, strict=True)):

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
 
 from pgmx.checks import as_reals, join_names
-from pgmx.estimators.cost import StepCost
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_pattern
 from pgmx.estimators.time_series.dense import solve_some
 from pgmx.estimators.time_series.linear import LDSLearner
@@ -57,8 +56,14 @@ class SparsityEnforcingLDS(LDSLearner):
         Column that tells the series of a panel apart.
     missing : {"error", "drop"}, default="error"
         A missing cell raises, or the rows whose lag window has one are left out.
+    na_values : scalar, str, list-like or dict, default=None
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
+        memory are used as they are.
     irregular : {"error", "ignore"}, default="error"
         Times that are not regular raise, or rows are taken as equidistant.
+    n_jobs : int, default=None
+        Threads over blocks of series or windows; the result is the same for any number.
 
     Attributes
     ----------
@@ -128,7 +133,9 @@ class SparsityEnforcingLDS(LDSLearner):
         time_column: Hashable | None = None,
         groups: Hashable | None = None,
         missing: Literal["error", "drop"] = "error",
+        na_values: Any = None,
         irregular: Literal["error", "ignore"] = "error",
+        n_jobs: int | None = None,
     ):
         self.data = data
         self.structure = structure
@@ -142,12 +149,14 @@ class SparsityEnforcingLDS(LDSLearner):
         self.time_column = time_column
         self.groups = groups
         self.missing = missing
+        self.na_values = na_values
         self.irregular = irregular
+        self.n_jobs = n_jobs
 
     def _reads_pieces(self) -> bool:
         return True
 
-    def _estimate_solving(self, size: SeriesSize) -> StepCost:
+    def _estimate_solving(self, size: SeriesSize) -> int:
         return estimate_pattern(size, self.lags)
 
     def _solve(self, problem: LDSProblem, run: Run | None = None) -> LDSSolution:
@@ -167,8 +176,10 @@ def solve_pattern(problem: LDSProblem, pattern: csr_array) -> LDSSolution:
     ]
     sizes = np.array([len(support) for support in supports])
     if problem.panel is None or 2 * (sizes**2).sum() > (problem.n_lagged + len(problem.free_predictors)) ** 2:
+        _ = problem.moments  # made before threads ask for them
         columns = solve_supports(supports, lambda predictors, targets: solve_some(problem, predictors, targets))
     else:
+        _ = problem.design
         columns = solve_supports(supports, lambda predictors, targets: _solve_directly(problem, predictors, targets))
     bounds = np.concatenate([[0], np.cumsum(sizes)])
     ids = np.concatenate([np.empty(0, dtype=np.int64), *supports])

@@ -7,8 +7,7 @@ from typing import Any, Literal
 from scipy.sparse import csr_array
 
 from pgmx.estimators.base import Interval, StrOptions
-from pgmx.estimators.cost import StepCost
-from pgmx.estimators.time_series.cost import SCREEN_SECONDS, SeriesSize, estimate_products, estimate_rows
+from pgmx.estimators.time_series.cost import SeriesSize, estimate_products, estimate_rows
 from pgmx.estimators.time_series.problem import MOST_COVARIANCES, LDSProblem, LDSSolution
 from pgmx.estimators.time_series.runs import TargetRecord
 from pgmx.estimators.time_series.sparse import SparseLDSLearner
@@ -85,6 +84,10 @@ class SparsityInducingLDS(SparseLDSLearner):
         Column that tells the series of a panel apart.
     missing : {"error", "drop"}, default="error"
         A missing cell raises, or the rows whose lag window has one are left out.
+    na_values : scalar, str, list-like or dict, default=None
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
+        memory are used as they are.
     irregular : {"error", "ignore"}, default="error"
         Times that are not regular raise, or rows are taken as equidistant.
     random_state : int or None, default=0
@@ -95,6 +98,8 @@ class SparsityInducingLDS(SparseLDSLearner):
         Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
     callback : callable, default=None
         Called with (n_iter, objective, n_edges, seconds) after each block, the objective NaN; True ends the run.
+    n_jobs : int, default=None
+        Threads over blocks of series or windows; the result is the same for any number.
 
     Attributes
     ----------
@@ -198,11 +203,13 @@ class SparsityInducingLDS(SparseLDSLearner):
         time_column: Hashable | None = None,
         groups: Hashable | None = None,
         missing: Literal["error", "drop"] = "error",
+        na_values: Any = None,
         irregular: Literal["error", "ignore"] = "error",
         random_state: int | None = 0,
         max_time: float | None = None,
         show_progress: bool = True,
         callback: Callable[[SolverProgress], bool | None] | None = None,
+        n_jobs: int | None = None,
     ):
         self.data = data
         self.lags = lags
@@ -221,21 +228,22 @@ class SparsityInducingLDS(SparseLDSLearner):
         self.time_column = time_column
         self.groups = groups
         self.missing = missing
+        self.na_values = na_values
         self.irregular = irregular
         self.random_state = random_state
         self.max_time = max_time
         self.show_progress = show_progress
         self.callback = callback
+        self.n_jobs = n_jobs
 
     def _reads_pieces(self) -> bool:
         return self.screen is None and self.solver == "lasso"
 
-    def _estimate_solving(self, size: SeriesSize) -> StepCost:
+    def _estimate_solving(self, size: SeriesSize) -> int:
         if self._reads_pieces():
             return estimate_products(size, self.lags, copies=4)
         rows = estimate_rows(size, self.lags, has_covariance=size.n_series <= MOST_COVARIANCES)
-        pairs = size.count_predictors(self.lags) * size.n_series
-        return StepCost(rows.scratch + CANDIDATE_BYTES, 2 * SCREEN_SECONDS * size.n_rows * pairs)
+        return rows + CANDIDATE_BYTES
 
     def _solve(self, problem: LDSProblem, run: Run | None = None) -> LDSSolution:
         if self.solver == "sgd" and self.k is None:

@@ -1,11 +1,13 @@
 """What all learners of time series share: options and reading of series."""
 
 from abc import abstractmethod
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from contextlib import contextmanager
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
+from joblib import parallel_config
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
@@ -24,12 +26,15 @@ from pgmx.data.series import (
     read_history,
 )
 from pgmx.estimators.base import BaseStructureLearner, Interval, StrOptions
-from pgmx.estimators.cost import LearningCost, StepCost, sum_memory
+from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_reading
 from pgmx.estimators.time_series.knowledge import LaggedKnowledge, read_lagged_knowledge
 from pgmx.models import TimeSeriesGraph
 from pgmx.models.time_series.history import read_exogenous
+from pgmx.parallel.threads import count_threads, one_blas_thread
 from pgmx.runs.run import Run
+
+Learner = TypeVar("Learner", bound="TimeSeriesLearner")  # of Self jedi returns the base class
 
 
 class TimeSeriesLearner(BaseStructureLearner):
@@ -46,11 +51,13 @@ class TimeSeriesLearner(BaseStructureLearner):
         "time_column": "no_validation",
         "groups": "no_validation",
         "missing": [StrOptions({"error", "drop"})],
+        "na_values": "no_validation",  # judged where data are read
         "irregular": [StrOptions({"error", "ignore"})],
         "exogenous_columns": ["array-like", set, None],
         "seasonal_period": [Interval(Integral, 2, None, closed="left"), None],
         "required_edges": "no_validation",
         "forbidden_edges": "no_validation",
+        "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
     }
 
     lags: int
@@ -63,6 +70,7 @@ class TimeSeriesLearner(BaseStructureLearner):
     required_edges: Collection | None = None
     forbidden_edges: Collection | None = None
     state_names = None  # of discrete variables
+    n_jobs: int | None
 
     n_targets_: int
     n_left_out_: int
@@ -75,6 +83,12 @@ class TimeSeriesLearner(BaseStructureLearner):
     def _fit(self, opened: Any, sample_weight: ArrayLike | None) -> Run | None:
         """Learn from a panel and set the fitted attributes and `_results`, after `_begin`."""
 
+    @contextmanager
+    def _on_threads(self) -> Iterator[None]:
+        """Let solvers share blocks of series among `n_jobs` threads, each with one of BLAS."""
+        with one_blas_thread(), parallel_config("threading", n_jobs=count_threads(self.n_jobs)):
+            yield
+
     @abstractmethod
     def _make_graph(self) -> TimeSeriesGraph:
         """Return the graph of the fitted coefficients."""
@@ -84,7 +98,7 @@ class TimeSeriesLearner(BaseStructureLearner):
         """The learned graph over (name, lag), made on first access."""
         return self._make_once("graph", self._make_graph)
 
-    def fit(self, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self: Learner, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Learner:
         """Learn from series.
 
         Parameters
@@ -106,7 +120,7 @@ class TimeSeriesLearner(BaseStructureLearner):
         return super().fit(X, y, sample_weight)
 
     def estimate_cost(self, X: Any = None, *, n_rows: int | None = None, n_floats: int | None = None) -> LearningCost:
-        """Estimate the memory and the seconds that learning takes, before anything is learned.
+        """Estimate the memory that learning takes.
 
         Parameters
         ----------
@@ -118,9 +132,8 @@ class TimeSeriesLearner(BaseStructureLearner):
         Returns
         -------
         LearningCost
-            Bytes beside the caller's table: of copies of the rows (`numbers`) and of all else (`scratch`), and their
-            sum. Their bound is at most three times the peak where that is over 10 MB and no kernel is a function. CPU
-            seconds are an order of magnitude. Where `max_time` may end the run they are not more.
+            Bytes in addition to the caller's table: of copies of the rows (`numbers`) and of all else (`scratch`), and
+            their sum. They are at most three times the peak if that is over 10 MB and no kernel is a function.
 
         Raises
         ------
@@ -129,11 +142,8 @@ class TimeSeriesLearner(BaseStructureLearner):
         """
         self._validate()
         size = self._describe(n_rows, n_floats) if X is None else self._measure(X)
-        reading, solving = estimate_reading(size), self._estimate_solving(size)
-        seconds = reading.seconds + solving.seconds
-        limit = getattr(self, "max_time", None)
-        seconds = seconds if limit is None else min(seconds, float(limit))
-        return sum_memory(scratch=reading.scratch + solving.scratch, numbers=size.row_bytes, seconds=seconds)
+        scratch = estimate_reading(size) + self._estimate_solving(size)
+        return LearningCost.from_bytes(scratch=scratch, numbers=size.row_bytes)
 
     def _describe(self, n_rows: int | None, n_floats: int | None) -> SeriesSize:
         """Return the size of series that are given by their numbers."""
@@ -151,8 +161,8 @@ class TimeSeriesLearner(BaseStructureLearner):
         return SeriesSize(opened.n_rows, opened.n_series, len(opened.exogenous_names))
 
     @abstractmethod
-    def _estimate_solving(self, size: SeriesSize) -> StepCost:
-        """Return what learning takes beside reading."""
+    def _estimate_solving(self, size: SeriesSize) -> int:
+        """Return the bytes for learning, in addition to those for reading."""
 
     def _open(self, X: Any) -> Any:
         if (is_path(X) or is_iterator(X)) and self._reads_pieces():
@@ -170,8 +180,8 @@ class TimeSeriesLearner(BaseStructureLearner):
         return False
 
     def _list_series_options(self) -> dict[str, Any]:
-        names = ("lags", "time_column", "groups", "missing", "irregular", "exogenous_columns", "seasonal_period")
-        return {name: getattr(self, name) for name in names}
+        names = ("lags", "time_column", "groups", "missing", "na_values", "irregular")
+        return {name: getattr(self, name) for name in (*names, "exogenous_columns", "seasonal_period")}
 
     def _note_series(self, series: Panel | SeriesChunks) -> None:
         """Keep what forecasts need to know of the series, and how many rows were left out."""
@@ -215,6 +225,13 @@ class TimeSeriesLearner(BaseStructureLearner):
                 f"{type(self).__name__} takes no sample_weight: rows of a series depend on those before them; leave it "
                 "out"
             )
+
+    def _read_orders(self, lags: Sequence[int] | None) -> list[int]:
+        """Return the orders to compare, ascending."""
+        orders = sorted({check_natural(order, "each of lags", 1) for order in ([self.lags] if lags is None else lags)})
+        if not orders:
+            raise ValueError("lags is empty: give at least one order")
+        return orders
 
     def _read_knowledge(self, names: tuple, lags: range) -> LaggedKnowledge:
         """Return the required and forbidden edges of these lags as ids."""

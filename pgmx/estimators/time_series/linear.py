@@ -11,8 +11,8 @@ from pgmx.data.series import Panel, SeriesChunks, continue_labels
 from pgmx.estimators.time_series.learner import TimeSeriesLearner
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
 from pgmx.models import LinearDynamicalSystem, TimeSeriesGraph
+from pgmx.models.time_series.coefficients import change_units, measure_strengths, read_coefficients
 from pgmx.models.time_series.density import compute_log_densities
-from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.run import Run
 from pgmx.statistics.lagged import compute_lagged_moments, make_lagged_design
 
@@ -31,6 +31,7 @@ class LDSLearner(TimeSeriesLearner):
     intercept_: np.ndarray
     exogenous_coef_: np.ndarray
     noise_covariance_: np.ndarray
+    _deviations: np.ndarray
 
     @abstractmethod
     def _solve(self, problem: LDSProblem, run: Run | None = None) -> LDSSolution:
@@ -42,7 +43,7 @@ class LDSLearner(TimeSeriesLearner):
         return None
 
     def _learn(self, opened: Panel | SeriesChunks, run: Run | None = None) -> None:
-        with one_blas_thread():
+        with self._on_threads():
             problem = self._make_problem(opened)
             self._accept(problem, self._solve(problem, run))
         self._note_series(opened)
@@ -56,19 +57,23 @@ class LDSLearner(TimeSeriesLearner):
         if isinstance(series, SeriesChunks):
             shifts = series.shifts.mean if intercept else shifts
             summed = compute_lagged_moments(series, self.lags, intercept=intercept, shifts=shifts)
-            scales = series.columns.scales() if self.standardize else np.ones(len(names))
+            deviations = series.columns.scales()
+            scales = deviations if self.standardize else np.ones(len(names))
             summed = summed.rescale(scales)
         else:
             shifts = series.means() if intercept else shifts
-            scales = series.scales() if self.standardize else np.ones(len(names))
+            deviations = series.scales()
+            scales = deviations if self.standardize else np.ones(len(names))
             panel = series.rescale(scales if self.standardize else None, shifts if intercept else None)
         n_exogenous = len(series.exogenous_names)
-        return LDSProblem(names, self.lags, intercept, scales, shifts, knowledge, panel, n_exogenous, summed)
+        return LDSProblem(
+            names, self.lags, intercept, scales, shifts, deviations, knowledge, panel, n_exogenous, summed
+        )
 
     def _accept(self, problem: LDSProblem, solution: LDSSolution) -> None:
         """Set the results, in the user's units."""
         scales, shifts, n = problem.scales, problem.shifts, problem.n_series
-        matrices: Any = tuple(_change_units(matrix, scales) for matrix in solution.coefficients)
+        matrices: Any = tuple(change_units(matrix, scales) for matrix in solution.coefficients)
         self.coef_ = matrices[0]
         if problem.lags > 1:
             first: Any = matrices[0]
@@ -82,6 +87,7 @@ class LDSLearner(TimeSeriesLearner):
         noise = solution.residual_gram / problem.n_targets
         self.noise_covariance_ = noise * (scales**2 if noise.ndim == 1 else np.multiply.outer(scales, scales))
         self.n_targets_ = problem.n_targets
+        self._deviations = problem.deviations
         self._results = {}
         self._set_names(problem.names)
 
@@ -103,7 +109,12 @@ class LDSLearner(TimeSeriesLearner):
         )
 
     def _make_graph(self) -> TimeSeriesGraph:
-        return self.model_.to_networkx()
+        return self._graph_coefficients(self.coef_)
+
+    def _graph_coefficients(self, coef: Any, **numbers: Any) -> TimeSeriesGraph:
+        """Return the graph of coefficients in the user's units, its strengths standardised."""
+        strengths = measure_strengths(read_coefficients(coef, len(self.variables_)), self._deviations)
+        return TimeSeriesGraph.from_coefficients(self.variables_, coef, strengths=strengths, **numbers)
 
     def predict(self, history: Any, steps: int = 1, *, exogenous: Any = None) -> Any:
         """Return the means of the rows that follow a history.
@@ -186,13 +197,3 @@ class LDSLearner(TimeSeriesLearner):
         for lag, matrix in enumerate(matrices):
             residuals -= (matrix @ predictors[:, lag * n : (lag + 1) * n].T).T
         return float(compute_log_densities(residuals, self.noise_covariance_).mean())
-
-
-def _change_units(matrix: np.ndarray | csr_array, scales: np.ndarray) -> np.ndarray | csr_array:
-    """Return coefficients [target, source] of the series times their scales."""
-    if issparse(matrix):
-        matrix = csr_array(matrix)
-        rows = np.repeat(np.arange(len(scales)), np.diff(matrix.indptr))
-        data = matrix.data * (scales[rows] / scales[matrix.indices])
-        return csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
-    return matrix * (scales[:, None] / scales)

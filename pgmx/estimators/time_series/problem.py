@@ -23,7 +23,8 @@ class LDSProblem:
     """Predict x_t from x_{t-1}, ..., x_{t-L}, exogenous columns and, with `has_intercept`, a constant.
 
     `panel` holds the series in the units of the solver: divided by `scales` under standardize, and less `shifts` where
-    there is an intercept. It is None where the series came in pieces: then only `moments` are there.
+    there is an intercept. It is None where the series came in pieces: then only `moments` are there. `deviations` are
+    the standard deviations of the series in the user's units, whatever the solver's.
     """
 
     names: tuple
@@ -31,6 +32,7 @@ class LDSProblem:
     has_intercept: bool
     scales: np.ndarray
     shifts: np.ndarray
+    deviations: np.ndarray
     knowledge: LaggedKnowledge
     panel: Panel | None
     n_exogenous: int = 0

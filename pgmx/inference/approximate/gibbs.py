@@ -10,7 +10,7 @@ import numpy as np
 
 from pgmx._ext import _gibbs
 from pgmx.checks import check_natural, check_seed
-from pgmx.inference.networks.evidence import Network, check_evidence
+from pgmx.inference.networks.evidence import Network, ZeroProbabilityError, check_evidence
 from pgmx.inference.networks.factors import LogFactors
 from pgmx.inference.networks.potentials import PairwisePotentials
 from pgmx.parallel.threads import call_on_threads
@@ -142,10 +142,10 @@ def gibbs_sample(
 
     successes = call_on_threads((partial(run, c) for c in range(n_chains)), n_jobs)
     if not all(successes):
-        condition = f" with evidence {fixed}" if fixed else ""
-        raise ValueError(
-            f"no configuration of positive probability was found{condition} in {burn_in + thinning} sweeps: "
-            "check the evidence, raise burn_in, or give a possible configuration as start"
+        raise ZeroProbabilityError(
+            fixed,
+            template=f"no configuration of positive probability{{given}} was found in {burn_in + thinning} sweeps: "
+            "check the evidence, raise burn_in, or give a possible configuration as start",
         )
     return codes
 

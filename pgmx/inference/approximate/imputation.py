@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import prod
+from typing import NoReturn
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from pgmx.inference.approximate.decoding import decode
 from pgmx.inference.approximate.loopy import loopy_belief_propagation
 from pgmx.inference.exact.elimination import TreewidthError
 from pgmx.inference.exact.exact import ExactInference
+from pgmx.inference.networks.evidence import ZeroProbabilityError
 from pgmx.inference.networks.log_tables import log_sum_exp
 from pgmx.inference.networks.potentials import PairwisePotentials
 from pgmx.inference.problem import check_method
@@ -69,8 +71,10 @@ def _fields(
                 field += (table if v < u else table.T)[:, codes[u, rows]]
         impossible = np.flatnonzero(field.max(axis=0) == -np.inf)
         if len(impossible):
-            raise ValueError(
-                f"row {rows[impossible[0]]} is impossible: its observed cells rule out every state of variable {v}"
+            raise ZeroProbabilityError(
+                {},
+                [v],
+                f"row {rows[impossible[0]]} is impossible: its observed values rule out every state of {{scope}}",
             )
         fields[v] = field
     return fields
@@ -118,7 +122,7 @@ def _fill(
     if prod(shape) <= MAX_CONFIGURATIONS:
         states = _enumerate(shape, inside, distinct, method, rows[first])
     else:
-        states = _infer(shape, inside, distinct, method, inference)
+        states = _infer(shape, inside, distinct, method, inference, rows[first])
     filled[np.ix_(np.array(part), rows)] = states[:, same.ravel()]
 
 
@@ -140,9 +144,7 @@ def _enumerate(
         flat = total.reshape(base.size, -1)
         impossible = np.flatnonzero(flat.max(axis=0) == -np.inf)
         if len(impossible):
-            raise ValueError(
-                f"row {rows[begin + impossible[0]]} is impossible: no states of its missing cells fit the observed ones"
-            )
+            _refuse_row(int(rows[begin + impossible[0]]))
         columns = slice(begin, begin + flat.shape[1])
         if method == "map":
             states[:, columns] = np.unravel_index(flat.argmax(axis=0), shape)
@@ -153,7 +155,13 @@ def _enumerate(
     return states
 
 
-def _infer(shape: list[int], inside: list[Table], fields: list[np.ndarray], method: str, inference: str) -> np.ndarray:
+def _refuse_row(row: int) -> NoReturn:
+    raise ValueError(f"row {row} is impossible: no states of its missing values fit the observed ones")
+
+
+def _infer(
+    shape: list[int], inside: list[Table], fields: list[np.ndarray], method: str, inference: str, rows: np.ndarray
+) -> np.ndarray:
     """Ask a junction tree, or belief propagation where that is too large, once per surrounding."""
     exact = inference != "loopy"
     states = np.empty((len(shape), fields[0].shape[1]), dtype=np.int64)
@@ -167,13 +175,22 @@ def _infer(shape: list[int], inside: list[Table], fields: list[np.ndarray], meth
             if inference == "exact":
                 raise error.with_engines("loopy belief propagation (inference='loopy')") from None
             tree, exact = None, False  # the graph is the same for all surroundings
-        if tree is not None:
-            best = tree.map().codes if method == "map" else [p.argmax() for p in tree.marginals()]
-        else:
-            beliefs = loopy_belief_propagation(network, maximise=method == "map")
-            if method == "map":
-                best = decode(network, {}, beliefs.node_beliefs, beliefs.edge_beliefs)
-            else:
-                best = [part.argmax() for part in np.split(beliefs.node_beliefs, network.node_offsets[1:-1])]
-        states[:, column] = best
+        except ZeroProbabilityError:
+            _refuse_row(int(rows[column]))
+        states[:, column] = _choose_states(network, tree, method, int(rows[column]))
     return states
+
+
+def _choose_states(
+    network: PairwisePotentials, tree: ExactInference | None, method: str, row: int
+) -> np.ndarray | list[int]:
+    """Return the most probable states by a junction tree, by belief propagation if there is none."""
+    if tree is not None:
+        return tree.map().codes if method == "map" else [int(p.argmax()) for p in tree.marginals()]
+    try:
+        beliefs = loopy_belief_propagation(network, maximise=method == "map")
+    except ZeroProbabilityError:
+        _refuse_row(row)
+    if method == "map":
+        return decode(network, {}, beliefs.node_beliefs, beliefs.edge_beliefs)
+    return [int(part.argmax()) for part in np.split(beliefs.node_beliefs, network.node_offsets[1:-1])]

@@ -10,7 +10,7 @@ import numpy as np
 
 from pgmx._ext import _belief
 from pgmx.checks import check_natural, is_number
-from pgmx.inference.networks.evidence import check_evidence
+from pgmx.inference.networks.evidence import ZeroProbabilityError, check_evidence
 from pgmx.inference.networks.potentials import PairwisePotentials
 
 #: Damping that is tried, in turn, when messages do not settle.
@@ -169,9 +169,9 @@ def loopy_belief_propagation(
         if not status:
             break
         if logs:
-            condition = f" together with the evidence {fixed}" if fixed else ""
-            raise ValueError(
-                f"no configuration has positive probability{condition}: every state of some variable is ruled out"
+            raise ZeroProbabilityError(
+                fixed,
+                template="no configuration has positive probability{given}: every state of some variable is ruled out",
             )
         logs = True
     return BeliefResult(

@@ -10,6 +10,7 @@ import numpy as np
 from pgmx.checks import check_natural, check_seed
 from pgmx.inference.approximate.dual_bound import DualBound
 from pgmx.inference.approximate.tempering import COPIES, Replicas, choose_search_betas
+from pgmx.inference.networks.evidence import ZeroProbabilityError
 from pgmx.inference.networks.factors import LogFactors
 
 if TYPE_CHECKING:
@@ -63,8 +64,9 @@ def search_configuration(
             if bound - value <= ROUNDING * max(1.0, abs(bound)):
                 break
     if value == -np.inf:
-        raise ValueError(
-            f"no configuration of positive probability was found in {n_sweeps} sweeps: check the evidence, raise "
-            "n_sweeps, or use method='exact' with enough memory"
+        raise ZeroProbabilityError(
+            evidence,
+            template=f"no configuration of positive probability{{given}} was found in {n_sweeps} sweeps: check the "
+            "evidence, raise n_sweeps, or use method='exact' with enough memory",
         )
     return BestConfiguration(best.astype(np.int64), value, max(bound, value))

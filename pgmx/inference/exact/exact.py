@@ -18,7 +18,7 @@ from pgmx.inference.exact.junction_tree import (
     log_partition_and_conditionals,
     most_probable,
 )
-from pgmx.inference.networks.evidence import Network, ReducedNetwork, describe_impossible
+from pgmx.inference.networks.evidence import Network, ReducedNetwork, ZeroProbabilityError
 
 #: Memory that exact inference may take unless the caller says otherwise: 2 GB.
 MEMORY = 2**31
@@ -129,7 +129,7 @@ class ExactInference:
         total, self._conditionals = log_partition_and_conditionals(self._tree)
         self.log_partition = total + self._constant
         if self.log_partition == -np.inf:
-            raise ValueError(describe_impossible(self.evidence))
+            raise ZeroProbabilityError(self.evidence)
 
     def marginal(self, i: int) -> np.ndarray:
         """Return the distribution of one variable given the evidence.

@@ -22,7 +22,7 @@ from pgmx.inference.exact.bucket_elimination import (
 from pgmx.inference.exact.conditioning import choose_conditioning
 from pgmx.inference.exact.elimination import EliminationPlan, search_order, too_wide
 from pgmx.inference.exact.exact import MostProbable
-from pgmx.inference.networks.evidence import Network, ReducedNetwork, ZeroProbabilityError, describe_impossible
+from pgmx.inference.networks.evidence import Network, ReducedNetwork, ZeroProbabilityError
 
 _Table = tuple[tuple[int, ...], np.ndarray]
 
@@ -66,7 +66,7 @@ def find_most_probable(
         answer = _maximise_others(network, {**evidence, **dict(zip(fixed, configuration, strict=True))}, plan)
         best = max(best, answer, key=lambda candidate: candidate.log_value)
     if best.log_value == -np.inf:
-        raise ValueError(describe_impossible(reduced.evidence))
+        raise ZeroProbabilityError(reduced.evidence)
     return best
 
 

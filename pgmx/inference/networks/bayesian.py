@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pgmx.checks import FittedLearner, take_model
 from pgmx.inference.networks.factors import LogFactors, NamedTables
 
 if TYPE_CHECKING:
@@ -27,12 +28,13 @@ class BayesianArrays(NamedTuple):
     tables: list[np.ndarray]
 
     @classmethod
-    def from_model(cls, model: DiscreteBayesianNetwork, name: str = "model") -> BayesianArrays:
-        """Read pgmpy's network, tables as they are, without scaling; `name` is what a message calls it.
+    def from_model(cls, model: DiscreteBayesianNetwork | FittedLearner, name: str = "model") -> BayesianArrays:
+        """Read pgmpy's network, or a learner's, tables as they are, without scaling; `name` is what a message calls it.
 
         Raises a TypeError for another kind of model, and a ValueError if a node has no table, or one for other parents
         or for other states of a parent than the parent's own table has.
         """
+        model = take_model(model)
         cpds: list[Any] | None = list(model.cpds) if callable(getattr(model, "get_cpds", None)) else None
         if cpds is None or not all(hasattr(cpd, "get_values") for cpd in cpds):
             raise TypeError(f"{name} must be a fitted pgmpy DiscreteBayesianNetwork, got {type(model).__name__}")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +15,50 @@ from pgmx.inference.networks.potentials import PairwisePotentials
 Network = LogFactors | PairwisePotentials
 
 
+#: What an error says of evidence, and of a network without any configuration.
+_EVIDENCE = "the evidence {evidence} has probability zero{factor}: nothing can be inferred from it"
+_NETWORK = "every configuration has probability zero{factor}: some log-potentials must be above minus infinity"
+
+#: Observed variables that an error shows.
+_SHOWN = 8
+
+
 class ZeroProbabilityError(ValueError):
-    """A factor gives the evidence, or every configuration, probability zero."""
+    """The evidence, or every configuration, has probability zero, or none of a larger one was found.
+
+    `scope` holds the variables of the factor that rules it out, if a single one does. The message is `template`, with
+    ``{evidence}``, ``{given}`` (the same at the end of a clause), ``{factor}`` and ``{scope}`` (its variables) filled.
+    """
+
+    def __init__(self, evidence: Mapping, scope: Iterable[Any] = (), template: str = "") -> None:
+        self.evidence = dict(evidence)
+        self.scope = tuple(scope)
+        self.template = template or (_EVIDENCE if self.evidence else _NETWORK)
+        shown = show_evidence(self.evidence)
+        names = ", ".join(map(repr, self.scope))
+        super().__init__(
+            self.template.format(
+                evidence=shown,
+                given=f" with evidence {shown}" if self.evidence else "",
+                factor=f" by the factor of variables ({names})" if self.scope else "",
+                scope=names,
+            )
+        )
+
+    def __reduce__(self) -> tuple[type, tuple]:
+        return type(self), (self.evidence, self.scope, self.template)
+
+    def with_names(self, names: Sequence[Hashable], states: Sequence[Sequence]) -> ZeroProbabilityError:
+        """Return the error about numbers with names and states; auxiliary variables, which have none, are left out."""
+        evidence = {names[v]: states[v][code] for v, code in self.evidence.items()}
+        return type(self)(evidence, [names[v] for v in self.scope if v < len(names)], self.template)
+
+
+def show_evidence(evidence: Mapping) -> str:
+    """Return observed variables and their states as text, a long list cut."""
+    pairs = ", ".join(f"{name!r}: {state!r}" for name, state in islice(evidence.items(), _SHOWN))
+    more = "" if len(evidence) <= _SHOWN else f", ... ({len(evidence)} in all)"
+    return f"{{{pairs}{more}}}"
 
 
 class ReducedNetwork:
@@ -22,7 +66,7 @@ class ReducedNetwork:
 
     ``cards`` counts the states that remain per variable, ``factors`` are non-empty scopes with views of the tables, and
     ``constant`` is the sum of what all other tables hold at the evidence. A factor that gives it probability zero
-    raises a ValueError.
+    raises a ZeroProbabilityError.
     """
 
     def __init__(self, network: Network, evidence: Mapping[int, int] | None) -> None:
@@ -47,7 +91,7 @@ class ReducedNetwork:
                 table = table[tuple(self.evidence.get(v, 0) if v in settled else slice(None) for v in scope)]
             if not table.size or table.max() == -np.inf:
                 observed = {v: self.evidence[v] for v in scope if v in self.evidence}
-                raise ZeroProbabilityError(describe_impossible(observed, scope))
+                raise ZeroProbabilityError(observed, scope)
             if free:
                 self.factors.append((free, table))
             else:
@@ -72,16 +116,6 @@ def check_evidence(evidence: Mapping[int, int] | None, cardinalities: np.ndarray
             raise ValueError(f"evidence gives variable {v} the code {code}: it must be in 0..{cardinalities[v] - 1}")
         codes[v] = code
     return dict(sorted(codes.items()))
-
-
-def describe_impossible(evidence: Mapping[int, int], scope: Iterable[int] | None = None) -> str:
-    """Return a sentence about evidence, or a whole network, of probability zero, by the factor of `scope` if given."""
-    culprit = "" if scope is None else f" by the factor of variables {tuple(scope)}"
-    if not evidence:
-        return f"every configuration has probability zero{culprit}: some log-potentials must be above minus infinity"
-    shown = ", ".join(f"{v}: {code}" for v, code in list(evidence.items())[:8])
-    more = "" if len(evidence) <= 8 else f", ... ({len(evidence)} in all)"
-    return f"the evidence {{{shown}{more}}} has probability zero{culprit}: nothing can be inferred from it"
 
 
 def _scopes_and_tables(network: Network) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:

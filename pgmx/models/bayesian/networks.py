@@ -18,6 +18,7 @@ from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 from pgmx.data import DiscreteTable, DistributedTable
 from pgmx.graphs.cycles import find_cycle
 from pgmx.statistics import Moments, marginal_counts
+from pgmx.statistics.collinearity import LEAST_RESIDUAL, NOISE, find_small_pivots
 from pgmx.statistics.counts import marginal_weights
 from pgmx.statistics.families import DistributedFamilies
 from pgmx.statistics.weighted_families import WeightedFamilies
@@ -222,7 +223,8 @@ def to_linear_gaussian(
     """Fit a linear Gaussian Bayesian network with pgmpy.
 
     Each variable is normal around a linear function of its parents: coefficients by least squares, the standard
-    deviation from the residuals, less one degree of freedom per coefficient (pgmpy's ``LinearGaussianMLE``).
+    deviation from the residuals, less one degree of freedom per coefficient (pgmpy's ``LinearGaussianMLE``). The
+    residual variance is at least 1e-12 of that of the column, as the parents may determine it.
 
     Parameters
     ----------
@@ -264,12 +266,11 @@ def to_linear_gaussian(
             raise ValueError(f"column {name!r} is not all finite floats; a linear Gaussian network needs them")
     stand_in_model = _add_graph(LinearGaussianBayesianNetwork(), stand_ins, edges).fit(data)
     model = _add_graph(LinearGaussianBayesianNetwork(), names, edges)
-    model.add_cpds(
-        *(
-            LinearGaussianCPD(names[int(cpd.variable)], cpd.beta, float(cpd.std), [names[int(p)] for p in cpd.evidence])
-            for cpd in stand_in_model.cpds
-        )
-    )
+    for cpd in stand_in_model.cpds:
+        freedom = max(len(data) - len(cpd.evidence) - 1, 1)
+        least = np.sqrt(NOISE * len(data) / freedom) * data[cpd.variable].to_numpy().std()
+        evidence = [names[int(parent)] for parent in cpd.evidence]
+        model.add_cpds(LinearGaussianCPD(names[int(cpd.variable)], cpd.beta, float(max(cpd.std, least)), evidence))
     return model
 
 
@@ -280,7 +281,7 @@ def fit_linear_gaussian(
 
     The coefficients of a variable with the parents P solve C_PP b = C_Px for the cross-products C, its intercept
     follows from the means, and its standard deviation is the root of (C_xx - b C_Px) / (n - p - 1) for p parents: the
-    numbers of :func:`to_linear_gaussian` for the rows that the moments come from.
+    numbers of :func:`to_linear_gaussian` for the rows that the moments come from. C_xx - b C_Px is at least 1e-12 C_xx.
 
     Parameters
     ----------
@@ -316,13 +317,21 @@ def fit_linear_gaussian(
         freedom = moments.n - len(parents) - 1
         if freedom <= 0:
             raise ValueError(f"{name!r} has {len(parents)} parents, too many for rows of weight {moments.n:g} in all")
-        slopes = np.linalg.solve(moments.cross[np.ix_(parents, parents)], moments.cross[parents, child])
+        slopes = _regress(moments.cross[np.ix_(parents, parents)], moments.cross[parents, child])
         residual = moments.cross[child, child] - slopes @ moments.cross[parents, child]
+        residual = max(residual, NOISE * moments.cross[child, child])
         beta = np.array([moments.mean[child] - slopes @ moments.mean[parents], *slopes])
-        model.add_cpds(
-            LinearGaussianCPD(name, beta, float(np.sqrt(max(residual, 0.0) / freedom)), [names[p] for p in parents])
-        )
+        model.add_cpds(LinearGaussianCPD(name, beta, float(np.sqrt(residual / freedom)), [names[p] for p in parents]))
     return model
+
+
+def _regress(gram: np.ndarray, products: np.ndarray) -> np.ndarray:
+    """Return the coefficients from cross-products; of collinear predictors those of smallest norm in standard units."""
+    scale = np.sqrt(np.where(gram.diagonal() > 0, gram.diagonal(), 1.0))
+    standard = gram / np.outer(scale, scale)
+    if len(gram) < 2 or not find_small_pivots(standard, np.arange(len(gram))[None]).any():
+        return np.linalg.solve(gram, products)
+    return np.linalg.lstsq(standard, products / scale, rcond=LEAST_RESIDUAL)[0] / scale
 
 
 def _check_range(names: Sequence, edges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -1,9 +1,11 @@
 """Bytes of networks: every format written from the parts of a network, and read into parts.
 
-- `formats`: what all formats share: the choice by suffix, the check of a target, marks, damaged files, safe names
+- `formats`: rules of all formats: suffixes, compressed files, encodings, XML, marks, damaged files, safe names
 - `archives`: archives of arrays (npz) whose array `names` is a document, as networks are saved in
 - `documents`: the json form of graphs and fitted networks: a node-link graph with states and parameters beside it
+- `discrete`: discrete Bayesian networks as states and tables, for the formats that hold these
 - `bif`: BIF and XMLBIF, written by pgmpy and read by our own readers
+- `net`, `xdsl`: the formats of Hugin and GeNIe
 - `graphml`: graphs in GraphML, for other programs
 - `gaussian`: Gaussian Markov networks in files: npz and json without loss, graphml for other programs
 - `mixed`: conditional linear Gaussian networks in json, in the terms of R's bnlearn

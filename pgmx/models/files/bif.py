@@ -1,237 +1,240 @@
 """BIF and XMLBIF: fitted discrete networks, written by pgmpy; our readers say where a file is wrong."""
 
-import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from xml.etree import ElementTree
 
-import networkx as nx
 import numpy as np
-from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork
 from pgmpy.readwrite import BIFWriter, XMLBIFWriter
 
 from pgmx.checks import join_names
-from pgmx.models.files.formats import check_distinct, check_probabilities, decode, encode_all
+from pgmx.models.files.discrete import (
+    States,
+    Tables,
+    build_network,
+    check_family,
+    check_kind,
+    check_labels,
+    describe_network,
+    explain_block,
+    parse_numbers,
+    read_table,
+)
+from pgmx.models.files.formats import (
+    check_probabilities,
+    decode,
+    decode_text,
+    drop_comments,
+    encode_all,
+    find_text,
+    find_texts,
+    parse_xml,
+)
 
 _NAME_MARKS = frozenset("-.")
 
-# Unclosed texts and comments reach to the end, so that no search for their ends begins anew at each.
-_COMMENT = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z))|/\*.*?(?:\*/|\Z)|//[^\n]*', re.DOTALL)
+# Unclosed comments reach to the end, so that no search for their ends begins anew at each.
+_COMMENTS = r"/\*.*?(?:\*/|\Z)|//[^\n]*"
 _BLOCK = re.compile(r"(network|variable|probability)\b([^{}]*)\{((?:[^{}]*\{[^{}]*\})*[^{}]*)\}[\s;]*")
-_TYPE = re.compile(r"type\s+\w+\s*\[\s*(\d+)\s*\]\s*\{([^{}]*)\}")
-_ROW = re.compile(r"(?:\(([^()]*)\)|(table|default)\b)([^()]*)")
+_DECISION = re.compile(r"(decision|utility|value)\b\s*([^{}\s]*)")
+_TYPE = re.compile(r"\btype\s+([\w-]+)(?:\s*\[\s*(\d+)\s*\]\s*\{([^{}]*)\})?")
+_PROPERTY = re.compile(r"\bproperty\b[^;]*(?:;|\Z)")
+_ROW = re.compile(r"(?:\((.*)\)|(table|default)\b)([^()]*)", re.DOTALL)
+_NOISY = re.compile(r"(?:function\s+)?(noisy[\s_-]?\w+)", re.IGNORECASE)
 
-#: Parents and probabilities, shape (states, states of the parents), by variable.
-Tables = dict[str, tuple[list[str], np.ndarray]]
+# Intervals, with the comma between their ends, and words, between commas or blanks.
+_INTERVALS = re.compile(r"(?<![^,\s])(?:[(\[][^()\[\]]*[)\]]|[^,\s()\[\]]+)(?![^,\s])")
 
 
-def write_bif(model: DiscreteBayesianNetwork, format: str) -> str:
+def write_bif(model: DiscreteBayesianNetwork, format: str) -> bytes:
     """Return a fitted network as "bif" or "xmlbif"."""
-    if len(model) == 0:
-        raise ValueError(f"the network has no nodes; {format} cannot hold it")
-    model.check_model()  # says which node has no parameters, or wrong ones
     # BIF readers ignore the case of names, XMLBIF knows only letters, digits and underscores in states.
-    names = encode_all(model.nodes(), "names of variables", _NAME_MARKS, ignore_case=format == "bif")
-    marks = _NAME_MARKS if format == "bif" else frozenset()
-    states, tables = {}, {}
-    for cpd in model.cpds:
-        labels, parents = cpd.state_names[cpd.variable], cpd.variables[1:]
-        texts = encode_all(labels, f"states of {cpd.variable!r}", marks)
-        states[names[cpd.variable]] = [texts[state] for state in labels]
-        check_probabilities(cpd.get_values(), cpd.variable)
-        tables[names[cpd.variable]] = ([names[name] for name in parents], cpd.get_values())
+    encode_names = partial(encode_all, extra=_NAME_MARKS, ignore_case=format == "bif")
+    encode_states = partial(encode_all, extra=_NAME_MARKS if format == "bif" else frozenset())
     # A copy: the XMLBIF writer sorts the list of CPDs of the network that it is given.
-    copy = _build_network({names[node]: states[names[node]] for node in model.nodes()}, tables)
+    copy = build_network(*describe_network(model, format, encode_names, encode_states))
     if re.fullmatch("[A-Za-z0-9_-]+", model.name) and not re.search("variable|probability", model.name):
         copy.name = model.name
-    return str(BIFWriter(copy) if format == "bif" else XMLBIFWriter(copy))
+    return str(BIFWriter(copy) if format == "bif" else XMLBIFWriter(copy)).encode("utf-8")
 
 
 def read_bif(raw: bytes, format: str) -> DiscreteBayesianNetwork:
     """Return the network of a file in "bif" or "xmlbif", escapes in names and states decoded."""
-    states, tables = (_parse_bif if format == "bif" else _parse_xmlbif)(raw)
-    if not states:
-        raise ValueError("it holds no variables")
-    bare = [name for name in states if name not in tables]
-    if bare:
-        raise ValueError(f"it holds no probabilities of {join_names(map(decode, bare))}")
-    check_distinct(map(decode, states), "the names of variables")
-    return _build_network(
-        {decode(name): [decode(state) for state in labels] for name, labels in states.items()},
-        {decode(name): ([decode(parent) for parent in parents], table) for name, (parents, table) in tables.items()},
-    )
-
-
-def _build_network(states: dict[str, list[str]], tables: Tables) -> DiscreteBayesianNetwork:
-    network = DiscreteBayesianNetwork()
-    network.add_nodes_from(states)
-    nx.DiGraph.add_edges_from(
-        network, ((parent, name, {"weight": None}) for name, (parents, _) in tables.items() for parent in parents)
-    )
-    if not nx.is_directed_acyclic_graph(network):
-        raise ValueError("its parents form a cycle")
-    for name, (parents, table) in tables.items():
-        labels = {variable: states[variable] for variable in (name, *parents)}
-        cards = [len(states[parent]) for parent in parents]
-        network.add_cpds(TabularCPD(name, len(states[name]), table, parents, cards, state_names=labels))
-    return network
-
-
-def _check_family(name: str, parents: list[str], states: dict[str, list[str]], tables: Tables, n_cells: int) -> int:
-    """Return the number of columns of a table, before it is made: its cells must have place in a text of `n_cells`."""
-    unknown = [variable for variable in (name, *parents) if variable not in states]
-    if unknown:
-        raise ValueError(f"the probabilities of {name!r} name {join_names(unknown)}, of which there is no variable")
-    if name in tables:
-        raise ValueError(f"there are two tables of {name!r}")
-    check_distinct((name, *parents), f"the variables of the table of {name!r}")
-    n_columns = math.prod(len(states[parent]) for parent in parents)
-    if n_columns * len(states[name]) > n_cells:
-        raise ValueError(
-            f"the states of {name!r} and its parents ask for {n_columns * len(states[name])} probabilities"
-        )
-    return n_columns
-
-
-def _check_labels(name: str, labels: list[str], states: dict[str, list[str]]) -> list[str]:
-    if name in states or not labels:
-        raise ValueError(f"the variable {name!r} {'occurs twice' if name in states else 'has no states'}")
-    check_distinct(labels, f"the states of {name!r}")
-    return labels
-
-
-def _parse_numbers(text: str, n: int, what: str) -> list[float]:
-    """Return n numbers, between spaces and commas."""
-    words = text.replace(",", " ").split()
-    if len(words) != n:
-        raise ValueError(f"{what} must hold {n} numbers, got {len(words)}")
-    for word in words:
-        try:
-            float(word)
-        except ValueError:
-            raise ValueError(f"{what} must hold numbers, got {word!r}") from None
-    return [float(word) for word in words]
+    return build_network(*(_parse_bif if format == "bif" else _parse_xmlbif)(raw))
 
 
 # ---- bif ----
 
 
-def _parse_bif(raw: bytes) -> tuple[dict[str, list[str]], Tables]:
+def _parse_bif(raw: bytes) -> tuple[States, Tables]:
     """Return the states by variable and the tables, sorted by their variables."""
-    text = _COMMENT.sub(lambda match: match[1] or "\n" * match[0].count("\n"), raw.decode("utf-8-sig"))
-    text = text.replace('"', " ")
-    states: dict[str, list[str]] = {}
+    text = drop_comments(decode_text(raw), _COMMENTS)
+    states: States = {}
     tables: Tables = {}
-    for at, kind, head, body in [*_split_blocks(text, "variable"), *_split_blocks(text, "probability")]:
-        try:
-            if kind == "variable":
-                states[head] = _check_labels(head, _parse_states(body), states)
-            else:
-                name, parents, table = _parse_table(head, body, states, tables)
-                tables[name] = (parents, table)
-                check_probabilities(table, name)
-        except ValueError as error:
-            line = text.count("\n", 0, at) + 1
-            raise ValueError(f"in the block at line {line}, {error}") from error
+    for at, head, body in _split_blocks(text, "variable"):
+        with explain_block(text, at):
+            states[decode(head)] = check_labels(decode(head), _parse_states(decode(head), body), states)
+    cases: dict[str, list[str]] = {}  # case does not count in this format, unless names differ by it
+    for name in states:
+        cases.setdefault(name.lower(), []).append(name)
+    for at, head, body in _split_blocks(text, "probability"):
+        with explain_block(text, at):
+            name, parents = _parse_head(head, states, cases)
+            tables[name] = (parents, _parse_table(name, parents, body, states, tables))
     return states, dict(sorted(tables.items()))
 
 
-def _split_blocks(text: str, wanted: str) -> Iterator[tuple[int, str, str, str]]:
-    """Yield place, kind, head and body of the blocks of a kind; raise where there is something else than blocks."""
+def _split_blocks(text: str, wanted: str) -> Iterator[tuple[int, str, str]]:
+    """Yield place, head and body of the blocks of a kind; raise where there is something else than blocks."""
     at = len(text) - len(text.lstrip())
     while at < len(text):
         match = _BLOCK.match(text, at)
         if match is None:
+            decision = _DECISION.match(text, at)
+            if decision is not None:
+                check_kind(decode(decision[2]), decision[1], ())
             line, words = text.count("\n", 0, at) + 1, text[at : at + 40].split("\n")[0]
             raise ValueError(f"line {line} begins no whole block of a network, variable or probability: {words!r}")
         if match[1] == wanted:
-            yield at, match[1], match[2].strip(), match[3]
+            yield at, match[2].strip(), match[3]
         at = match.end()
 
 
-def _parse_states(body: str) -> list[str]:
-    match = _TYPE.search(body)
-    if match is None:
-        raise ValueError("there is no 'type discrete [ n ] { states };'")
-    labels = match[2].split(",") if "," in match[2] else match[2].split()
-    labels = [label.strip() for label in labels if label.strip()]
-    if len(labels) != int(match[1]):
-        raise ValueError(f"there are {len(labels)} states, of {match[1]} that are declared")
-    return labels
+def _parse_states(name: str, body: str) -> list[str]:
+    types = list(_TYPE.finditer(_PROPERTY.sub("", body)))
+    for match in types:
+        check_kind(name, match[1], ("discrete",))
+    if len(types) != 1 or types[0][2] is None:
+        count = "more than one" if len(types) > 1 else "no"
+        raise ValueError(f"{name!r} has {count} 'type discrete [ n ] {{ states }};'")
+    text, n = types[0][3], int(types[0][2])
+    # The declared number says how to read states that hold commas themselves, such as (0,1].
+    ways = [text.split(",") if "," in text else text.split(), re.split(r",\s", text), text.split()]
+    if not _INTERVALS.sub("", text).replace(",", "").strip():
+        ways.insert(0, _INTERVALS.findall(text))
+    for labels in ways:
+        states = [decode(label.strip()) for label in labels if label.strip()]
+        if len(states) == n:
+            return states
+    n_states = sum(bool(label.strip()) for label in ways[0])
+    raise ValueError(f"there are {n_states} states, of {n} that are declared")
 
 
-def _parse_table(head: str, body: str, states: dict, tables: Tables) -> tuple[str, list[str], np.ndarray]:
-    """Return variable, parents and probabilities of a block: one table, or a row for each of the parents' states."""
-    if not (head.startswith("(") and head.endswith(")")):
-        raise ValueError(f"'( variable | parents )' is expected, got {head!r:.60}")
-    name, mark, rest = head[1:-1].partition("|")
-    words = [word.strip() for word in (name, *rest.split(","))] if mark else name.replace(",", " ").split()
-    cases = {name.lower(): name for name in states}  # case does not count in this format
-    name, *parents = (cases.get(word.lower(), word) for word in words if word)
-    n_columns, n_states = _check_family(name, parents, states, tables, len(body)), len(states[name])
-    table = np.full((n_states, n_columns), np.nan)
+def _parse_table(name: str, parents: list[str], body: str, states: States, tables: Tables) -> np.ndarray:
+    """Return the probabilities of a block: one table, or a row for each of the parents' states."""
+    n_columns, n_states = check_family(name, parents, states, tables, len(body)), len(states[name])
+    table, is_given = np.zeros((n_states, n_columns)), np.zeros(n_columns, dtype=bool)
+    codes = [{state: code for code, state in enumerate(states[parent])} for parent in parents]
     default = None
-    for statement in body.split(";"):
-        match = _ROW.fullmatch(statement.strip())
-        if match is None:
-            if statement.strip() and not statement.strip().startswith("property"):
-                raise ValueError(f"{statement.strip()!r:.60} is no row of the table of {name!r}")
-        elif match[2] == "table":
-            table[:] = np.reshape(_parse_numbers(match[3], table.size, f"the table of {name!r}"), table.shape)
-        else:
-            row = _parse_numbers(match[3], n_states, f"the row {match[1] or match[2]!r} of {name!r}")
-            if match[2]:
-                default = row
-            else:
-                table[:, _find_column(match[1], parents, states)] = row
-    missing = np.flatnonzero(np.isnan(table).all(axis=0))
+    for words, mark, numbers in _split_rows(body, name):
+        what = f"the table of {name!r}" if mark == "table" else f"the row {words or mark!r} of {name!r}"
+        row = np.array(parse_numbers(numbers, table.size if mark == "table" else n_states, what))
+        if mark == "default":
+            if default is not None:
+                raise ValueError(f"{what} is given twice")
+            default = row
+            continue
+        columns = slice(None) if mark == "table" else _find_column(words, parents, states, codes)
+        if is_given[columns].any():
+            raise ValueError(f"{what} is given twice")
+        table[:, columns] = row.reshape(table.shape) if mark == "table" else row
+        is_given[columns] = True
+    missing = np.flatnonzero(~is_given)
     if len(missing) and default is None:
         shape = tuple(len(states[parent]) for parent in parents)
         labels = [states[p][k] for p, k in zip(parents, np.unravel_index(missing[0], shape), strict=True)]
         raise ValueError(f"{len(missing)} row(s) of {name!r} are missing, among them ({', '.join(labels)})")
     if len(missing):
         table[:, missing] = np.array(default)[:, None]
-    return name, parents, table
+    check_probabilities(table, name)
+    return table
 
 
-def _find_column(text: str, parents: list[str], states: dict[str, list[str]]) -> int:
-    labels = [label.strip() for label in text.split(",")]
-    if len(labels) != len(parents) or any(label not in states[p] for label, p in zip(labels, parents, strict=True)):
-        raise ValueError(f"the row ({text.strip()}) names no states of {join_names(parents)}")
+def _parse_head(head: str, states: States, cases: dict[str, list[str]]) -> tuple[str, list[str]]:
+    """Return the variable and the parents that a block is about; `cases` are the names by their lower case."""
+    if not (head.startswith("(") and head.endswith(")")):
+        raise ValueError(f"'( variable | parents )' is expected, got {head!r:.60}")
+    name, mark, rest = head[1:-1].partition("|")
+    words = [name, *rest.split(",")] if mark or decode(name.strip()) in states else name.replace(",", " ").split()
+    names = []
+    for word in (decode(word.strip()) for word in words if word.strip()):
+        similar = cases.get(word.lower(), [])
+        names.append(similar[0] if word not in states and len(similar) == 1 else word)
+    if not names:
+        raise ValueError("'( variable | parents )' is expected, got no variable")
+    return names[0], names[1:]
+
+
+def _split_rows(body: str, name: str) -> Iterator[tuple[str, str, str]]:
+    """Yield the parents' states, the mark "table" or "default", and the numbers of each row."""
+    for statement in map(str.strip, body.split(";")):
+        match, noisy = _ROW.fullmatch(statement), _NOISY.match(statement)
+        if match is not None:
+            yield (match[1] or "").strip(), match[2] or "", match[3]
+        elif noisy is not None:
+            raise ValueError(f"{name!r} has a {noisy[1]} in place of a table, which is not read")
+        elif statement and not statement.startswith("property"):
+            raise ValueError(f"{statement!r:.60} is no row of the table of {name!r}")
+
+
+def _find_column(text: str, parents: list[str], states: States, codes: list[dict[str, int]]) -> int:
+    """Return the column of the parents' states that a text lists."""
+    found = [own.get(decode(word.strip()), -1) for own, word in zip(codes, text.split(","), strict=False)]
+    if len(found) != len(parents) or text.count(",") != len(parents) - 1 or -1 in found:
+        readings = _match_states(text, [states[parent] for parent in parents])
+        if len(readings) != 1:
+            what = "can be read in two ways as" if readings else "names no"
+            raise ValueError(f"the row ({text}) {what} states of {join_names(parents)}")
+        found = list(readings[0])
     column = 0
-    for label, parent in zip(labels, parents, strict=True):
-        column = column * len(states[parent]) + states[parent].index(label)
+    for code, parent in zip(found, parents, strict=True):
+        column = column * len(states[parent]) + code
     return column
+
+
+def _match_states(text: str, choices: Sequence[Sequence[str]]) -> list[tuple[int, ...]]:
+    """Return up to two ways to read a text as one state of each list, between commas; states may hold commas."""
+    paths: dict[int, list[tuple[int, ...]]] = {0: [()]}
+    for k, labels in enumerate(choices):
+        after: dict[int, list[tuple[int, ...]]] = {}
+        separator = re.compile(r"\s*,\s*" if k < len(choices) - 1 else r"\s*\Z")
+        for at, readings in paths.items():
+            for code, label in enumerate(labels):
+                end = separator.match(text, at + len(label)) if text.startswith(label, at) else None
+                if end:
+                    more = [(*reading, code) for reading in readings]
+                    after[end.end()] = [*after.get(end.end(), []), *more][:2]
+        paths = after
+    return paths.get(len(text), [])
 
 
 # ---- xmlbif ----
 
 
-def _parse_xmlbif(raw: bytes) -> tuple[dict[str, list[str]], Tables]:
-    network = ElementTree.fromstring(raw).find("NETWORK")
+def _parse_xmlbif(raw: bytes) -> tuple[States, Tables]:
+    network = parse_xml(raw).find("NETWORK")
     if network is None:
         raise ValueError("it has no NETWORK")
-    states: dict[str, list[str]] = {}
+    states: States = {}
     tables: Tables = {}
     for variable in network.findall("VARIABLE"):
-        name = _find_text(variable, "NAME", f"variable {len(states) + 1}")
-        labels = [outcome.text or "" for outcome in variable.findall("OUTCOME")]
-        states[name] = _check_labels(name, labels, states)
+        name = decode(find_text(variable, "NAME", f"variable {len(states) + 1}"))
+        check_kind(name, variable.get("TYPE", "nature"), ("nature", "discrete"))
+        labels = [decode(text) for text in find_texts(variable, "OUTCOME")]
+        states[name] = check_labels(name, labels, states)
     for definition in network.findall("DEFINITION"):
-        name = _find_text(definition, "FOR", f"definition {len(tables) + 1}")
-        parents = [parent.text or "" for parent in definition.findall("GIVEN")]
-        text = _find_text(definition, "TABLE", f"the definition of {name!r}")
-        n_columns = _check_family(name, parents, states, tables, len(text))
-        cells = _parse_numbers(text, n_columns * len(states[name]), f"the table of {name!r}")
-        table = np.reshape(cells, (len(states[name]), n_columns), order="F")
-        check_probabilities(table, name)
-        tables[name] = (parents, table)
+        name = decode(find_text(definition, "FOR", f"definition {len(tables) + 1}"))
+        parents = [decode(text) for text in find_texts(definition, "GIVEN")]
+        _check_definition(name, definition)
+        text = find_text(definition, "TABLE", f"the definition of {name!r}")
+        tables[name] = (parents, read_table(name, parents, text, states, tables))
     return states, tables
 
 
-def _find_text(element: ElementTree.Element, tag: str, what: str) -> str:
-    text = element.findtext(tag)
-    if not text:
-        raise ValueError(f"{what} has no {tag}")
-    return text
+def _check_definition(name: str, definition: ElementTree.Element) -> None:
+    """Raise where the probabilities of a variable are no table."""
+    for child in definition:
+        if _NOISY.match(child.tag):
+            raise ValueError(f"{name!r} has a {child.tag} in place of a table, which is not read")

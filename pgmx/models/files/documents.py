@@ -2,7 +2,9 @@
 
 import json
 import math
+import sys
 from collections.abc import Sequence
+from itertools import combinations
 from typing import Any
 
 import networkx as nx
@@ -12,12 +14,14 @@ from pgmpy.factors.continuous import LinearGaussianCPD
 from pgmpy.factors.discrete import DiscreteFactor, TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork, LinearGaussianBayesianNetwork
 
+from pgmx.checks import join_names
 from pgmx.inference.networks.factors import NamedTables, read_tables
 from pgmx.models.files.formats import (
     MARKS,
     check_distinct,
     check_list,
     check_marks,
+    check_name,
     check_probabilities,
     load_json,
 )
@@ -39,6 +43,7 @@ _CLASSES = {
 
 def describe_graph(graph: nx.Graph) -> dict:
     """Return the document of a graph or of a network of pgmpy, with the parameters that it has."""
+    check_graph(graph)
     if isinstance(graph, DiscreteMarkovNetwork) and graph.factors:
         return _describe_factors(read_tables(graph), graph)
     cpds = list(getattr(graph, "cpds", []))
@@ -112,7 +117,7 @@ def plain_labels(names: Sequence, states: Sequence[Sequence]) -> tuple[list, lis
 def _edge(graph: nx.Graph, u: object, v: object, weight: object) -> dict:
     edge = {"source": plain(u, "the name"), "target": plain(v, "the name")}
     if weight is not None:
-        edge["weight"] = plain(weight, f"the weight of {u!r} -> {v!r}:")
+        edge["weight"] = check_weight(u, v, plain(weight, f"the weight of {u!r} -> {v!r}:"))
     if isinstance(graph, PDAG):
         edge["kind"] = "undirected" if graph.has_edge(v, u) else "directed"
         if edge["kind"] == "undirected" and (u, v) not in graph.undirected_edges:
@@ -135,46 +140,96 @@ def _parameters(cpd: TabularCPD | LinearGaussianCPD) -> dict:
     }
 
 
+def check_graph(graph: Any) -> None:
+    """Raise unless a graph is valid, and agrees with the parameters that it has.
+
+    Graphs of networks have no self-loops, which other directed graphs may have; directed edges form no cycle, and join
+    no two variables in both directions; CPDs have the parents of their variables, and factors are over cliques.
+    """
+    if type(graph) is not nx.DiGraph and nx.number_of_selfloops(graph):
+        raise ValueError(f"an edge joins {next(nx.nodes_with_selfloops(graph))!r} to itself")
+    directed = graph if isinstance(graph, DAG) else _check_marks(graph) if isinstance(graph, PDAG) else nx.DiGraph()
+    if not nx.is_directed_acyclic_graph(directed):
+        raise ValueError("its directed edges form a cycle")
+    for cpd in getattr(graph, "cpds", []):
+        parents = cpd.evidence if isinstance(cpd, LinearGaussianCPD) else cpd.variables[1:]
+        if set(parents) != set(graph.predecessors(cpd.variable)):
+            raise ValueError(f"the CPD of {cpd.variable!r} does not have the proper parents, those of the edges")
+    for factor in getattr(graph, "factors", []):
+        for u, v in combinations(factor.scope(), 2):
+            if not graph.has_edge(u, v):
+                raise ValueError(f"a factor has the variables {u!r} and {v!r}, which no edge joins")
+    if getattr(graph, "factors", []):
+        lone = set(graph.nodes()).difference(*(factor.scope() for factor in graph.factors))
+        if lone:
+            raise ValueError(f"{join_names(lone)} is in no factor: add a factor of ones")
+
+
+def _check_marks(graph: PDAG) -> nx.DiGraph:
+    """Return the directed edges of a PDAG; raise for pairs that are not joined by one edge, directed or undirected."""
+    for u, v in graph.edges():
+        is_directed = (u, v) in graph.directed_edges
+        is_undirected = not graph.undirected_edges.isdisjoint(((u, v), (v, u)))
+        if is_directed == is_undirected or graph.has_edge(v, u) != is_undirected:
+            raise ValueError(f"{u!r} and {v!r} must be joined by one directed or by one undirected edge")
+    return nx.DiGraph(graph.directed_edges)
+
+
+def check_weight(u: object, v: object, weight: Any) -> Any:
+    """Return the weight of an edge; raise unless it is a number that fits a float."""
+    if type(weight) not in (int, float) or not abs(weight) <= sys.float_info.max:
+        raise ValueError(f"the weight of {u!r} -> {v!r} is {weight!r:.60}")
+    return weight
+
+
 def build_graph(document: dict) -> nx.Graph:
     """Return the graph or network of pgmpy that a document describes; the inverse of `describe_graph`."""
     if document["type"] not in _CLASSES:
         raise ValueError(f"its type is {document['type']!r}; expected one of {list(_CLASSES)}")
     graph = _CLASSES[document["type"]]()
-    graph.graph.update(document["graph"])
+    graph.graph.update(_read_name(document))
     names = [plain(node["id"], "the name") for node in check_list(document["nodes"], "its nodes")]
     check_distinct(names, "the names of nodes")
     graph.add_nodes_from(names)
-    edges = [(edge["source"], edge["target"]) for edge in check_list(document["edges"], "its edges")]
-    check_distinct(edges, "its edges")
-    for edge in document["edges"]:
-        if type(edge.get("weight")) not in (int, float, type(None)):
-            raise ValueError(f"the weight of {edge['source']!r} -> {edge['target']!r} is {edge['weight']!r:.60}")
-    unknown = sorted({repr(name) for edge in edges for name in edge if name not in graph})
-    if unknown:
-        raise ValueError(f"its edges name unknown nodes: {', '.join(unknown)}")
-    if isinstance(graph, DAG):  # networkx's own method: pgmpy's take weights each in another way
-        weighted = [
-            (*ends, {"weight": edge.get("weight")}) for ends, edge in zip(edges, document["edges"], strict=True)
-        ]
-        nx.DiGraph.add_edges_from(graph, weighted)
-        if not nx.is_directed_acyclic_graph(graph):
-            raise ValueError("its edges form a cycle")
-    else:
-        for (u, v), edge in zip(edges, document["edges"], strict=True):
-            graph.add_edge(u, v, **({"weight": edge["weight"]} if "weight" in edge else {}))
-    if isinstance(graph, PDAG):
-        for ends, edge in zip(edges, document["edges"], strict=True):
-            if edge["kind"] == "directed":
-                graph.directed_edges.add(ends)
-            elif not edge.get("opposite", False):
-                graph.undirected_edges.add(ends)
+    _add_edges(graph, check_list(document["edges"], "its edges"))
     _add_parameters(graph, document)
     if isinstance(graph, DiscreteMarkovNetwork):
         states = {node["id"]: node.get("states") for node in document["nodes"]}
         graph.add_factors(
             *(_build_factor(factor, states) for factor in check_list(document.get("factors", []), "its factors"))
         )
+    check_graph(graph)
     return graph
+
+
+def _read_name(document: dict) -> dict:
+    name = check_name(document["graph"].get("name", ""))
+    return {"name": name} if name else {}
+
+
+def _add_edges(graph: Any, edges: list[dict]) -> None:
+    """Add the edges of a document to a graph, with their weights and marks."""
+    ends = [(edge["source"], edge["target"]) for edge in edges]
+    check_distinct(ends if graph.is_directed() else map(frozenset, ends), "its edges")
+    unknown = sorted({repr(name) for pair in ends for name in pair if name not in graph})
+    if unknown:
+        raise ValueError(f"its edges name unknown nodes: {', '.join(unknown)}")
+    for (u, v), edge in zip(ends, edges, strict=True):
+        if edge.get("weight") is not None:
+            check_weight(u, v, edge["weight"])
+    if isinstance(graph, DAG):  # networkx's own method: pgmpy's take weights each in another way
+        weighted = [(*pair, {"weight": edge.get("weight")}) for pair, edge in zip(ends, edges, strict=True)]
+        nx.DiGraph.add_edges_from(graph, weighted)
+        return
+    for (u, v), edge in zip(ends, edges, strict=True):
+        graph.add_edge(u, v, **({"weight": edge["weight"]} if "weight" in edge else {}))
+        if isinstance(graph, PDAG):
+            if edge["kind"] not in ("directed", "undirected"):
+                raise ValueError(f"the kind of {u!r} -> {v!r} is {edge['kind']!r:.60}, not directed or undirected")
+            if edge["kind"] == "directed":
+                graph.directed_edges.add((u, v))
+            elif not edge.get("opposite", False):
+                graph.undirected_edges.add((u, v))
 
 
 def _build_factor(factor: dict, states: dict) -> DiscreteFactor:
@@ -215,8 +270,6 @@ def _add_parameters(graph: Any, document: dict) -> None:
         check_probabilities(values, name)
         cards = [len(labels[parent]) for parent in evidence]
         graph.add_cpds(TabularCPD(name, shape[0], values, evidence, cards, state_names=labels))
-    if 0 < len(cpds) == len(graph):
-        graph.check_model()
 
 
 def _read_coefficients(cpd: dict) -> list[float]:
@@ -224,6 +277,6 @@ def _read_coefficients(cpd: dict) -> list[float]:
     beta = np.array(cpd["beta"], dtype=float)
     if beta.shape != (1 + len(cpd["evidence"]),) or not np.isfinite(beta).all():
         raise ValueError(f"the CPD of {cpd['variable']!r} needs {1 + len(cpd['evidence'])} finite coefficients")
-    if not 0.0 <= cpd["std"] < math.inf:
+    if type(cpd["std"]) not in (int, float) or not 0.0 <= cpd["std"] < math.inf:
         raise ValueError(f"the standard deviation of {cpd['variable']!r} is {cpd['std']!r}")
     return beta.tolist()

@@ -1,21 +1,26 @@
-"""What all formats share: the choice by suffix, the check of a target, marks of a document, damaged files, safe names.
+"""Rules of all formats: suffixes, compressed files, encodings, XML, marks of a document, damaged files, safe names.
 
 A safe name is one that every reader takes as one word. A character that a format cannot hold is written as ``_x0020_``:
 its code point in four or more hexadecimal digits, as SQL/XML (ISO 9075-14) has it. Only ASCII letters, digits and a few
 marks remain, which pgmpy's readers and others read alike. A name which needs nothing of this is written as it is.
 """
 
+import codecs
+import gzip
 import json
+import math
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Set
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
+from xml.etree import ElementTree
 
 import numpy as np
 
-from pgmx import checks
+from pgmx import archives, checks
 from pgmx.checks import check_path
 
 #: How every document begins.
@@ -24,9 +29,36 @@ MARKS = {"format": "pgmx", "version": 1}
 #: Largest difference from 1 of a sum of probabilities: files of other programs hold rounded numbers.
 _ROUNDING = 0.01
 
+#: Formats by further suffixes of their files, and the formats in XML by the name of their root.
+_FURTHER_SUFFIXES = {"bifxml": "xmlbif"}
+_ROOTS = {"BIF": "xmlbif", "smile": "xdsl", "graphml": "graphml"}
+_COMPRESSED = ".gz"
+
+#: Suffixes of formats of Bayesian networks that are not read, and how to get another one.
+_FOREIGN = {
+    "dne": "Netica's DNE",
+    "neta": "Netica's NETA",
+    "dsc": "DSC (Microsoft and Netica)",
+    "dsl": "DSL (GeNIe before XDSL)",
+    "oobn": "Hugin's object-oriented networks",
+}
+
+#: Encodings by the byte-order mark of a text, the longer marks first.
+_BYTE_ORDER_MARKS = {
+    codecs.BOM_UTF8: "utf-8",
+    codecs.BOM_UTF32_LE: "utf-32-le",
+    codecs.BOM_UTF32_BE: "utf-32-be",
+    codecs.BOM_UTF16_LE: "utf-16-le",
+    codecs.BOM_UTF16_BE: "utf-16-be",
+}
+_DECLARES_ENCODING = re.compile(rb"<\?xml[^>]*encoding")
+
 _LOWER = "abcdefghijklmnopqrstuvwxyz"
 _WORD = frozenset(_LOWER + _LOWER.upper() + "0123456789_")
 _EMPTY = "_xempty_"
+# What a text begins with that must begin with a letter.
+_LETTER_FIRST = "n_xempty_"
+_UNSAFE = re.compile("[^A-Za-z0-9]")
 _ESCAPE = re.compile("_x(?:([0-9a-f]{4,6})|empty)_")
 # What must not follow an underscore that is meant as one.
 _LIKE_ESCAPE = re.compile("x(?:[0-9a-f]{4,6}|empty)_", re.IGNORECASE)
@@ -34,14 +66,38 @@ _LIKE_ESCAPE = re.compile("x(?:[0-9a-f]{4,6}|empty)_", re.IGNORECASE)
 _KEYWORD = re.compile("(table|default)(?=[-+.eE0-9])")
 
 
+def format_of(path: str | os.PathLike) -> str:
+    """Return the format that the name of a file says, maybe an unknown one or none: its suffix, that before ``.gz``."""
+    name = Path(path)
+    inner = Path(name.stem).suffix[1:].lower()
+    suffix = inner if name.suffix.lower() == _COMPRESSED and inner != "npz" else name.suffix[1:].lower()
+    return _FURTHER_SUFFIXES.get(suffix, suffix)
+
+
 def choose_format(path: str | os.PathLike, format: str | None, formats: Collection[str]) -> tuple[Path, str]:
     """Return the path and its format, which is the suffix where `format` is None; raise for an unknown one."""
     path = check_path(path)
-    name = path.suffix[1:].lower() if format is None else format
+    name = format_of(path) if format is None else format
+    if name in _FOREIGN:
+        raise ValueError(
+            f"{path.name}: {_FOREIGN[name]} is not read or written: save the network as net, xdsl or bif with another "
+            "program"
+        )
     if name not in formats:
         seen = f"suffix {path.suffix!r} of {path.name!r}" if format is None else f"format {format!r}"
-        raise ValueError(f"unknown {seen}; expected one of {', '.join(formats)}")
+        remedy = "; for another suffix name the format with format= (--format)" if format is None else ""
+        raise ValueError(f"unknown {seen}; expected one of {', '.join(formats)}{remedy}")
     return path, name
+
+
+def find_format(path: str | os.PathLike, format: str | None, formats: Collection[str]) -> tuple[Path, str]:
+    """Return what `choose_format` does; a file with the suffix .xml has the format of its content."""
+    path = check_path(path)
+    if format is None and format_of(path) == "xml":
+        raw = read_content(path)
+        with explain_unreadable(path, "a network in XML"):
+            format = find_xml_format(raw)
+    return choose_format(path, format, formats)
 
 
 def check_target(path: str | os.PathLike, format: str | None, formats: Collection[str]) -> tuple[Path, str]:
@@ -52,6 +108,25 @@ def check_target(path: str | os.PathLike, format: str | None, formats: Collectio
     if not path.absolute().parent.is_dir():
         raise FileNotFoundError(f"cannot write {path.name}: there is no folder {path.parent}; make it first")
     return path, format
+
+
+def read_content(path: Path) -> bytes:
+    """Return the bytes of a file, those that it compresses where its suffix is ``.gz``."""
+    raw = path.read_bytes()
+    if path.suffix.lower() != _COMPRESSED:
+        return raw
+    with explain_unreadable(path, "a file compressed by gzip"):
+        return archives.unpack_gzip(raw)
+
+
+def pack_content(path: Path, raw: bytes) -> bytes:
+    """Return the bytes to write to a file: compressed where its suffix is ``.gz``, the same for the same network."""
+    if path.suffix.lower() != _COMPRESSED:
+        return raw
+    packed = gzip.compress(raw, mtime=0)
+    if len(raw) > archives.most_unpacked(packed):
+        raise ValueError(f"{path.name}: so much repetition would not be read back; write it without {_COMPRESSED}")
+    return packed
 
 
 def explain_unreadable(path: Path, expected: str) -> AbstractContextManager[None]:
@@ -68,12 +143,19 @@ def check_marks(document: object, kind: str | None = None) -> None:
 
 
 def load_json(text: str | bytes) -> Any:
-    """Return what a JSON text holds; NaN and infinities, which Python's reader knows, are refused."""
+    """Return what a JSON text holds; NaN, infinities and numbers beyond them are refused."""
 
-    def refuse(word: str) -> None:
-        raise ValueError(f"it holds {word}, which is no number")
+    def refuse(word: str) -> NoReturn:
+        raise ValueError(f"it holds {word:.60}, which is not a finite number")
 
-    return json.loads(text.decode("utf-8") if isinstance(text, bytes) else text, parse_constant=refuse)
+    def read_number(word: str) -> float:
+        number = float(word)
+        if not math.isfinite(number):
+            refuse(word)
+        return number
+
+    text = decode_text(text) if isinstance(text, bytes) else text
+    return json.loads(text, parse_constant=refuse, parse_float=read_number)
 
 
 def check_list(value: object, what: str) -> list:
@@ -83,12 +165,18 @@ def check_list(value: object, what: str) -> list:
     return value
 
 
+def check_name(value: object) -> str:
+    """Return the name of a network, empty without one; raise where it is no text."""
+    if not isinstance(value, str):
+        raise ValueError(f"its name is {value!r:.60}")
+    return value
+
+
 def check_distinct(values: Iterable, what: str) -> None:
     """Raise where a value occurs twice."""
-    values = list(values)
-    if len(set(values)) < len(values):
-        twice = next(value for value in values if values.count(value) > 1)
-        raise ValueError(f"{what} occur more than once, {twice!r} is one")
+    twice = [value for value, count in Counter(values).items() if count > 1]
+    if twice:
+        raise ValueError(f"{what} occur more than once, {twice[0]!r} is one")
 
 
 def check_labels(names: object, states: object) -> tuple[list, list[list]]:
@@ -111,14 +199,85 @@ def check_probabilities(table: np.ndarray, variable: object) -> None:
         )
 
 
+# ---- text ----
+
+
+def decode_text(raw: bytes) -> str:
+    """Return a text in UTF-8, or in the encoding of its byte-order mark."""
+    mark = next((mark for mark in _BYTE_ORDER_MARKS if raw.startswith(mark)), b"")
+    encoding = _BYTE_ORDER_MARKS.get(mark, "utf-8")
+    try:
+        return raw[len(mark) :].decode(encoding)
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, len(mark) + error.start) + 1
+        raise ValueError(
+            f"it is not text in {encoding.upper()}, as byte 0x{error.object[error.start]:02x} in line {line} shows: "
+            "convert it to UTF-8"
+        ) from None
+
+
+def drop_comments(text: str, comments: str) -> str:
+    r"""Return a text without its comments, and with each text in double quotes as one word that `decode` turns back.
+
+    `comments` is a regular expression. Lines keep their numbers. In quotes a backslash precedes a quote or itself.
+    """
+
+    def replace(match: re.Match) -> str:
+        word = "" if match[1] is None else re.sub(r"\\([\\\"])", r"\1", match[1])
+        safe = "" if match[1] is None else f" {_UNSAFE.sub(_escape, word) or _EMPTY} "
+        return safe + "\n" * match[0].count("\n")
+
+    # An unclosed text reaches to the end, so that no search for its end begins anew at each quote.
+    return re.sub(r'"([^"\\]*(?:\\.[^"\\]*)*)(?:"|\\?\Z)|' + comments, replace, text, flags=re.DOTALL)
+
+
+def parse_xml(raw: bytes) -> ElementTree.Element:
+    """Return the root of an XML document, in the encoding that it declares; blanks may precede it."""
+    mark = next((mark for mark in _BYTE_ORDER_MARKS if raw.startswith(mark)), None)
+    if mark is not None:  # the parser takes a text for what it is, whatever encoding it declares
+        return ElementTree.fromstring(decode_text(raw).lstrip())
+    raw = raw.lstrip()
+    try:
+        return ElementTree.fromstring(raw)
+    except ElementTree.ParseError:
+        if not _DECLARES_ENCODING.match(raw):
+            decode_text(raw)
+        raise
+
+
+def find_xml_format(raw: bytes) -> str:
+    """Return the format of a document in XML by the name of its root."""
+    root = parse_xml(raw).tag.rpartition("}")[2]
+    if root not in _ROOTS:
+        raise ValueError(f"its root is {root!r:.60}; expected one of {', '.join(map(repr, _ROOTS))}")
+    return _ROOTS[root]
+
+
+def find_texts(element: ElementTree.Element, tag: str) -> list[str]:
+    """Return the texts of the children of a name, without blanks around them."""
+    return [(child.text or "").strip() for child in element.findall(tag)]
+
+
+def find_text(element: ElementTree.Element, tag: str, what: str) -> str:
+    """Return the text of the only child of a name; raise where there is none, or a second one."""
+    texts = find_texts(element, tag)
+    if len(texts) != 1 or not texts[0]:
+        raise ValueError(f"{what} has {'more than one' if len(texts) > 1 else 'no'} {tag}")
+    return texts[0]
+
+
 # ---- safe names ----
 
 
-def encode(text: str, extra: Set[str] = frozenset(), *, lower: bool = False) -> str:
+def encode(text: str, extra: Set[str] = frozenset(), *, lower: bool = False, letter_first: bool = False) -> str:
     """Write a text with ASCII letters, digits, underscores and `extra` characters; with `lower` no capitals.
 
-    The result is never empty, differs for different texts, and `decode` turns it back: "a b" becomes "a_x0020_b".
+    The result is never empty, differs for different texts, and `decode` turns it back: "a b" becomes "a_x0020_b". With
+    `letter_first` it begins with a letter: "1" becomes "n_xempty_1".
     """
+    if letter_first:
+        escaped = encode(text, extra, lower=lower) if text else ""
+        return escaped if escaped[:1].isalpha() else _LETTER_FIRST + escaped
     if not text:
         return _EMPTY
     keywords = {match.start() for match in _KEYWORD.finditer(text)}
@@ -135,11 +294,15 @@ def encode(text: str, extra: Set[str] = frozenset(), *, lower: bool = False) -> 
     return escaped
 
 
+def _escape(match: re.Match) -> str:
+    return f"_x{ord(match[0]):04x}_"
+
+
 def decode(text: str) -> str:
     """Turn the result of `encode` back."""
     if text == _EMPTY:
         return ""
-    return _ESCAPE.sub(_decode_escape, text)
+    return _ESCAPE.sub(_decode_escape, text.removeprefix(_LETTER_FIRST))
 
 
 def _decode_escape(match: re.Match) -> str:
@@ -147,21 +310,31 @@ def _decode_escape(match: re.Match) -> str:
     return chr(code) if code < 0x110000 else match[0]  # beyond Unicode: written by somebody else
 
 
-def encode_all(values: Iterable, what: str, extra: Set[str] = frozenset(), *, ignore_case: bool = False) -> dict:
-    """Return the written form of each name or state of any type; raise for two with the same text, such as 1 and "1".
+def text_all(values: Iterable, what: str) -> dict:
+    """Return the text of each name or state of any type; raise for two with the same text, such as 1 and "1".
 
-    `what` says what they are, for the error; with `ignore_case` the forms differ also where ``A`` is read as ``a``.
+    `what` says what they are, for the error.
     """
     texts: dict[str, object] = {}
-    in_lower: dict[str, int] = {}
-    values = list(values)
     for value in values:
         other = texts.setdefault(str(value), value)
         if other is not value and other != value:
             raise ValueError(
                 f"{what}: {other!r} and {value!r} are both written {str(value)!r}; rename one, or use json"
             )
-        in_lower[str(value).lower()] = in_lower.get(str(value).lower(), 0) + 1
+    return {value: text for text, value in texts.items()}
+
+
+def encode_all(
+    values: Iterable, what: str, extra: Set[str] = frozenset(), *, ignore_case: bool = False, letter_first: bool = False
+) -> dict:
+    """Return the written form of each name or state of any type, as `encode` makes it of the texts of `text_all`.
+
+    With `ignore_case` the forms differ also where ``A`` is read as ``a``.
+    """
+    texts = text_all(values, what)
+    in_lower = Counter(text.lower() for text in texts.values())
     return {
-        value: encode(str(value), extra, lower=ignore_case and in_lower[str(value).lower()] > 1) for value in values
+        value: encode(text, extra, lower=ignore_case and in_lower[text.lower()] > 1, letter_first=letter_first)
+        for value, text in texts.items()
     }

@@ -16,7 +16,7 @@ from scipy.sparse import coo_array, csr_array
 from pgmx.archives import list_members
 from pgmx.models.files.archives import has_type, read_archived_document, read_arrays, write_archive
 from pgmx.models.files.documents import make_document, plain, read_document, write_document
-from pgmx.models.files.formats import MARKS, check_list, check_marks, encode_all, load_json
+from pgmx.models.files.formats import MARKS, check_list, check_marks, check_name, load_json, text_all
 from pgmx.models.files.graphml import write_graphml
 from pgmx.statistics import MarginalTransforms
 from pgmx.statistics.ranks.transforms import MOST_KNOTS
@@ -77,7 +77,10 @@ def _make_parts(names, precision, mean, scale, transforms: dict[str, np.ndarray]
     estimated_by, n_samples = origin["estimated_by"], origin["n_samples"]
     if n_samples is not None and not 0 <= n_samples < np.inf:
         raise ValueError(f"its number of samples is {n_samples!r}")
-    return GaussianParts(names, precision, mean, scale, maps, estimated_by, n_samples, origin.get("name", ""))
+    if not isinstance(estimated_by, str):
+        raise ValueError(f"what it was estimated by is {estimated_by!r:.60}")
+    name = check_name(origin.get("name", ""))
+    return GaussianParts(names, precision, mean, scale, maps, estimated_by, n_samples, name)
 
 
 # ---- json ----
@@ -163,7 +166,7 @@ def is_gaussian_npz(path: str | os.PathLike) -> bool:
 
 def _write_graphml(parts: GaussianParts) -> bytes:
     document = _describe(parts)
-    encode_all(parts.names, "names of variables")  # raises for two that become the same text
+    text_all(parts.names, "names of variables")  # raises for two that become the same text
     graph = nx.Graph(type=_TYPE, **{key: value for key, value in document["graph"].items() if value is not None})
     if "transforms" in document:
         graph.graph["transforms"] = json.dumps(document["transforms"])

@@ -2,38 +2,49 @@
 
 import json
 import re
+from collections.abc import Iterator
 from io import BytesIO
+from itertools import chain
 
 import networkx as nx
 from pgmpy.base import PDAG
 from pgmpy.factors.discrete import TabularCPD
 
-from pgmx.models.files.formats import encode_all
+from pgmx.models.files.formats import text_all
 
-_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+# A carriage return is read back as a line break.
+_NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def write_graphml(graph: nx.Graph) -> bytes:
-    """Return a graph whose names and attributes GraphML can hold."""
+    """Return a graph whose attributes GraphML can hold; raise where XML forbids a character of a text."""
+    for text in _list_texts(graph):
+        if _NOT_XML.search(text):
+            raise ValueError(
+                f"the name {text!r:.80} holds a character that XML forbids or changes; rename the variable, or use json"
+            )
     buffer = BytesIO()
     nx.write_graphml_xml(graph, buffer)
     return buffer.getvalue()
 
 
-def check_text(text: str) -> str:
-    """Return the name of a variable, or raise where XML forbids a character of it."""
-    if _NOT_XML.search(text):
-        raise ValueError(f"the name {text!r} holds a character that XML forbids; rename the variable, or use json")
-    return text
+def _list_texts(graph: nx.Graph) -> Iterator[str]:
+    """Yield the names of nodes and all attributes that are texts."""
+    yield from (node for node in graph.nodes() if isinstance(node, str))
+    attributes = chain(
+        [graph.graph], (own for _, own in graph.nodes(data=True)), (own for _, _, own in graph.edges(data=True))
+    )
+    yield from (value for own in attributes for value in own.values() if isinstance(value, str))
+
+
+def replace_forbidden(text: str) -> str:
+    """Return a text without the characters that XML forbids, each replaced by U+FFFD."""
+    return _NOT_XML.sub("\ufffd", text)
 
 
 def write_graph(model: nx.Graph) -> bytes:
     """Return any graph or network, names and states as text, and weights where they are numbers (pgmpy's are None)."""
-    names: dict = {}
-    for node in model.nodes():
-        names[node] = check_text(str(node))
-    if len(set(names.values())) < len(names):
-        encode_all(names, "names of variables")  # finds the two and raises
+    names = text_all(model.nodes(), "names of variables")
     copy = nx.DiGraph() if model.is_directed() else nx.Graph()
     tables = [cpd for cpd in getattr(model, "cpds", []) if isinstance(cpd, TabularCPD)]
     states = {cpd.variable: cpd.state_names[cpd.variable] for cpd in tables}

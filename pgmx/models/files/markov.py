@@ -16,7 +16,7 @@ from pgmx.inference import PairwisePotentials
 from pgmx.inference.networks.factors import NamedTables
 from pgmx.models.files.archives import read_archived_document, read_arrays, write_archive
 from pgmx.models.files.documents import make_document, plain_labels, read_document, write_document
-from pgmx.models.files.formats import MARKS, check_labels, check_list, check_marks, encode_all, load_json
+from pgmx.models.files.formats import MARKS, check_labels, check_list, check_marks, check_name, load_json, text_all
 from pgmx.models.files.graphml import write_graphml
 from pgmx.models.files.uai import UaiNetwork, read_uai, write_uai
 
@@ -60,7 +60,7 @@ def parse_markov(document: dict) -> MarkovParts:
     vectors = [_numbers(node["log_potentials"]) for node in nodes]
     tables = {(edge["source"], edge["target"]): _numbers(edge["log_potentials"]) for edge in edges}
     potentials = _build_potentials(names, states, vectors, tables, len(edges))
-    return MarkovParts(names, states, potentials, document["graph"].get("name", ""))
+    return MarkovParts(names, states, potentials, check_name(document["graph"].get("name", "")))
 
 
 def _build_potentials(names: list, states: list, vectors: list, tables: dict, n_edges: int) -> PairwisePotentials:
@@ -103,7 +103,7 @@ def _read_npz(raw: bytes) -> MarkovParts:
     most["edge_values"] = int((cards[edges[:, 0]] * cards[edges[:, 1]]).sum())
     arrays = read_arrays(raw, most)
     potentials = PairwisePotentials(cards, arrays["node_values"], edges, arrays["edge_values"])
-    return MarkovParts(names, states, potentials, document["name"])
+    return MarkovParts(names, states, potentials, check_name(document["name"]))
 
 
 # ---- graphml ----
@@ -111,10 +111,10 @@ def _read_npz(raw: bytes) -> MarkovParts:
 
 def _write_graphml(parts: MarkovParts) -> bytes:
     document = _describe(parts)
-    encode_all(parts.names, "names of variables")  # raises for two that become the same text
+    text_all(parts.names, "names of variables")  # raises for two that become the same text
     graph = nx.Graph(**document["graph"])
     for node in document["nodes"]:
-        encode_all(node["states"], f"states of {node['id']!r}")
+        text_all(node["states"], f"states of {node['id']!r}")
         states = [str(state) for state in node["states"]]
         graph.add_node(str(node["id"]), states=json.dumps(states), log_potentials=json.dumps(node["log_potentials"]))
     for e, edge in enumerate(document["edges"]):

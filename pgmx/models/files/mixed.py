@@ -14,7 +14,7 @@ import numpy as np
 
 from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily, MixedFamilies, normalise
 from pgmx.models.files.documents import make_document, plain, read_document, write_document
-from pgmx.models.files.formats import check_distinct, check_list, check_marks, check_probabilities
+from pgmx.models.files.formats import check_distinct, check_list, check_marks, check_name, check_probabilities
 
 MIXED_TYPE = "ConditionalGaussianNetwork"
 
@@ -89,9 +89,7 @@ def parse_mixed(document: dict) -> MixedParts:
     ends = sorted((place[edge["source"]], place[edge["target"]]) for edge in edges)
     if ends != sorted((p, v) for v, parents in enumerate(network.parents) for p in parents):
         raise ValueError("its edges are not those from the parents in its distributions")
-    name = document["graph"].get("name", "")
-    if not isinstance(name, str):
-        raise ValueError(f"its name is {name!r:.60}")
+    name = check_name(document["graph"].get("name", ""))
     return MixedParts(names, states, network, name)
 
 

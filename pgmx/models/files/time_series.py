@@ -13,8 +13,8 @@ from scipy.sparse import csr_array
 
 from pgmx.models.files.archives import has_type, read_archived_document, read_arrays, write_archive
 from pgmx.models.files.documents import make_document, plain, read_document, write_document
-from pgmx.models.files.formats import MARKS, check_distinct, check_list, check_marks, encode_all
-from pgmx.models.files.graphml import check_text, write_graphml
+from pgmx.models.files.formats import MARKS, check_distinct, check_list, check_marks, check_name, text_all
+from pgmx.models.files.graphml import write_graphml
 
 GRAPH_TYPE = "TimeSeriesGraph"
 _SYSTEM_TYPE = "LinearDynamicalSystem"
@@ -46,12 +46,21 @@ class SystemParts(NamedTuple):
 
 def describe_time_series_graph(parts: GraphParts) -> dict:
     """Return parts as a document: a node-link graph."""
+    _check_marks(parts.edges)
     places = {node: [plain(node[0], "the name"), node[1]] for node in parts.nodes}
     nodes = [{"id": place} for place in places.values()]
     edges = [
         {"source": places[u], "target": places[v], **_plain_attributes(u, v, numbers)} for u, v, numbers in parts.edges
     ]
     return make_document(GRAPH_TYPE, {"name": parts.name} if parts.name else {}, nodes, edges, directed=True)
+
+
+def _check_marks(edges: Sequence[tuple[tuple, tuple, dict[str, Any]]]) -> None:
+    """Raise unless each edge that is marked as undirected joins two nodes of lag 0, in both directions."""
+    marked = {(u, v) for u, v, numbers in edges if numbers.get("undirected")}
+    for u, v in marked:
+        if u[1] != 0 or (v, u) not in marked:
+            raise ValueError(f"the undirected edge {u!r} -> {v!r} must be instantaneous, and have an opposite one")
 
 
 def _plain_attributes(u: tuple, v: tuple, numbers: dict[str, Any]) -> dict[str, Any]:
@@ -73,9 +82,8 @@ def parse_time_series_graph(document: dict) -> GraphParts:
             raise ValueError(f"its edge {u!r} -> {v!r} joins unknown nodes")
         edges.append((u, v, _read_attributes(u, v, edge)))
     check_distinct(((u, v) for u, v, _ in edges), "the edges")
-    name = document["graph"].get("name", "")
-    if not isinstance(name, str):
-        raise ValueError(f"its name is {name!r:.60}")
+    _check_marks(edges)
+    name = check_name(document["graph"].get("name", ""))
     return GraphParts(nodes, edges, name)
 
 
@@ -98,11 +106,8 @@ def _read_attributes(u: tuple, v: tuple, edge: dict[str, Any]) -> dict[str, Any]
 
 
 def _write_graph_as_graphml(parts: GraphParts) -> bytes:
-    names = dict.fromkeys(name for name, _ in parts.nodes)
-    for name in names:
-        check_text(str(name))
-    if len(set(map(str, names))) < len(names):
-        encode_all(names, "names of variables")  # finds the two and raises
+    _check_marks(parts.edges)
+    text_all((name for name, _ in parts.nodes), "names of variables")  # raises for two that become the same text
     graph = nx.DiGraph(type=GRAPH_TYPE, **({"name": parts.name} if parts.name else {}))
     labels = {node: f"{node[0]}@t-{node[1]}" for node in parts.nodes}
     for (name, lag), label in labels.items():

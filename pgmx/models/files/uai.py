@@ -17,7 +17,14 @@ from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
 from pgmx.inference.networks.factors import NamedTables
 from pgmx.models.files.documents import make_factor, plain_labels
-from pgmx.models.files.formats import check_distinct, check_labels, check_probabilities, load_json
+from pgmx.models.files.formats import (
+    check_distinct,
+    check_labels,
+    check_name,
+    check_probabilities,
+    decode_text,
+    load_json,
+)
 
 _COMMENT = "# pgmx "
 
@@ -55,7 +62,7 @@ def write_uai(tables: NamedTables, name: str) -> bytes:
 
 def read_uai(raw: bytes) -> UaiNetwork:
     """Return the network of a file; raise where it is damaged."""
-    text = raw.decode("utf-8")
+    text = decode_text(raw)
     words = _Words(re.sub("#.*", "", text).split())
     kind = words.take("MARKOV") if words.words else "nothing"
     if kind.upper() not in _KINDS:
@@ -77,7 +84,7 @@ def read_uai(raw: bytes) -> UaiNetwork:
         names, states, name = [f"var_{v}" for v in range(len(cards))], [list(range(card)) for card in cards], ""
     else:
         labels = load_json(comment[len(_COMMENT) :])
-        (names, states), name = check_labels(labels["names"], labels["states"]), labels["name"]
+        (names, states), name = check_labels(labels["names"], labels["states"]), check_name(labels["name"])
         n_labels = [len(of_name) for of_name in states]
         if n_labels != cards:
             raise ValueError(f"its comment names {n_labels!r:.60} states of the variables, which have {cards!r:.60}")
@@ -94,6 +101,8 @@ def build_network(network: UaiNetwork) -> DiscreteBayesianNetwork | DiscreteMark
         model.add_nodes_from(names)
         model.add_edges_from(pair for family in families for pair in combinations(family, 2))
         model.add_factors(*(make_factor(*factor, labels) for factor in zip(families, tables, strict=True)))
+        free = set(names).difference(*families)  # they are uniform, as variables without a factor are in this format
+        model.add_factors(*(make_factor([name], np.ones(len(labels[name])), labels) for name in names if name in free))
         return model
     check_distinct((family[-1] for family in families), "the children of its tables")
     if len(families) < len(names):
@@ -115,7 +124,7 @@ def read_codes(raw: bytes, cards: list[int]) -> dict[int, int]:
 
     Files of 2010 and before have the number of samples in front, which must be 1.
     """
-    words = _Words(re.sub("#.*", "", raw.decode("utf-8")).split())
+    words = _Words(re.sub("#.*", "", decode_text(raw)).split())
     if len(words.words) % 2 == 0 and words.words:
         n_samples = words.read_count("the number of samples")
         if n_samples != 1:

@@ -177,6 +177,7 @@ class IncompleteNumbers:
         snapshot.check_names(("n", "mean", "cross", "ends"))
         moments = Moments(p)
         moments.n, moments.mean = snapshot.number("n", 1e-300), snapshot.array("mean", float, (p,))
+        moments.n_rows = int(np.count_nonzero(self.weights))
         moments.cross = snapshot.array("cross", float, (p, p))
         moments.low, moments.high = snapshot.array("ends", float, (2, p))
         return moments

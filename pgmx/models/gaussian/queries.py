@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Self
+from typing import Self, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -20,6 +20,8 @@ from pgmx.statistics.precision import fill_scores, marginalize_precision
 #: Partial correlations of a marginal distribution not above this are rounding errors of zero.
 _ROUNDING = 1e-12
 
+Network = TypeVar("Network", bound="GaussianQueries")  # of Self jedi returns the base class
+
 
 class GaussianQueries(GaussianRowQueries, FixedGraph, UndirectedGraph):
     """Mixin of a graph that has a precision scaled to unit diagonal, and units and means of its variables."""
@@ -31,7 +33,7 @@ class GaussianQueries(GaussianRowQueries, FixedGraph, UndirectedGraph):
             self._cache["inverse"] = blocks.invert()
         return self._cache["inverse"]
 
-    def conditional(self, evidence: Mapping[Hashable, float]) -> Self:
+    def conditional(self: Network, evidence: Mapping[Hashable, float]) -> Network:
         """Return the distribution of the other variables given values of some.
 
         Parameters
@@ -62,7 +64,7 @@ class GaussianQueries(GaussianRowQueries, FixedGraph, UndirectedGraph):
         mean = self._mean[others] + means * self._units[others]
         return self._part(others, matrix[others][:, others], mean, self._scale[others])
 
-    def marginal(self, variables: Sequence[Hashable]) -> Self:
+    def marginal(self: Network, variables: Sequence[Hashable]) -> Network:
         """Return the distribution of some of the variables.
 
         Parameters

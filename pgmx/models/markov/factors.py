@@ -64,7 +64,8 @@ def compute_scaling(problem: Problem) -> Scaling:
         shifts[n + edges] = log_sum_exp(flat) - np.log(flat.shape[1])
     shifts[shifts == -np.inf] = 0.0
     parts, n_parts = _label_components(potentials)
-    log_partition, shares = compute_shares(problem, {}, "auto", check_memory(None), {})
+    with problem.naming_evidence():
+        log_partition, shares = compute_shares(problem, {}, "auto", check_memory(None), {})
     totals = np.bincount(parts, shares[:-1] + _read_settled(potentials), n_parts)
     edge_parts = parts[potentials.edges[:, 0]]
     known = np.bincount(parts, shifts[:n], n_parts) + np.bincount(edge_parts, shifts[n:], n_parts)

@@ -111,7 +111,8 @@ class MarkovRowQueries:
             return ask_parts(self, "predict", X, method=method, inference=inference)
         problem = self.inference_problem()
         rows = code_rows(X, problem, allow_missing=True)
-        codes = impute(problem.pairwise, rows.codes, rows.missing, method=method, inference=inference)
+        with problem.naming_evidence():
+            codes = impute(problem.pairwise, rows.codes, rows.missing, method=method, inference=inference)
         n_rows = codes.shape[1]
         if not n_rows:  # a table has rows: one that is cut off again brings the columns
             codes = np.zeros((len(codes), 1), dtype=codes.dtype)

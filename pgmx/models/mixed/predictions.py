@@ -21,6 +21,7 @@ from pgmx.inference.mixed.posterior import (
     plan_question,
 )
 from pgmx.inference.mixed.weighting import make_key, weigh_samples
+from pgmx.inference.networks.evidence import show_evidence
 from pgmx.models.distributed_rows import ask_parts, is_distributed
 from pgmx.models.mixed.rows import ReadRows, read_mixed_rows
 
@@ -43,25 +44,33 @@ class Prediction(NamedTuple):
 
 
 class Failures:
-    """Impossible rows: how many, the first, and whether no sample explained it."""
+    """Impossible rows: how many, the first with its observed values, and whether no sample explained it."""
 
-    def __init__(self) -> None:
+    def __init__(self, names: Sequence[Hashable], states: Sequence[Sequence | None]) -> None:
         self.n_rows, self.first, self.is_sampled = 0, -1, False
+        self.values: dict[Hashable, Hashable] = {}
+        self._names, self._states = names, states
 
-    def add(self, failed: np.ndarray, sizes: np.ndarray, begin: int) -> None:
-        """Count the rows of a piece that begins at row `begin`, where `failed`; `sizes` are effective ones."""
+    def add(self, failed: np.ndarray, sizes: np.ndarray, begin: int, cells: RowPiece) -> None:
+        """Count the rows of a chunk that begins at row `begin`, where `failed`; `sizes` are effective ones."""
         if failed.any() and not self.n_rows:
             row = int(np.flatnonzero(failed)[0])
             self.first, self.is_sampled = begin + row, sizes[row] == 0.0
+            for v in np.flatnonzero(~cells.missing[:, row]).tolist():
+                states = self._states[v]
+                value = float(cells.rows.numbers[v, row]) if states is None else states[cells.rows.codes[v, row]]
+                self.values[self._names[v]] = value
         self.n_rows += int(failed.sum())
 
     def throw(self, n_samples: int) -> None:
         """Raise if there are some."""
         if self.n_rows:
-            why = f" to {n_samples} samples: raise n_samples" if self.is_sampled else " under the network"
+            why, remedy = " under the network", ""
+            if self.is_sampled:
+                why, remedy = f" to {n_samples} samples", "raise n_samples, or "
             raise ValueError(
-                f"what is known of {self.n_rows} row(s), the first at position {self.first}, is impossible{why}, or "
-                "leave out some of its cells"
+                f"what is known of {self.n_rows} row(s), the first at position {self.first}, is impossible{why}. The "
+                f"first has {show_evidence(self.values)}: {remedy}leave out some of these values"
             )
 
 
@@ -277,7 +286,7 @@ class MixedPredictions:
         network = self._require_families()
         families = [(v, *parents) for v, parents in enumerate(network.parents)]
         plans: dict[tuple, list[Question | list[int]]] = {}
-        failures, sizes = Failures(), []
+        failures, sizes = Failures(self._names, self._states), []
         for piece in read.pieces():
             cells = read.take(piece)
             n_rows = piece.stop - piece.start
@@ -308,7 +317,7 @@ class MixedPredictions:
             for kind in answers:
                 for values in kind.values():
                     values[impossible] = np.nan
-            failures.add(_find_failures(network, wanted, cells.missing, answers), effective, piece.start)
+            failures.add(_find_failures(network, wanted, cells.missing, answers), effective, piece.start, cells)
             sizes.append(effective[effective < np.inf])
             yield piece, cells, answers
         failures.throw(prediction.n_samples)

@@ -86,3 +86,22 @@ def take_entries(matrix: Matrix, targets: np.ndarray, sources: np.ndarray) -> np
 def count_entries(matrix: Matrix) -> int:
     """Return the number of entries that are not zero."""
     return int(np.count_nonzero(matrix) if isinstance(matrix, np.ndarray) else matrix.nnz)
+
+
+def change_units(matrix: Matrix, scales: np.ndarray) -> Matrix:
+    """Return coefficients [target, source] of the series times their scales."""
+    if issparse(matrix):
+        matrix = csr_array(matrix)
+        rows = np.repeat(np.arange(len(scales)), np.diff(matrix.indptr))
+        data = matrix.data * (scales[rows] / scales[matrix.indices])
+        return csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+    return matrix * (scales[:, None] / scales)
+
+
+def measure_strengths(matrices: Sequence[Matrix], deviations: np.ndarray) -> tuple[Matrix, ...]:
+    """Return the absolute standardised coefficients, |a_ij| s_j / s_i for the standard deviations s of the series.
+
+    They do not depend on the units of the series; a constant series keeps its own.
+    """
+    units = 1.0 / np.where(deviations > 0.0, deviations, 1.0)
+    return tuple(abs(change_units(matrix, units)) for matrix in matrices)

@@ -58,8 +58,9 @@ class TimeSeriesGraph(SavedByParts, nx.DiGraph):
 
     Notes
     -----
-    Edges may have the attributes ``weight`` (the coefficient, in the user's units), ``strength`` (what learners rank
-    edges by; by default the absolute weight) and ``confidence`` (the frequency of the edge over resamples). An
+    Edges may have the attributes ``weight`` (the coefficient, in the user's units), ``strength`` (free of units: of
+    learners the absolute standardised coefficient or the statistic that they rank edges by; by default the absolute
+    weight) and ``confidence`` (the frequency of the edge over resamples). An
     instantaneous relation without a direction is held as two opposite edges with ``undirected=True``, each with its
     own weight and both with the larger strength and confidence.
 

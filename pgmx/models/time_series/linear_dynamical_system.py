@@ -12,7 +12,7 @@ from pgmx.checks import join_names, read_only
 from pgmx.models.files.time_series import SYSTEM_READERS, SYSTEM_WRITERS, SystemParts
 from pgmx.models.names import check_names
 from pgmx.models.saving import SavedByParts
-from pgmx.models.time_series.coefficients import Coefficients, count_entries, read_coefficients
+from pgmx.models.time_series.coefficients import Coefficients, count_entries, measure_strengths, read_coefficients
 from pgmx.models.time_series.companion import compute_spectral_radius, make_companion
 from pgmx.models.time_series.forecasts import SystemForecasts
 from pgmx.models.time_series.graph import TimeSeriesGraph
@@ -174,8 +174,22 @@ class LinearDynamicalSystem(SystemForecasts, SavedByParts):
     # ---- other forms ----
 
     def to_networkx(self) -> TimeSeriesGraph:
-        """Return the graph of the coefficients that are not zero, each the ``weight`` of its edge."""
-        return TimeSeriesGraph.from_coefficients(self._names, (csr_array(self._matrices[0].shape), *self._matrices))
+        """Return the graph of the coefficients that are not zero.
+
+        Returns
+        -------
+        TimeSeriesGraph
+            Edges with the coefficient as ``weight``, and as ``strength`` its absolute value for series in units of the
+            standard deviations of their noise, which does not depend on the user's units. Without a known noise the
+            strength is the absolute coefficient.
+        """
+        coefs = (csr_array(self._matrices[0].shape), *self._matrices)
+        if self._noise is None:
+            return TimeSeriesGraph.from_coefficients(self._names, coefs)
+        variances = self._noise if self._noise.ndim == 1 else self._noise.diagonal()
+        return TimeSeriesGraph.from_coefficients(
+            self._names, coefs, strengths=measure_strengths(coefs, np.sqrt(variances))
+        )
 
     def to_linear_gaussian_bn(self) -> LinearGaussianBayesianNetwork:
         """Return the stationary distribution of L + 1 successive rows as a Bayesian network of pgmpy.

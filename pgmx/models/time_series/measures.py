@@ -1,6 +1,6 @@
 """Measures of whole graphs, of one graph and of the graphs learned from windows of a series."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -192,3 +192,34 @@ def _split(series: Any, boundaries: int | Sequence[int]) -> list[tuple[tuple[int
         )
     take = series.iloc.__getitem__ if isinstance(series, pd.DataFrame) else series.__getitem__
     return [((start, stop), take(slice(start, stop))) for start, stop in pairwise(bounds)]
+
+
+def make_lagged_strength_table(names: Sequence[Hashable], shares: np.ndarray, undirected: bool) -> pd.DataFrame:
+    """Return one row (from, lag, to, strength, direction) for each edge that was ever there, strongest first.
+
+    `shares` are those of the graphs with the edge ``[lag, target, source]``; `undirected` says that edges at lag 0 have
+    no direction, and the same share in both. Pairs at lag 0 have one row, in their more frequent direction:
+    ``direction`` is its share among the graphs that join the two.
+    """
+    either = shares.copy()
+    if not undirected:
+        either[0] += shares[0].T
+    direction = np.ones_like(shares)
+    np.divide(shares[0], shares[0] + shares[0].T, out=direction[0], where=either[0] > 0)
+    listed = either > 0
+    n = len(names)
+    is_first = np.arange(n)[:, None] > np.arange(n)  # of a tie the row from the first variable
+    listed[0] &= (direction[0] > 0.5) | ((direction[0] == 0.5) & is_first)
+    lags, targets, sources = np.nonzero(listed)
+    strength, direction = either[listed], direction[listed]
+    order = np.lexsort((targets, sources, lags, -direction, -strength))
+    by_id = np.empty(n, dtype=object)
+    by_id[:] = list(names)
+    columns = {
+        "from": pd.Series(by_id[sources[order]], dtype=object),
+        "lag": lags[order],
+        "to": pd.Series(by_id[targets[order]], dtype=object),
+        "strength": strength[order],
+        "direction": direction[order],
+    }
+    return pd.DataFrame(columns)

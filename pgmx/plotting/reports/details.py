@@ -100,7 +100,7 @@ def _describe_gaussian(name: Any, mean: float, scale: float) -> Table:
 
 
 def _describe_lags(graph: Any, name: Any) -> Table:
-    numbers = ("weight", "strength", "confidence")
+    numbers = ("strength", "weight", "confidence")
     lists = list(graph.in_edges((name, 0), data=True))
     shown = [key for key in numbers if any(marks.get(key) is not None for *_, marks in lists)]
     rows = [[source, lag, *(marks.get(key) for key in shown)] for (source, lag), _, marks in lists]

@@ -14,7 +14,8 @@ from pgmx.plotting.reports.course import read_course
 from pgmx.plotting.reports.details import Budget, describe_edges, describe_variables
 from pgmx.plotting.reports.plain import Table, to_cell, to_text
 from pgmx.plotting.reports.rows import describe_rows
-from pgmx.plotting.strengths import read_strengths
+from pgmx.plotting.strengths import read_strengths, take_strengths
+from pgmx.plotting.time_series.sources import read_number
 
 _PACKAGES = ("pgmx", "pgmpy", "numpy", "scipy", "scikit-learn", "networkx")
 _FIGURES = (
@@ -59,6 +60,7 @@ class Facts:
     variables: Table | None = None
     of_variable: dict[int, list[Table]] = field(default_factory=dict)
     of_edge: dict[int, list[Table]] = field(default_factory=dict)
+    of_series: bool = False
 
     @property
     def is_directed(self) -> bool:
@@ -71,7 +73,8 @@ def read_facts(source: Any, *, data: Any, bootstrap: Any, title: str | None, not
     is_learner = hasattr(source, "get_params") and hasattr(source, "fit")
     graph, model, troubles = _find_graph(source, is_learner)
     names, edges, weight_label = _read_edges(graph, model)
-    has_shares = hasattr(getattr(source, "strengths_", None), "columns")
+    of_series = hasattr(graph, "summary_graph")  # its edges have their confidence
+    has_shares = hasattr(getattr(source, "strengths_", None), "columns") and not of_series
     sure = source if bootstrap is None and has_shares else bootstrap
     threshold = None
     if sure is not None:
@@ -80,9 +83,10 @@ def read_facts(source: Any, *, data: Any, bootstrap: Any, title: str | None, not
     kinds = ["continuous" if name in continuous else "discrete" for name in names]
     name = type(source).__name__
     facts = Facts(title or f"{name}: what was learned" if is_learner else title or name, names, edges, kinds)
-    facts.weight_label, facts.threshold = weight_label, threshold
+    facts.weight_label, facts.threshold, facts.of_series = weight_label, threshold, of_series
     rows = data if data is not None or not is_learner else getattr(source, "data", None)
-    facts.variables, n_rows = describe_rows(rows, names, model)
+    reading = {option: getattr(source, option, None) for option in ("na_values", "discrete_columns")}
+    facts.variables, n_rows = describe_rows(rows, names, model, **reading)
     budget = Budget()
     facts.of_variable = describe_variables(model, graph, names, budget)
     facts.of_edge = describe_edges(model, names, [(edge.u, edge.v) for edge in edges], budget)
@@ -152,10 +156,10 @@ def _read_lagged_edges(graph: Any) -> tuple[list, list[Edge], str]:
         ends = (u, v) if is_arrow else (min(u, v), max(u, v))
         groups.setdefault((*ends, is_arrow), []).append((lag, marks))
     every = [marks for group in groups.values() for _, marks in group]
-    label = next((key for key in ("weight", "strength") if any(_is_number(marks.get(key)) for marks in every)), "")
+    label = next((key for key in ("strength", "weight") if any(_is_number(marks.get(key)) for marks in every)), "")
     edges = []
     for (u, v, is_arrow), group in sorted(groups.items()):
-        numbers = [float(marks[label]) for _, marks in group if label and _is_number(marks.get(label))]
+        numbers = [read_number(marks, label) for _, marks in group if label and _is_number(marks.get(label))]
         sure = [float(marks["confidence"]) for _, marks in group if _is_number(marks.get("confidence"))]
         lags = ", ".join(str(lag) for lag in sorted({lag for lag, _ in group}))
         strongest = to_cell(max(numbers, key=abs)) if numbers else None
@@ -165,7 +169,9 @@ def _read_lagged_edges(graph: Any) -> tuple[list, list[Edge], str]:
 
 def _add_confidence(names: list, edges: list[Edge], sure: Any, *, is_source: bool) -> tuple[list[Edge], float | None]:
     """Return the edges with their shares of the resamples; of a bootstrap itself also the pairs below its threshold."""
-    table = getattr(sure, "strengths_", sure)
+    table = take_strengths(sure)
+    if "lag" in getattr(table, "columns", ()):
+        return _add_lagged_confidence(names, edges, table), None
     if isinstance(table, Mapping) or not hasattr(table, "columns"):
         shares, directions = read_strengths(table).of, {}
     else:
@@ -197,6 +203,21 @@ def _add_confidence(names: list, edges: list[Edge], sure: Any, *, is_source: boo
                 joined.append(Edge(number[u], number[v], is_arrow, None, to_cell(share), shown, is_chosen=False))
     threshold = getattr(sure, "threshold_", None) if is_source else None  # all edges of another learner are shown
     return joined, None if threshold is None else float(threshold)
+
+
+def _add_lagged_confidence(names: list, edges: list[Edge], table: Any) -> list[Edge]:
+    """Return the edges of series with the largest of the shares of their lags."""
+    number = {name: v for v, name in enumerate(names)}
+    unknown = [name for name in [*table["from"], *table["to"]] if name not in number]
+    if unknown:
+        raise ValueError(f"bootstrap has the variable {unknown[0]!r}, which is none of the graph's")
+    ends = zip(table["from"], table["lag"], table["to"], table["strength"], strict=True)
+    of = {(number[source], int(lag), number[target]): float(share) for source, lag, target, share in ends}
+    of = {(v, 0, u): share for (u, lag, v), share in of.items() if not lag} | of  # a pair at lag 0 has one row
+    return [
+        edge._replace(confidence=to_cell(max(of.get((edge.u, int(lag), edge.v), 0.0) for lag in edge.lags.split(","))))
+        for edge in edges
+    ]
 
 
 def _is_number(value: Any) -> bool:
@@ -283,6 +304,11 @@ def _list_limits(source: Any, facts: Facts, model: Any, budget: Budget) -> list[
     if facts.weight_label == "partial correlation":
         notes.append(
             "Edges join variables that are correlated given all others; their weights are partial correlations."
+        )
+    if facts.of_series and facts.weight_label == "strength":
+        notes.append(
+            "Strengths do not depend on the units of the series and have the sign of the coefficient. The table of a "
+            "variable lists its coefficients in these units as weights."
         )
     if facts.of_edge:
         notes.append("Strength is the Frobenius norm of an edge's log-potentials, means of rows and columns removed.")

@@ -13,9 +13,12 @@ _MOST_STATES = 12
 _MOST_VARIABLES = 20_000
 
 
-def describe_rows(data: Any, names: Sequence, model: Any) -> tuple[Table, int | None]:
-    """Return a table of the variables, and the number of rows where it is known; without data from a model."""
-    facts, n_rows = ({}, None) if data is None else _read_data(data)
+def describe_rows(data: Any, names: Sequence, model: Any, **reading: Any) -> tuple[Table, int | None]:
+    """Return a table of the variables, and the number of rows where it is known; without data from a model.
+
+    `reading` are options of `open_any`.
+    """
+    facts, n_rows = ({}, None) if data is None else _read_data(data, reading)
     if data is None:
         facts = _read_model(model)
     columns = ["variable", "kind", "states", "values", "missing cells"]
@@ -25,15 +28,17 @@ def describe_rows(data: Any, names: Sequence, model: Any) -> tuple[Table, int | 
     return table, n_rows
 
 
-def _read_data(data: Any) -> tuple[dict[Any, list], int]:
+def _read_data(data: Any, reading: dict[str, Any]) -> tuple[dict[Any, list], int]:
     from pgmx.data import DiscreteTable, Frame, open_any
 
-    opened = data if isinstance(data, DiscreteTable | Frame) else open_any(data, missing="pairwise")
+    opened = data if isinstance(data, DiscreteTable | Frame) else open_any(data, missing="pairwise", **reading)
     if isinstance(opened, DiscreteTable):
         return _read_coded(opened), opened.n_rows
-    return {name: _read_column(values) for name, values in zip(opened.names, opened.columns, strict=True)}, (
-        opened.n_rows
-    )
+    facts = {name: _read_column(values) for name, values in zip(opened.names, opened.columns, strict=True)}
+    declared = [name for name in opened.names if name in opened.discrete]
+    if declared:
+        facts |= _read_coded(opened.take_columns(declared).encode(missing="pairwise"))
+    return facts, opened.n_rows
 
 
 def _read_coded(table: Any) -> dict[Any, list]:

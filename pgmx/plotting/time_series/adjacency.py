@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgmx.plotting.pictures import make_figure
-from pgmx.plotting.time_series.sources import choose_attribute, read_graph, shorten
+from pgmx.plotting.time_series.sources import choose_attribute, read_graph, read_number, shorten
 
 if TYPE_CHECKING:
     from matplotlib.colors import Colormap
@@ -18,7 +18,7 @@ _MOST_LABELS = 40
 _MOST_COLUMNS = 4
 
 
-def plot_adjacency(graph: Any, *, attribute: str = "weight", figure: Figure | None = None) -> Figure:
+def plot_adjacency(graph: Any, *, attribute: str = "strength", figure: Figure | None = None) -> Figure:
     """Draw which variable depends on which, one heat map per lag.
 
     Columns are sources, rows are targets. Colours have one scale for all lags, blue for positive numbers and red for
@@ -28,8 +28,10 @@ def plot_adjacency(graph: Any, *, attribute: str = "weight", figure: Figure | No
     ----------
     graph : TimeSeriesGraph, LinearDynamicalSystem or fitted learner
         What to draw.
-    attribute : {"weight", "strength", "confidence"}, default="weight"
-        The number of the edges; strengths are drawn where the edges have no weights.
+    attribute : {"weight", "strength", "confidence"}, default="strength"
+        The number of the edges. A strength is free of units, the absolute standardised coefficient of most learners,
+        and drawn with the sign of the weight, the coefficient in the user's units. Each takes the place of the other
+        where the edges lack it.
     figure : matplotlib.figure.Figure, optional
         Where to draw. Default: a new figure, which belongs to the caller alone.
 
@@ -88,8 +90,10 @@ def plot_adjacency(graph: Any, *, attribute: str = "weight", figure: Figure | No
 
 def _read_values(graph: Any, attribute: str) -> np.ndarray:
     """Return (lags + 1, n, n), NaN where there is no edge; one number for both directions of a line at lag 0."""
-    values = np.where(graph.to_arrays(None) != 0.0, graph.to_arrays(attribute), np.nan)
     place = {name: v for v, name in enumerate(graph.names)}
+    values = np.full((graph.lags + 1, len(place), len(place)), np.nan)
+    for (source, lag), (target, _), marks in graph.edges(data=True):
+        values[lag, place[target], place[source]] = read_number(marks, attribute)
     for (source, _), (target, _), is_line in graph.edges(data="undirected"):
         if is_line:
             u, v = place[source], place[target]

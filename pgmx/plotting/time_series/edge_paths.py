@@ -9,7 +9,7 @@ import numpy as np
 
 from pgmx.checks import check_natural
 from pgmx.plotting.strengths import make_axes
-from pgmx.plotting.time_series.sources import choose_attribute, read_graph, shorten
+from pgmx.plotting.time_series.sources import choose_attribute, read_graph, read_number, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ def plot_edge_paths(
     graphs: Iterable[Any],
     ax: Axes | None = None,
     *,
-    attribute: str = "weight",
+    attribute: str = "strength",
     positions: Sequence[float] | None = None,
     n_edges: int = 8,
     edges: Sequence[Edge] | None = None,
@@ -49,8 +49,10 @@ def plot_edge_paths(
         One per window, in order.
     ax : matplotlib.axes.Axes, optional
         Where to draw. Default: a new figure, which belongs to the caller alone.
-    attribute : {"weight", "strength", "confidence"}, default="weight"
-        The number of the edges, 0 where a window has no such edge; strengths where edges have no weights.
+    attribute : {"weight", "strength", "confidence"}, default="strength"
+        The number of the edges, 0 where a window has no such edge. A strength is free of units, the absolute
+        standardised coefficient of most learners, and drawn with the sign of the weight, the coefficient in the user's
+        units. Each takes the place of the other where the edges lack it.
     positions : sequence of float, optional
         The place of each window on the abscissa. Default: 0, 1, 2, ...
     n_edges : int, default=8
@@ -114,7 +116,7 @@ def _collect_paths(windows: list, attribute: str) -> dict[Edge, np.ndarray]:
         for source, target, marks in graph.edges(data=True):
             if marks.get("undirected") and place[source[0]] > place[target[0]]:
                 continue
-            paths.setdefault((source, target), np.zeros(len(windows)))[at] = marks.get(attribute, 0.0)
+            paths.setdefault((source, target), np.zeros(len(windows)))[at] = read_number(marks, attribute)
     return paths
 
 

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
+from math import copysign
 from typing import Any
+
+from pgmx.checks import take_graph
 
 ATTRIBUTES = ("weight", "strength", "confidence")
 
 
 def read_graph(source: Any) -> Any:
     """Return the `TimeSeriesGraph` of a graph, a system or a fitted learner."""
-    graph = getattr(source, "graph_", source)
+    graph = take_graph(source)
     if hasattr(graph, "coef") and hasattr(graph, "to_networkx"):
         graph = graph.to_networkx()
     if not (hasattr(graph, "to_arrays") and hasattr(graph, "summary_graph")):
@@ -50,14 +54,19 @@ def check_attribute(attribute: str) -> None:
 
 
 def choose_attribute(graph: Any, attribute: str) -> str:
-    """Return the attribute, or "strength" where the edges have no weights."""
+    """Return the attribute; of weights and strengths the other one where the edges lack it."""
     check_attribute(attribute)
     numbers = [marks for _, _, marks in graph.edges(data=True)]
-    if not numbers or any(attribute in marks for marks in numbers):
-        return attribute
-    if attribute == "weight":
-        return choose_attribute(graph, "strength")
+    for choice in (attribute, {"weight": "strength", "strength": "weight"}.get(attribute)):
+        if not numbers or any(choice in marks for marks in numbers):
+            return str(choice)
     raise ValueError(f"no edge of the graph has the attribute {attribute!r}")
+
+
+def read_number(marks: Mapping[str, Any], attribute: str) -> float:
+    """Return a number of an edge, 0 without it; a strength has the sign of the weight, if there is one."""
+    value = float(marks.get(attribute, 0.0))
+    return copysign(value, marks.get("weight", 1.0)) if attribute == "strength" else value
 
 
 def shorten(name: object, length: int = 18) -> str:

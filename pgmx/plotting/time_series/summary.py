@@ -8,7 +8,7 @@ import numpy as np
 
 from pgmx.plotting.pictures import make_picture
 from pgmx.plotting.strengths import Strengths
-from pgmx.plotting.time_series.sources import choose_attribute, read_graph, shorten
+from pgmx.plotting.time_series.sources import choose_attribute, read_graph, read_number, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +29,7 @@ class _Link(NamedTuple):
     is_arrow: bool
 
 
-def plot_summary_graph(graph: Any, ax: Axes | None = None, *, attribute: str = "weight") -> Axes:
+def plot_summary_graph(graph: Any, ax: Axes | None = None, *, attribute: str = "strength") -> Axes:
     """Draw the graph over the variables, on a circle, with the lags of each edge beside it.
 
     Edges are the wider and darker the larger their strongest number is, blue where it is positive and red where it is
@@ -41,8 +41,10 @@ def plot_summary_graph(graph: Any, ax: Axes | None = None, *, attribute: str = "
         What to draw.
     ax : matplotlib.axes.Axes, optional
         Where to draw. Default: a new figure, which belongs to the caller alone.
-    attribute : {"weight", "strength", "confidence"}, default="weight"
-        The number of the edges; strengths are drawn where the edges have no weights.
+    attribute : {"weight", "strength", "confidence"}, default="strength"
+        The number of the edges. A strength is free of units, the absolute standardised coefficient of most learners,
+        and drawn with the sign of the weight, the coefficient in the user's units. Each takes the place of the other
+        where the edges lack it.
 
     Returns
     -------
@@ -104,7 +106,7 @@ def _list_links(graph: Any, attribute: str) -> list[_Link]:
         u, v, is_arrow = place[source], place[target], not marks.get("undirected", False)
         ends = (u, v) if is_arrow else (min(u, v), max(u, v))
         by_lag = lags.setdefault((*ends, is_arrow), {})
-        value = float(marks.get(attribute, 0.0))
+        value = read_number(marks, attribute)
         if abs(value) >= abs(by_lag.get(lag, 0.0)):
             by_lag[lag] = value
     return [

@@ -1,5 +1,6 @@
 """pgmx's scores of linear Gaussian networks bound to rows of numbers."""
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from pgmx.scores.gains import GainSource
 from pgmx.scores.gaussian.base import GaussianScore, compute_moments, list_names
 from pgmx.scores.priors import StructurePrior
 from pgmx.statistics import Moments
+from pgmx.statistics.collinearity import Collinearity
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,8 +55,22 @@ class GaussianScoring(PriorMixin):
     ) -> GainSource:
         """Return the compiled scorer; `n_jobs` does not apply."""
         return self.score.make_scorer(
-            self.moments, self.parameter_cost, allowed=allowed, max_indegree=max_indegree, names=self.names
+            self.moments,
+            self.parameter_cost,
+            collinearity=self.collinearity,
+            allowed=allowed,
+            max_indegree=max_indegree,
+            names=self.names,
         )
+
+    @cached_property
+    def collinearity(self) -> Collinearity | None:
+        """Three or more columns that determine each other."""
+        return self.score.find_collinearity(self.moments)
+
+    def warn_of_collinearity(self) -> None:
+        """Warn of columns that determine each other."""
+        self.score.warn_of_collinearity(self.moments, self.collinearity)
 
     def model(self, edges: list, **prior: float | None) -> LinearGaussianBayesianNetwork:
         """Return a linear Gaussian network; `prior` is of discrete ones."""

@@ -18,16 +18,16 @@ from pgmx.models.mixed.fitting import Smoothing
 from pgmx.models.mixed.incomplete_rows import CompletedMixedRows, IncompleteMixedRows, MixedFit
 from pgmx.scores.binding.gaussian import GaussianScoring
 from pgmx.scores.binding.incomplete import IncompleteScoring
+from pgmx.scores.binding.incomplete_numbers import summarise_complete_rows
 from pgmx.scores.binding.mixed import MixedScoring
 from pgmx.scores.binding.scoring import PriorMixin
 from pgmx.scores.gains import GainSource
 from pgmx.scores.gaussian.base import gaussian_scorer
-from pgmx.scores.mixed.base import mixed_scorer
+from pgmx.scores.mixed.base import RowSummary, mixed_scorer
 from pgmx.scores.mixed.conditional_linear import BICCondLinearGauss
-from pgmx.scores.mixed.degenerate import make_block_scorer
+from pgmx.scores.mixed.degenerate import make_block_scorer, summarise_embedding
 from pgmx.scores.mixed.source import MixedTerms
 from pgmx.scores.priors import StructurePrior
-from pgmx.statistics import Moments
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -68,8 +68,8 @@ class JointGaussianScoring(PriorMixin):
         return (is_float[:, None] | ~is_float[None, :]).astype(np.uint8)
 
     @cached_property
-    def _embedding(self) -> tuple[Moments, np.ndarray]:
-        """The expected moments, and where the columns of each variable begin."""
+    def _summary(self) -> RowSummary:
+        """The expected moments, and which columns determine each other."""
         rows, columns, starts = self.rows, [], [0]
         for v, card in enumerate(rows.cards):
             missing = rows.missing[v]
@@ -80,14 +80,15 @@ class JointGaussianScoring(PriorMixin):
                 for state in list_indicators(counts):
                     columns.append(np.where(missing, np.nan, rows.rows.codes[v] == state))
             starts.append(len(columns))
-        return IncompleteNumbers(np.column_stack(columns), rows.weights).first, np.array(starts, dtype=np.int64)
+        expected = IncompleteNumbers(np.column_stack(columns), rows.weights).first
+        return summarise_embedding(expected, np.array(starts, dtype=np.int64), self.names)
 
     def gains(
         self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
     ) -> GainSource:
         """Return the compiled scorer of the moments."""
         options: dict[str, Any] = {"allowed": allowed, "max_indegree": max_indegree}
-        return make_block_scorer(*self._embedding, self.names, self.parameter_cost, **options)
+        return make_block_scorer(self._summary, self.names, self.parameter_cost, **options)
 
     def model(self, edges: list, **prior: float | None) -> Any:
         """Raise: the score of the first graph has no network."""
@@ -131,6 +132,11 @@ class IncompleteMixedScoring(IncompleteScoring):
                 f"the known cells of columns {join_names(constant)} are constant, which a Gaussian score cannot take: "
                 "drop them"
             )
+
+    def warn_of_collinearity(self) -> None:
+        """Warn of three or more continuous columns that determine each other in the rows that have all of them."""
+        _, collinearity = summarise_complete_rows(self.mixed.numbers.T)
+        RowSummary(collinearity, self.mixed.float_names).warn_of_collinearity()
 
     @cached_property
     def rows(self) -> IncompleteMixedRows:

@@ -8,15 +8,18 @@ from pgmpy.models import LinearGaussianBayesianNetwork
 
 from pgmx.checks import join_names
 from pgmx.data import Frame
+from pgmx.data.frame import refuse_unobserved
 from pgmx.data.numbers.cells import float_rows, infinite_columns, kinds_of_states, raise_of_cells, select_names
 from pgmx.models import fit_linear_gaussian
 from pgmx.models.gaussian.incomplete_rows import MOST_PRODUCTS, GaussianFit, IncompleteNumbers
 from pgmx.scores.binding.gaussian import GaussianScoring
 from pgmx.scores.binding.incomplete import IncompleteScoring, compare_scores
+from pgmx.scores.collinear import warn_of_columns
 from pgmx.scores.gaussian.base import GaussianScore
 from pgmx.scores.gaussian.log_likelihood import LogLikelihoodGauss
 from pgmx.scores.priors import StructurePrior
-from pgmx.statistics import Moments
+from pgmx.statistics import Moments, moments
+from pgmx.statistics.collinearity import Collinearity, find_collinearity
 
 
 def read_incomplete_numbers(data: Frame, purpose: str) -> np.ndarray:
@@ -29,6 +32,15 @@ def read_incomplete_numbers(data: Frame, purpose: str) -> np.ndarray:
     rows = float_rows(data)
     raise_of_cells(data.names, None, infinite_columns(rows))
     return rows
+
+
+def summarise_complete_rows(numbers: np.ndarray) -> tuple[np.ndarray | None, Collinearity | None]:
+    """Return the correlations of the complete rows, None if these are few or alike, and which columns are collinear."""
+    rows = numbers[~np.isnan(numbers).any(axis=1)]
+    complete = moments(rows)
+    if len(rows) <= rows.shape[1] or len(complete.constant_columns):
+        return None, None
+    return complete.correlation, find_collinearity(complete.correlation, complete.n_rows)
 
 
 class IncompleteGaussianScoring(IncompleteScoring):
@@ -53,9 +65,7 @@ class IncompleteGaussianScoring(IncompleteScoring):
         self._set_available(self.bind_completed(self.rows.first))
 
     def _check_rows(self) -> None:
-        empty = np.isnan(self.numbers).all(axis=0)
-        if empty.any():
-            raise ValueError(f"columns {join_names(select_names(self.names, empty))} have no known cell: drop them")
+        refuse_unobserved(select_names(self.names, np.isnan(self.numbers).all(axis=0)), "em")
         constant = [self.names[v] for v in self.rows.constant]
         if constant:
             raise ValueError(
@@ -70,6 +80,12 @@ class IncompleteGaussianScoring(IncompleteScoring):
                 f"rows x {n_columns:,} columns with {share:.0%} of the cells missing, more than {MOST_PRODUCTS:.0e}: "
                 "choose missing='drop', or leave out the columns with the most missing cells"
             )
+
+    def warn_of_collinearity(self) -> None:
+        """Warn of columns that determine each other in the complete rows."""
+        correlation, collinearity = summarise_complete_rows(self.numbers)
+        if correlation is not None:
+            warn_of_columns(correlation, self.names, collinearity)
 
     @cached_property
     def rows(self) -> IncompleteNumbers:

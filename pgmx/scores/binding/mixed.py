@@ -1,5 +1,6 @@
 """pgmx's scores of floats beside states bound to a mixed table."""
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from pgmx.data.weights import combine_weights
 from pgmx.models import fit_discrete, fit_linear_gaussian
 from pgmx.scores.binding.scoring import PriorMixin, make_mixed_model, strip_data
 from pgmx.scores.gains import GainSource
-from pgmx.scores.mixed.base import MixedScore
+from pgmx.scores.mixed.base import MixedScore, RowSummary
 from pgmx.scores.priors import StructurePrior
 from pgmx.statistics import moments
 
@@ -49,11 +50,21 @@ class MixedScoring(PriorMixin):
             self.mixed,
             self.weights,
             self.parameter_cost,
+            summary=self.summary,
             allowed=allowed,
             max_indegree=max_indegree,
             deadline=deadline,
             n_jobs=n_jobs,
         )
+
+    @cached_property
+    def summary(self) -> RowSummary:
+        """What the score needs to know of all rows."""
+        return self.score.summarise(self.mixed, self.weights)
+
+    def warn_of_collinearity(self) -> None:
+        """Warn of three or more columns that determine each other."""
+        self.summary.warn_of_collinearity()
 
     def model(self, edges: list, **prior: float | None) -> Any:
         """Return the network of both kinds, or of states or floats alone; `prior` is for columns of states."""
@@ -73,4 +84,5 @@ class MixedScoring(PriorMixin):
         return MixedScoring(self.score, self.mixed, self.structure_prior, weights=weights)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "score": strip_data(self.score)}
+        state = {name: value for name, value in self.__dict__.items() if name != "summary"}  # computed again
+        return {**state, "score": strip_data(self.score)}

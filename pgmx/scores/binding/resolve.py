@@ -11,6 +11,7 @@ from pgmpy.structure_score import BaseStructureScore
 from pgmx.checks import check_same_names, join_names
 from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, encode
 from pgmx.data.errors import StatesChoiceError
+from pgmx.data.frame import refuse_unobserved
 from pgmx.data.mixed import MixedTable, read_incomplete_mixed, read_mixed
 from pgmx.data.weights import check_row_weights, combine_weights, weights_of_complete_rows
 from pgmx.scores.binding.discrete import DiscreteScoring, FormulaScoring, WeightedScoring
@@ -120,14 +121,20 @@ def resolve_scoring(
     if name in GAUSSIAN_SCORES:
         rows = read_numbers(data, missing=missing, purpose=f"scoring_method={name!r}")
         score = GAUSSIAN_SCORES[name].from_moments(compute_moments(rows, weights), list_names(rows))
-        score.warn_of_copies()
-        return GaussianScoring(score, rows, structure_prior, weights=weights, sample_moments=score.moments)
+        of_rows = GaussianScoring(score, rows, structure_prior, weights=weights, sample_moments=score.moments)
+        return _warn_of_collinearity(of_rows)
     assert not isinstance(data, DistributedNumericTable)
     mixed = read_mixed(data, state_names=state_names, missing=missing)
     score_of_table = MIXED_SCORES[name].from_mixed(mixed)
     if isinstance(score_of_table, BICCondLinearGauss):
         score_of_table.discrete_children = discrete_children
-    return MixedScoring(score_of_table, score_of_table.mixed, structure_prior, weights=weights)
+    return _warn_of_collinearity(MixedScoring(score_of_table, score_of_table.mixed, structure_prior, weights=weights))
+
+
+def _warn_of_collinearity(scoring: Any) -> Scoring:
+    """Warn of columns that determine each other, and return the score."""
+    scoring.warn_of_collinearity()
+    return scoring
 
 
 def _check_discrete_children(method: Any, discrete_children: str) -> None:
@@ -207,10 +214,7 @@ def _bind_discrete(name: str, table: DiscreteTable, weights, structure_prior) ->
     score = DISCRETE_SCORES[name](table)
     if not marked.any():
         return _bind_terms(score, table, weights, structure_prior)
-    is_empty = [bool((table.codes[v] == table.missing_codes[v]).all()) for v in range(table.n_variables)]
-    unknown = [table.columns[v] for v in np.flatnonzero(marked & is_empty)]
-    if unknown:
-        raise ValueError(f"columns {join_names(unknown)} have no known cell: drop them")
+    refuse_unobserved(_list_unobserved(table))
     if weights is not None:
         table, weights = combine_weights(table, None, weights)
     formula = partial(_make_node_average, PAIRWISE_SCORES[name], table.cardinalities, table.missing_codes)
@@ -237,10 +241,12 @@ def _bind_incomplete(method, data, options, weights, structure_prior, discrete_c
         raise ValueError(f"scoring_method={name!r} is for floats, and the table holds states: choose 'bic' or 'bdeu'")
     if name in GAUSSIAN_SCORES:
         numbers = read_incomplete_numbers(data, f"scoring_method={name!r}")
-        return IncompleteGaussianScoring(GAUSSIAN_SCORES[name], numbers, data.names, structure_prior, weights=weights)
+        return _warn_of_collinearity(
+            IncompleteGaussianScoring(GAUSSIAN_SCORES[name], numbers, data.names, structure_prior, weights=weights)
+        )
     mixed = read_incomplete_mixed(data, state_names=options["state_names"])
     score: Any = MIXED_SCORES[name]
-    return IncompleteMixedScoring(score, mixed, structure_prior, weights=weights)
+    return _warn_of_collinearity(IncompleteMixedScoring(score, mixed, structure_prior, weights=weights))
 
 
 def _check_likelihood(name: str, discrete_children: str) -> None:
@@ -256,11 +262,18 @@ def _check_likelihood(name: str, discrete_children: str) -> None:
 
 def _bind_incomplete_states(name, data, options, weights, structure_prior) -> Scoring:
     table = encode(data, **{**options, "missing": "pairwise"})
+    refuse_unobserved(_list_unobserved(table), "em")
     available = PAIRWISE_SCORES.get(name, "bic")
     if not (table.missing_codes >= 0).any():
         return _bind_discrete(name, table, weights, structure_prior)
     bind = partial(_bind_discrete, name, structure_prior=structure_prior)
     return IncompleteStates(table, weights, bind, _bind_discrete(available, table, weights, structure_prior))
+
+
+def _list_unobserved(table: DiscreteTable) -> list:
+    """Return the names of the columns in which all cells are marked as missing."""
+    markers = zip(table.columns, table.codes, table.missing_codes, strict=True)
+    return [name for name, codes, marker in markers if marker >= 0 and (codes == marker).all()]
 
 
 def _make_node_average(name: str, cards: np.ndarray, missing_codes: np.ndarray, n_rows: float) -> NodeAverage:
@@ -299,12 +312,11 @@ def _bind_instance(score: BaseStructureScore, data, options, weights, structure_
     if isinstance(score, GaussianScore) and score.is_compiled():
         rows = read_numbers(data, missing=options["missing"], purpose=type(score).__name__)
         _check_same_moments(score, list_names(rows), compute_moments(rows))
-        score.warn_of_copies()
-        return GaussianScoring(score, rows, structure_prior, weights=weights)
+        return _warn_of_collinearity(GaussianScoring(score, rows, structure_prior, weights=weights))
     if isinstance(score, MixedScore) and score.is_compiled():
         mixed = score.prepare(read_mixed(data, state_names=score.state_names, missing=options["missing"]))
         _check_same_mixed(score, mixed)
-        return MixedScoring(score, mixed, structure_prior, weights=weights)
+        return _warn_of_collinearity(MixedScoring(score, mixed, structure_prior, weights=weights))
     _refuse_weights(type(score).__name__, weights)
     frame = _make_frame(data, options["missing"])
     data_of_score: Any = getattr(score, "data", None)

@@ -36,6 +36,11 @@ class AICGauss(GaussianScore):
     -----
     All families are scored from one covariance matrix; a family of k parents costs k³ / 6 multiplications.
 
+    If three or more columns determine each other to ten digits (totals, shares that sum to 1), all families are scored
+    as if each column had independent noise of 1e-6 of its standard deviation. Two columns that determine each other are
+    in no family together. Tables with no more rows than columns have no such noise: families in which the parents
+    determine the child are not scored.
+
     References
     ----------
     .. [1] Akaike, H. (1974). A new look at the statistical model identification. IEEE Transactions on Automatic

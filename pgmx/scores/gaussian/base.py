@@ -1,25 +1,23 @@
 """The scores of linear Gaussian networks over one covariance matrix."""
 
-import warnings
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
-from pgmx._ext import _gaussian
+from pgmx._ext import _collinear, _gaussian
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, DistributedNumericTable, open_frame
 from pgmx.scores.bounds import LIKELIHOOD, FamilyBounds
+from pgmx.scores.collinear import warn_of_columns
 from pgmx.scores.compiled import CompiledScore
 from pgmx.statistics import Moments, moments
+from pgmx.statistics.collinearity import NOISE, Collinearity, find_collinearity
 from pgmx.statistics.gaussian.distributed_moments import sum_moments
 
 if TYPE_CHECKING:
     import pandas as pd
-
-#: Least part of a variance that parents may leave; the compiled scorer adds no parent that leaves less.
-LEAST_RESIDUAL = 1e-10
 
 
 def gaussian_scorer(
@@ -30,7 +28,7 @@ def gaussian_scorer(
     max_indegree: int | None = None,
     memory: int = 1 << 26,
     names: Sequence[Hashable] | None = None,
-) -> "_gaussian.GaussianScorer":
+) -> "_gaussian.GaussianScorer | _collinear.CollinearScorer":
     r"""Return the compiled scorer of the linear Gaussian families of a table.
 
     .. math::
@@ -53,8 +51,14 @@ def gaussian_scorer(
 
     Returns
     -------
-    GaussianScorer
+    GaussianScorer or CollinearScorer
         A :class:`pgmx.scores.gains.GainSource`: ``start``, ``rescore``, ``restrict`` and ``family_score`` on ids.
+
+    Notes
+    -----
+    If three or more columns determine each other to ten digits, all families are scored as if each column had
+    independent noise of 1e-6 of its standard deviation. Two columns that determine each other are in no family
+    together.
 
     Examples
     --------
@@ -64,15 +68,48 @@ def gaussian_scorer(
     >>> round(scorer.family_score(0, np.array([1], dtype=np.int32)), 3)  # -2 (ln 2 pi + 1)
     -5.676
     """
-    return _gaussian.GaussianScorer(
-        sample_moments.correlation,
-        np.ascontiguousarray(sample_moments.covariance.diagonal()),
+    correlation = sample_moments.correlation
+    return make_gaussian_scorer(
+        correlation,
+        sample_moments.cross.diagonal() / sample_moments.n,
         sample_moments.n,
         cost,
+        find_collinearity(correlation, sample_moments.n_rows),
         allowed=allowed,
-        max_indegree=len(sample_moments.mean) if max_indegree is None else max_indegree,
+        max_indegree=max_indegree,
         memory=memory,
         names=names,
+    )
+
+
+def make_gaussian_scorer(
+    correlation: np.ndarray,
+    variances: np.ndarray,
+    n_rows: float,
+    cost: float,
+    collinearity: Collinearity | None,
+    *,
+    max_indegree: int | None = None,
+    memory: int = 1 << 26,
+    **options: Any,
+) -> "_gaussian.GaussianScorer | _collinear.CollinearScorer":
+    """Return the compiled scorer of a correlation matrix, of columns that determine each other if these are given."""
+    p = len(variances)
+    max_indegree = p if max_indegree is None else max_indegree
+    if collinearity is None:
+        return _gaussian.GaussianScorer(
+            correlation, variances, n_rows, cost, max_indegree=max_indegree, memory=memory, **options
+        )
+    return _collinear.CollinearScorer(
+        collinearity.correlation,
+        variances,
+        np.arange(p + 1),
+        n_rows,
+        cost,
+        NOISE,
+        collinearity.copies.view(np.uint8),
+        max_indegree=max_indegree,
+        **options,
     )
 
 
@@ -121,18 +158,7 @@ def refuse_huge(sample_moments: Moments, names: list) -> None:
         )
 
 
-def warn_of_copies(sample_moments: Moments, names: list) -> None:
-    """Warn of pairs of columns that are linear functions of each other: no search joins them."""
-    correlation = np.abs(np.triu(sample_moments.correlation, 1))
-    pairs = np.argwhere(1.0 - correlation**2 < LEAST_RESIDUAL)
-    if len(pairs):
-        shown = ", ".join(f"{names[i]!r} and {names[j]!r}" for i, j in pairs[:5].tolist())
-        more = f" and {len(pairs) - 5} more pairs" if len(pairs) > 5 else ""
-        warnings.warn(
-            f"columns that determine each other linearly: {shown}{more}. Their density is unbounded, so no edge joins "
-            "them: drop one of each pair",
-            stacklevel=2,
-        )
+Score = TypeVar("Score", bound="GaussianScore")  # of Self jedi returns the base class
 
 
 class GaussianScore(CompiledScore):
@@ -170,7 +196,7 @@ class GaussianScore(CompiledScore):
         self.check_moments(self.moments, self.variables)
 
     @classmethod
-    def from_moments(cls, sample_moments: Moments, names: Sequence[Hashable]) -> Self:
+    def from_moments(cls: type[Score], sample_moments: Moments, names: Sequence[Hashable]) -> Score:
         """Return the score of columns that are known by their moments alone, none constant; its `data` is None."""
         score = cls.__new__(cls)
         score.data = score.state_names = None
@@ -178,12 +204,6 @@ class GaussianScore(CompiledScore):
         score.moments = sample_moments
         score.check_moments(sample_moments, score.variables)
         return score
-
-    @classmethod
-    def of_moments(cls, sample_moments: Moments, names: Sequence[Hashable]) -> Self:
-        """Return ``from_moments(sample_moments, names)``: the old name, until 0.2."""
-        warnings.warn("of_moments is now from_moments; this name goes in 0.2", DeprecationWarning, stacklevel=2)
-        return cls.from_moments(sample_moments, names)
 
     @abstractmethod
     def parameter_cost(self, n_rows: float) -> float:
@@ -193,19 +213,38 @@ class GaussianScore(CompiledScore):
         """Raise naming the columns that the score cannot take."""
         refuse_constant(sample_moments, names)
 
-    def warn_of_copies(self) -> None:
-        """Warn of pairs of columns that the score joins by no arc."""
-        warn_of_copies(self.moments, self.variables)
+    def find_collinearity(self, sample_moments: Moments) -> Collinearity | None:
+        """Return which of three or more columns determine each other; `make_scorer` finds them unless it has them."""
+        return find_collinearity(sample_moments.correlation, sample_moments.n_rows)
+
+    def warn_of_collinearity(self, sample_moments: Moments, collinearity: Collinearity | None) -> None:
+        """Warn of columns that determine each other."""
+        warn_of_columns(sample_moments.correlation, self.variables, collinearity)
 
     def bounds(self, n_rows: float, prior_cost: float = 0.0) -> FamilyBounds:
         """Return what the score proves of families that are not scored yet; a parameter costs `prior_cost` more."""
         return FamilyBounds(LIKELIHOOD, self.parameter_cost(n_rows) + prior_cost)
 
     def make_scorer(
-        self, sample_moments: Moments, prior_cost: float = 0.0, **options: Any
-    ) -> "_gaussian.GaussianScorer":
-        """Return the compiled scorer of these moments; a parameter costs `prior_cost` more. Options: its own."""
-        return gaussian_scorer(sample_moments, self.parameter_cost(sample_moments.n) + prior_cost, **options)
+        self,
+        sample_moments: Moments,
+        prior_cost: float = 0.0,
+        *,
+        collinearity: Collinearity | Literal["unknown"] | None = "unknown",
+        **options: Any,
+    ) -> "_gaussian.GaussianScorer | _collinear.CollinearScorer":
+        """Return the compiled scorer of these moments; a parameter costs `prior_cost` more. Options: its own.
 
-    def _make_scorer(self) -> _gaussian.GaussianScorer:
+        `collinearity` is that of `find_collinearity`, if the caller has it.
+        """
+        return make_gaussian_scorer(
+            sample_moments.correlation,
+            sample_moments.cross.diagonal() / sample_moments.n,
+            sample_moments.n,
+            self.parameter_cost(sample_moments.n) + prior_cost,
+            self.find_collinearity(sample_moments) if collinearity == "unknown" else collinearity,
+            **options,
+        )
+
+    def _make_scorer(self) -> "_gaussian.GaussianScorer | _collinear.CollinearScorer":
         return self.make_scorer(self.moments, memory=0, names=self.variables)

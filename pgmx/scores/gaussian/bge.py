@@ -3,15 +3,17 @@
 from collections.abc import Hashable, Mapping, Sequence
 from math import lgamma, log, pi
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pgmx._ext import _gaussian
+from pgmx._ext import _collinear, _gaussian
 from pgmx.scores.bounds import FamilyBounds
-from pgmx.scores.gaussian.base import GaussianScore, refuse_huge
+from pgmx.scores.collinear import warn_of_columns
+from pgmx.scores.gaussian.base import GaussianScore, make_gaussian_scorer, refuse_huge
 from pgmx.statistics import Moments
+from pgmx.statistics.collinearity import Collinearity, find_collinearity
 from pgmx.statistics.symmetric import scale_to_correlation
 
 
@@ -62,8 +64,9 @@ class BGe(GaussianScore):
     -----
     The formula has the correction of [2]_, as bnlearn and pybnesian have it. The prior scale t I is in the squared unit
     of the columns: columns of large variance are hardly touched by it, columns of small variance are dominated by it,
-    so that units matter, unlike under :class:`BICGauss`. A constant column has a finite score. Columns that determine
-    each other to ten digits beside the prior cannot be parents together.
+    so that units matter, unlike under :class:`BICGauss`. A constant column has a finite score. If columns determine
+    each other to ten digits of R, the prior is too small to separate them: independent noise of 1e-6 of the standard
+    deviation of each column is added, see :class:`BICGauss`.
 
     All families are scored from one matrix; a family of k parents costs k³ / 6 multiplications.
 
@@ -111,38 +114,57 @@ class BGe(GaussianScore):
         self._degrees(len(names))
         self._prior_mean(len(names))
 
-    def warn_of_copies(self) -> None:
-        """Warn of nothing: the prior keeps densities bounded."""
+    def find_collinearity(self, sample_moments: Moments) -> Collinearity | None:
+        """Return which of three or more columns determine each other to ten digits of R."""
+        return find_collinearity(scale_to_correlation(self._posterior_matrix(sample_moments)), sample_moments.n_rows)
+
+    def warn_of_collinearity(self, sample_moments: Moments, collinearity: Collinearity | None) -> None:
+        """Warn of columns that determine each other to ten digits of R."""
+        correlation = scale_to_correlation(self._posterior_matrix(sample_moments))
+        warn_of_columns(correlation, self.variables, collinearity)
 
     def bounds(self, n_rows: float, prior_cost: float = 0.0) -> FamilyBounds:
         """Return that the score proves nothing of families that are not scored yet."""
         return FamilyBounds()
 
     def make_scorer(
-        self, sample_moments: Moments, prior_cost: float = 0.0, **options: Any
-    ) -> "_gaussian.GaussianScorer":
+        self,
+        sample_moments: Moments,
+        prior_cost: float = 0.0,
+        *,
+        collinearity: Collinearity | Literal["unknown"] | None = "unknown",
+        **options: Any,
+    ) -> "_gaussian.GaussianScorer | _collinear.CollinearScorer":
         """Return the compiled scorer of these moments; a parameter costs `prior_cost` more. Options: its own."""
         n, p = sample_moments.n, len(sample_moments.mean)
-        mu, w = self.mean_sample_size, self._degrees(p)
-        t, a, k = mu * (w - p - 1) / (mu + 1), w - p, np.arange(p)
-        prior_mean = self._prior_mean(p)
-        shift = np.zeros(p) if prior_mean is None else sample_moments.mean - prior_mean
-        matrix = sample_moments.cross + (n * mu / (n + mu)) * np.outer(shift, shift)
-        matrix[np.diag_indices(p)] += t
+        mu, a, t, k = self.mean_sample_size, self._degrees(p) - p, self._prior_scale(p), np.arange(p)
+        matrix = self._posterior_matrix(sample_moments)
         gammas = [lgamma((n + a + i + 1) / 2) - lgamma((a + i + 1) / 2) for i in range(p)]
         constants = 0.5 * log(mu / (n + mu)) + np.array(gammas) - n / 2 * log(pi) + (a + 2 * k + 1) / 2 * log(t)
         variances = matrix.diagonal().copy()
-        max_indegree = options.pop("max_indegree", None)
-        return _gaussian.GaussianScorer(
+        return make_gaussian_scorer(
             scale_to_correlation(matrix),
             variances,
             n,
             0.0,
+            self.find_collinearity(sample_moments) if collinearity == "unknown" else collinearity,
             constants=constants - prior_cost * (k + 2),
             weights=(n + a + k + 1) / 2,
-            max_indegree=p if max_indegree is None else max_indegree,
             **options,
         )
+
+    def _prior_scale(self, p: int) -> float:
+        """Return t for p columns."""
+        return self.mean_sample_size * (self._degrees(p) - p - 1) / (self.mean_sample_size + 1)
+
+    def _posterior_matrix(self, sample_moments: Moments) -> np.ndarray:
+        """Return R."""
+        n, p, mu = sample_moments.n, len(sample_moments.mean), self.mean_sample_size
+        prior_mean = self._prior_mean(p)
+        shift = np.zeros(p) if prior_mean is None else sample_moments.mean - prior_mean
+        matrix = sample_moments.cross + (n * mu / (n + mu)) * np.outer(shift, shift)
+        matrix[np.diag_indices(p)] += self._prior_scale(p)
+        return matrix
 
     def _degrees(self, p: int) -> float:
         degrees = p + 2 if self.wishart_sample_size is None else self.wishart_sample_size

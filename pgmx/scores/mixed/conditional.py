@@ -48,6 +48,9 @@ class LogLikelihoodCondGauss(ConditionalScore):
     A family scores minus infinity where a configuration that occurs has no more rows than floats, the child among
     them, or where a column has a variance, given the others, under 1e-10 of its variance in the table.
 
+    If three or more continuous columns determine each other in all rows, each continuous column is scored with
+    independent noise of 1e-6 of its standard deviation, see :class:`BICGauss`.
+
     References
     ----------
     .. [1] Andrews, B., Ramsey, J. and Cooper, G. F. (2018). Scoring Bayesian networks of mixed variables. International

@@ -51,6 +51,9 @@ class BICCondLinearGauss(ConditionalScore):
     the parents, and one), or where a column has a residual variance, given the others, under 1e-10 of its variance in
     the table: its likelihood has no maximum there. Configurations without rows cost their parameters only.
 
+    If three or more continuous columns determine each other in all rows, each continuous column is scored with
+    independent noise of 1e-6 of its standard deviation, see :class:`BICGauss`.
+
     A family costs one pass over the rows for each eight products of its floats, and k³ / 6 multiplications for each
     configuration.
 

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from pgmx._ext import _blocks, _families
+from pgmx._ext import _blocks, _collinear, _families
 from pgmx.data.mixed import MixedTable
-from pgmx.scores.mixed.base import MixedScore
+from pgmx.scores.mixed.base import MixedScore, RowSummary
 from pgmx.statistics import Moments
+from pgmx.statistics.collinearity import NOISE, find_collinearity, find_small_pivots
 
 #: Numbers that are embedded at a time: 32 MB.
 BLOCK_CELLS = 1 << 22
@@ -51,8 +52,9 @@ class BICDegenerateGauss(MixedScore):
     covariance matrix, whatever the states are. On floats alone it is :class:`BICGauss`. Which state has no column does
     not matter; [1]_ counts no means among the parameters, which changes each score by a constant.
 
-    No search adds an arc between variables that determine each other to ten digits beside the parents, and a family
-    that holds such variables, to thirteen digits, raises.
+    No search adds an arc between two variables that determine each other to ten digits, and a family that holds both
+    raises. If the columns of three or more variables determine each other, all families are scored as if each column
+    had independent noise of 1e-6 of its standard deviation.
 
     The matrix costs N D² multiplications for D columns; a family of d columns costs d³ / 6.
 
@@ -85,28 +87,70 @@ class BICDegenerateGauss(MixedScore):
         return True
 
     def make_source(
-        self, mixed: MixedTable, weights: np.ndarray | None = None, prior_cost: float = 0.0, **options: Any
-    ) -> "_blocks.BlockScorer":
+        self,
+        mixed: MixedTable,
+        weights: np.ndarray | None = None,
+        prior_cost: float = 0.0,
+        *,
+        summary: RowSummary | None = None,
+        **options: Any,
+    ) -> "_blocks.BlockScorer | _collinear.CollinearScorer":
         """Return the compiled scorer of a table; a parameter costs `prior_cost` more. Options: its own."""
-        return make_block_scorer(*embed_states(mixed, weights), mixed.columns, prior_cost, **options)
+        summary = self.summarise(mixed, weights) if summary is None else summary
+        return make_block_scorer(summary, mixed.columns, prior_cost, **options)
+
+    def summarise(self, mixed: MixedTable, weights: np.ndarray | None = None) -> RowSummary:
+        """Return the moments of the embedded columns, and which of them determine each other."""
+        return summarise_embedding(*embed_states(mixed, weights), mixed.columns)
+
+
+def summarise_embedding(sample_moments: Moments, starts: np.ndarray, names: Sequence[Hashable]) -> RowSummary:
+    """Return the summary of the moments of embedded columns, see `embed_states`."""
+    collinearity = find_collinearity(sample_moments.correlation, sample_moments.n_rows)
+    of_columns = [name for name, width in zip(names, np.diff(starts).tolist(), strict=True) for _ in range(width)]
+    return RowSummary(collinearity, of_columns, (sample_moments, starts))
 
 
 def make_block_scorer(
-    sample_moments: Moments, starts: np.ndarray, names: Sequence[Hashable], prior_cost: float = 0.0, **options: Any
-) -> "_blocks.BlockScorer":
-    """Return the compiled scorer of the moments of embedded columns, see `embed_states`."""
+    summary: RowSummary, names: Sequence[Hashable], prior_cost: float = 0.0, **options: Any
+) -> "_blocks.BlockScorer | _collinear.CollinearScorer":
+    """Return the compiled scorer of the summary of an embedding."""
+    assert summary.embedding is not None
+    sample_moments, starts = summary.embedding
     options.pop("deadline", None), options.pop("n_jobs", None)
-    max_indegree = options.pop("max_indegree", None)
-    return _blocks.BlockScorer(
-        sample_moments.correlation,
-        np.ascontiguousarray(sample_moments.covariance.diagonal()),
+    if options.get("max_indegree") is None:
+        options["max_indegree"] = len(names)
+    variances = sample_moments.cross.diagonal() / sample_moments.n
+    cost = 0.5 * _families.natural_log(sample_moments.n) + prior_cost
+    if summary.collinearity is None:
+        return _blocks.BlockScorer(
+            sample_moments.correlation, variances, starts, sample_moments.n, cost, names=names, **options
+        )
+    correlation = summary.collinearity.correlation
+    return _collinear.CollinearScorer(
+        correlation,
+        variances,
         starts,
         sample_moments.n,
-        0.5 * _families.natural_log(sample_moments.n) + prior_cost,
-        max_indegree=len(names) if max_indegree is None else max_indegree,
+        cost,
+        NOISE,
+        find_copies_of_variables(correlation, starts),
         names=names,
         **options,
     )
+
+
+def find_copies_of_variables(correlation: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    """Return whether the columns of two variables determine each other, symmetric uint8 (n, n), 0 on the diagonal."""
+    n, widths = len(starts) - 1, np.diff(starts)
+    copies = np.zeros((n, n), dtype=np.uint8)
+    for a in range(n):
+        for width in np.unique(widths[a + 1 :]).tolist():
+            others = a + 1 + np.flatnonzero(widths[a + 1 :] == width)
+            own = np.broadcast_to(np.arange(starts[a], starts[a + 1]), (len(others), widths[a]))
+            columns = np.concatenate([own, starts[others, None] + np.arange(width)], axis=1)
+            copies[a, others] = copies[others, a] = find_small_pivots(correlation, columns).any(axis=1)
+    return copies
 
 
 def embed_states(mixed: MixedTable, weights: np.ndarray | None = None) -> tuple[Moments, np.ndarray]:

@@ -6,10 +6,12 @@ from math import ceil, inf, isfinite, log10, prod
 from time import perf_counter
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pgmx._ext import _mixed
 from pgmx.scores.gains import GainSource
 from pgmx.scores.mixed.sums import MixedSums
+from pgmx.statistics.collinearity import NOISE, Collinearity
 
 _NONE = np.empty(0, dtype=np.int32)
 
@@ -35,8 +37,8 @@ class MixedGains:
     """Scores of the families of a mixed table, and what each change of one arc gains.
 
     Families of states alone are scored by `discrete`, a source of gains over the columns of states; all others by the
-    sums over configurations, -inf where `pgmx._ext._mixed` refuses one. No additions to a child are scored after
-    `deadline`. Gains are rounded as in the compiled scorers.
+    sums over configurations, -inf where `pgmx._ext._mixed` refuses one. Columns of `collinearity` have noise. No
+    additions to a child are scored after `deadline`. Gains are rounded as in the compiled scorers.
     """
 
     def __init__(
@@ -50,8 +52,10 @@ class MixedGains:
         max_indegree: int | None = None,
         deadline: float = inf,
         names: Sequence | None = None,
+        collinearity: Collinearity | None = None,
     ):
         self.sums = sums
+        self.collinearity = collinearity
         self.terms = terms
         self.discrete = discrete
         self.n = len(is_float)
@@ -153,26 +157,47 @@ class MixedGains:
         """Return the score of a float, or of a state with parents among the floats."""
         v = int(self.positions[child])
         if self.is_float[child]:
-            terms = self._regress(v, self.sums.moments(states, [*floats, v])[None])[0]
+            terms = self._regress([*floats, v], self.sums.moments(states, [*floats, v])[None])[0]
         else:
             joint = tuple(sorted((*states, v)))
             moments = self.sums.moments(joint, floats)
-            terms = self._condense(moments[None], self.sums.pool(moments, joint, v)[None], len(floats))[0]
+            terms = self._condense(floats, moments[None], self.sums.pool(moments, joint, v)[None])[0]
         return float(terms) - self._cost(child, states, len(floats))
 
-    def _regress(self, v: int, moments: np.ndarray) -> np.ndarray:
-        """Return the log-likelihoods of the float v, the last of the columns, for (K, q, M) packed moments."""
-        m = _count_columns(moments.shape[-1])
-        flat, starts = _flatten(moments)
-        terms = _mixed.regression_terms(flat, starts, m, self.terms.divisor)
-        return terms - self.sums.n * np.log(self.sums.scale[v])
+    def _regress(self, columns: ArrayLike, moments: np.ndarray, starts: np.ndarray | None = None) -> np.ndarray:
+        """Return the log-likelihoods of the last of some columns of floats, (m,) or (K, m).
 
-    def _condense(self, joint: np.ndarray, parents: np.ndarray, m: int) -> np.ndarray:
-        """Return the log-likelihoods of a state: (K, q, M) moments with those of its parents, less the latter's."""
+        `moments` are the packed moments of K families, (K, q, M), or of ranges of configurations that begin at
+        `starts`.
+        """
+        ids = np.atleast_2d(np.asarray(columns, dtype=np.int64))
+        flat, ends = _flatten(moments)
+        ends = ends if starts is None else starts
+        terms = _mixed.regression_terms(flat, ends, ids.shape[1], self.terms.divisor, *self._noise(ids, len(ends) - 1))
+        return terms - self.sums.n * np.log(self.sums.scale[ids[0, -1]])
+
+    def _condense(self, columns: ArrayLike, joint: np.ndarray, parents: np.ndarray) -> np.ndarray:
+        """Return the log-likelihoods of a state: (K, q, M) moments with those of its parents, less the latter's.
+
+        `columns` are the parents among the floats, (m,) or (K, m).
+        """
+        ids = np.atleast_2d(np.asarray(columns, dtype=np.int64))
         divisor = _mixed.SAMPLE if self.terms.divisor == _mixed.SAMPLE else _mixed.LIKELIHOOD
-        of_joint, of_parents = (_mixed.mixture_terms(*_flatten(moments), m, divisor) for moments in (joint, parents))
+        of_joint, of_parents = (
+            _mixed.mixture_terms(*_flatten(moments), ids.shape[1], divisor, *self._noise(ids, len(moments)))
+            for moments in (joint, parents)
+        )
         of_joint[of_parents == -inf] = -inf
         return of_joint - np.where(of_joint == -inf, 0.0, of_parents)
+
+    def _noise(self, ids: np.ndarray, n_ranges: int) -> tuple[np.ndarray | None, float]:
+        """Return which columns of each family the others determine in all rows, None for none, and their noise."""
+        if self.collinearity is None:
+            return None, 0.0
+        determined = self.collinearity.find_determined(ids)
+        if not determined.any():
+            return None, 0.0
+        return np.ascontiguousarray(np.broadcast_to(determined, (n_ranges, ids.shape[1]))), NOISE
 
     # ---- the row of a child: scores of its families after each change ----
 
@@ -197,7 +222,8 @@ class MixedGains:
             rest_of_states = tuple(e for e in states if e != d)
             if self.is_float[child]:
                 moments = self.sums.pool(self.sums.moments(states, [*floats, v]), states, d)
-                score = float(self._regress(v, moments[None])[0]) - self._cost(child, rest_of_states, len(floats))
+                terms = self._regress([*floats, v], moments[None])
+                score = float(terms[0]) - self._cost(child, rest_of_states, len(floats))
             else:
                 score = self._score(child, rest_of_states, floats)
             row[self.states[d]] = score
@@ -210,12 +236,13 @@ class MixedGains:
             return
         v, others = int(self.positions[child]), self.positions[ids]
         if self.is_float[child]:
-            terms = self._regress(v, self.sums.moments_with_floats(states, floats, others, v))
+            moments = self.sums.moments_with_floats(states, floats, others, v)
+            terms = self._regress([[*floats, u, v] for u in others], moments)
         else:
             joint = tuple(sorted((*states, v)))
             moments = self.sums.moments_with_floats(joint, floats, others)
             pooled = self.sums.pool(np.ascontiguousarray(moments.transpose(1, 0, 2)), joint, v).transpose(1, 0, 2)
-            terms = self._condense(moments, pooled, len(floats) + 1)
+            terms = self._condense([[*floats, u] for u in others], moments, pooled)
         row[ids] = terms - self._cost(child, states, len(floats) + 1)
 
     def _fill_states(
@@ -227,10 +254,7 @@ class MixedGains:
         v = int(self.positions[child])
         if self.is_float[child]:
             moments = self.sums.moments_by_state(states, [*floats, v])
-            starts = self.sums.offsets * moments.shape[1]
-            m = len(floats) + 1
-            terms = _mixed.regression_terms(_flatten(moments)[0], starts, m, self.terms.divisor)
-            scores = terms - self.sums.n * np.log(self.sums.scale[v])
+            scores = self._regress([*floats, v], moments, self.sums.offsets * moments.shape[1])
         else:
             scores = np.full(len(self.states), -inf)
             joint = tuple(sorted((*states, v)))
@@ -239,7 +263,7 @@ class MixedGains:
                 part = np.ascontiguousarray(moments[self.sums.offsets[d] : self.sums.offsets[d + 1]].transpose(1, 0, 2))
                 pooled = self.sums.pool(part, joint, v)
                 width = part.shape[-1]
-                scores[d] = self._condense(part.reshape(1, -1, width), pooled.reshape(1, -1, width), len(floats))[0]
+                scores[d] = self._condense(floats, part.reshape(1, -1, width), pooled.reshape(1, -1, width))[0]
         for u in ids:
             d = int(self.positions[u])
             row[u] = scores[d] - self._cost(child, (*states, d), len(floats))
@@ -249,8 +273,3 @@ def _flatten(moments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return packed moments (K, q, M) as rows, and where each of the K ranges starts."""
     k, q, width = moments.shape
     return np.ascontiguousarray(moments).reshape(k * q, width), np.arange(k + 1, dtype=np.int64) * q
-
-
-def _count_columns(width: int) -> int:
-    """Return m where 1 + m + m (m + 1) / 2 packed moments are `width`."""
-    return int((np.sqrt(1 + 8.0 * width) - 3) / 2 + 0.5)

@@ -21,6 +21,10 @@ logger = logging.getLogger(__name__)
 
 _NO_EDGES = np.empty((0, 2), dtype=np.int64)
 _EXPECTED = ("required_edges", "forbidden_edges", "search_space", "temporal_order")
+#: What is read where an object has it; pgmpy 1.1 has neither.
+_OPTIONAL = ("root_nodes", "orientations")
+#: What says nothing of its own: the tiers as a mapping, and the test of a search space that is named, which is refused.
+_IGNORED = ("temporal_ordering", "ci_test", "significance_level")
 _SHOWN = 8  # names that an error message lists
 
 
@@ -34,8 +38,9 @@ class Statement(NamedTuple):
 class Knowledge(NamedTuple):
     """All statements, in the order in which they were read.
 
-    Those about edges hold int64 (m, 2), (tail, head), sorted, without repetition; `tiers` the tier of each variable,
-    int64 (n,), -1 for none; `roots` the variables without parents, int64 (m,), sorted.
+    Those about edges hold int64 (m, 2), (tail, head), sorted, without repetition; `orientations` the edges that two
+    variables have if they have one; `tiers` the tier of each variable, int64 (n,), -1 for none; `roots` the variables
+    without parents, int64 (m,), sorted.
     """
 
     required: list[Statement]
@@ -43,6 +48,7 @@ class Knowledge(NamedTuple):
     spaces: list[Statement]
     tiers: list[Statement]
     roots: list[Statement]
+    orientations: list[Statement]
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -143,7 +149,7 @@ def restrict_to_score(constraints: EdgeConstraints, arcs: np.ndarray | None, nam
 
 def _mask_edges(n: int, knowledge: Knowledge) -> np.ndarray | None:
     """Return allowed[child, parent], or None when that would be all ones off the diagonal."""
-    if not (knowledge.forbidden or knowledge.spaces or knowledge.tiers or knowledge.roots):
+    if not any(knowledge._replace(required=[])):
         return None
     allowed = np.ones((n, n), dtype=np.uint8)
     for number, (_, edges) in enumerate(knowledge.spaces):
@@ -159,6 +165,8 @@ def _mask_edges(n: int, knowledge: Knowledge) -> np.ndarray | None:
         allowed[edges[:, 1], edges[:, 0]] = 0
     for _, roots in knowledge.roots:
         allowed[roots] = 0
+    for _, edges in knowledge.orientations:
+        allowed[edges[:, 0], edges[:, 1]] = 0  # the reverse of each
     np.fill_diagonal(allowed, 0)
     return None if np.count_nonzero(allowed) == n * (n - 1) else allowed
 
@@ -179,6 +187,9 @@ def _describe_contradiction(option: str, edge: np.ndarray, knowledge: Knowledge,
     for other, roots in knowledge.roots:
         if (roots == head).any():
             return f"{text}, but {other} holds {names[head]!r}, which then has no parents; drop one of the two"
+    for other, edges in knowledge.orientations:
+        if (edges == edge[::-1]).all(axis=1).any():
+            return f"{text} against {other}, which holds {names[head]!r} -> {names[tail]!r}; drop one of the two"
     other = next(other for other, edges in knowledge.spaces if not (edges == edge).all(axis=1).any())
     return f"{text}, which is outside {other}; add it there or drop it here"
 
@@ -199,11 +210,11 @@ def read_knowledge(
     """Read the knowledge object, then the options; statements without content are left out.
 
     `expert_knowledge` has the attributes of pgmpy's ``ExpertKnowledge``; an empty ``search_space`` means all edges
-    there, an empty `candidate_edges` none. Self pairs are an error where they are required, else left out. TypeError
-    for what is no collection, ValueError for unknown names and a variable in two tiers.
+    there, an empty `candidate_edges` none. Required self pairs are an error, others are left out. TypeError for what is
+    no collection, ValueError for unknown names, a variable in two tiers and unknown knowledge.
     """
     index = {name: position for position, name in enumerate(names)}
-    knowledge = Knowledge([], [], [], [], [])
+    knowledge = Knowledge([], [], [], [], [], [])
     if expert_knowledge is not None:
         _read_object(expert_knowledge, index, knowledge)
     _add(knowledge.required, "required_edges", _read_edges(required_edges, "required_edges", index))
@@ -222,6 +233,7 @@ def _read_object(source: Any, index: dict, knowledge: Knowledge) -> None:
             f"expert_knowledge of type {type(source).__name__!r} has no {', '.join(missing)}; expected None or an "
             f"object such as pgmpy's ExpertKnowledge with {', '.join(_EXPECTED)}"
         )
+    _refuse_unknown(source)
     for attribute, statements in (
         ("required_edges", knowledge.required),
         ("forbidden_edges", knowledge.forbidden),
@@ -237,8 +249,33 @@ def _read_object(source: Any, index: dict, knowledge: Knowledge) -> None:
             order = [[name for name in ordering if ordering[name] == tier] for tier in sorted(set(ordering.values()))]
     option = "expert_knowledge.temporal_order"
     _add(knowledge.tiers, option, _read_tiers(order, option, index))
-    option = "expert_knowledge.root_nodes"  # not in pgmpy 1.1; read where an object has them
+    option = "expert_knowledge.root_nodes"
     _add(knowledge.roots, option, _read_nodes(getattr(source, "root_nodes", None), option, index))
+    option = "expert_knowledge.orientations"
+    orientations = _read_edges(getattr(source, "orientations", None), option, index)
+    _refuse_both_ways(orientations, option, list(index))
+    _add(knowledge.orientations, option, orientations)
+
+
+def _refuse_unknown(source: Any) -> None:
+    """Refuse an object with an attribute that might be knowledge, which would be ignored in silence."""
+    known = {*_EXPECTED, *_OPTIONAL, *_IGNORED}
+    for name, value in getattr(source, "__dict__", {}).items():
+        is_private = name.startswith("_") or name.endswith("_")  # those of scikit-learn end so, and are derived
+        is_empty = value is None or value is False or (isinstance(value, Collection) and not len(value))
+        if not (name in known or is_private or is_empty):
+            raise ValueError(
+                f"expert_knowledge.{name} is {value!r}, which no search of pgmx respects; leave it out, and say the "
+                f"same by {', '.join((*_EXPECTED, *_OPTIONAL))}"
+            )
+
+
+def _refuse_both_ways(edges: np.ndarray, option: str, names: Sequence) -> None:
+    """Refuse edges that hold a pair in both directions."""
+    pairs, counts = np.unique(np.sort(edges, axis=1), axis=0, return_counts=True)
+    if (counts > 1).any():
+        a, b = (names[v] for v in pairs[counts > 1][0])
+        raise ValueError(f"{option} holds {a!r} -> {b!r} and {b!r} -> {a!r}; keep one of them")
 
 
 def _add(statements: list[Statement], option: str, ids: np.ndarray | None) -> None:

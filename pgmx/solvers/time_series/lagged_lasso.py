@@ -1,16 +1,20 @@
 """The lasso of many targets on the same predictors, from cross-products, with its certificate; and what follows it."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from pgmx._ext import _lagged_lasso
+from pgmx.parallel.threads import call_on_threads
 from pgmx.solvers.time_series.least_squares import solve_spectrum
 
 #: Targets that are looked at together: rows of dense arrays.
 BLOCK = 256
+#: Targets that a thread takes at a time.
+TURN = 16
 #: Violations of optimality to leave, as a share of the penalty, and most passes over the predictors per target.
 TOLERANCE, ROUNDS = 1e-10, 200
 #: Squared coefficients of unit predictors, as a share of the target's square, beyond which they are dependent.
@@ -90,7 +94,14 @@ def solve_lasso(
             break
         targets = plain[first : first + BLOCK]
         rows = _join_squares(products.cross[targets], products.squares[targets])
-        block, *entries, _ = _lagged_lasso.lasso_rows(products.gram, rows, lam, TOLERANCE * lam, ROUNDS)
+        solved = call_on_threads(
+            [
+                partial(_lagged_lasso.lasso_rows, products.gram, rows[part : part + TURN], lam, TOLERANCE * lam, ROUNDS)
+                for part in range(0, len(rows), TURN)
+            ],
+            None,
+        )
+        block, *entries = (np.concatenate(parts) for parts in list(zip(*solved, strict=True))[:3])
         ends = np.cumsum(block)[:-1]
         parts |= dict(zip(targets.tolist(), zip(*(np.split(part, ends) for part in entries), strict=True), strict=True))
         is_over = record is not None and record(len(targets), int(block.sum()))

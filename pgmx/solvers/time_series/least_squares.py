@@ -1,15 +1,20 @@
 """Least squares of many targets at once, by cross-products or by singular values."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import LinAlgError, cho_solve, cholesky, eigh, svd
 from scipy.linalg.lapack import dpocon
 
+from pgmx.parallel.threads import call_on_threads
+
 #: Smallest reciprocal condition of equilibrated cross-products that are solved by them; solutions then have about nine
 #: right digits.
 SMALLEST_RCOND = 1e-7
+#: Targets that a thread takes at a time.
+BLOCK = 512
 
 
 class LeastSquares(NamedTuple):
@@ -37,7 +42,11 @@ def solve_gram(gram: np.ndarray, cross: np.ndarray) -> LeastSquares | None:
     rcond, _ = dpocon(factor, norm, uplo="L")
     if rcond < SMALLEST_RCOND:
         return None
-    solution = cho_solve((factor, True), cross / scale[:, None], overwrite_b=True, check_finite=False)
+    calls = [
+        partial(cho_solve, (factor, True), part / scale[:, None], overwrite_b=True, check_finite=False)
+        for part in np.split(cross, range(BLOCK, cross.shape[1], BLOCK), axis=1)
+    ]
+    solution = np.hstack(call_on_threads(calls, None))
     return LeastSquares(solution / scale[:, None], float(rcond))
 
 
@@ -96,9 +105,9 @@ def solve_supports(
     for target, support in enumerate(supports):
         groups.setdefault(support.tobytes(), []).append(target)
     solutions = [np.empty(0)] * len(supports)
-    for targets in groups.values():
-        predictors = supports[targets[0]]
-        if len(predictors):
-            for target, column in zip(targets, solve(predictors, np.array(targets)).T, strict=True):
-                solutions[target] = column
+    together = [targets for targets in groups.values() if len(supports[targets[0]])]
+    calls = [partial(solve, supports[targets[0]], np.array(targets)) for targets in together]
+    for targets, columns in zip(together, call_on_threads(calls, None), strict=True):
+        for target, column in zip(targets, columns.T, strict=True):
+            solutions[target] = column
     return solutions

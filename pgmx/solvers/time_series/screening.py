@@ -1,12 +1,14 @@
 """The lasso of many targets on very many predictors, without their cross-products: screened, and checked."""
 
 from collections.abc import Mapping
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from pgmx._ext import _lagged_lasso
+from pgmx.parallel.threads import call_on_threads
 from pgmx.solvers.time_series.lagged_lasso import BLOCK, ROUNDS, TOLERANCE, Record, find_violation
 
 #: Most checks of what is left out per target.
@@ -92,7 +94,7 @@ def _solve_block(
 ) -> tuple[list, float]:
     """Return the places and values of the targets of a block, and the largest violation."""
     places = {target: candidates[target] for target in block}
-    solutions = {target: _solve_target(rows, target, places[target], lam) for target in block}
+    solutions = _solve_targets(rows, places, lam)
     largest: dict[int, float] = {}
     open_targets = list(block)
     for _ in range(CHECKS):
@@ -101,7 +103,7 @@ def _solve_block(
         )
         gradients = residuals @ rows.predictors.T
         gradients /= residuals.shape[1]
-        still_open = []
+        joined = {}
         for target, gradient in zip(open_targets, gradients, strict=True):
             gradient[rows.forbidden.get(target, NONE)] = 0.0
             gradient[places[target]] = 0.0
@@ -109,15 +111,14 @@ def _solve_block(
             largest[target] = max(float(sizes.max()) - lam, 0.0)
             if largest[target] <= TOLERANCE * lam:
                 continue
-            joined = _join_violators(sizes, places[target], solutions[target], lam, len(candidates[target]))
-            solution = _solve_target(rows, target, joined, lam)
-            if k is not None and _list_largest(places[target], solutions[target], k) == _list_largest(
-                joined, solution, k
-            ):
+            joined[target] = _join_violators(sizes, places[target], solutions[target], lam, len(candidates[target]))
+        open_targets = []
+        for target, solution in _solve_targets(rows, joined, lam).items():
+            largest_now = None if k is None else _list_largest(joined[target], solution, k)
+            if k is not None and _list_largest(places[target], solutions[target], k) == largest_now:
                 continue
-            places[target], solutions[target] = joined, solution
-            still_open.append(target)
-        open_targets = still_open
+            places[target], solutions[target] = joined[target], solution
+            open_targets.append(target)
         if not open_targets:
             break
     entries = []
@@ -138,6 +139,12 @@ def _join_violators(sizes: np.ndarray, places: np.ndarray, solution: np.ndarray,
 def _list_largest(places: np.ndarray, solution: np.ndarray, k: int) -> set[int]:
     order = np.argsort(-np.abs(solution), kind="stable")[:k]
     return set(places[order[solution[order] != 0]].tolist())
+
+
+def _solve_targets(rows: Rows, places: Mapping[int, np.ndarray], lam: float) -> dict[int, np.ndarray]:
+    """Return the coefficients of targets on some predictors each."""
+    calls = [partial(_solve_target, rows, target, chosen, lam) for target, chosen in places.items()]
+    return dict(zip(places, call_on_threads(calls, None), strict=True))
 
 
 def _solve_target(rows: Rows, target: int, places: np.ndarray, lam: float) -> np.ndarray:
@@ -167,22 +174,25 @@ def fit_rows(rows: Rows, coefs: csr_array) -> csr_array:
 
     T k² multiplications for k of them; the coefficients of smallest norm where they are linearly dependent.
     """
-    values = np.zeros(len(coefs.data))
-    for target, y in enumerate(rows.targets):
-        part = slice(coefs.indptr[target], coefs.indptr[target + 1])
-        chosen = rows.predictors[coefs.indices[part]]
-        if not len(chosen):
-            continue
-        try:
-            factor = np.linalg.cholesky(chosen @ chosen.T)
-            is_sound = factor.diagonal().min() > 1e-4 * factor.diagonal().max()
-        except np.linalg.LinAlgError:
-            is_sound = False
-        if is_sound:
-            values[part] = np.linalg.solve(factor.T, np.linalg.solve(factor, chosen @ y))
-        else:
-            values[part] = np.linalg.lstsq(chosen.T, y, rcond=None)[0]
+    parts = np.split(coefs.indices, coefs.indptr[1:-1])
+    calls = [partial(_fit_target, rows, target, places) for target, places in enumerate(parts)]
+    values = np.concatenate([np.empty(0), *call_on_threads(calls, None)])
     return csr_array((values, coefs.indices, coefs.indptr), shape=coefs.shape)
+
+
+def _fit_target(rows: Rows, target: int, places: np.ndarray) -> np.ndarray:
+    """Return the least-squares coefficients of a target on some predictors."""
+    chosen, y = rows.predictors[places], rows.targets[target]
+    if not len(chosen):
+        return np.empty(0)
+    try:
+        factor = np.linalg.cholesky(chosen @ chosen.T)
+        is_sound = factor.diagonal().min() > 1e-4 * factor.diagonal().max()
+    except np.linalg.LinAlgError:
+        is_sound = False
+    if is_sound:
+        return np.linalg.solve(factor.T, np.linalg.solve(factor, chosen @ y))
+    return np.linalg.lstsq(chosen.T, y, rcond=None)[0]
 
 
 def measure_row_violation(rows: Rows, coefs: csr_array, lam: float) -> float:

@@ -2,14 +2,19 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import combinations_with_replacement
 
 import numpy as np
 
 from pgmx.data.series import Panel, SeriesChunks
+from pgmx.parallel.threads import call_on_threads
 from pgmx.statistics.lagged.design import segment_design
 
 #: Cells of a design that are made at a time: 64 MB of float64.
 _BLOCK_CELLS = 1 << 23
+#: Columns whose products a thread takes at a time, and seconds of a product.
+_BLOCK_COLUMNS, _PRODUCT_SECONDS = 512, 2e-11
 #: How often the square of a single row may hold the sum of the others where it is taken off.
 _DOMINANCE = 1e3
 
@@ -104,11 +109,45 @@ def segment_moments(segment: np.ndarray, exogenous: np.ndarray, lags: int, inter
     for first in range(0, n_targets, step):
         stop = min(first + step, n_targets) + lags
         predictors, targets = segment_design(segment[first:stop], exogenous[first:stop], lags, intercept)
-        gram = predictors.T @ predictors
-        target_gram = _shift_gram(gram, predictors, targets) if is_view else targets.T @ targets
-        part = replace(total, gram=gram, cross=predictors.T @ targets, target_gram=target_gram, n_targets=len(targets))
+        gram = compute_gram(predictors)
+        target_gram = _shift_gram(gram, predictors, targets) if is_view else compute_gram(targets)
+        cross = compute_products(predictors, targets)
+        part = replace(total, gram=gram, cross=cross, target_gram=target_gram, n_targets=len(targets))
         total = part if first == 0 else total + part
     return total
+
+
+def compute_gram(columns: np.ndarray) -> np.ndarray:
+    """Return the cross-products (P, P) of columns (T, P); pairs of blocks of columns are shared among threads."""
+    size = columns.shape[1]
+    if size <= _BLOCK_COLUMNS:
+        return columns.T @ columns
+    gram = np.empty((size, size))
+
+    def fill(first: int, second: int) -> None:
+        one, two = slice(first, first + _BLOCK_COLUMNS), slice(second, second + _BLOCK_COLUMNS)
+        gram[one, two] = columns[:, one].T @ columns[:, two]
+        gram[two, one] = gram[one, two].T
+
+    pairs = combinations_with_replacement(range(0, size, _BLOCK_COLUMNS), 2)
+    call_on_threads([partial(fill, *pair) for pair in pairs], None, _PRODUCT_SECONDS * len(columns) * size**2)
+    return gram
+
+
+def compute_products(columns: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Return the cross-products (P, N) of columns (T, P) and targets (T, N); threads share blocks of targets."""
+    size = targets.shape[1]
+    if size <= _BLOCK_COLUMNS:
+        return columns.T @ targets
+    products = np.empty((columns.shape[1], size))
+
+    def fill(first: int) -> None:
+        block = slice(first, first + _BLOCK_COLUMNS)
+        products[:, block] = columns.T @ targets[:, block]
+
+    seconds = 2 * _PRODUCT_SECONDS * columns.size * size
+    call_on_threads([partial(fill, first) for first in range(0, size, _BLOCK_COLUMNS)], None, seconds)
+    return products
 
 
 def _shift_gram(gram: np.ndarray, predictors: np.ndarray, targets: np.ndarray) -> np.ndarray:

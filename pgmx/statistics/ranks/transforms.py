@@ -1,6 +1,5 @@
 """Monotone maps of single columns to normal scores and back."""
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
@@ -141,12 +140,6 @@ class MarginalTransforms:
         starts = np.concatenate(([0], np.cumsum([len(knots) for knots, _ in maps], dtype=np.int64)))
         knots, scores = (np.concatenate([np.empty(0), *(part[k] for part in maps)]) for k in (0, 1))
         return cls(starts, knots, scores)
-
-    @classmethod
-    def of(cls, rows: ArrayLike, method: str = "shrinkage") -> Self:
-        """Return ``from_rows(rows, method)``: the old name, until 0.2."""
-        warnings.warn("of is now from_rows; this name goes in 0.2", DeprecationWarning, stacklevel=2)
-        return cls.from_rows(rows, method)
 
     @property
     def n_columns(self) -> int:

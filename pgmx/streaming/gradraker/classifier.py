@@ -1,14 +1,16 @@
 """Gradraker: online classification of the nodes of graphs that grow."""
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 
-from pgmx.streaming.base import StrOptions
+from pgmx.streaming.base import Interval, StrOptions
 from pgmx.streaming.classifier import StreamClassifier
-from pgmx.streaming.gradraker.learner import LOSSES, GradrakerLearner
+from pgmx.streaming.gradraker.learner import GradrakerLearner
 from pgmx.streaming.gradraker.views import Codes
+from pgmx.streaming.losses import LOSSES
 
 
 class GradrakerClassifier(StreamClassifier, GradrakerLearner):
@@ -44,8 +46,9 @@ class GradrakerClassifier(StreamClassifier, GradrakerLearner):
         Random frequencies D per kernel, each with a sine and a cosine: at least 1.
     variances : float or sequence of float, default=(0.3, 1.0)
         Widths s^2 > 0 of the Gaussian kernels exp(-r^2 / (2 s^2)) of rows of unit length.
-    step : float, default=0.25
-        Step size of the coefficients, above 0 and below 1.
+    step : float, default=None
+        Step size of the coefficients: below 1 of the square loss, below 8 of the logistic loss. None: .25 of the square
+        loss, 4 of the logistic loss, 2 of the hinge loss.
     weight_step : float, default=2.0
         Step size of the logarithms of the kernels' weights, at least 0: equal weights for ever.
     random_state : int, RandomState or None, default=0
@@ -103,6 +106,7 @@ class GradrakerClassifier(StreamClassifier, GradrakerLearner):
     _parameter_constraints: dict[str, Any] = {
         **GradrakerLearner._parameter_constraints,
         "loss": [StrOptions(set(LOSSES))],
+        "step": [Interval(Real, 0, None, closed="neither"), None],
     }
 
     def __init__(
@@ -115,7 +119,7 @@ class GradrakerClassifier(StreamClassifier, GradrakerLearner):
         node_features: Any = None,
         n_components: int = 50,
         variances: float | Sequence[float] = (0.3, 1.0),
-        step: float = 0.25,
+        step: float | None = None,
         weight_step: float = 2.0,
         random_state: Any = 0,
     ):

@@ -13,12 +13,14 @@ from pgmx._ext import _gradraker
 from pgmx.streaming.base import Interval, StreamLearner
 from pgmx.streaming.gradraker.views import Codes, KeyedRows, key_matrix, key_nodes
 from pgmx.streaming.inputs import check_finite
+from pgmx.streaming.losses import LOSSES, check_step
 
 _check_array: Any = check_array  # type checkers take its defaults for its types
 
 _BLOCK = 256  # rows whose features are held at once
 _TABLE_BYTES = 1 << 26
-LOSSES = {"square": 0, "logistic": 1, "hinge": 2}
+#: The default step of the square loss, half a full step, as of Raker.
+SQUARE_STEP = 0.25
 
 
 class GradrakerLearner(StreamLearner):
@@ -31,7 +33,7 @@ class GradrakerLearner(StreamLearner):
         "node_features": "no_validation",
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "variances": "no_validation",
-        "step": [Interval(Real, 0, 1, closed="neither")],
+        "step": [Interval(Real, 0, None, closed="neither")],
         "weight_step": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
     }
@@ -46,7 +48,8 @@ class GradrakerLearner(StreamLearner):
     node_features: Any
     n_components: int
     variances: float | Sequence[float]
-    step: float
+    loss: str = "square"
+    step: float | None
     weight_step: float
     random_state: Any
 
@@ -121,7 +124,7 @@ class GradrakerLearner(StreamLearner):
 
     def _update(self, rows: Any, targets: np.ndarray, predictions: np.ndarray | None) -> None:
         numbers = self._list_numbers(targets)
-        options = (self._is_centred, LOSSES[getattr(self, "loss", "square")], float(self.step), float(self.weight_step))
+        options = (self._is_centred, LOSSES[self.loss].code, self._get_step(), float(self.weight_step))
         if not hasattr(self, "_table"):
             self._table = self._make_table()
         for first in range(0, rows.shape[0], _BLOCK):
@@ -177,8 +180,14 @@ class GradrakerLearner(StreamLearner):
 
     # ---- checks ----
 
+    def _get_step(self) -> float:
+        if self.step is not None:
+            return float(self.step)
+        return SQUARE_STEP if self.loss == "square" else LOSSES[self.loss].get_full_step()
+
     def _check_options_alone(self) -> None:
         self._validate_params()
+        check_step(self._get_step(), self.loss)
         widths = self._list_widths()
         if widths.ndim != 1 or not len(widths) or not np.all((widths > 0.0) & np.isfinite(widths)):
             raise ValueError(f"variances={self.variances!r} must be one or more finite numbers above 0")

@@ -5,12 +5,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from pgmx.streaming.losses import LOSSES
 from pgmx.streaming.raker.learner import RakerLearner
 
 #: Experts at most: their intervals are 2^0 to 2^31 rows long.
 MOST_EXPERTS = 32
-#: The largest step size.
-MOST_STEP = 0.5
+#: The default step of classifiers in full steps, chosen on streams of eye states and signs of `drifting_stream`.
+#: Intervals of up to 256 rows take full steps by it.
+FULL_STEPS = 16.0
 
 
 class Drift(NamedTuple):
@@ -36,7 +38,7 @@ class Drift(NamedTuple):
 
 
 class AdaptiveLearner(RakerLearner):
-    """Experts of the step sizes min(1/2, step 2^(-j/2)) for intervals of 2^j rows."""
+    """Experts of the step sizes min(m, step 2^(-j/2)) for intervals of 2^j rows, with the full step m of the loss."""
 
     _parameter_constraints: dict[str, Any] = {**RakerLearner._parameter_constraints, "restart": ["boolean"]}
     _n_flags = 64
@@ -62,7 +64,9 @@ class AdaptiveLearner(RakerLearner):
         return Drift(2**leader, float(self._list_steps()[leader]), n, self._flags[1:][places])
 
     def _list_steps(self) -> np.ndarray:
-        return np.minimum(MOST_STEP, self.step * 2.0 ** (-0.5 * np.arange(MOST_EXPERTS)))
+        most = LOSSES[self.loss].get_full_step(self.penalty)
+        first = FULL_STEPS * most if self.step is None else self.step
+        return np.minimum(most, first * 2.0 ** (-0.5 * np.arange(MOST_EXPERTS)))
 
     def _list_rates(self) -> np.ndarray:
         return self._list_steps() if self.restart else np.full(MOST_EXPERTS, float(self.weight_step))

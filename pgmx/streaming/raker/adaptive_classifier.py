@@ -10,7 +10,7 @@ from pgmx.streaming.raker.signs import LOSS, SignsMixin
 class AdaRakerClassifier(SignsMixin, AdaptiveLearner):
     r"""Online classification in environments that change: a mixture of Raker learners of different step sizes.
 
-    Learner j has the step size s_j = min(1/2, step 2^(-j/2)) and is renewed at the rows that 2^j divides: its weight
+    Learner j has the step size s_j = min(m, step 2^(-j/2)) and is renewed at the rows that 2^j divides: its weight
     h_j becomes the root of s_j. Before each row the mixture f predicts the label, then all learners learn it:
 
     .. math:: f(x) = \sum_j h_j f_j(x), \quad
@@ -33,9 +33,9 @@ class AdaRakerClassifier(SignsMixin, AdaptiveLearner):
     orthogonal : bool, default=True
         Whether the directions of at most n_features frequencies are orthogonal. The variance of the approximation is
         smaller then; the kernels are the same.
-    step : float, default=1.0
-        The interval learner of 2^j rows has the step size min(1/2, step 2^(-j/2)), and ``1 + penalty`` times the
-        largest of them is below 1.
+    step : float, default=None
+        The interval learner of 2^j rows has the step size min(m, step 2^(-j/2)), with m = 4 / (1 + 8 penalty) under the
+        logistic loss and 2 / (1 + 4 penalty) under the hinge loss; None: 16 m.
     restart : bool, default=False
         Whether to mix as the source describes it: an interval learner forgets its coefficients and the weights of its
         kernels when its next interval begins, its own weight h_j becomes s_j, and s_j takes the place of s_w.
@@ -85,8 +85,8 @@ class AdaRakerClassifier(SignsMixin, AdaptiveLearner):
     lose weight. Its small weights h_j = s_j, which change by steps s_j, hold long intervals back where nothing changes:
     with `weight_step` and the root of s_j errors are smaller on most streams measured.
 
-    Changes are flagged by a CUSUM of the losses of the learner of 64 rows: the likelihood ratio of errors 1.5 times as
-    large against those of the last 200 rows or so, cut off at 3.5 standard deviations. Flags change no prediction.
+    Changes are flagged by a CUSUM of the mistakes of the learner of 64 rows: the likelihood ratio of mistakes twice as
+    frequent against those of the last 200 rows or so. Flags change no prediction.
 
     References
     ----------
@@ -117,7 +117,7 @@ class AdaRakerClassifier(SignsMixin, AdaptiveLearner):
         kernels: str | Sequence[str] = "gaussian",
         variances: float | Sequence[float] = (0.1, 1.0, 10.0),
         orthogonal: bool = True,
-        step: float = 1.0,
+        step: float | None = None,
         restart: bool = False,
         weight_step: float = 2.0,
         penalty: float = 0.0,

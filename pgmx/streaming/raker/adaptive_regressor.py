@@ -12,7 +12,7 @@ from pgmx.streaming.raker.intervals import COVERAGE, IntervalsMixin
 class AdaRakerRegressor(RegressorMixin, IntervalsMixin, AdaptiveLearner):
     r"""Online regression in environments that change: a mixture of Raker learners of different step sizes.
 
-    Learner j has the step size s_j = min(1/2, step 2^(-j/2)) and is renewed at the rows that 2^j divides: its weight
+    Learner j has the step size s_j = min(m, step 2^(-j/2)) and is renewed at the rows that 2^j divides: its weight
     h_j becomes the root of s_j. Before each row the mixture f predicts its target, then all learners learn it:
 
     .. math:: f(x) = \sum_j h_j f_j(x), \quad
@@ -34,8 +34,7 @@ class AdaRakerRegressor(RegressorMixin, IntervalsMixin, AdaptiveLearner):
         Whether the directions of at most n_features frequencies are orthogonal. The variance of the approximation is
         smaller then; the kernels are the same.
     step : float, default=1.0
-        The interval learner of 2^j rows has the step size min(1/2, step 2^(-j/2)), and ``1 + penalty`` times the
-        largest of them is below 1.
+        The interval learner of 2^j rows has the step size min(m, step 2^(-j/2)), with m = 1 / (2 + 2 penalty).
     restart : bool, default=False
         Whether to mix as the source describes it: an interval learner forgets its coefficients and the weights of its
         kernels when its next interval begins, its own weight h_j becomes s_j, and s_j takes the place of s_w.

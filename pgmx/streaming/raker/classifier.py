@@ -32,8 +32,10 @@ class RakerClassifier(SignsMixin, RakerLearner):
     orthogonal : bool, default=True
         Whether the directions of at most n_features frequencies are orthogonal. The variance of the approximation is
         smaller then; the kernels are the same.
-    step : float, default=0.25
-        Step size of the coefficients, for features of length 1: ``step * (1 + penalty) < 1``.
+    step : float, default=None
+        Step size of the coefficients, for features of length 1. None: 4 / (1 + 8 penalty) under the logistic loss and
+        2 / (1 + 4 penalty) under the hinge loss. The logistic loss diverges from twice that on, the hinge loss from
+        1 / penalty on.
     weight_step : float, default=2.0
         Step size of the logarithms of the kernels' weights, at least 0: equal weights for ever.
     penalty : float, default=0.0
@@ -100,7 +102,7 @@ class RakerClassifier(SignsMixin, RakerLearner):
         kernels: str | Sequence[str] = "gaussian",
         variances: float | Sequence[float] = (0.1, 1.0, 10.0),
         orthogonal: bool = True,
-        step: float = 0.25,
+        step: float | None = None,
         weight_step: float = 2.0,
         penalty: float = 0.0,
         random_state: Any = 0,

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -10,10 +10,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmx._ext import _raker
 from pgmx.streaming.base import Interval, StreamLearner
+from pgmx.streaming.losses import LOSSES, check_step
 from pgmx.streaming.raker.features import draw_frequencies, list_kernels, pad_to
 
-#: Losses by their names, as the kernel counts them.
-LOSSES = {"square": _raker.SQUARE, "logistic": _raker.LOGISTIC, "hinge": _raker.HINGE}
 #: Rows of numbers are padded for the vector kernels: those of frequencies, and those of coefficients.
 TILE, LANES = 16, 8
 
@@ -42,7 +41,7 @@ class RakerLearner(StreamLearner):
     kernels: str | Sequence[str]
     variances: float | Sequence[float]
     orthogonal: bool
-    step: float
+    step: float | None
     weight_step: float
     penalty: float
     random_state: Any
@@ -85,7 +84,7 @@ class RakerLearner(StreamLearner):
 
     def _list_steps(self) -> np.ndarray:
         """Return the step sizes of the experts."""
-        return np.array([float(self.step)])
+        return np.array([LOSSES[self.loss].get_full_step(self.penalty) if self.step is None else float(self.step)])
 
     def _list_rates(self) -> np.ndarray:
         """Return the step sizes of the experts' weights."""
@@ -106,8 +105,7 @@ class RakerLearner(StreamLearner):
 
     def _start(self, n_features: int) -> None:
         steps = self._list_steps()
-        if steps[0] * (1.0 + self.penalty) >= 1.0:
-            self._refuse_step(steps[0])
+        check_step(float(steps[0]), self.loss, self.penalty)
         pairs = list_kernels(self.kernels, self.variances)
         rng = check_random_state(self.random_state)
         drawn = draw_frequencies(pairs, n_features, self.n_components, self.orthogonal, rng)
@@ -121,12 +119,6 @@ class RakerLearner(StreamLearner):
         self._figures = np.zeros(_raker.N_FIGURES)
         self._figures[_raker.MEAN_ERROR] = -1.0
         self._flags = np.zeros(1 + self._n_flags, dtype=np.int64)
-
-    def _refuse_step(self, step: float) -> NoReturn:
-        raise ValueError(
-            f"step={self.step!r} with penalty={self.penalty!r} does not converge: a step size times (1 + penalty) must "
-            f"be below 1, and {step:g} * {1.0 + self.penalty:g} is not"
-        )
 
     @property
     def _n_functions(self) -> int:
@@ -153,7 +145,7 @@ class RakerLearner(StreamLearner):
             self._flags,
             np.empty((0, 1)) if predictions is None else predictions,
             n_components=self.n_components,
-            loss=LOSSES[self.loss],
+            loss=LOSSES[self.loss].code,
             weight_step=self.weight_step,
             penalty=self.penalty,
             adaptive=self._is_adaptive,

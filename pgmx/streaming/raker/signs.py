@@ -1,12 +1,18 @@
 """Labels as signs, for classifiers by functions of random features."""
 
+from numbers import Real
+from typing import Any
+
 import numpy as np
 
-from pgmx.streaming.base import StrOptions
+from pgmx.streaming.base import Interval, StrOptions
 from pgmx.streaming.classifier import StreamClassifier
 from pgmx.streaming.raker.learner import RakerLearner
 
-LOSS = {"loss": [StrOptions({"logistic", "hinge"})]}
+LOSS: dict[str, Any] = {
+    "loss": [StrOptions({"logistic", "hinge"})],
+    "step": [Interval(Real, 0, None, closed="neither"), None],
+}
 
 
 class SignsMixin(StreamClassifier, RakerLearner):

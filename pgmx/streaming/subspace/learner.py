@@ -9,6 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from pgmx.checks import warn_of_target
 from pgmx.data.pieces.chunks import is_iterator
 from pgmx.streaming.base import Interval, StreamLearner, StrOptions
 from pgmx.streaming.inputs import collect_rows, iterate_row_chunks
@@ -75,6 +76,9 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         Step of the subspace at the first cells of a column.
     decay : float, default=0.01
         The step after n cells of a column is ``step / (1 + decay n)``; 0 for constant steps.
+    na_values : scalar, str, list-like or dict, default=None
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Data in memory are used as they are.
     random_state : int, RandomState instance or None, default=0
         Seed of the subspace at the start.
 
@@ -139,6 +143,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         "lam_offsets": [Interval(Real, 0, None, closed="neither")],
         "step": [Interval(Real, 0, None, closed="neither")],
         "decay": [Interval(Real, 0, None, closed="left")],
+        "na_values": "no_validation",  # judged where files are read
         "random_state": ["random_state"],
     }
 
@@ -158,6 +163,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         lam_offsets: float = 4.0,
         step: float = 0.2,
         decay: float = 0.01,
+        na_values: Any = None,
         random_state: Any = 0,
     ):
         self.model = model
@@ -173,6 +179,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         self.lam_offsets = lam_offsets
         self.step = step
         self.decay = decay
+        self.na_values = na_values
         self.random_state = random_state
 
     # predictions of a subspace are those of `impute`
@@ -207,8 +214,9 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         """
         if is_iterator(X):
             raise TypeError("X is an iterator, which fit cannot read max_iter times: give it to partial_fit")
+        warn_of_target(self, X, y)
         before = dict(vars(self))
-        rows = collect_rows(X)
+        rows = collect_rows(X, self.na_values)
         try:
             self._learn_chunk(rows, None, restart=True)
             cells, _ = self._check_rows(rows, None, restart=False)
@@ -240,7 +248,8 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         ValueError
             As `fit`, and if the number of columns or an option was changed. Nothing of the chunk is learned then.
         """
-        for chunk in iterate_row_chunks(X):
+        warn_of_target(self, X, y)
+        for chunk in iterate_row_chunks(X, self.na_values):
             self._learn_chunk(chunk, None)
         return self
 

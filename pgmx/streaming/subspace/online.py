@@ -22,7 +22,7 @@ class OnlineSubspace(StreamLearner):
 
     _state_names = ("levels_", "_subspace", "_offsets", "_counts", "_centre", "_thresholds", "_progress")
     _first_names = ("levels_",)
-    _free_options = ("max_iter",)
+    _free_options = ("max_iter", "na_values")
     _accepts_sparse = True
 
     model: str
@@ -37,6 +37,7 @@ class OnlineSubspace(StreamLearner):
     lam_offsets: float
     step: float
     decay: float
+    na_values: Any
     random_state: Any
     levels_: np.ndarray
 

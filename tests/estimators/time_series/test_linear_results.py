@@ -5,9 +5,10 @@ import pandas as pd
 import polars as pl
 import pytest
 from scipy.stats import multivariate_normal
+from sklearn.base import clone
 
 from helpers.series_learners import frame_of_system, simulate_system
-from pgmx.estimators import DenseLDS, SparsityEnforcingLDS
+from pgmx.estimators import DenseLDS, KernelSVARM, ScalableLDS, SparsityEnforcingLDS, SparsityInducingLDS
 
 
 def test_nearly_dependent_predictors_are_predicted_alike():
@@ -161,3 +162,36 @@ def test_histories_of_every_kind():
 def test_faults_of_edges(options, message):
     with pytest.raises(ValueError, match=message):
         DenseLDS(**options).fit(frame_of_system())
+
+
+def draw_pairs(n, seed=0):
+    """Return pairs of rows, one step apart, and the coefficients between them."""
+    rng, coef = np.random.default_rng(seed), np.array([[0.5, 0.4, 0.0], [0.0, 0.5, 0.0], [0.0, 0.3, 0.4]])
+    first = rng.standard_normal((n, 3))
+    return first, first @ coef.T + 0.3 * rng.standard_normal((n, 3)), coef
+
+
+def test_a_panel_of_pairs_is_a_regression():
+    first, second, _ = draw_pairs(200)
+    pairs = [np.stack(pair) for pair in zip(first, second, strict=True)]
+    learner = DenseLDS(standardize=False).fit(pairs)
+    np.testing.assert_allclose(learner.coef_, np.linalg.lstsq(first, second, rcond=None)[0].T, rtol=1e-8)
+    assert learner.n_targets_ == 200
+    assert learner.n_left_out_ == 0
+    frame = pd.DataFrame(np.concatenate(pairs), columns=list("abc")).assign(group=np.repeat(np.arange(200), 2))
+    grouped = DenseLDS(standardize=False, groups="group")
+    pieces = clone(grouped).fit(iter([frame[:7], frame[7:100], frame[100:]]))
+    np.testing.assert_allclose(grouped.fit(frame).coef_, learner.coef_, rtol=1e-10)
+    np.testing.assert_allclose(pieces.coef_, learner.coef_, rtol=1e-8)
+    dated = frame.assign(time=np.tile(pd.date_range("2020-01-01", periods=2), 200))
+    np.testing.assert_allclose(grouped.set_params(time_column="time").fit(dated).coef_, learner.coef_, rtol=1e-10)
+
+
+def test_other_learners_of_pairs():
+    first, second, coef = draw_pairs(400)
+    pairs = [np.stack(pair) for pair in zip(first, second, strict=True)]
+    for learner in (SparsityInducingLDS(lam_ratio=0.2), KernelSVARM(instantaneous=False, lam_ratio=0.3)):
+        edges = {(source, target) for (source, lag), (target, _) in learner.fit(pairs).graph_.edges}
+        assert edges == {(f"x{source}", f"x{target}") for target, source in np.argwhere(coef).tolist()}
+    with pytest.raises(ValueError, match="3 complete rows"):
+        ScalableLDS().fit(pairs)

@@ -128,7 +128,7 @@ def test_selected_graph_is_the_selection_of_the_learner():
 @pytest.mark.parametrize(
     ("selection", "message"),
     [
-        (SelectedGraph(KernelSVARM()), "aic, bic"),
+        (SelectedGraph(KernelSVARM()), "aic, bic, cv"),
         (SelectedGraph(selection="bic"), "ebic"),
         (SelectedGraph(lags=[1]), "lags is for"),
         (SelectedGraph(LinearSVARM(), selection="aic", lags=[0]), "lags"),

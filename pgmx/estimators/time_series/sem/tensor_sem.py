@@ -9,16 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from pgmx.checks import caller_level
+from pgmx.checks import caller_level, warn_of_target
 from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions
-from pgmx.estimators.cost import StepCost
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_equations
 from pgmx.estimators.time_series.runs import RUN_CONSTRAINTS, RunsSolver
 from pgmx.estimators.time_series.sem.equations import EquationsLearner
 from pgmx.estimators.time_series.sem.identifiability import warn_of_proportional
 from pgmx.estimators.time_series.sem.inputs import check_moments, read_powers, read_windows
-from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.sem.accuracy import (
@@ -73,6 +71,10 @@ class TensorSEM(RunsSolver, EquationsLearner):
         Columns of the times, and of the series of a panel.
     missing : {"error", "drop"}, default="error"
         Whether rows with missing cells are refused or left out; no window crosses the gap.
+    na_values : scalar, str, list-like or dict, default=None
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
+        memory are used as they are.
     irregular : {"error", "ignore"}, default="error"
         Whether an index without a regular step is refused.
     tol : float, default=1e-12
@@ -86,6 +88,8 @@ class TensorSEM(RunsSolver, EquationsLearner):
     callback : callable, default=None
         Called with (n_iter, objective, n_edges, seconds) after each sweep or round, the edges those above `threshold`
         under ``"scaled"``; True ends the run.
+    n_jobs : int, default=None
+        Threads over blocks of series or windows; the result is the same for any number.
 
     Attributes
     ----------
@@ -213,12 +217,14 @@ class TensorSEM(RunsSolver, EquationsLearner):
         time_column: Hashable | None = None,
         groups: Hashable | None = None,
         missing: Literal["error", "drop"] = "error",
+        na_values: Any = None,
         irregular: Literal["error", "ignore"] = "error",
         tol: float = 1e-12,
         max_iter: int = 200,
         max_time: float | None = None,
         show_progress: bool = True,
         callback: Callable[[SolverProgress], bool | None] | None = None,
+        n_jobs: int | None = None,
     ):
         self.data = data
         self.exogenous = exogenous
@@ -234,12 +240,14 @@ class TensorSEM(RunsSolver, EquationsLearner):
         self.time_column = time_column
         self.groups = groups
         self.missing = missing
+        self.na_values = na_values
         self.irregular = irregular
         self.tol = tol
         self.max_iter = max_iter
         self.max_time = max_time
         self.show_progress = show_progress
         self.callback = callback
+        self.n_jobs = n_jobs
 
     def fit(
         self,
@@ -268,6 +276,7 @@ class TensorSEM(RunsSolver, EquationsLearner):
         self
             The fitted learner.
         """
+        warn_of_target(self, X, y)
         self._validate()
         with self._start_clock():
             panel = self._open(X)
@@ -276,10 +285,10 @@ class TensorSEM(RunsSolver, EquationsLearner):
         self._end_fit(run)
         return self
 
-    def _estimate_solving(self, size: SeriesSize) -> StepCost:
+    def _estimate_solving(self, size: SeriesSize) -> int:
         n_windows = 1 if self.boundaries is None else len(self.boundaries) + 1
         n_windows = n_windows if self.window is None else -(-size.n_rows // self.window)
-        return estimate_equations(size, n_windows, by_likelihood=self.method == "likelihood")
+        return estimate_equations(size, n_windows)
 
     def _fit(self, opened: Panel, sample_weight: ArrayLike | None, exogenous_power: ArrayLike | None = None) -> Run:
         self._refuse_weights(sample_weight)
@@ -293,7 +302,7 @@ class TensorSEM(RunsSolver, EquationsLearner):
         means = opened.means() if self.fit_intercept else np.zeros(opened.n_series)
         windows = read_windows(opened.rescale(None, means), self.window, self.boundaries)
         powers = read_powers(exogenous_power, opened.names, len(windows), self.exogenous)
-        with self._open_run() as run, one_blas_thread():
+        with self._open_run() as run, self._on_threads():
             data = gather_moments(windows, powers)
             check_moments(data, opened.names, opened.n_left_out)
             scales = opened.scales() if self.standardize or self.method == "likelihood" else np.ones(opened.n_series)

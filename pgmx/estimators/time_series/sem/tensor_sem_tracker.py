@@ -7,15 +7,13 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pgmx.checks import check_same_names
+from pgmx.checks import check_same_names, warn_of_target
 from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions, clone_learner
-from pgmx.estimators.cost import StepCost
-from pgmx.estimators.time_series.cost import WINDOW_SECONDS, SeriesSize, estimate_equations
+from pgmx.estimators.time_series.cost import SeriesSize, estimate_equations
 from pgmx.estimators.time_series.sem.equations import EquationsLearner
 from pgmx.estimators.time_series.sem.identifiability import warn_of_proportional
 from pgmx.estimators.time_series.sem.inputs import check_moments, read_powers
-from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.sem.moments import SecondMoments
 from pgmx.solvers.time_series.sem.recursive import RecursiveTracker
@@ -56,8 +54,14 @@ class TensorSEMTracker(EquationsLearner):
         Column of the times.
     missing : {"error", "drop"}, default="error"
         Whether rows with missing cells are refused or left out.
+    na_values : scalar, str, list-like or dict, default=None
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
+        memory are used as they are.
     irregular : {"error", "ignore"}, default="error"
         Whether an index without a regular step is refused.
+    n_jobs : int, default=None
+        Threads over blocks of series or windows; the result is the same for any number.
 
     Attributes
     ----------
@@ -65,7 +69,8 @@ class TensorSEMTracker(EquationsLearner):
         A, ``[target, source]``, in the user's units, zero diagonal. After a restart the old A stays until the new one
         is identifiable and differs by more than its errors, at most 20 windows.
     gain_ : ndarray of float64, shape (N,)
-        Diagonal of B; 1 for inputs without any known power.
+        Diagonal of B; 1 for inputs without any known power. Under ``"rls"`` 0 for inputs of which the first windows
+        give no estimate.
     exogenous_power_ : ndarray of float64, shape (N,)
         Powers of the inputs in the window that ``coef_`` was last updated with.
     restarts_ : list of int
@@ -96,7 +101,9 @@ class TensorSEMTracker(EquationsLearner):
     Notes
     -----
     Kept are the second moments of windows of weight above 10⁻³, at most 128, so an update is O(sweeps · windows · N³)
-    and no stream grows. A pickle goes on to the bit. ``"rls"`` keeps N³ numbers and takes O(N³) per window.
+    and no stream grows. A pickle goes on to the bit. ``"rls"`` keeps N³ numbers and takes O(N⁴) per window.
+    Its columns of (I − A)⁻¹ B are eigenvectors of the largest eigenvalues (eq. 4.33). These are wrong for many series
+    until about twice as many windows as series have come since the start or a change, and for small β always.
 
     References
     ----------
@@ -143,7 +150,9 @@ class TensorSEMTracker(EquationsLearner):
         fit_intercept: bool = False,
         time_column: Hashable | None = None,
         missing: Literal["error", "drop"] = "error",
+        na_values: Any = None,
         irregular: Literal["error", "ignore"] = "error",
+        n_jobs: int | None = None,
     ):
         self.data = data
         self.exogenous = exogenous
@@ -155,7 +164,9 @@ class TensorSEMTracker(EquationsLearner):
         self.fit_intercept = fit_intercept
         self.time_column = time_column
         self.missing = missing
+        self.na_values = na_values
         self.irregular = irregular
+        self.n_jobs = n_jobs
 
     def fit(
         self,
@@ -183,6 +194,7 @@ class TensorSEMTracker(EquationsLearner):
         self
             The fitted learner.
         """
+        warn_of_target(self, X, y)
         self._validate()
         self._refuse_weights(sample_weight)
         windows = list(X.values()) if isinstance(X, Mapping) else X if isinstance(X, list | tuple) else [X]
@@ -233,14 +245,12 @@ class TensorSEMTracker(EquationsLearner):
         self._take(opened, read_powers(power, opened.names, 1, self.exogenous)[0])
         return None
 
-    def _estimate_solving(self, size: SeriesSize) -> StepCost:
+    def _estimate_solving(self, size: SeriesSize) -> int:
         n = size.n_series
         n_windows = max(1, size.n_rows // (2 * n))  # their lengths are not known
         if self.method == "rls":
-            return StepCost(16 * n**3, WINDOW_SECONDS * n_windows * n**3)
-        n_stored = min(n_windows, MOST_WINDOWS)
-        step = estimate_equations(size, n_stored, by_likelihood=True)
-        return StepCost(step.scratch, WINDOW_SECONDS * self.sweeps * n_windows * n_stored * n**3)
+            return 16 * n**3
+        return estimate_equations(size, min(n_windows, MOST_WINDOWS))
 
     def _take(self, panel: Panel, powers: np.ndarray) -> None:
         """Check a window, then follow the equations through it."""
@@ -255,7 +265,7 @@ class TensorSEMTracker(EquationsLearner):
             names, rows, powers = tuple(self.variables_), rows[:, order], powers[order]
         if self.fit_intercept:
             rows = rows - rows.mean(axis=0)
-        with one_blas_thread():
+        with self._on_threads():
             moment = np.ascontiguousarray(rows.T @ rows / len(rows))
             data = SecondMoments(moment[None], np.array([float(len(rows))]), powers[None])
             check_moments(data, names)

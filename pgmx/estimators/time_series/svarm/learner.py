@@ -5,19 +5,19 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from functools import partial
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from pgmx.checks import as_reals, caller_level, check_natural, is_number
+from pgmx.checks import as_reals, caller_level, check_natural, is_number, join_names
 from pgmx.data.series import Panel, continue_labels
 from pgmx.estimators.base import Interval, StrOptions, clone_learner
-from pgmx.estimators.cost import StepCost
 from pgmx.estimators.paths import best_position, path_of_penalties
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_additive
+from pgmx.estimators.time_series.folds import PanelParts
 from pgmx.estimators.time_series.learner import TimeSeriesLearner
 from pgmx.estimators.time_series.runs import RUN_CONSTRAINTS, RunsSolver, learn_whole
 from pgmx.estimators.time_series.svarm.path import SVARMPath
@@ -26,14 +26,17 @@ from pgmx.estimators.time_series.svarm.terms import AdditiveTerms
 from pgmx.models import TimeSeriesGraph
 from pgmx.models.time_series.density import compute_log_densities
 from pgmx.models.time_series.history import label_forecasts, label_targets, read_exogenous, read_series
-from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.run import Run, Start
 from pgmx.solvers.time_series.svarm.kernels import Kernel
 
 CRITERIA = ("aic", "bic")
+#: What a path can be compared by, within `SelectedGraph`.
+SELECTIONS = (*CRITERIA, "cv")
 
 #: Columns that a kernel makes of a series, and those of other kernels, about as many as of the Gaussian one.
 KERNEL_RANKS, MOST_RANK = {"linear": 1, "poly2": 2}, 16
+
+Learner = TypeVar("Learner", bound="SVARMLearner")  # of Self jedi returns the base class
 
 
 class SVARMLearner(RunsSolver, TimeSeriesLearner):
@@ -83,7 +86,7 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
 
     # ---- learning ----
 
-    def _estimate_solving(self, size: SeriesSize) -> StepCost:
+    def _estimate_solving(self, size: SeriesSize) -> int:
         ranks = [min(KERNEL_RANKS.get(name, MOST_RANK), size.n_rows) for _, name in self._list_kernels()]
         rank = sum(ranks if self.max_rank is None else [min(one, self.max_rank) for one in ranks])
         n_columns = size.n_series * (self.lags + self.instantaneous) * rank
@@ -91,7 +94,7 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
 
     def _fit(self, opened: Panel, sample_weight: ArrayLike | None) -> Run | None:
         self._refuse_weights(sample_weight)
-        with self._open_run() as run, one_blas_thread():
+        with self._open_run() as run, self._on_threads():
             problem = self._pose(opened)
             lam = self.lam_ratio * problem.lam_max if self.lam is None else self.lam
             (estimate,) = self._solve(problem, np.array([lam]), run)
@@ -183,18 +186,24 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
             For unusable data, options and penalties.
         """
         self._validate()
+        if criterion not in (None, *CRITERIA):
+            raise ValueError(f"criterion must be 'aic', 'bic' or None, got {criterion!r}")
         return self._learn_path(self._open(X), lams, n_lams, lam_min_ratio, criterion)
 
     def _learn_path(
-        self, panel: Panel, lams: Sequence[float] | None, n_lams: int, lam_min_ratio: float, criterion: str | None
+        self,
+        panel: Panel,
+        lams: Sequence[float] | None,
+        n_lams: int,
+        lam_min_ratio: float,
+        criterion: str | None,
+        n_folds: int = 0,
     ) -> SVARMPath:
-        """Return the path of a panel."""
-        if criterion not in (None, *CRITERIA):
-            raise ValueError(f"criterion must be 'aic', 'bic' or None, got {criterion!r}")
+        """Return the path of a panel; `n_folds` are those of the criterion "cv"."""
         if not is_number(lam_min_ratio) or not 0 < lam_min_ratio < 1:
             raise ValueError(f"lam_min_ratio must be a number between 0 and 1, got {lam_min_ratio!r}")
         n_lams = check_natural(n_lams, "n_lams", 1)
-        with self._open_run() as run, one_blas_thread():
+        with self._open_run() as run, self._on_threads():
             learner = clone_learner(self)
             problem = learner._pose(panel)
             largest = problem.lam_max
@@ -205,13 +214,15 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
                 if not len(penalties) or not (np.isfinite(penalties) & (penalties > 0)).all():
                     raise ValueError(f"lams must be finite numbers above 0, at least one; got {lams!r}")
             estimates = self._solve(problem, np.ascontiguousarray(penalties), run)
-            criteria = np.full((len(estimates), 2), np.nan)
-            if criterion is not None:
-                criteria[:] = [problem.compute_criteria(estimate) for estimate in estimates]
-                criteria += 2.0 * problem.n_targets * np.log(learner.scales_).sum()
+            criteria = np.full((len(estimates), 3), np.nan)
+            if criterion == "cv":
+                criteria[:, 2] = self._compute_errors(panel, penalties, n_folds, run)
+            elif criterion is not None:
+                criteria[:, :2] = [problem.compute_criteria(estimate) for estimate in estimates]
+                criteria[:, :2] += 2.0 * problem.n_targets * np.log(learner.scales_).sum()
         run.raise_error()
         self._warn_unless_converged(estimates)
-        chosen = criteria[:, CRITERIA.index(criterion)] if criterion else np.arange(len(estimates), 0, -1.0)
+        chosen = criteria[:, SELECTIONS.index(criterion)] if criterion else np.arange(len(estimates), 0, -1.0)
         return SVARMPath(
             names=tuple(panel.names),
             lams=penalties,
@@ -221,18 +232,19 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
             dual_gaps=np.array([estimate.dual_gap for estimate in estimates]),
             aic=criteria[:, 0],
             bic=criteria[:, 1],
+            errors=criteria[:, 2],
             selected=best_position(chosen),
         )
 
     def select(
-        self,
+        self: Learner,
         X: Any,
         *,
         criterion: str = "bic",
         lags: Sequence[int] | None = None,
         n_lams: int = 10,
         lam_min_ratio: float = 0.1,
-    ) -> Self:
+    ) -> Learner:
         r"""Return a learner fitted with the penalty and the order that a criterion chooses.
 
         .. math:: T' \sum_j \ln(\|r_j\|^2 / T') + c \sum_j \mathrm{df}_j, \qquad c = 2 \text{ or } \ln T'
@@ -269,24 +281,47 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
            group lasso. ICML workshop on sparsity, dictionaries and projections.
         """
         self._validate()
+        if criterion not in CRITERIA:
+            raise ValueError(f"criterion must be 'aic' or 'bic', got {criterion!r}")
         orders = self._read_orders(lags)
         panel = clone_learner(self).set_params(lags=orders[-1])._open(X)
         return self._select(panel, criterion, orders, n_lams, lam_min_ratio)
 
-    def _read_orders(self, lags: Sequence[int] | None) -> list[int]:
-        """Return the orders to compare, ascending."""
-        orders = sorted({check_natural(order, "each of lags", 1) for order in ([self.lags] if lags is None else lags)})
-        if not orders:
-            raise ValueError("lags is empty: give at least one order")
-        return orders
+    def _compute_errors(self, panel: Panel, lams: np.ndarray, n_folds: int, run: Run) -> np.ndarray:
+        """Return the mean squared error of each penalty on the part behind each origin, learned from all rows before.
 
-    def _select(self, panel: Panel, criterion: str, orders: list[int], n_lams: int, lam_min_ratio: float) -> Self:
+        Series are in units of the whole panel. Penalties are of sums over rows: they fall with the number of these.
+        """
+        divided, scales = PanelParts.divide(panel, self.lags, n_folds + 1), panel.scales()
+        n_targets, total, count = panel.count_targets(self.lags), np.zeros(len(lams)), 0
+        for k in range(n_folds):
+            learner, before = clone_learner(self), divided.take(0, k + 1)
+            constant = [panel.names[v] for v in before.columns.find_constants()]
+            if constant:
+                raise ValueError(f"constant series {join_names(constant)} before origin {k + 1}: give fewer folds")
+            problem = learner._pose(before)
+            after = divided.take(k + 1, k + 2).rescale(learner.scales_, learner.means_)
+            targets = np.concatenate([segment[self.lags :] for segment in after.segments])
+            share = before.count_targets(self.lags) / n_targets
+            for place, estimate in enumerate(self._solve(problem, share * lams, run)):
+                errors = (targets - problem.make_terms(estimate).evaluate(after)) * (learner.scales_ / scales)
+                total[place] += float((errors**2).sum())
+            count += targets.size
+        return total / count
+
+    def _select(
+        self: Learner,
+        panel: Panel,
+        criterion: str,
+        orders: list[int],
+        n_lams: int,
+        lam_min_ratio: float,
+        n_folds: int = 0,
+    ) -> Learner:
         """Return the fitted learner of the best order, for a panel that was opened for the largest of them."""
-        if criterion not in CRITERIA:
-            raise ValueError(f"criterion must be 'aic' or 'bic', got {criterion!r}")
         choices, began = [], Start.now().wall
 
-        def limit(learner: Self, n_left: int) -> Self:
+        def limit(learner: Learner, n_left: int) -> Learner:
             """Give a learner its share of the time that is left for it and the others, the last fit among them."""
             if self.max_time is None:
                 return learner
@@ -295,8 +330,9 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         for place, order in enumerate(orders):
             # all orders explain the same rows
             learner = limit(clone_learner(self).set_params(lags=order), len(orders) + 1 - place)
-            path = learner._learn_path(panel.crop(orders[-1] - order), None, n_lams, lam_min_ratio, criterion)
-            choices.append((float(getattr(path, criterion)[path.selected]), learner, path))
+            path = learner._learn_path(panel.crop(orders[-1] - order), None, n_lams, lam_min_ratio, criterion, n_folds)
+            values = path.errors if criterion == "cv" else getattr(path, criterion)
+            choices.append((float(values[path.selected]), learner, path))
         _, learner, path = min(choices, key=lambda choice: choice[0])
         limit(learner.set_params(lam=float(path.lams[path.selected])), 1)
         learn_whole(learner, panel.crop(orders[-1] - learner.lags))  # the rows that the penalty was chosen on

@@ -58,6 +58,10 @@ class LinearSVARM(SVARMLearner):
         Columns with the times of the rows, and with the parts of a panel.
     missing : {"error", "drop"}, default="error"
         Whether missing cells raise, or the rows whose lag window holds one are left out.
+    na_values : scalar, str, list-like or dict, default=None
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
+        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
+        memory are used as they are.
     irregular : {"error", "ignore"}, default="error"
         Whether times that are not equidistant raise, or count as equidistant.
     max_time : float, default=None
@@ -66,6 +70,8 @@ class LinearSVARM(SVARMLearner):
         Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
     callback : callable, default=None
         Called with (n_iter, objective, n_edges, seconds) after each round over all targets; True ends the run.
+    n_jobs : int, default=None
+        Threads over blocks of series or windows; the result is the same for any number.
 
     Attributes
     ----------
@@ -151,10 +157,12 @@ class LinearSVARM(SVARMLearner):
         time_column: Hashable | None = None,
         groups: Hashable | None = None,
         missing: Literal["error", "drop"] = "error",
+        na_values: Any = None,
         irregular: Literal["error", "ignore"] = "error",
         max_time: float | None = None,
         show_progress: bool = True,
         callback: Callable[[SolverProgress], bool | None] | None = None,
+        n_jobs: int | None = None,
     ):
         self.data = data
         self.lags = lags
@@ -172,10 +180,12 @@ class LinearSVARM(SVARMLearner):
         self.time_column = time_column
         self.groups = groups
         self.missing = missing
+        self.na_values = na_values
         self.irregular = irregular
         self.max_time = max_time
         self.show_progress = show_progress
         self.callback = callback
+        self.n_jobs = n_jobs
 
     coef_: np.ndarray
     intercept_: np.ndarray

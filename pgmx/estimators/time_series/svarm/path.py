@@ -28,6 +28,8 @@ class SVARMPath(PenaltyPath):
     aic, bic : ndarray of float64, shape (k,)
         :math:`T' \sum_j \ln(\|r_j\|^2 / T')` plus 2 or :math:`\ln T'` times the degrees of freedom; NaN unless a
         criterion was asked for.
+    errors : ndarray of float64, shape (k,)
+        Mean squared errors behind a rolling origin, of series of variance 1; NaN unless asked for.
     selected : int
         Position of the penalty with the smallest criterion; the last where none was asked for.
     """
@@ -40,6 +42,7 @@ class SVARMPath(PenaltyPath):
     dual_gaps: np.ndarray
     aic: np.ndarray
     bic: np.ndarray
+    errors: np.ndarray
     selected: int
 
     def __len__(self) -> int:

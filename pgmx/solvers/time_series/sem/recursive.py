@@ -1,26 +1,27 @@
 """The source's tracker: recursive least squares for the tensor of second moments, all powers known."""
 
-import numpy as np
+from functools import partial
 
+import numpy as np
+from scipy.linalg import eigh
+
+from pgmx.parallel.threads import call_on_threads
 from pgmx.solvers.time_series.sem.accuracy import Coefficients
 
 #: The inverse of Σ β^(m−l) p_l p_l' begins at this times the identity (remark 4).
 FIRST_INVERSE = 10.0
-#: Power iterations per series and window, which begin at the vector of the window before.
-POWER_ITERATIONS = 10
 
 
 class RecursiveTracker:
     """Algorithm 5b: H_m by recursive least squares, its slices' leading eigenvectors, then A by proposition 3.
 
-    H ← H + (vec R − H p) k' with k = W p / (β + p'W p) costs O(N³), where Q_m W_m would cost O(N⁴). State: N³ numbers.
+    H ← H + (vec R − H p) k' with k = W p / (β + p'W p) costs O(N³), and the eigenvectors O(N⁴). State: N³ numbers.
     """
 
     def __init__(self, n_series: int, forgetting: float):
         self.forgetting = forgetting
         self.slices = np.zeros((n_series, n_series, n_series))  # [i]: H_i, close to a_i a_i'
         self.inverse = np.eye(n_series) * FIRST_INVERSE
-        self.columns: np.ndarray | None = None
         self.reported: Coefficients | None = None
         self.restarts: list[int] = []
         self.settled = True
@@ -35,11 +36,6 @@ class RecursiveTracker:
         error = moment - (powers @ self.slices.reshape(n, n * n)).reshape(n, n)
         self.slices += step[:, None, None] * error
         self.inverse = (self.inverse - np.outer(step, direction)) / self.forgetting
-        vectors = np.diag(np.ones(n)) if self.columns is None else self.columns
-        for _ in range(POWER_ITERATIONS):
-            vectors = np.einsum("ijk,ik->ij", self.slices, vectors, optimize=True)
-            vectors /= np.maximum(np.linalg.norm(vectors, axis=1), np.finfo(float).tiny)[:, None]
-        self.columns = np.ascontiguousarray(vectors)
         self.reported = self._read(powers)
 
     def find_proportional(self) -> np.ndarray:
@@ -47,12 +43,18 @@ class RecursiveTracker:
         return np.zeros(self.inverse.shape, dtype=bool)
 
     def _read(self, powers: np.ndarray) -> Coefficients:
-        assert self.columns is not None
-        values = np.einsum("ij,ijk,ik->i", self.columns, self.slices, self.columns, optimize=True)
-        sizes = np.sqrt(np.maximum(np.abs(values), np.finfo(float).tiny))
-        rows = np.linalg.pinv((self.columns * sizes[:, None]).T)
+        """Return A and B: column i of (I − A)⁻¹ B is the leading eigenvector of H_i times the root of its eigenvalue.
+
+        H_i may have negative eigenvalues until many windows have come. The leading one is the largest by its sign: the
+        best positive semidefinite matrix of rank one. The lengths of the columns have no effect on A.
+        """
+        last = len(powers) - 1
+        calls = [partial(eigh, one, subset_by_index=[last, last], check_finite=False) for one in self.slices]
+        values, columns = (np.hstack(part) for part in zip(*call_on_threads(calls, None), strict=True))
+        rows = np.linalg.pinv(columns)
         own = np.diag(rows)
-        own = np.where(own == 0.0, np.finfo(float).tiny, own)
+        own = np.where(own == 0.0, np.inf, own)  # no equation for this series yet: zeros
         matrix = -rows / own[:, None]
         np.fill_diagonal(matrix, 0.0)
-        return Coefficients(matrix, 1.0 / np.abs(own), powers[None])
+        gains = np.sqrt(np.maximum(values, 0.0)) / np.abs(own)
+        return Coefficients(matrix, gains, powers[None])

@@ -1,11 +1,13 @@
 """Block coordinate descent with working sets, along a path of penalties."""
 
 from collections.abc import Iterator
+from functools import partial
 from math import inf
 
 import numpy as np
 
 from pgmx._ext import _group_lasso
+from pgmx.parallel.threads import call_on_threads
 from pgmx.runs.run import is_past
 from pgmx.solvers.time_series.svarm.problem import GroupEstimates, GroupLassoProblem, Record
 
@@ -47,14 +49,16 @@ def solve_path(
                 deadline = -inf
             is_open = (gaps[rows] > tol * objectives[rows]) & (steps[rows] < max_iter)
             rows = rows[is_open]
-            for target in rows.tolist():
-                if is_past(deadline):
-                    break
-                if not is_first:
+            if not is_first:
+                for target in rows.tolist():
                     _extend_working_set(working[target], norms[target], lam)
-                wanted = float(max(0.3 * tol * objectives[target], 0.03 * gaps[target]))
-                most = int(max_iter - steps[target])
-                steps[target] += max(_solve_target(problem, gram, w, target, working[target], lam, wanted, most), 1)
+            goals = np.maximum(0.3 * tol * objectives[rows], 0.03 * gaps[rows])
+            solve = partial(_solve_target, problem, gram, w, lam=float(lam), deadline=deadline)
+            calls = [
+                partial(solve, target, working[target], tol=goal, max_passes=int(max_iter - steps[target]))
+                for target, goal in zip(rows.tolist(), goals.tolist(), strict=True)
+            ]
+            steps[rows] += np.array(call_on_threads(calls, None), dtype=np.int64)
             if is_past(deadline):
                 objectives, gaps, _ = problem.certify(w, lam, np.arange(n))
                 break
@@ -77,11 +81,18 @@ def _solve_target(
     w: np.ndarray,
     target: int,
     working: np.ndarray,
+    *,
     lam: float,
     tol: float,
     max_passes: int,
+    deadline: float,
 ) -> int:
-    """Minimise over the working set of one target, into its row of w, and return the passes taken."""
+    """Minimise over the working set of one target, into its row of w, and return the passes, 0 after the deadline.
+
+    Other targets may be on other threads.
+    """
+    if is_past(deadline):
+        return 0
     blocks = np.flatnonzero(working)
     columns = problem.expand_blocks(blocks)
     if gram is None:
@@ -94,4 +105,4 @@ def _solve_target(
     c = problem.products[target, columns]
     passes, _ = _group_lasso.descend(small, c, starts, lam, problem.squares[target], solution, tol, max_passes)
     w[target, columns] = solution
-    return passes
+    return max(passes, 1)

@@ -1,0 +1,174 @@
+"""The memory that learning a Bayesian network takes, counted from shapes.
+
+Structural EM searches on complete rows that stand for those of the table, and passes over the rows for expected counts.
+The graphs that a pass meets are not known before: the figures are those of sparse ones.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pgmx.data import estimate_memory
+from pgmx.data.memory import size_table
+from pgmx.data.mixed import MixedTable
+from pgmx.estimators.cost import LearningCost
+from pgmx.inference.exact.row_posteriors import CHUNK_BYTES, DRAW_BYTES
+from pgmx.models.bayesian.incomplete_rows import N_DRAWS
+
+#: Bytes per row that has a weight: the number of its cell, and its key while cells are sorted.
+CELL_NUMBER_BYTES = 28
+
+#: Copies of the continuous columns that are made while they are read and scored.
+COPIES = 4
+
+#: Bytes per variable of the edges that a thread keeps for a forest, and of the block of weights that it looks at.
+FOREST_BYTES, FOREST_BLOCK = 340, 1 << 19
+
+#: Bytes per value of completed rows of mixed data, and further copies of continuous columns.
+COMPLETED_BYTES, FLOAT_COPIES = 72, 2
+
+#: Numbers of the blocks in which missing numbers are computed, and bytes per square of the missing values of a row.
+BLOCK_BYTES, SQUARE_BYTES = 5 << 23, 10
+
+#: Copies of the clique tables of a chunk of rows, and of the distributions that draws are taken from at a time.
+CHUNK_COPIES, DRAW_COPIES = 2.5, 3
+
+#: Bytes for each row of a table, in addition to copies of its codes, in which equal rows are found.
+ROW_BYTES, ROW_COPIES = 40, 3
+
+#: Rows of gains that a climb stores per variable; a row takes 8 bytes per variable, and some more.
+GAIN_ROWS, GAIN_BYTES = 16, 128
+
+
+def estimate_discrete(
+    n_rows: int, cardinalities: ArrayLike, *, row_memory: int = 0, weighted: bool = False, n_threads: int = 1
+) -> LearningCost:
+    """Return the cost of a search with a discrete score."""
+    need = estimate_memory(n_rows, cardinalities, row_memory=row_memory, n_threads=n_threads)
+    scratch = max(need.scratch, n_threads * CELL_NUMBER_BYTES * n_rows) if weighted else need.scratch
+    entries = need._replace(scratch=scratch)._asdict()
+    entries.pop("total")
+    return LearningCost.from_bytes(**entries, numbers=8 * n_rows if weighted else 0)
+
+
+def estimate_continuous(n_rows: int, n_floats: int, cardinalities: ArrayLike = ()) -> LearningCost:
+    """Return the cost of a search over continuous variables, with discrete ones or without."""
+    cards = np.asarray(cardinalities, dtype=np.int64)
+    n = n_floats + len(cards)
+    numbers = 8 * n_rows * n_floats * (1 + COPIES)
+    gains, scratch = 32 * n * n, 24 * n_rows
+    if not len(cards):  # gains come from partial covariances, and no row is looked at twice
+        return LearningCost.from_bytes(gains=gains, kept_counts=32 * n * n, scratch=scratch, numbers=numbers)
+    codes, planes = size_table(n_rows, cards)
+    kept = min(1 << 28, 8 * n * n_floats * (n_floats + 1) * int(max(cards, default=1)) ** 2)
+    return LearningCost.from_bytes(
+        codes=codes, planes=planes, gains=gains, kept_counts=kept, scratch=scratch, numbers=numbers
+    )
+
+
+def estimate_forest(
+    n_rows: int, cardinalities: ArrayLike, *, n_threads: int = 1, at_once: bool = False
+) -> LearningCost:
+    """Return the cost of a forest from the counts of all pairs, `at_once` without rows that wait."""
+    need = estimate_memory(n_rows, cardinalities, kept_memory=0)
+    n = len(np.asarray(cardinalities))
+    gains = 12 * n * n if not at_once else n_threads * (FOREST_BYTES * n + FOREST_BLOCK) + FOREST_BYTES * n
+    return LearningCost.from_bytes(codes=need.codes, planes=need.planes, gains=gains, scratch=n_threads * need.scratch)
+
+
+class MissingCounts(NamedTuple):
+    """Counts of missing values that decide the memory; equal rows of a discrete table count once."""
+
+    #: Rows, those with missing values, and the complete rows that stand for all of them in a search.
+    n_rows: float
+    n_incomplete: float
+    n_completed: float
+    #: Missing values of a row, and their squares, summed over rows.
+    cells: float
+    squares: float
+
+    @classmethod
+    def from_table(cls, table: MixedTable) -> Self:
+        """Count the missing values of a table."""
+        missing = np.zeros((len(table.columns), table.n_rows), dtype=bool)
+        missing[table.is_float] = np.isnan(table.numbers)
+        if table.table is not None:
+            missing[~table.is_float] = table.table.codes == table.table.missing_codes[:, None]
+        n_completions = np.full(table.n_rows, float(N_DRAWS))
+        if table.table is not None and not table.is_float.any():
+            rows = _find_distinct(table.table.codes)
+            missing = missing[:, rows]
+            cards = (table.table.cardinalities - (table.table.missing_codes >= 0)).astype(float)
+            n_completions = np.where(missing, cards[:, None], 1.0).prod(axis=0)
+        sizes = missing.sum(axis=0).astype(float)
+        return cls(
+            float(len(sizes)),
+            float((sizes > 0).sum()),
+            float(np.where(sizes > 0, np.minimum(n_completions, N_DRAWS), 1.0).sum()),
+            float(sizes.sum()),
+            float((sizes**2).sum()),
+        )
+
+    @classmethod
+    def from_share(cls, n_rows: int, cards: Sequence[int], n_floats: int, share: float) -> Self:
+        """Return the expected counts of a table in which a share of the values is missing at random."""
+        n = len(cards) + n_floats
+        distinct = float(n_rows)
+        if not n_floats:
+            distinct = min(distinct, float(np.prod(np.asarray(cards, dtype=float) + 1.0)))
+        incomplete = distinct * (1.0 - (1.0 - share) ** n)
+        mean, spread = n * share, n * share * (1.0 - share)
+        return cls(
+            distinct,
+            incomplete,
+            distinct + (N_DRAWS - 1) * incomplete,
+            distinct * mean,
+            distinct * (mean**2 + spread),
+        )
+
+
+def estimate_expectations(
+    missing: MissingCounts, n_rows: int, cards: Sequence[int], n_floats: int, *, climbs: float, row_memory: int = 0
+) -> LearningCost:
+    """Return the cost of structural EM, each search of which stores rows of gains as `climbs` greedy ones do.
+
+    `n_rows` counts all rows, also equal ones.
+    """
+    if not n_floats:
+        n = len(cards)
+        row_memory = min(row_memory, round(climbs * GAIN_ROWS * n * (8 * n + GAIN_BYTES)))
+        cost = _estimate_discrete(missing, cards, row_memory)
+        return cost.add(scratch=n_rows * (ROW_COPIES * n + ROW_BYTES))
+    if not len(cards):
+        cost = estimate_continuous(round(missing.n_rows), n_floats)
+        return cost.add(scratch=_size_continuous(missing, n_floats))
+    n, n_completed = n_floats + len(cards), max(1, round(missing.n_completed))
+    cost = estimate_continuous(n_completed, n_floats, cards)
+    embedded = n_floats + int(np.sum(cards)) - len(cards)
+    return cost.add(scratch=max(COMPLETED_BYTES * n * n_completed, _size_continuous(missing, embedded)))
+
+
+def _estimate_discrete(missing: MissingCounts, cards: Sequence[int], row_memory: int) -> LearningCost:
+    n_completed = max(1, round(missing.n_completed))
+    cost = estimate_discrete(n_completed, cards, row_memory=row_memory, weighted=True)
+    tree = len(cards) * float(np.mean(cards)) ** 3
+    chunk = min(CHUNK_BYTES, 8 * tree * missing.n_incomplete)
+    draws = min(DRAW_BYTES, 8 * N_DRAWS * missing.n_incomplete * float(np.mean(cards)))
+    scratch = CHUNK_COPIES * chunk + DRAW_COPIES * draws + 3 * cost.codes + 40 * n_completed
+    return cost.add(scratch=round(scratch))
+
+
+def _size_continuous(missing: MissingCounts, n_columns: int) -> int:
+    blocks = min(BLOCK_BYTES, SQUARE_BYTES * int(missing.squares))
+    return 8 * FLOAT_COPIES * round(missing.n_rows) * n_columns + 8 * int(missing.cells) + blocks
+
+
+def _find_distinct(columns: np.ndarray) -> np.ndarray:
+    """Return the places of distinct rows of (n_columns, n_rows), by a hash of 64 bits."""
+    keys = np.zeros(columns.shape[1], dtype=np.uint64)
+    for column in columns:
+        keys ^= keys >> np.uint64(29)
+        keys = keys * np.uint64(0x9E3779B97F4A7C15) + column.astype(np.uint64) + np.uint64(1)
+    return np.unique(keys, return_index=True)[1]

@@ -1,0 +1,104 @@
+"""GeNIe XDSL: fitted discrete networks.
+
+A document has an element `cpt` of each variable, with an element `state` of each state, its parents, and its
+probabilities: the states vary fastest, then those of the last parent. Names and states are identifiers there.
+"""
+
+from functools import partial
+from xml.etree import ElementTree
+
+import networkx as nx
+import numpy as np
+from pgmpy.models import DiscreteBayesianNetwork
+
+from pgmx.models.files.discrete import (
+    States,
+    Tables,
+    build_network,
+    check_family,
+    check_kind,
+    check_labels,
+    describe_network,
+    read_table,
+)
+from pgmx.models.files.formats import decode, encode_all, find_text, find_texts, parse_xml
+from pgmx.models.files.graphml import replace_forbidden
+
+#: pyAgrum writes and reads the states of the first parent fastest, unlike GeNIe; its files name it.
+_FIRST_PARENT_FASTEST = "aGrUM"
+
+#: Width, height and columns of the grid in which GeNIe shows the nodes.
+_WIDTH, _HEIGHT, _COLUMNS = 120, 60, 8
+
+
+def write_xdsl(model: DiscreteBayesianNetwork) -> bytes:
+    """Return the file of a fitted network; parents precede their children."""
+    encode_texts = partial(encode_all, letter_first=True)
+    states, tables = describe_network(model, "xdsl", encode_texts, encode_texts)
+    places = {name: v for v, name in enumerate(states)}
+    graph = nx.DiGraph((parent, name) for name, (parents, _) in tables.items() for parent in parents)
+    graph.add_nodes_from(states)
+    order = list(nx.lexicographical_topological_sort(graph, key=lambda name: places[name]))
+    root = ElementTree.Element("smile", version="1.0", id="network", numsamples="10000", discsamples="10000")
+    nodes = ElementTree.SubElement(root, "nodes")
+    shown = ElementTree.SubElement(ElementTree.SubElement(root, "extensions"), "genie", version="1.0", app="pgmx")
+    for k, name in enumerate(order):
+        parents, table = tables[name]
+        node = ElementTree.SubElement(nodes, "cpt", id=name)
+        for state in states[name]:
+            ElementTree.SubElement(node, "state", id=state)
+        if parents:
+            ElementTree.SubElement(node, "parents").text = " ".join(parents)
+        ElementTree.SubElement(node, "probabilities").text = " ".join(map(repr, table.T.ravel().tolist()))
+        extension = ElementTree.SubElement(shown, "node", id=name)
+        ElementTree.SubElement(extension, "name").text = replace_forbidden(decode(name))
+        left, top = (k % _COLUMNS) * 3 * _WIDTH // 2, (k // _COLUMNS) * 2 * _HEIGHT
+        ElementTree.SubElement(extension, "position").text = f"{left} {top} {left + _WIDTH} {top + _HEIGHT}"
+    shown.set("name", "network")
+    ElementTree.indent(root)
+    return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
+
+
+def read_xdsl(raw: bytes) -> DiscreteBayesianNetwork:
+    """Return the network of a file, escapes in names and states decoded."""
+    root = parse_xml(raw)
+    if root.tag != "smile" or root.find("nodes") is None:
+        raise ValueError(f"a document 'smile' with 'nodes' is expected, got {root.tag!r:.60}")
+    if root.find("dynamic") is not None:
+        raise ValueError("it is a dynamic Bayesian network: these are not read")
+    writer = root.find("extensions/genie")
+    reverse = writer is not None and writer.get("app", "").startswith(_FIRST_PARENT_FASTEST)
+    states: States = {}
+    tables: Tables = {}
+    nodes = list(root.iterfind("nodes/*"))
+    for node in nodes:
+        name = decode(node.get("id", ""))
+        check_kind(name, node.tag, ("cpt", "deterministic"), ": only tables (cpt, deterministic) are")
+        states[name] = check_labels(name, [decode(state.get("id", "")) for state in node.findall("state")], states)
+    for node in nodes:
+        name, lists = decode(node.get("id", "")), find_texts(node, "parents")
+        if len(lists) > 1:
+            raise ValueError(f"{name!r} has more than one list of parents")
+        parents = [decode(parent) for parent in " ".join(lists).split()]
+        if node.tag == "cpt":
+            text = find_text(node, "probabilities", f"the definition of {name!r}")
+            table = read_table(name, parents, text, states, tables, reverse=reverse)
+        else:
+            text = find_text(node, "resultingstates", f"the definition of {name!r}")
+            table = _read_results(name, parents, text, states, tables)
+        tables[name] = (parents, table)
+    return build_network(states, tables)
+
+
+def _read_results(name: str, parents: list[str], text: str, states: States, tables: Tables) -> np.ndarray:
+    """Return the table of a deterministic node, whose state is listed for each configuration of the parents."""
+    results = [decode(word) for word in text.split()]
+    n_columns = check_family(name, parents, states, tables, len(text) * len(states[name]))
+    codes = {state: code for code, state in enumerate(states[name])}
+    unknown = [state for state in results if state not in codes]
+    if unknown or len(results) != n_columns:
+        held = f"{unknown[0]!r}, which is none" if unknown else f"{len(results)} states"
+        raise ValueError(f"the results of {name!r} must be {n_columns} of its states, got {held}")
+    table = np.zeros((len(states[name]), n_columns))
+    table[[codes[state] for state in results], np.arange(n_columns)] = 1.0
+    return table

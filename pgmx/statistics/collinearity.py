@@ -1,0 +1,177 @@
+"""Columns that determine each other: which they are, and the correlations without what rounding left between them."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import eigh, get_lapack_funcs
+
+#: A column is determined by others if they leave less than this share of its variance.
+LEAST_RESIDUAL = 1e-10
+#: Variance of the noise, in that of its column, under which columns that determine each other are scored.
+NOISE = 1e-12
+#: The residual variances are computed one by one if the estimate of the least one is below its bound over this.
+_DOUBTFUL = 1e-3
+#: A residual variance below that which noise leaves, over this, is rounding.
+_ROUNDING = 32
+#: Entries of a null vector below this share of its largest one are rounding.
+_NEGLIGIBLE = 1e-5
+#: Most multiplications of the search for a smallest set.
+_MOST_WORK = 1 << 28
+
+
+@dataclass(frozen=True, eq=False)
+class Collinearity:
+    """Three or more columns that determine each other linearly.
+
+    `correlation`, (p, p), lacks the residual variances below `LEAST_RESIDUAL`: it is singular but for rounding.
+    `copies` says of two columns whether they determine each other, bool (p, p). `smallest` are the positions of a
+    smallest set, copies aside; `n_determined` columns are combinations of the others.
+    """
+
+    correlation: np.ndarray
+    copies: np.ndarray
+    smallest: tuple[int, ...]
+    n_determined: int
+
+    def find_determined(self, columns: np.ndarray) -> np.ndarray:
+        """Return which of some columns are combinations of those before them, but not copies; both (k, m), uint8.
+
+        `columns` are k lists of m positions.
+        """
+        result = find_small_pivots(self.correlation, columns)
+        for i in range(1, columns.shape[1]):
+            result[:, i] &= ~self.copies[columns[:, :i], columns[:, i, None]].any(axis=1)
+        return result.view(np.uint8)
+
+
+def find_small_pivots(correlation: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Return which of some columns those before them determine, bool (k, m), for k lists of m positions.
+
+    They are determined if less than `LEAST_RESIDUAL` is left, or what rounding may leave: the more, the larger the
+    coefficients. See `_dual.pxd` for the factors of the correlations, and of what noise adds to them.
+    """
+    values = correlation[columns[:, :, None], columns[:, None, :]]
+    slopes = np.broadcast_to(NOISE * np.eye(columns.shape[1]), values.shape).copy()
+    is_small = np.zeros(columns.shape, dtype=bool)
+    for i in range(columns.shape[1]):
+        value, slope = values[:, i, i].copy(), np.maximum(slopes[:, i, i], NOISE)
+        is_small[:, i] = small = value < np.maximum(LEAST_RESIDUAL, slope / _ROUNDING)
+        a, b = np.where(small[:, None], 0.0, values[:, i]), slopes[:, i].copy()
+        value[small] = np.inf
+        total = np.where(small, slope, value + slope)[:, None, None]
+        products = _multiply(a, a) / value[:, None, None]
+        values -= products
+        slopes -= (_multiply(a, b) + _multiply(b, a) + _multiply(b, b) - slope[:, None, None] * products) / total
+    return is_small
+
+
+def _multiply(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Return the outer products of rows, (k, m, m)."""
+    return a[:, :, None] * b[:, None, :]
+
+
+def find_copies(correlation: np.ndarray) -> np.ndarray:
+    """Return whether two columns determine each other, symmetric bool (p, p), False on the diagonal."""
+    copies = 1.0 - np.square(correlation) < LEAST_RESIDUAL
+    np.fill_diagonal(copies, False)
+    return copies
+
+
+def find_collinearity(correlation: np.ndarray, n_rows: float) -> Collinearity | None:
+    """Return which columns determine each other, or None if no three do; copies count as one column.
+
+    None is returned too if the rows are too few: all sets of as many columns as different rows determine each other.
+    A resample has fewer different rows: sets of more than a third of the rows are taken for these if there are several
+    and no smaller ones. Cost: p³ / 3 multiplications if no columns are close to collinear.
+    """
+    p = len(correlation)
+    if p < 3 or n_rows <= p or not np.isfinite(correlation).all():
+        return None
+    copies = find_copies(correlation)
+    first = np.where(copies.any(axis=1), np.minimum(np.arange(p), np.argmax(copies, axis=1)), np.arange(p))
+    while (first[first] != first).any():  # copies of copies
+        first = first[first]
+    kept = np.flatnonzero(first == np.arange(p))
+    matrix = correlation if len(kept) == p else correlation[np.ix_(kept, kept)]
+    if _least_residual(matrix) >= LEAST_RESIDUAL:
+        return None
+    values, vectors = eigh(matrix, subset_by_value=(-np.inf, LEAST_RESIDUAL))
+    rest = matrix - (vectors * values) @ vectors.T
+    error = rest @ vectors  # of the eigenvectors: removed, to the rounding of each element
+    rest -= error @ vectors.T + vectors @ (error - vectors @ (vectors.T @ error)).T
+    rest = (rest + rest.T) / 2
+    if len(kept) < p:
+        place = np.searchsorted(kept, first)
+        signs = np.where(correlation[first, np.arange(p)] < 0, -1.0, 1.0)
+        rest = rest[np.ix_(place, place)] * np.outer(signs, signs)
+    smallest = kept[_find_smallest_set(vectors)]
+    n_determined = vectors.shape[1]
+    if n_determined > 1 and len(smallest) == len(kept) - n_determined + 1 and len(smallest) > n_rows / 3:
+        return None
+    return Collinearity(np.ascontiguousarray(rest), copies, tuple(smallest.tolist()), n_determined)
+
+
+def _least_residual(matrix: np.ndarray) -> float:
+    """Return the least share of a variance that all other columns leave, 0 if the matrix is singular.
+
+    It is the inverse of the largest diagonal element of the inverse, of whose norm a bound is estimated first; if that
+    is far below, the estimate is returned.
+    """
+    potrf, pocon, trtri = get_lapack_funcs(("potrf", "pocon", "trtri"), (matrix,))
+    upper, info = potrf(matrix.T)  # symmetric; transposed, it lies as LAPACK reads it
+    if info != 0 or np.square(upper.diagonal()).min() < LEAST_RESIDUAL:
+        return 0.0
+    norm = float(np.abs(matrix).sum(axis=0).max())
+    reciprocal, _ = pocon(upper, norm)
+    if reciprocal * norm >= LEAST_RESIDUAL / _DOUBTFUL:  # 1 / norm of the inverse
+        return float(reciprocal * norm)
+    inverse, _ = trtri(upper, overwrite_c=True)
+    return float(1.0 / np.square(np.triu(inverse)).sum(axis=1).max())
+
+
+def _find_smallest_set(vectors: np.ndarray) -> np.ndarray:
+    """Return the positions of a smallest set of columns that determine each other, from their null vectors (p, d).
+
+    The rows of a reduced echelon form of the null vectors have minimal supports. Exchanges of a pivot are tried until
+    none gives a smaller one: with one or two null vectors these are all minimal supports there are.
+    """
+    used = np.flatnonzero(np.abs(vectors).max(axis=1) > _NEGLIGIBLE)
+    form = _reduce(vectors[used].T)
+    best = _smallest_row(form)
+    work = form.size**2
+    is_better = True
+    while is_better and len(form) > 1 and work < _MOST_WORK:
+        is_better, start = False, form
+        for i in range(len(start)):
+            for j in np.flatnonzero(np.abs(start[i]) > _NEGLIGIBLE):
+                other = _exchange(start, i, int(j))
+                found = _smallest_row(other)
+                if len(found) < len(best):
+                    best, form, is_better = found, other, True
+        work += start.size**2
+    return used[best]
+
+
+def _reduce(rows: np.ndarray) -> np.ndarray:
+    """Return the reduced echelon form of independent rows, (d, p), by complete pivoting."""
+    rows = rows.copy()
+    for i in range(len(rows)):
+        best = i + int(np.argmax(np.abs(rows[i:]).max(axis=1)))
+        rows[[i, best]] = rows[[best, i]]
+        rows = _exchange(rows, i, int(np.argmax(np.abs(rows[i]))))
+    return rows
+
+
+def _exchange(rows: np.ndarray, i: int, j: int) -> np.ndarray:
+    """Return the rows after elimination of column j from all but row i, in which it is 1."""
+    pivot = rows[i] / rows[i, j]
+    result = rows - np.outer(rows[:, j], pivot)
+    result[i] = pivot
+    return result
+
+
+def _smallest_row(rows: np.ndarray) -> np.ndarray:
+    """Return the positions of the elements of the row with the fewest that are not rounding; of several the first."""
+    is_used = np.abs(rows) > _NEGLIGIBLE * np.abs(rows).max(axis=1, keepdims=True)
+    best = min(range(len(rows)), key=lambda i: (is_used[i].sum(), np.flatnonzero(is_used[i]).tolist()))
+    return np.flatnonzero(is_used[best])
