@@ -25,7 +25,7 @@ from pgmx.estimators.bayesian.structural_em import StructuralEM, check_graph
 from pgmx.graphs.cycles import find_cycle
 from pgmx.runs.checkpoint import Checkpoint, open_checkpoint
 from pgmx.runs.progress import SearchProgress
-from pgmx.runs.run import ProgressBar, Run, unlimited
+from pgmx.runs.run import ProgressBar, Run, lift_limits
 from pgmx.scores.binding.discrete import list_facts
 from pgmx.scores.binding.incomplete import IncompleteScoring
 from pgmx.scores.binding.incomplete_mixed import compute_log_likelihood, take_rows
@@ -287,7 +287,7 @@ class SearchLearner(SearchCost):
         """Take the best forest that the gains of the first pass hold, as far as these were computed, without a move."""
         self._warn_of_time("the graph is the first one, or the best forest by the pairs that were scored")
         if not state.moves.n_edges:
-            with unlimited():
+            with lift_limits():
                 forest = find_forest(state)
             edges = forest.edges[forest.weights >= course.least_gain()]
             course.adopt(edges, state.score_graph(edges))

@@ -27,7 +27,6 @@ class RunsSolver:
     callback: Callable[[SolverProgress], bool | None] | None
     _start: Start | None
 
-    _start: Start | None
     converged_: bool
     stopped_by_: str
     history_: dict[str, np.ndarray]
