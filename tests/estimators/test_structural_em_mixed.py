@@ -297,6 +297,6 @@ def test_a_variable_with_many_states_and_a_float():
     frame.loc[rng.random(n) < 0.77, "cabin"] = None
     frame.loc[rng.random(n) < 0.2, "age"] = np.nan
     scoring = IncompleteMixedScoring(BICCondLinearGauss, read_incomplete_mixed(open_frame(frame)))
-    assert np.diff(scoring.available._embedding[1]).tolist() == [20, 20, 1, 2, 1, 1]
+    assert np.diff(scoring.available._summary.embedding[1]).tolist() == [20, 20, 1, 2, 1, 1]
     edges = {tuple(sorted(edge)) for edge in learn(frame).graph_.edges()}
     assert edges == {("age", "kind"), ("sex", "survived")}

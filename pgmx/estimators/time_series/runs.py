@@ -26,7 +26,6 @@ class RunsSolver:
     show_progress: bool
     callback: Callable[[SolverProgress], bool | None] | None
 
-    _start: Start | None
     converged_: bool
     stopped_by_: str
     history_: dict[str, np.ndarray]

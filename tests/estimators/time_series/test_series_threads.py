@@ -57,11 +57,11 @@ def test_any_number_of_threads(learner, options, monkeypatch):
     monkeypatch.setattr(moments, "_BLOCK_COLUMNS", 5)
     started = []
 
-    def start(helpers, tasks, begin=threads._start):
+    def start(helpers, begin=threads.start_threads):
         started.append(len(helpers))
-        return begin(helpers, tasks)
+        return begin(helpers)
 
-    monkeypatch.setattr(threads, "_start", start)
+    monkeypatch.setattr(threads, "start_threads", start)
     rows = draw_rows()
     if isinstance(learner, TensorSEM | TensorSEMTracker):
         rows = DRAWN.series if isinstance(learner, TensorSEM) else np.split(DRAWN.series, 15)
