@@ -103,9 +103,9 @@ def learning_curve(
     import pandas as pd
     from joblib import Parallel, delayed
 
-    network = take_model(network)
-    arrays = BayesianArrays.from_model(network, "network")
-    _check_learners(learners, network)
+    model: Any = take_model(network)
+    arrays = BayesianArrays.from_model(model, "network")
+    _check_learners(learners, model)
     if not isinstance(sizes, Iterable):
         raise TypeError(f"sizes must be a list of numbers of rows, got {sizes!r}")
     rows = sorted({check_natural(size, "each of the sizes", 2) for size in sizes})
@@ -121,7 +121,7 @@ def learning_curve(
     for v, parents in enumerate(arrays.parents):
         marginals.of((v, *parents))  # once here, not in each process
     repeats: Any = Parallel(n_jobs=n_jobs)(
-        delayed(_run_repeat)(network, arrays, marginals, rows, dict(learners), options, int(seed)) for seed in seeds
+        delayed(_run_repeat)(model, arrays, marginals, rows, dict(learners), options, int(seed)) for seed in seeds
     )
     records = [
         (label, n, repeat, *results[label, n])

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Hashable
+from typing import Any
 
 import networkx as nx
 from pgmpy.models import DiscreteBayesianNetwork
@@ -45,9 +46,9 @@ def read_evidence(path: str | os.PathLike, model: nx.Graph | FittedLearner) -> d
     ...     read_evidence(path, grid_network(3, 3))
     {'x0': 1, 'x8': 0}
     """
-    model = take_model(model)
-    is_bayesian = isinstance(model, DiscreteBayesianNetwork)
-    names, states = BayesianArrays.from_model(model)[:2] if is_bayesian else read_tables(model)[:2]
+    network: Any = take_model(model)
+    is_bayesian = isinstance(network, DiscreteBayesianNetwork)
+    names, states = BayesianArrays.from_model(network)[:2] if is_bayesian else read_tables(network)[:2]
     codes = read_evidence_codes(path, [len(labels) for labels in states])
     return {names[v]: states[v][code] for v, code in codes.items()}
 

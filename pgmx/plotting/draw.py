@@ -126,13 +126,13 @@ def plot_graph(
     """
     if layout is not None and layout not in _LAYOUTS:
         raise ValueError(f"layout must be one of {', '.join(map(repr, _LAYOUTS))}, got {layout!r}")
-    graph, reference = _leave_out_lags(take_graph(graph), take_graph(reference))
-    marks = read_marks(graph)
+    drawn, compared = _leave_out_lags(take_graph(graph), take_graph(reference))
+    marks = read_marks(drawn)
     if not marks.names:
         raise ValueError("the graph has no nodes: there is nothing to draw")
-    scales = _scales(graph, strengths)
-    edges, note = _choose_edges(graph, marks, reference, scales, max_edges)
-    labels = [_label_lag(*name) if _is_of_series(graph) else _label(name) for name in marks.names]
+    scales = _scales(drawn, strengths)
+    edges, note = _choose_edges(drawn, marks, compared, scales, max_edges)
+    labels = [_label_lag(*name) if _is_of_series(drawn) else _label(name) for name in marks.names]
     font = _FONT if len(labels) <= _MANY else _SMALL_FONT
     widths = [measure_text(label, font) + font for label in labels]
     is_large = len(labels) > MOST_IN_LAYERS
@@ -140,7 +140,7 @@ def plot_graph(
     centres, bends, curved = _place_nodes(marks.names, widths, edges, layout, pos, communities)
     find = (lambda u, v: nan) if scales is None else scales.find
     sizes = [find(marks.names[u], marks.names[v]) for u, v, *_ in edges]
-    kinds = _read_kinds(graph, marks.names, continuous)
+    kinds = _read_kinds(drawn, marks.names, continuous)
     n_legends = (reference is not None) + (scales is not None) + (len(set(kinds)) == 2)
     ax, scale = prepare_axes(ax, centres, widths, bends, n_legends + bool(note))
     style = [line_style(edge[3], size, scales, reference is None) for edge, size in zip(edges, sizes, strict=True)]

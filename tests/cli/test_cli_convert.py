@@ -84,4 +84,4 @@ def test_what_is_refused(source, target, words):
 def test_questions_about_networks_of_hugin_and_genie():
     for suffix in ("net", "xdsl", "net.gz"):
         save_model(load_network("asia"), f"a.{suffix}")
-        assert done("infer", f"a.{suffix}", "--task", "PR", "--given", "asia=yes") == "PR\n-2\n"
+        assert done("infer", f"a.{suffix}", "--task", "PR", "--given", "asia=yes", "--format", "uai") == "PR\n-2\n"

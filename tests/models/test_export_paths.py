@@ -126,7 +126,7 @@ def test_the_argument_goes_before_the_suffix(tmp_path):
 @pytest.mark.parametrize("call", [lambda path, **k: save_model(coin(), path, **k), read_model])
 def test_unknown_formats(tmp_path, call):
     known = "bif, xmlbif, net, xdsl, graphml, json, npz, uai"
-    remedy = r"for another suffix name the format with format= \(--format\)"
+    remedy = r"for another suffix name the format with format= \(pgmx convert --format\)"
     for name, suffix in (("m.txt", ".txt"), ("m.npz.gz", ".gz")):
         with pytest.raises(
             ValueError, match=f"unknown suffix '{suffix}' of '{name}'; expected one of {known}; {remedy}"

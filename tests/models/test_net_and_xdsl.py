@@ -268,6 +268,8 @@ class TestFilesOfPgmx:
 
 
 def test_parents_precede_children_in_xdsl(tmp_path):
+    asia = load_network("asia")  # its nodes have such an order already
+    assert list(read_model(save_model(asia, tmp_path / "asia.xdsl")).nodes()) == list(asia.nodes())
     states = {"a": ["x", "y"], "b": ["x", "y"]}
     model = DiscreteBayesianNetwork()
     model.add_nodes_from("ab")

@@ -329,16 +329,11 @@ class BlockBootstrap(BaseStructureLearner):
         learner = self.estimator_
         if isinstance(learner, LDSLearner):
             return learner._graph_coefficients(weights, confidence=confidence)
-        strengths = weights
-        if isinstance(learner, LinearSVARM):
-            strengths = np.stack(measure_strengths(weights, learner.scales_))
-        return TimeSeriesGraph.from_coefficients(
-            self.variables_,
-            weights if isinstance(learner, LinearSVARM) else None,
-            strengths=strengths,
-            confidence=confidence,
-            undirected_instantaneous=learner.instantaneous,
-        )
+        options: dict[str, Any] = {"confidence": confidence, "undirected_instantaneous": learner.instantaneous}
+        if not isinstance(learner, LinearSVARM):  # its strengths take the place of coefficients
+            return TimeSeriesGraph.from_coefficients(self.variables_, None, strengths=weights, **options)
+        strengths = measure_strengths(list(weights), learner.scales_)
+        return TimeSeriesGraph.from_coefficients(self.variables_, weights, strengths=strengths, **options)
 
     @property
     def strengths_(self) -> "pd.DataFrame":

@@ -300,8 +300,8 @@ class SelectedGraph(WrappingLearner):
                         break
                     rows = panel.crop(orders[-1] - order)  # all orders explain the same rows
                     learner = clone_learner(learner).set_params(lags=order)
-                    options = (self.selection, self.gamma, self.n_folds, self.early_stopping, units)
-                    choice = SeriesChoice(learner, rows, *options)
+                    options = (self.selection, self.gamma, self.n_folds, self.early_stopping)
+                    choice = SeriesChoice(learner, rows, *options, units)
                     units, largest = choice.units, choice.lam_max
                     lams = path_of_penalties(largest, self.lam_min_ratio * largest, self.n_lams)
                     path = select_penalty(choice, lams, run, extend_penalties, MAX_EXTENSIONS, MIN_RATIO * largest)

@@ -34,16 +34,16 @@ class BayesianArrays(NamedTuple):
         Raises a TypeError for another kind of model, and a ValueError if a node has no table, or one for other parents
         or for other states of a parent than the parent's own table has.
         """
-        model = take_model(model)
-        cpds: list[Any] | None = list(model.cpds) if callable(getattr(model, "get_cpds", None)) else None
+        network: Any = take_model(model)
+        cpds: list[Any] | None = list(network.cpds) if callable(getattr(network, "get_cpds", None)) else None
         if cpds is None or not all(hasattr(cpd, "get_values") for cpd in cpds):
-            raise TypeError(f"{name} must be a fitted pgmpy DiscreteBayesianNetwork, got {type(model).__name__}")
+            raise TypeError(f"{name} must be a fitted pgmpy DiscreteBayesianNetwork, got {type(network).__name__}")
         table_of = {cpd.variable: cpd for cpd in cpds}
-        names = list(model.nodes())
+        names = list(network.nodes())
         for node in names:
             if node not in table_of:
                 raise ValueError(f"node {node!r} has no conditional probability table: fit the model or add its CPD")
-            if set(table_of[node].variables[1:]) != set(model.predecessors(node)):
+            if set(table_of[node].variables[1:]) != set(network.predecessors(node)):
                 raise ValueError(
                     f"the table of node {node!r} is given {table_of[node].variables[1:]}, which are not its parents"
                 )

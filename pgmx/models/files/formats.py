@@ -85,7 +85,7 @@ def choose_format(path: str | os.PathLike, format: str | None, formats: Collecti
         )
     if name not in formats:
         seen = f"suffix {path.suffix!r} of {path.name!r}" if format is None else f"format {format!r}"
-        remedy = "; for another suffix name the format with format= (--format)" if format is None else ""
+        remedy = "; for another suffix name the format with format= (pgmx convert --format)" if format is None else ""
         raise ValueError(f"unknown {seen}; expected one of {', '.join(formats)}{remedy}")
     return path, name
 
