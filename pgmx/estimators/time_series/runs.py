@@ -25,6 +25,7 @@ class RunsSolver:
     max_time: float | None
     show_progress: bool
     callback: Callable[[SolverProgress], bool | None] | None
+    _start: Start | None
 
     converged_: bool
     stopped_by_: str
