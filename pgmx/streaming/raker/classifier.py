@@ -88,7 +88,7 @@ class RakerClassifier(SignsMixin, RakerLearner):
     >>> y = np.where(np.sin(6 * X[:, 0]) > X[:, 1] - 0.5, "up", "down")
     >>> learner = RakerClassifier()
     >>> labels = learner.predict_partial_fit(X, y, classes=["down", "up"])
-    >>> bool(np.mean(labels[1000:] != y[1000:]) < 0.06)
+    >>> bool(np.mean(labels[1000:] != y[1000:]) < 0.08)
     True
     """
 
