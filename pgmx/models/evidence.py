@@ -57,5 +57,5 @@ def read_evidence_codes(path: str | os.PathLike, cardinalities: list[int]) -> di
     """Read evidence as positions of variables and codes of states."""
     path = check_path(path)
     raw = path.read_bytes()
-    with explain_unreadable(path, "is not a file of evidence in uai form", "mend the file"):
+    with explain_unreadable(path, "is not a file of evidence in uai form", "repair the file"):
         return read_codes(raw, cardinalities)

@@ -92,7 +92,7 @@ class GaussianQueries(GaussianRowQueries, FixedGraph, UndirectedGraph):
         place = {name: v for v, name in enumerate(self._names)}
         positions = np.array([place[name] for name in variables], dtype=np.int64)
         if not len(positions) or len(np.unique(positions)) < len(positions):
-            raise ValueError(f"variables must be at least one name, without repetition, got {join_names(variables)}")
+            raise ValueError(f"variables must be one or more distinct names, got {join_names(variables)}")
         matrix = marginalize_precision(self._scaled, positions)
         roots = np.sqrt(matrix.diagonal())
         rows = np.repeat(np.arange(len(positions)), np.diff(matrix.indptr))

@@ -387,7 +387,7 @@ class MixedPredictions:
         unknown = [name for name in names if name not in place]
         if unknown or not names:
             raise ValueError(
-                f"variables must be at least one name of the network, got {join_names(unknown or names)}: it has "
+                f"variables must be one or more names of the network, got {join_names(unknown or names)}: it has "
                 f"{join_names(self._names)}"
             )
         return sorted({place[name] for name in names})
