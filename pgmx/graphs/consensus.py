@@ -62,8 +62,7 @@ def estimate_threshold(counts: PairCounts) -> float:
 
     In an ideal sample each strength is 0 or 1. With F the distribution function of the strengths of all pairs,
     :math:`\hat t = \arg\min_t \int_0^1 |F(x) - t| \, dx` is a median of F weighted by the lengths of its steps (the
-    largest median if there are several). Strengths above :math:`F^{-1}(\hat t)` are significant (Scutari and Nagarajan
-    2013, equations 8-11).
+    largest of several). Strengths above :math:`F^{-1}(\hat t)` are significant (Scutari and Nagarajan 2013, eq. 8-11).
     """
     n_pairs = counts.n * (counts.n - 1) // 2
     occurring, times = np.unique(counts.n_joining, return_counts=True)

@@ -95,8 +95,8 @@ def save_model(
     -----
     bif and xmlbif: names and states become text, and nodes are read back sorted by name. Characters that pgmpy's
     readers would change (spaces, commas, empty text, letters beyond ASCII, names that differ only by case in bif) are
-    written with escapes, such as ``_x0020_`` for a space; `read_model` decodes them. Plain names are unchanged. No
-    format keeps attributes of nodes and edges, roles and latent marks, except weights in graphml and json.
+    written with escapes, such as ``_x0020_`` for a space; `read_model` decodes them. Plain names are unchanged. Roles,
+    latent marks, and attributes of nodes and edges are not saved, except weights in graphml and json.
 
     net and xdsl: names and states become text, and probabilities keep every bit. Names in both, and states in xdsl,
     are written as identifiers (a letter, then letters, digits and underscores) with the same escapes: the state "1" of
@@ -217,8 +217,8 @@ def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph |
     distributions, object-oriented and dynamic networks raise an error that names them. Deterministic nodes of xdsl
     become tables of zeros and ones.
 
-    xdsl is read in the order of GeNIe: the states of the last parent vary fastest. pyAgrum 3.3 writes and reads the
-    opposite order. Its files name the program and are read in that order.
+    xdsl is read in the order of GeNIe: the states of the last parent vary faster than the states of the first parent.
+    pyAgrum 3.3 writes and reads the opposite order. Its files name the program and are read in that order.
 
     Compressed files may hold 64 MiB plus 100 bytes per byte of the file.
 

@@ -14,8 +14,7 @@ from pgmx.archives import list_members, open_members
 from pgmx.checks import join_names
 from pgmx.models.files.formats import check_marks, load_json
 
-#: Most bytes of a document: a constant, plus a number per entry of an array over variables, plus a number per file
-#: byte.
+#: Most bytes of a document: a constant, plus bytes per entry of the arrays over variables, plus bytes per file byte.
 _DOCUMENT = 1 << 20
 _PER_ENTRY = 1024
 _PER_BYTE = 100

@@ -117,7 +117,7 @@ class GaussianMarkovNetwork(GaussianQueries):
         Parameters
         ----------
         names : sequence of hashable, length p
-            Distinct names of the variables; anything but None.
+            Distinct names of the variables; None is not allowed.
         precision : array_like or scipy.sparse matrix, shape (p, p)
             Positive definite and symmetric up to 1e-8 of its scale (it is then averaged with its transpose). Entries
             that are exactly zero give no edges. The labels of a frame must be `names`.
@@ -127,8 +127,8 @@ class GaussianMarkovNetwork(GaussianQueries):
             Units of the variables in the precision P, :math:`\Theta_{ij} = P_{ij} / (s_i s_j)`. With the standard
             deviations as scale, P is the precision of standardised variables. 1 by default.
         transforms : pgmx.statistics.MarginalTransforms, optional
-            Maps of p columns to normal scores. The network is then over the scores, by default with means 0 and scales
-            1.
+            Maps of p columns to normal scores. The network is then over the scores; `mean` is 0 and `scale` is 1 by
+            default.
         estimated_by : str, default="given"
             Origin of the precision.
         n_samples : float, optional
@@ -143,7 +143,7 @@ class GaussianMarkovNetwork(GaussianQueries):
         ------
         ValueError
             If names occur twice, shapes disagree, a value is not finite, a scale is not positive, or the precision is
-            not symmetric or not positive definite. The message then holds the smallest eigenvalue.
+            not symmetric or not positive definite. In the last case the message reports the smallest eigenvalue.
         """
         network = cls._from_definite(
             names,
@@ -204,7 +204,7 @@ class GaussianMarkovNetwork(GaussianQueries):
         Parameters
         ----------
         names : sequence of hashable, length p
-            Distinct names of the variables; anything but None.
+            Distinct names of the variables; None is not allowed.
         covariance : array_like of shape (p, p)
             Positive definite and symmetric, in the user's units.
         mean : array_like of shape (p,), optional

@@ -54,7 +54,7 @@ class PairwiseMarkovNetwork(PgmpyFace):
     With evidence pgmpy's ``VariableElimination`` returns the unnormalised p(query, evidence) for Markov networks. Call
     ``normalize()`` on the result, or use the method `query`.
 
-    These calls fail in pgmpy 1.1; use the method in the second column:
+    pgmpy 1.1 does not give these results. Use the method in the second column:
 
     ==================================================  ==================================
     pgmpy                                               here
@@ -105,7 +105,7 @@ class PairwiseMarkovNetwork(PgmpyFace):
         Parameters
         ----------
         names : sequence of hashable, length n
-            Distinct names of the variables; anything but None.
+            Distinct names of the variables; None is not allowed.
         states : sequence of sequences, length n
             Names of the states of each variable, distinct per variable; numpy scalars become Python scalars.
         potentials : PairwisePotentials

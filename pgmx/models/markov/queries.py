@@ -202,7 +202,7 @@ class MarkovQueries(MarkovRowQueries):
             Observed variables; they keep their states.
         method : {"auto", "exact", "gibbs"}, default="auto"
             "exact" draws independent rows from a junction tree, "gibbs" uses Gibbs sampling. "auto" is "exact" if the
-            memory suffices.
+            memory suffices, else "gibbs".
         random_state : int or None, default=0
             A non-negative seed; None draws fresh entropy.
         seed : int or None, default=0

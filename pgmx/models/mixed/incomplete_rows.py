@@ -29,7 +29,7 @@ from pgmx.runs.snapshot import Snapshot
 TOLERANCE, MOST_STEPS = 1e-6, 200
 #: Number of draws for a row with missing values.
 N_DRAWS = 10
-#: Most values that a row may need, most values of a pass over the rows, and the minimum that a chunk counts.
+#: Most values per row, most values per pass over the rows, and the least number of values that a chunk counts.
 MOST_ROW_CELLS, MOST_CELLS, PIECE_CELLS = 10**6, 2 * 10**9, 20_000
 
 _PLAIN = Smoothing()

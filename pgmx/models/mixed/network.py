@@ -162,14 +162,14 @@ class ConditionalGaussianNetwork(MixedQueries, FixedGraph, DAG):
 
         .. math:: \sigma_d^2 = \mathrm{SSE}_d / (N_d + a)
 
-        with :math:`N_d` the number of rows (or the sum of their weights). The prior adds a average rows of the whole
-        table to each configuration: a is `pseudo_counts`, `equivalent_sample_size` / q, or 0.
+        with :math:`N_d` the number of rows (or the sum of their weights). The prior adds :math:`a` average rows of the
+        whole table to each configuration, with :math:`a` = `pseudo_counts`, `equivalent_sample_size` / q, or 0.
 
         A regression has no maximum of the likelihood if a configuration has at most k + 1 rows (the number of
         coefficients with k continuous parents), or if the residual variance is below 1e-10 of the variance in the
-        table. Then a is larger by k + 2, and a ridge penalty of 1e-8 per row acts on the standardised columns. The
-        variance is at least 1e-10 of the variance in the table. A configuration without rows has the regression of the
-        whole table.
+        table. Then :math:`a` is larger by k + 2, and a ridge penalty of 1e-8 per row acts on the standardised columns.
+        The variance is at least 1e-10 of the variance in the table. A configuration without rows has the regression of
+        the whole table.
 
         Parameters
         ----------

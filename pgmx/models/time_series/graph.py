@@ -31,8 +31,8 @@ Node = tuple[Hashable, int]
 class TimeSeriesGraph(SavedByParts, nx.DiGraph):
     r"""A directed graph over (variable, lag): the variables, and their lags, on which each variable depends.
 
-    The node ``(name, l)`` is a variable l rows before the present, l >= 0. All edges end at the present: ``(source, l)
-    -> (target, 0)``. They are lagged for l > 0 and instantaneous for l = 0.
+    The node ``(name, l)`` is a variable l rows before the present, l >= 0. All edges ``(source, l) -> (target, 0)`` end
+    at the present. They are lagged for l > 0 and instantaneous for l = 0.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class TimeSeriesGraph(SavedByParts, nx.DiGraph):
         Parameters
         ----------
         names : sequence of hashable, length n
-            Distinct names of the variables; anything but None.
+            Distinct names of the variables; None is not allowed.
         coefs : array_like or scipy.sparse matrix of shape (n, n), or a sequence of L + 1 of them
             Coefficients ``[target, source]`` of lag 1, or of the lags 0 to L, as in the attribute ``coef_`` of
             learners. Each nonzero coefficient is an edge with the attribute ``weight``. None if only `strengths` are
@@ -305,10 +305,10 @@ class TimeSeriesGraph(SavedByParts, nx.DiGraph):
         GraphMeasures
             Named fields: ``density``, edges / (n (n - 1)); ``clustering``, the share of connected triplets of variables
             that are closed, ignoring directions; ``n_components``, ignoring directions; ``diameter``, the longest
-            directed shortest path between connected variables, 0 without edges; ``average_shortest_path``, the mean
-            length of these paths, NaN without edges; ``average_neighbors``, edges / n; ``n_edges``; and ``by_node``, a
-            frame of ``in_degree``, ``out_degree``, ``degree`` (their sum) and ``average_shortest_path`` (from the
-            variable to all variables that it reaches) by name.
+            directed shortest path between two variables, 0 without edges; ``average_shortest_path``, the mean length of
+            all finite ones, NaN without edges; ``average_neighbors``, edges / n; ``n_edges``; and ``by_node``, a frame
+            of ``in_degree``, ``out_degree``, ``degree`` (their sum) and ``average_shortest_path`` (from the variable to
+            all variables that it reaches) by name.
 
         Notes
         -----

@@ -30,7 +30,7 @@ class LinearDynamicalSystem(SystemForecasts, SavedByParts):
     Parameters
     ----------
     names : sequence of hashable, length n
-        Distinct names of the series; anything but None.
+        Distinct names of the series; None is not allowed.
     coef : array_like or scipy.sparse matrix of shape (n, n), or a sequence of L + 1 of them
         Coefficients ``[target, source]`` of lag 1, or of the lags 0 to L with zeros at lag 0, as in the attribute
         ``coef_`` of learners. Sparse matrices stay sparse, except in methods whose documentation says otherwise.
