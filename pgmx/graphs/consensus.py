@@ -1,4 +1,4 @@
-"""What many graphs over the same variables have in common: how often edges occur, and the graph they agree on."""
+"""Edge frequencies in many graphs over the same variables, and their averaged graph."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class Marks(NamedTuple):
 class PairCounts(NamedTuple):
     """How often each pair of `n` variables was joined in `n_graphs` graphs, and how.
 
-    The pairs (u, v), u < v, that some graph joins are sorted, shape (n_pairs, 2); the counts, shape (n_pairs, 3), say
-    in how many graphs the edge is u → v, v → u, and undirected.
+    The pairs (u, v), u < v, that at least one graph joins are sorted, shape (n_pairs, 2). The counts, shape (n_pairs,
+    3), are the numbers of graphs with u → v, with v → u, and with an undirected edge.
     """
 
     n: int
@@ -32,7 +32,7 @@ class PairCounts(NamedTuple):
 
     @property
     def n_joining(self) -> np.ndarray:
-        """In how many graphs each pair is joined, shape (n_pairs,)."""
+        """Number of graphs that join each pair, shape (n_pairs,)."""
         return self.counts.sum(axis=1)
 
     @property
@@ -42,12 +42,12 @@ class PairCounts(NamedTuple):
 
     @property
     def direction(self) -> np.ndarray:
-        """Of the graphs that join u and v the share with u → v, an undirected edge counting half; (n_pairs,)."""
+        """Share of u → v among the graphs that join u and v, shape (n_pairs,); an undirected edge counts half."""
         return (self.counts[:, 0] + self.counts[:, 2] / 2) / self.n_joining
 
 
 def count_pairs(n: int, graphs: Sequence[Marks]) -> PairCounts:
-    """Count in how many graphs over `n` variables each pair is joined; a pair occurs once in each at most."""
+    """Count the graphs over `n` variables that join each pair; a graph joins a pair at most once."""
     edges = [part for graph in graphs for part in graph]
     kinds = np.repeat(np.tile([0, 2], len(graphs)), [len(part) for part in edges])
     tails, heads = np.concatenate([np.empty((0, 2), dtype=np.int64), *edges]).astype(np.int64).T
@@ -58,15 +58,15 @@ def count_pairs(n: int, graphs: Sequence[Marks]) -> PairCounts:
 
 
 def estimate_threshold(counts: PairCounts) -> float:
-    r"""Estimate from which strength on an edge is significant; 1 where no pair was ever joined.
+    r"""Estimate the strength above which an edge is significant; 1 if no graph joins any pair.
 
     In an ideal sample each strength is 0 or 1. With F the distribution function of the strengths of all pairs,
-    :math:`\hat t = \arg\min_t \int_0^1 |F(x) - t| \, dx` is a median of F weighted by the lengths of its steps, the
-    largest of several; strengths above :math:`F^{-1}(\hat t)` count (Scutari and Nagarajan 2013, equations 8-11).
+    :math:`\hat t = \arg\min_t \int_0^1 |F(x) - t| \, dx` is a median of F weighted by the lengths of its steps (the
+    largest of several). Strengths above :math:`F^{-1}(\hat t)` are significant (Scutari and Nagarajan 2013, eq. 8-11).
     """
     n_pairs = counts.n * (counts.n - 1) // 2
     occurring, times = np.unique(counts.n_joining, return_counts=True)
-    # F steps where strengths occur, and begins at 0: there it is the share of the pairs that were never joined
+    # F has a step at each observed strength. At 0 it is the share of the pairs that no graph joins.
     starts = np.concatenate([[0], occurring])
     below = np.cumsum(np.concatenate([[n_pairs - len(counts.pairs)], times]))
     lengths = np.diff(np.append(starts, counts.n_graphs))
@@ -80,11 +80,11 @@ def estimate_threshold(counts: PairCounts) -> float:
 
 
 def average_edges(counts: PairCounts, threshold: float) -> Marks:
-    """Return the sorted edges of the averaged graph, whose arcs have no cycle.
+    """Return the sorted edges of the averaged graph, whose arcs form no cycle.
 
-    A pair of at least the strength `threshold` is joined, in the direction of more than half; undirected where neither
-    direction has it. Arcs are added in falling order of the number of graphs that hold them, an undirected edge
-    counting half (then by position), but for those that would close a cycle.
+    A pair is joined if its strength is at least `threshold`. The edge has the direction of more than half of the
+    graphs, and is undirected if there is no such direction. Arcs are added in descending order of the number of graphs
+    with the arc (an undirected edge counts half), then by position. An arc that would close a cycle is skipped.
     """
     # The product may lie a rounding error above a count.
     strong = counts.n_joining >= threshold * counts.n_graphs * (1 - 1e-12)
@@ -98,7 +98,7 @@ def average_edges(counts: PairCounts, threshold: float) -> Marks:
 
 
 def _skip_cycles(n: int, arcs: np.ndarray) -> np.ndarray:
-    """Take the arcs in their order, but for those that close a cycle."""
+    """Return the arcs in their order without the arcs that close a cycle."""
     graph = coo_array((np.ones(len(arcs), dtype=np.int8), (arcs[:, 0], arcs[:, 1])), shape=(n, n))
     _, component = connected_components(graph, directed=True, connection="strong")
     inside = component[arcs[:, 0]] == component[arcs[:, 1]]  # all other arcs are on no cycle
@@ -128,9 +128,9 @@ def _has_path(heads: dict[int, list[int]], source: int, target: int) -> bool:
 def extend_to_dag(n: int, marks: Marks) -> np.ndarray:
     """Direct the undirected edges without new v-structures and cycles, as far as possible; return the sorted arcs.
 
-    A variable without outgoing arcs whose undirected neighbours are adjacent to all its other neighbours becomes a
-    sink: its undirected edges point at it, and it is taken away; then the next, the last variable first. Where there is
-    none, the last variable without outgoing arcs is taken (Dor and Tarsi 1992, technical report R-185, UCLA).
+    A variable becomes a sink if it has no outgoing arcs and its undirected neighbours are adjacent to all its other
+    neighbours. Its undirected edges then point to it, and it is removed. This is repeated, the last variable first. If
+    there is no such variable, the last one without outgoing arcs is used (Dor and Tarsi 1992, report R-185, UCLA).
     """
     heads: list[set[int]] = [set() for _ in range(n)]
     loose: list[set[int]] = [set() for _ in range(n)]

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 def find_cycle(n: int, edges: Iterable[Sequence[int]]) -> list[int] | None:
     """Return the nodes of one directed cycle of edges (tail, head), its smallest id first; None for an acyclic graph.
 
-    Roots are peeled off until none is left (Kahn); from what remains, a walk to predecessors must close. Linear time.
+    Roots are removed until there are none (Kahn). In the remaining graph a walk to predecessors closes a cycle. Linear
+    time.
     """
     edges = list(edges)
     children: list[list[int]] = [[] for _ in range(n)]
@@ -20,7 +21,7 @@ def find_cycle(n: int, edges: Iterable[Sequence[int]]) -> list[int] | None:
             n_parents[head] -= 1
             if n_parents[head] == 0:
                 roots.append(head)
-    # A node which still counts parents has one among the nodes that remain.
+    # A node with a positive count of parents has a parent among the remaining nodes.
     predecessor = {head: tail for tail, head in edges if n_parents[tail] and n_parents[head]}
     if not predecessor:
         return None

@@ -1,4 +1,4 @@
-"""The graph of a Markov equivalence class: what data and knowledge can say about the directions of a DAG."""
+"""The graph of a Markov equivalence class (CPDAG), with or without background knowledge."""
 
 from collections.abc import Iterable
 
@@ -12,8 +12,8 @@ def cpdag(
     """Return the directed and the undirected edges of the equivalence class of a DAG.
 
     DAGs are equivalent when they have the same skeleton and v-structures (a → c ← b with a and b not adjacent) [1]_. An
-    edge is directed when all those that have the ``compelled`` edges agree on its direction [3]_. Meek's rules [2]_
-    orient, from what is directed already (``→``) and what is not (``-``):
+    edge is directed if all equivalent DAGs with the ``compelled`` edges agree on its direction [3]_. Meek's rules [2]_
+    orient further edges from directed (``→``) and undirected (``-``) edges:
 
     - R1: a → b - c, a and c not adjacent: b → c
     - R2: a → b → c, a - c: a → c
@@ -27,7 +27,7 @@ def cpdag(
     edges : iterable of (int, int)
         Edges (tail, head) of a DAG on ids 0..n-1.
     compelled : iterable of (int, int), default=()
-        Edges of the DAG whose direction is known beforehand, such as required ones, or ones whose reversal is forbidden
+        Edges of the DAG with a known direction, such as required edges and edges with a forbidden reversal
         (`EdgeConstraints.forces_direction`).
 
     Returns
@@ -44,10 +44,10 @@ def cpdag(
 
     Notes
     -----
-    Without ``compelled`` edges one pass labels the edges into each variable, in a topological order, by those into its
-    last parent [4]_, in about the number of edges times the degree. With them a worklist holds the edges directed so
-    far. A rule can begin to apply only when one of its arrows has just been drawn, so each arrow is looked at once,
-    among the neighbours of its two ends: about the number of edges times the squared degree.
+    Without ``compelled`` edges, one pass in topological order labels the edges into each variable from the edges into
+    its last parent [4]_. The cost is about the number of edges times the degree. With ``compelled`` edges a worklist
+    holds the directed edges. A rule becomes applicable only after one of its edges has been directed. So each directed
+    edge is examined once, among the neighbours of its ends: about the number of edges times the squared degree.
 
     References
     ----------

@@ -1,15 +1,15 @@
-"""Graphs with directed and undirected edges that stand for a class of equivalent DAGs."""
+"""Graphs with directed and undirected edges that represent a class of equivalent DAGs."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Self
 
 
 class PartialDag:
-    """A class of equivalent DAGs, those with some known directions: an edge is directed where all of them agree.
+    """A class of equivalent DAGs with known directions: an edge is directed if all DAGs of the class agree.
 
-    `adjacent`, `neighbours` (by undirected edges), `parents` and `children` are a set per variable. Edges are directed
-    by `orient`, and what follows from them by `close`, after Meek (1995, Causal inference and causal explanation with
-    background knowledge, UAI, rules R1 to R4).
+    `adjacent`, `neighbours` (by undirected edges), `parents` and `children` are a set per variable. `orient` directs an
+    edge. `close` applies rules R1 to R4 of Meek (1995, Causal inference and causal explanation with background
+    knowledge, UAI).
     """
 
     def __init__(self, n: int) -> None:
@@ -18,7 +18,7 @@ class PartialDag:
         self.neighbours: list[set[int]] = [set() for _ in range(n)]
         self.parents: list[set[int]] = [set() for _ in range(n)]
         self.children: list[set[int]] = [set() for _ in range(n)]
-        self._worklist: list[tuple[int, int]] = []  # arrows whose consequences are not drawn yet
+        self._worklist: list[tuple[int, int]] = []  # directed edges to which no rule was applied yet
 
     @classmethod
     def from_dag(cls, n: int, edges: Iterable[Sequence[int]], compelled: Iterable[Sequence[int]] = ()) -> Self:
@@ -32,7 +32,7 @@ class PartialDag:
             parents[head].add(tail)
         graph.neighbours = [set(others) for others in graph.adjacent]
         for tail, head in pairs:
-            if len(parents[head] - graph.adjacent[tail]) > 1:  # the tail itself is one of the difference
+            if len(parents[head] - graph.adjacent[tail]) > 1:  # the difference contains the tail
                 graph.orient(tail, head)
         for tail, head in compelled:
             graph.orient(int(tail), int(head))
@@ -67,7 +67,7 @@ class PartialDag:
             self._diamonds(tail, head)
 
     def extend(self, preferred: Sequence[Collection[int]]) -> None:
-        """Direct all edges without a new v-structure or a cycle; where both directions do, as the parents preferred."""
+        """Direct all edges without a new v-structure or cycle; `preferred` parents break ties between directions."""
         for head in range(self.n):
             for tail in sorted(self.neighbours[head]):
                 if tail in self.neighbours[head]:
@@ -85,9 +85,9 @@ class PartialDag:
             self.orient(other, head)
 
     def _diamonds(self, tail: int, head: int) -> None:
-        """Apply R3 with tail → head as one of its arrows, and R4 with it as its first.
+        """Apply R3 with tail → head as one of its directed edges, and R4 with tail → head as its first.
 
-        R4's second arrow needs no check: R1 draws it as soon as the first one is drawn.
+        The second directed edge of R4 needs no check: R1 directs it as soon as the first one is directed.
         """
         adjacent, neighbours, parents = self.adjacent, self.neighbours, self.parents
         for top in list(neighbours[head] & neighbours[tail]):
@@ -97,7 +97,7 @@ class PartialDag:
             for top in list(neighbours[last] & neighbours[tail] & adjacent[head]):
                 self.orient(top, last)
 
-    # ---- what operators ask ----
+    # ---- queries of search operators ----
 
     def list_cliques(self, variables: Iterable[int]) -> Iterator[frozenset[int]]:
         """Yield the sets of pairwise adjacent variables, the empty one first."""
@@ -111,9 +111,9 @@ class PartialDag:
     def has_path(
         self, start: int, end: int, blocked: Collection[int], *, without: tuple[int, int] | None = None
     ) -> bool:
-        """Return whether a path leads from `start` to `end` along and never against arrows, outside of `blocked`.
+        """Return whether a path outside `blocked` leads from `start` to `end` without following an edge backwards.
 
-        `without` is an arrow that it may not take.
+        `without` is a directed edge that the path may not use.
         """
         seen = {start, *blocked}
         waiting = [start]

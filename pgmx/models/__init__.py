@@ -1,18 +1,18 @@
 """Graphs and networks: pgmpy's, built from integer edges, our own Markov networks, and files of both.
 
-- `names`: names of variables: of a network, and of the columns of rows that a network is asked about
-- `distributed_rows`: what networks answer about the rows of a distributed table, each part by its worker
+- `names`: checks of names: the variables of a network, and the columns of rows
+- `distributed_rows`: row-wise results of networks on distributed tables, computed per partition by the workers
 - `bayesian`: Bayesian networks: pgmpy graphs from integer edges, parameters, strengths of edges
-- `files`: bytes of every format from the parts of a network, and parts from bytes; no network of ours is known there
-- `pgmpy_estimators`: ``pgmpy.estimators`` without its announcement of a move
-- `fixed_graph`: a pgmpy graph that follows from numbers, and therefore does not change
-- `saving`: models that files hold by their parts
+- `files`: readers and writers of every format, as bytes; they do not import our network classes
+- `pgmpy_estimators`: ``pgmpy.estimators`` without its warning about a move
+- `fixed_graph`: a pgmpy graph that is determined by parameters and cannot be changed
+- `saving`: models that are saved to files and loaded from them
 - `gaussian`: the Gaussian Markov network
 - `markov`: the pairwise Markov network
-- `mixed`: the conditional linear Gaussian network of floats beside states
+- `mixed`: the conditional linear Gaussian network of discrete and continuous variables
 - `time_series`: graphs over (variable, lag), and linear dynamical systems
 - `evidence`: observed states of a network's variables, from the files of the UAI competitions
-- `any_model`: any graph or network to a file and back, the class chosen by what the file holds
+- `any_model`: any graph or network to a file and back; the content of the file determines the class
 """
 
 from typing import TYPE_CHECKING

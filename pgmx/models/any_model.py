@@ -1,4 +1,4 @@
-"""Any graph or fitted network to a file, for other programs or for reading back."""
+"""Save any graph or fitted network to a file, and read it."""
 
 import os
 from collections.abc import Callable
@@ -67,13 +67,13 @@ def save_model(
         ``ConditionalGaussianNetwork`` with its parameters; for json and uai a ``DiscreteMarkovNetwork`` with factors of
         any order; for graphml, json, npz and uai a ``PairwiseMarkovNetwork``, as `save_markov_network` writes it; for
         graphml, json and npz a ``GaussianMarkovNetwork``, as `save_gaussian_network` writes it; for graphml and json a
-        ``TimeSeriesGraph``; for npz a ``LinearDynamicalSystem``. Of a learner its `model_` is written, or its `graph_`
-        if the format cannot hold the parameters. It is not changed.
+        ``TimeSeriesGraph``; for npz a ``LinearDynamicalSystem``. For a learner, its `model_` is written, or its
+        `graph_` if the format cannot hold the parameters. The object is not changed.
     path : str or path
-        Where to write; an existing file is replaced. With a further suffix ``.gz``, as in ``asia.bif.gz``, it is
-        compressed; npz is compressed anyway.
+        The file to write; an existing file is replaced. An additional suffix ``.gz``, as in ``asia.bif.gz``, compresses
+        it; npz is always compressed.
     format : {"bif", "xmlbif", "net", "xdsl", "graphml", "json", "npz", "uai"} or None, default=None
-        None: the suffix of ``path``, ``.bifxml`` for xmlbif too.
+        None: the suffix of ``path`` (``.bifxml`` also means xmlbif).
 
     Returns
     -------
@@ -83,37 +83,37 @@ def save_model(
     Raises
     ------
     ValueError
-        For an unknown format or suffix, a network without (consistent) parameters, a graph that contradicts itself
-        (such as directed edges of a PDAG that form a cycle), names or states that become the same text, such as 1 and
-        "1", and for graphml names with control characters, which XML forbids. Nothing is written then.
+        For an unknown format or suffix, a network without (consistent) parameters, an inconsistent graph (such as a
+        PDAG with a directed cycle), names or states that become the same text, such as 1 and "1", and, for graphml,
+        names with control characters, which XML forbids. Nothing is written then.
     TypeError
         For an object that the format cannot hold.
     FileNotFoundError
-        When the folder does not exist.
+        If the folder does not exist.
 
     Notes
     -----
-    bif and xmlbif: names and states become text, and the nodes come back sorted by name. What pgmpy's readers would not
-    return as it was (spaces, commas, empty text, letters beyond ASCII, names that differ by case alone in bif) is
-    written with escapes, ``_x0020_`` for a space; `read_model` turns them back. Plain names are untouched. Attributes
-    of nodes and edges, roles and latent marks are left out of every format, except weights in graphml and json.
+    bif and xmlbif: names and states become text, and nodes are read back sorted by name. Characters that pgmpy's
+    readers would change (spaces, commas, empty text, letters beyond ASCII, names that differ only by case in bif) are
+    written with escapes, such as ``_x0020_`` for a space; `read_model` decodes them. Plain names are unchanged. Roles,
+    latent marks, and attributes of nodes and edges are not saved, except weights in graphml and json.
 
     net and xdsl: names and states become text, and probabilities keep every bit. Names in both, and states in xdsl,
     are written as identifiers (a letter, then letters, digits and underscores) with the same escapes: the state "1" of
     xdsl becomes ``n_xempty_1``. xdsl lists parents before their children, and has the original names as labels.
 
-    graphml holds the node (name, lag) of a ``TimeSeriesGraph`` as the text ``name@t-lag``, names as text; json holds it
-    as the list [name, lag]. Both keep every bit of the numbers of its edges.
+    graphml holds the node (name, lag) of a ``TimeSeriesGraph`` as the text ``name@t-lag``, with names as text. json
+    holds it as the list [name, lag]. Both keep every bit of the edge attributes.
 
-    json holds a ``ConditionalGaussianNetwork`` with the `distributions` that ``custom.fit`` of R's bnlearn takes: of a
-    discrete variable ``levels`` and ``prob``, an array over its levels and those of each parent; of a float ``coef``,
-    rows of intercepts and of each continuous parent, with a column per configuration of the discrete parents, the
-    first of which varies fastest, and ``sd``. It keeps every bit of the numbers.
+    json holds a ``ConditionalGaussianNetwork`` with the `distributions` that ``custom.fit`` of R's bnlearn accepts. A
+    discrete variable has ``levels`` and ``prob``, an array over its levels and the levels of each parent. A continuous
+    variable has ``sd`` and ``coef``: a row of intercepts, a row per continuous parent, and a column per configuration
+    of the discrete parents, the first parent varying fastest. Every bit of the values is kept.
 
-    graphml and the node-link part of json hold an undirected edge of a ``PDAG`` as two opposite ones, marked by
+    graphml and the node-link part of json hold an undirected edge of a ``PDAG`` as two opposite edges, marked by
     ``kind="undirected"``.
 
-    Cost: linear in the cells of the tables; 0.8 s for bif, 0.04 s for json with the 724 nodes of LINK.
+    Cost: linear in the number of cells of the tables. LINK (724 nodes) takes 0.8 s as bif and 0.04 s as json.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def save_model(
 
 
 def _choose_result(source: Any, format: str) -> Any:
-    """Return what a format holds of a fitted learner: its model, or its graph if the parameters would be left out."""
+    """Return the model of a fitted learner, or its graph if the format does not hold parameters."""
     if format not in ("graphml", "json"):
         return take_model(source)
     model = getattr(source, "model_", None)  # an AttributeError if the learner has a graph without a network
@@ -186,41 +186,41 @@ def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph |
     Parameters
     ----------
     path : str or path
-        The file; it is decompressed if it has a further suffix ``.gz``, as in ``asia.bif.gz``.
+        The file; it is decompressed if it has an additional suffix ``.gz``, as in ``asia.bif.gz``.
     format : {"bif", "xmlbif", "net", "xdsl", "graphml", "json", "npz", "uai"} or None, default=None
-        None: the suffix of ``path``, ``.bifxml`` for xmlbif too; the content of a file with the suffix ``.xml``.
+        None: the suffix of ``path`` (``.bifxml`` also means xmlbif). A file with the suffix ``.xml`` is recognised by
+        its content.
 
     Returns
     -------
     networkx.Graph or LinearDynamicalSystem
         A ``DiscreteBayesianNetwork`` from bif, xmlbif, net and xdsl, with text for names and states and the escapes of
-        `save_model` turned back; from json what `read_json` returns; from npz a ``PairwiseMarkovNetwork``, a
+        `save_model` decoded; from json the result of `read_json`; from npz a ``PairwiseMarkovNetwork``, a
         ``GaussianMarkovNetwork`` or a ``LinearDynamicalSystem``; from graphml a ``TimeSeriesGraph``; from uai a
-        ``PairwiseMarkovNetwork``, a ``DiscreteMarkovNetwork`` where a factor has more than two variables, and a
-        ``DiscreteBayesianNetwork`` where its type is BAYES.
+        ``PairwiseMarkovNetwork``, a ``DiscreteMarkovNetwork`` if a factor has more than two variables, or a
+        ``DiscreteBayesianNetwork`` if its type is BAYES.
 
     Raises
     ------
     ValueError
-        For another format (read other graphml with networkx), for a json that is not ours, and for a file that is
+        For another format (read other graphml with networkx), for json that pgmx did not write, and for a file that is
         damaged or lacks the probabilities of a node.
     FileNotFoundError
-        When there is no such file.
+        If there is no such file.
 
     Notes
     -----
-    Probabilities must not be negative, and those of each column add up to 1 within 0.01: programs round them. A row or
-    a table that is given twice is refused. Texts are in UTF-8, or have a byte-order mark; XML has the encoding that it
-    declares.
+    Probabilities must not be negative, and the sum of each column must be 1 within 0.01, since programs round them.
+    Duplicate rows or tables are refused. Text is in UTF-8 or has a byte-order mark; XML has its declared encoding.
 
-    Only tables are read: decision and utility nodes (influence diagrams), continuous nodes, noisy-or and noisy-max
-    distributions, object-oriented and dynamic networks are refused by name. Deterministic nodes of xdsl become tables
-    of zeros and ones.
+    Only tables are read. Decision and utility nodes (influence diagrams), continuous nodes, noisy-or and noisy-max
+    distributions, object-oriented and dynamic networks raise an error that names them. Deterministic nodes of xdsl
+    become tables of zeros and ones.
 
-    xdsl is read as GeNIe writes it, with the states of the last parent before those of the first. pyAgrum 3.3 writes
-    and reads the opposite order; its files, which name it, are read in their order.
+    xdsl is read in the order of GeNIe: the states of the last parent vary faster than the states of the first parent.
+    pyAgrum 3.3 writes and reads the opposite order. Its files name the program and are read in that order.
 
-    Compressed files may hold 64 MiB, and beyond that 100 bytes per byte of the file.
+    Compressed files may hold 64 MiB plus 100 bytes per byte of the file.
 
     Examples
     --------
@@ -275,12 +275,12 @@ def read_json(path: str | Path) -> nx.Graph:
         An object of the class that was saved: ``DiscreteBayesianNetwork`` or ``LinearGaussianBayesianNetwork`` with
         their CPDs, ``ConditionalGaussianNetwork``, ``DiscreteMarkovNetwork`` with its factors,
         ``PairwiseMarkovNetwork``, ``GaussianMarkovNetwork``, ``TimeSeriesGraph``, ``DAG``, ``PDAG``, ``DiGraph`` or
-        ``Graph``; nodes, parents and states in the order they had.
+        ``Graph``; nodes, parents and states keep their order.
 
     Raises
     ------
     ValueError
-        When the file is not such a json, its parts contradict each other, or a CPD holds no probabilities.
+        If the file is not json of `save_model`, it contradicts itself, or a CPD holds no probabilities.
 
     Examples
     --------
@@ -317,7 +317,7 @@ def save_markov_network(
     network : PairwiseMarkovNetwork or fitted learner
         The network; it is not changed.
     path : str or path
-        Where to write; an existing file is replaced.
+        The file to write; an existing file is replaced.
     format : {"npz", "json", "graphml", "uai"} or None, default=None
         None: the suffix of ``path``.
 
@@ -333,9 +333,9 @@ def save_markov_network(
 
     Notes
     -----
-    npz and json keep every bit of the log-potentials, which graphml does too; a cell of probability zero is null in
-    the last two. uai holds exponentials in plain decimals, as pgmpy's reader wants them. Attributes of the graph are
-    left out but for its name.
+    npz, json and graphml keep every bit of the log-potentials; a cell of probability zero is null in json and graphml.
+    uai holds their exponentials in plain decimals, which pgmpy's reader needs. Of the attributes of the graph only its
+    name is saved.
 
     Examples
     --------
@@ -355,8 +355,8 @@ def load_markov_network(path: str | os.PathLike, format: str | None = None) -> P
     Parameters
     ----------
     path : str or path
-        A file of `save_markov_network`, or any UAI file of the type MARKOV with factors of one and two variables;
-        `read_model` reads the others.
+        A file of `save_markov_network`, or a UAI file of the type MARKOV with factors of one and two variables;
+        `read_model` reads other UAI files.
     format : {"npz", "json", "graphml", "uai"} or None, default=None
         None: the suffix of ``path``.
 
@@ -393,7 +393,7 @@ def save_gaussian_network(
     network : GaussianMarkovNetwork or fitted learner
         The network; it is not changed.
     path : str or path
-        Where to write; an existing file is replaced.
+        The file to write; an existing file is replaced.
     format : {"npz", "json", "graphml"} or None, default=None
         None: the suffix of ``path``.
 
@@ -409,8 +409,8 @@ def save_gaussian_network(
 
     Notes
     -----
-    All three keep every bit of precision, scale, mean and transforms. Attributes of the graph are left out but for its
-    name, those of nodes and edges too.
+    All three formats keep every bit of precision, scale, mean and transforms. Of the attributes of the graph, its nodes
+    and its edges, only the name of the graph is saved.
 
     Examples
     --------
@@ -457,7 +457,7 @@ def load_gaussian_network(path: str | os.PathLike, format: str | None = None) ->
 
 
 def _check_class(network: object, kind: type[Network]) -> Network:
-    """Return a network, raising TypeError for what is none of its kind."""
+    """Return a network; raise TypeError for an object of another class."""
     if not isinstance(network, kind):
-        raise TypeError(f"network must be a {kind.__name__}, got {type(network).__name__}: save_model takes others")
+        raise TypeError(f"network must be a {kind.__name__}, got {type(network).__name__}: save_model saves others")
     return network

@@ -1,7 +1,7 @@
-"""What networks answer about the rows of a distributed table: each part by its worker, which gets the network once.
+"""Row-wise results of networks on distributed tables: each worker receives the network once.
 
-A network names what is sent by `without_graph`, which needs no pgmpy where it is unpickled, and reads rows by
-`read_rows`; its own method answers for no rows what columns and options are refused, and what the answers look like.
+`without_graph` returns the object that is sent to the workers; it can be unpickled without pgmpy. `read_rows` reads
+rows. A call of the network's method with no rows checks columns and options and shows the type of the results.
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -13,35 +13,35 @@ import pandas as pd
 from pgmx.data import DiscreteTable, DistributedNumericTable, DistributedTable, Frame
 from pgmx.statistics import marginal_counts
 
-#: Numbers of a column that are none of its states: more are not listed.
+#: The most unknown values of a discrete column that an error lists.
 MOST_UNKNOWN = 1000
 
 
 class RowNetwork(Protocol):
-    """A network that answers about rows."""
+    """A network with row-wise methods."""
 
     def without_graph(self, question: str) -> Any:
-        """Return something that answers the question as the network does, with arrays alone."""
+        """Return an object that has only arrays and the method `question` of the network."""
         ...
 
     def read_rows(self, rows: Any) -> object:
-        """Read rows, in which columns may be absent; ValueError for columns and states that are none of the network."""
+        """Read rows, in which columns may be absent; raise ValueError for unknown columns and states."""
         ...
 
     def list_states(self) -> Mapping[Hashable, Sequence]:
-        """Return the states of the variables that have some, by name."""
+        """Return the states of the discrete variables, by name."""
         ...
 
 
 def is_distributed(X: Any) -> TypeGuard[DistributedTable | DistributedNumericTable]:
-    """Return whether the rows lie with the workers of a cluster."""
+    """Return whether the rows are distributed over the workers of a cluster."""
     return isinstance(X, DistributedTable | DistributedNumericTable)
 
 
 def ask_parts(network: RowNetwork, question: str, X: DistributedTable | DistributedNumericTable, **options: Any) -> Any:
-    """Return what a method of a network answers for the rows of a distributed table, as a dask.dataframe.
+    """Return the result of a method of a network for the rows of a distributed table, as a dask.dataframe.
 
-    An option `first_row` becomes the number of the first row of those that a worker asks about at a time.
+    An option `first_row` becomes the position of the first row of each chunk that a worker reads.
     """
     check_states(network, X)
     meta = getattr(network, question)(X.without_rows(), **options)
@@ -51,7 +51,7 @@ def ask_parts(network: RowNetwork, question: str, X: DistributedTable | Distribu
 
 
 def sum_parts(network: RowNetwork, question: str, X: DistributedTable | DistributedNumericTable) -> float:
-    """Return the sum over all rows of what a method of a network answers, a number for each row."""
+    """Return the sum over all rows of the values that a method of a network returns per row."""
     check_states(network, X)
     getattr(network, question)(X.without_rows())
     return float(X.reduce(_sum_answers, network.without_graph(question), question, add=sum))
@@ -67,23 +67,22 @@ def _sum_answers(part: Any, network: Any, question: str) -> float:
     return float(sum(np.sum(getattr(network, question)(rows)) for _, rows in part.pieces()))
 
 
-# ---- what is wrong with the states, before any row is asked about ----
+# ---- checks of columns and states, before any row is sent to a method ----
 
 
 def check_states(network: RowNetwork, X: DistributedTable | DistributedNumericTable) -> None:
-    """Raise for columns that are none of the network, and for states that occur and that it does not have."""
+    """Raise for columns, and for observed states, that the network does not have."""
     if isinstance(X, DistributedNumericTable):
         network.read_rows(X.without_rows())
         _check_values(network, X)
         return
     if not network.list_states():
         raise TypeError(
-            f"{X!r} holds codes of states, and all variables of the network are numbers: distribute a table that has "
-            "floats in its columns"
+            f"{X!r} holds discrete columns, but all variables of the network are continuous: distribute a numeric table"
         )
     try:
         network.read_rows(_make_rows(X, [np.arange(len(states)) for states in X.states]))
-    except ValueError:  # states that are declared need not occur
+    except ValueError:  # declared states need not occur
         counts = np.split(marginal_counts(X), np.cumsum(X.cardinalities)[:-1])
         network.read_rows(_make_rows(X, [np.flatnonzero(count) for count in counts]))
 
@@ -96,7 +95,7 @@ def _make_rows(X: DistributedTable, codes: Sequence[np.ndarray]) -> DiscreteTabl
 
 
 def _check_values(network: RowNetwork, X: DistributedNumericTable) -> None:
-    """Raise for numbers in columns of states that are none of the states."""
+    """Raise for values of discrete columns that are not among the states."""
     states = network.list_states()
     places = {v: frozenset(states[name]) for v, name in enumerate(X.names) if name in states}
     if not places:
@@ -109,7 +108,7 @@ def _check_values(network: RowNetwork, X: DistributedNumericTable) -> None:
 
 
 def _list_unknown(part: Any, places: Mapping[int, frozenset]) -> dict[int, list]:
-    """Return the least numbers of columns, by position, that are none of their states."""
+    """Return the smallest values, by column, that are not among the states of the column."""
     unknown: dict[int, set] = {v: set() for v in places}
     for block in part.blocks:
         for v, known in places.items():

@@ -19,22 +19,22 @@ def read_evidence(path: str | os.PathLike, model: nx.Graph | FittedLearner) -> d
     Parameters
     ----------
     path : str or path
-        A text: the number of observed variables, and for each its position and that of its state, from 0. A leading 1,
-        the number of samples in files of 2010 and before, is skipped.
+        A text file: the number of observed variables, then the position of each variable and of its state, from 0. A
+        leading 1, the number of samples in files until 2010, is skipped.
     model : DiscreteMarkovNetwork, PairwiseMarkovNetwork, DiscreteBayesianNetwork or fitted learner
         The network; its nodes and their states are numbered in their order.
 
     Returns
     -------
     dict of {name: state}
-        As the functions of :mod:`pgmx.inference` take it.
+        The evidence for the functions of :mod:`pgmx.inference`.
 
     Raises
     ------
     ValueError
-        If the file is damaged, or names a variable or a state that the network does not have, or one variable twice.
+        If the file is damaged, names an unknown variable or state, or names a variable twice.
     FileNotFoundError
-        When there is no such file.
+        If there is no such file.
 
     Examples
     --------
@@ -54,8 +54,8 @@ def read_evidence(path: str | os.PathLike, model: nx.Graph | FittedLearner) -> d
 
 
 def read_evidence_codes(path: str | os.PathLike, cardinalities: list[int]) -> dict[int, int]:
-    """Read what `read_evidence` reads by number: variables by position, states by code."""
+    """Read evidence as positions of variables and codes of states."""
     path = check_path(path)
     raw = path.read_bytes()
-    with explain_unreadable(path, "is not a file of evidence in uai form", "mend the file"):
+    with explain_unreadable(path, "is not a file of evidence in uai form", "repair the file"):
         return read_codes(raw, cardinalities)

@@ -1,4 +1,4 @@
-"""A pgmpy graph that follows from numbers, and therefore does not change; files hold the numbers."""
+"""A pgmpy graph that is determined by parameters and cannot be changed; files hold the parameters."""
 
 from abc import abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
@@ -11,20 +11,20 @@ from pgmx.models.saving import SavedByParts
 
 
 class FixedGraph(SavedByParts, nx.Graph):
-    """Mixin of a graph of pgmpy, directed or not, whose nodes and edges cannot be changed once it has numbers.
+    """Mixin of a pgmpy graph, directed or not, whose nodes and edges cannot be changed once it has parameters.
 
-    Without numbers it is open: networkx fills empty graphs of the class of another.
+    Without parameters it can be changed: networkx fills empty graphs of the same class as a given graph.
     """
 
-    #: networkx's class, whose methods take attributes of edges, which pgmpy's lose.
+    #: The class of networkx. Its methods keep attributes of edges; pgmpy's methods lose them.
     _plain: type[nx.Graph] = nx.Graph
 
-    #: What the graph follows from, and the constructor that takes another.
+    #: What determines the graph, and the constructor that accepts another one.
     _follows_from = ("parameters", "another constructor")
 
     @abstractmethod
     def _is_fixed(self) -> bool:
-        """Return whether the graph has numbers."""
+        """Return whether the graph has parameters."""
 
     def _copy_graph(self, clone: nx.Graph) -> None:
         """Give an empty graph of the same class the nodes, the edges, and all attributes of this one."""
@@ -45,34 +45,34 @@ class FixedGraph(SavedByParts, nx.Graph):
             )
 
     def add_node(self, *args: Any, **kwargs: Any) -> None:
-        """Add a node, where the network has no numbers yet."""
+        """Add a node if the network has no parameters yet."""
         self._refuse_if_fixed("nodes")
         super().add_node(*args, **kwargs)
 
     def add_nodes_from(self, *args: Any, **kwargs: Any) -> None:
-        """Add nodes, where the network has no numbers yet."""
+        """Add nodes if the network has no parameters yet."""
         self._refuse_if_fixed("nodes")
         super().add_nodes_from(*args, **kwargs)
 
     def remove_node(self, node: Hashable) -> None:
-        """Remove a node, where the network has no numbers yet."""
+        """Remove a node if the network has no parameters yet."""
         self._refuse_if_fixed("nodes")
         super().remove_node(node)
 
     def remove_nodes_from(self, nodes: Iterable[Hashable]) -> None:
-        """Remove nodes, where the network has no numbers yet."""
+        """Remove nodes if the network has no parameters yet."""
         self._refuse_if_fixed("nodes")
         super().remove_nodes_from(nodes)
 
     def add_edge(self, u: Hashable, v: Hashable, weight: float | None = None, **attributes: Any) -> None:
-        """Add an edge, where the network has no numbers yet."""
+        """Add an edge if the network has no parameters yet."""
         self._refuse_if_fixed("edges")
         if u == v:
             raise ValueError(f"an edge cannot join {u!r} to itself")
         self._plain.add_edge(self, u, v, weight=weight, **attributes)
 
     def add_edges_from(self, ebunch: Iterable, weights: Sequence[float] | None = None, **attributes: Any) -> None:
-        """Add edges, where the network has no numbers yet; pgmpy's own method would lose their attributes."""
+        """Add edges if the network has no parameters yet; pgmpy's own method would lose their attributes."""
         self._refuse_if_fixed("edges")
         edges = [tuple(edge) for edge in ebunch]
         if weights is not None:
@@ -80,21 +80,21 @@ class FixedGraph(SavedByParts, nx.Graph):
         self._plain.add_edges_from(self, edges, **attributes)
 
     def remove_edge(self, u: Hashable, v: Hashable) -> None:
-        """Remove an edge, where the network has no numbers yet."""
+        """Remove an edge if the network has no parameters yet."""
         self._refuse_if_fixed("edges")
         super().remove_edge(u, v)
 
     def remove_edges_from(self, ebunch: Iterable) -> None:
-        """Remove edges, where the network has no numbers yet."""
+        """Remove edges if the network has no parameters yet."""
         self._refuse_if_fixed("edges")
         super().remove_edges_from(ebunch)
 
     def clear(self) -> None:
-        """Remove everything, where the network has no numbers yet."""
+        """Remove everything if the network has no parameters yet."""
         self._refuse_if_fixed("nodes")
         super().clear()
 
     def clear_edges(self) -> None:
-        """Remove all edges, where the network has no numbers yet."""
+        """Remove all edges if the network has no parameters yet."""
         self._refuse_if_fixed("edges")
         super().clear_edges()

@@ -1,4 +1,4 @@
-"""Names of variables: of a network, and of the columns of rows that a network is asked about."""
+"""Checks of names: the variables of a network, and the columns of rows."""
 
 from collections.abc import Hashable, Iterable, Sequence
 
@@ -7,7 +7,7 @@ from pgmx.data.table import python_scalar
 
 
 def check_names(names: Iterable[Hashable]) -> tuple:
-    """Return names as Python scalars in a tuple, or raise where they cannot be the distinct nodes of a graph."""
+    """Return names as Python scalars in a tuple, or raise if they cannot be the distinct nodes of a graph."""
     names = tuple(python_scalar(name) for name in names)
     if not names:
         raise ValueError("a network needs one variable at least, got no names")
@@ -27,12 +27,12 @@ def check_names(names: Iterable[Hashable]) -> tuple:
 
 
 def check_columns(columns: Sequence[Hashable], names: Sequence[Hashable], allow_missing: bool) -> None:
-    """Raise where a column is no variable of a network, or a variable has no column and must have one."""
+    """Raise if a column is not a variable of a network, or a variable lacks a column that it needs."""
     variables, present = set(names), set(columns)
     extra = [name for name in columns if name not in variables]
     if extra:
         raise ValueError(
-            f"column(s) {join_names(extra)} are no variables of the network: leave them out, or rename them"
+            f"column(s) {join_names(extra)} are not variables of the network: leave them out, or rename them"
         )
     absent = [name for name in names if name not in present]
     if absent and not allow_missing:
@@ -40,8 +40,8 @@ def check_columns(columns: Sequence[Hashable], names: Sequence[Hashable], allow_
 
 
 def check_complete(incomplete: Sequence[Hashable], allow_missing: bool) -> None:
-    """Raise where columns miss cells and must not."""
+    """Raise if columns have missing values and must not."""
     if incomplete and not allow_missing:
         raise ValueError(
-            f"missing cells in column(s) {join_names(incomplete)}: drop the rows, or fill them by predict()"
+            f"missing values in column(s) {join_names(incomplete)}: drop the rows, or fill them by predict()"
         )

@@ -1,7 +1,7 @@
-"""``StructureEstimator``, the class of pgmpy that every structure learner is an instance of as long as pgmpy has it.
+"""``StructureEstimator``, the base class of pgmpy for every structure learner, as long as pgmpy has it.
 
-It is imported here alone. ``pgmpy.estimators`` announces a move that our users cannot act on, and pgmpy.inference
-imports it too: after the first import here, users see no announcement.
+It is imported only here. ``pgmpy.estimators`` warns about a move that our users cannot influence, and pgmpy.inference
+imports it too. After the first import here, users do not see the warning.
 """
 
 import warnings

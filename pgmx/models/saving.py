@@ -1,4 +1,4 @@
-"""Models that files hold by their parts: saved and loaded in formats of their own."""
+"""Models that are saved to files and loaded from them, as tuples of their fields."""
 
 import os
 from abc import abstractmethod
@@ -13,9 +13,9 @@ Saved = TypeVar("Saved", bound="SavedByParts")  # of Self jedi returns the base 
 
 
 class SavedByParts:
-    """A model that is written to files, and read from them, by its parts."""
+    """A model that is saved to files and loaded from them, as a tuple of its fields."""
 
-    #: How files hold the parts, by format, and what messages call the model.
+    #: Writers and readers of the fields by format, and the description of the model in messages.
     _writers: Mapping[str, Callable[[Any], bytes]]
     _readers: Mapping[str, Callable[[bytes], Any]]
     _description: str
@@ -23,14 +23,14 @@ class SavedByParts:
     @classmethod
     @abstractmethod
     def from_parts(cls: type[Saved], parts: Any) -> Saved:
-        """Make a model of its parts, as files hold them."""
+        """Make a model from the fields that files hold."""
 
     @abstractmethod
     def parts(self) -> Any:
-        """Return what files hold of a model."""
+        """Return the fields that files hold."""
 
     def _parts_for(self, format: str) -> Any:
-        """Return the parts as a format needs them."""
+        """Return the fields in the form that a format needs."""
         return self.parts()
 
     def save(self, path: str | os.PathLike, format: str | None = None) -> Path:

@@ -61,13 +61,13 @@ def test_documents_in_xml():
 @pytest.mark.parametrize(
     ("source", "target", "words"),
     [
-        ("asia", "a.dne", "a.dne: Netica's DNE is not read or written"),
-        ("a.dsc", "a.bif", "a.dsc: DSC (Microsoft and Netica) is not read or written"),
+        ("asia", "a.dne", "a.dne: Netica's DNE is not supported"),
+        ("a.dsc", "a.bif", "a.dsc: DSC (Microsoft and Netica) is not supported"),
         ("asia", "a.xml", "unknown suffix '.xml' of 'a.xml'"),
         ("asia", "none/a.net", "OUT none/a.net: there is no folder none"),
         ("asia", "a.npz", "npz holds a PairwiseMarkovNetwork"),
         ("g.graphml", "a.net", "net holds a fitted DiscreteBayesianNetwork, not a DiGraph"),
-        ("d.net", "a.bif", "'d' is a decision node: influence diagrams are not read"),
+        ("d.net", "a.bif", "'d' is a decision node: influence diagrams are not supported"),
         ("none.net", "a.bif", "no such file: none.net"),
         ("alarn", "a.bif", "'alarn' is neither a file nor a bundled network"),
         (".", "a.bif", ". is a folder: give the file of a network"),

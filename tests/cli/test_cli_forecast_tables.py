@@ -86,11 +86,11 @@ def test_wrong_arguments_are_refused(arguments, message):
 def test_unfit_rows_are_refused():
     frame = pd.read_csv("plain.csv")
     frame.iloc[:1].to_csv("bad.csv", index=False)
-    assert "must hold the last 2 rows at least" in refused("forecast", "m.npz", "bad.csv")
+    assert "must hold at least the last 2 rows" in refused("forecast", "m.npz", "bad.csv")
     frame[["a"]].to_csv("bad.csv", index=False)
     assert "bad.csv lacks the series 'b'" in refused("forecast", "m.npz", "bad.csv")
     frame.assign(b=[1.0, 2.0, 3.0, np.nan]).to_csv("bad.csv", index=False)
-    assert "missing cells in 'b'" in refused("forecast", "m.npz", "bad.csv")
+    assert "missing values in 'b'" in refused("forecast", "m.npz", "bad.csv")
     frame.assign(b="text").to_csv("bad.csv", index=False)
     assert "'b'" in refused("forecast", "m.npz", "bad.csv")
     pd.read_csv("dated.csv").iloc[::-1].to_csv("bad.csv", index=False)

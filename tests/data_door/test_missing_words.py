@@ -163,7 +163,7 @@ def test_learners_read_files_with_it(learner, series):
 
 def test_the_history_of_a_forecast_is_read_with_it(series):
     learned = DenseLDS(missing="drop", na_values=NA).fit(series[0])
-    with pytest.raises(ValueError, match="history has missing cells in 'a', 'c'"):
+    with pytest.raises(ValueError, match="history has missing values in 'a', 'c'"):
         learned.predict(series[0])
 
 

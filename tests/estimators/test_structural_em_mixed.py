@@ -259,11 +259,11 @@ def test_what_cannot_be_expected_is_refused(monkeypatch):
     with pytest.raises(ValueError, match="needs numbers, but 'r', 's' hold states: choose 'bic-clg'"):
         learn(data, scoring_method="bic-g")
     monkeypatch.setattr(incomplete_rows, "MOST_ROW_CELLS", 2)
-    with pytest.raises(ValueError, match="numbers for a row that lacks .* more than 2: give a smaller max_indegree"):
+    with pytest.raises(ValueError, match="values for a row without .* more than 2: give a smaller max_indegree"):
         learn(data)
     monkeypatch.setattr(incomplete_rows, "MOST_ROW_CELLS", 10**6)
     monkeypatch.setattr(incomplete_rows, "MOST_CELLS", 10**4)
-    with pytest.raises(ValueError, match="more than 1e\\+04 numbers for each pass over 150 rows"):
+    with pytest.raises(ValueError, match="more than 1e\\+04 values per pass over 150 rows"):
         learn(data)
 
 

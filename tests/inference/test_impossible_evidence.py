@@ -117,5 +117,7 @@ def test_impossible_rows_of_mixed_networks_show_their_values():
     network = name_network(families, labels=[["dry", "wet"]])
     with pytest.raises(ValueError, match=r"under the network. The first has \{0: 'wet', 'v1': 2.5\}: leave out some"):
         network.predict({0: "wet", "v1": 2.5})
-    with pytest.raises(ValueError, match=r"to 50 samples. The first has \{0: 'wet', 'v1': 2.5\}: raise n_samples, or"):
+    with pytest.raises(
+        ValueError, match=r"under all 50 samples. The first has \{0: 'wet', 'v1': 2.5\}: raise n_samples, or"
+    ):
         network.predict({0: "wet", "v1": 2.5}, method="weighting", n_samples=50)

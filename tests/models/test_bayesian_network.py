@@ -272,8 +272,8 @@ def test_parents_that_determine_each_other(floats):
     ("names", "words"),
     [
         (["x", "nope"], r"no columns \['nope'\]"),
-        (["x", "other"], "column 'other' is not all finite floats"),
-        (["x", "gap"], "column 'gap' is not all finite floats"),
+        (["x", "other"], "column 'other' must be float and finite"),
+        (["x", "gap"], "column 'gap' must be float and finite"),
     ],
 )
 def test_linear_gaussian_bad_input(floats, names, words):

@@ -33,7 +33,7 @@ def refuse(read, path, words):
     with pytest.raises(ValueError, match=words) as caught:
         read(path)
     assert path.name in str(caught.value)
-    assert "mend the file, or save the model again" in str(caught.value)
+    assert "repair the file, or save the model again" in str(caught.value)
 
 
 def alter(path, old, new):
@@ -45,11 +45,11 @@ def alter(path, old, new):
 
 BIF = {
     "bad bytes": (b"rain", b"r\xe9in", "not text in UTF-8, as byte 0xe9 in line 3 shows: convert it to UTF-8"),
-    "undefined parent": (b"wet | rain", b"wet | sun", "block at line 12.*'wet' name 'sun'"),
+    "undefined parent": (b"wet | rain", b"wet | sun", "block at line 12.*'wet' name the unknown variable.s. 'sun'"),
     "missing variable": (
         b"variable rain {\n    type discrete [ 2 ] { no, yes };\n}\n",
         b"",
-        "'rain', of which there is no variable",
+        "the unknown variable.s. 'rain'",
     ),
     "missing table": (b"probability ( rain ) {\n    table 0.25, 0.75 ;\n}\n", b"", "no probabilities of 'rain'"),
     "missing row": (b"( no ) 0.9, 0.1;", b"", r"1 row\(s\) of 'wet' are missing, among them \(no\)"),
@@ -60,22 +60,26 @@ BIF = {
     "a row of NaN beside a default": (b"( no ) 0.9, 0.1", b"default 1, 0; (no) nan, nan", "'wet' hold nan"),
     "two types": (b"no, yes };", b"no, yes }; type discrete [ 2 ] { a, b };", "'rain' has more than one 'type"),
     "no type": (b"type discrete", b"sort discrete", "'rain' has no 'type discrete"),
-    "decision": (b"type discrete", b"type decision", "'rain' is a decision node: influence diagrams are not read"),
-    "utility": (b"variable rain", b"utility rain", "'rain' is a utility node: influence diagrams are not read"),
-    "continuous": (b"type discrete [ 2 ]", b"type continuous", "'rain' is of the kind 'continuous', which is not read"),
-    "noisy-max": (b"( no ) 0.9, 0.1", b"noisy-max 0.9", "'wet' has a noisy-max in place of a table"),
-    "noisy-or": (b"( no ) 0.9, 0.1", b"function noisy-or (0.9)", "'wet' has a noisy-or in place of a table"),
+    "decision": (b"type discrete", b"type decision", "'rain' is a decision node: influence diagrams are not supported"),
+    "utility": (b"variable rain", b"utility rain", "'rain' is a utility node: influence diagrams are not supported"),
+    "continuous": (
+        b"type discrete [ 2 ]",
+        b"type continuous",
+        "'rain' is of the kind 'continuous', which is not supported",
+    ),
+    "noisy-max": (b"( no ) 0.9, 0.1", b"noisy-max 0.9", "'wet' has a noisy-max instead of a table"),
+    "noisy-or": (b"( no ) 0.9, 0.1", b"function noisy-or (0.9)", "'wet' has a noisy-or instead of a table"),
     "columns of 1.8": (b"0.25", b"0.75", "'rain' add up to 1.5"),
     "negative": (b"0.25, 0.75", b"-0.5, 1.5", "'rain' hold -0.5"),
     "nan": (b"0.25", b"nan", "'rain' hold nan"),
-    "words for numbers": (b"0.25", b"much", "must hold numbers, got 'much'"),
-    "a number too many": (b"0.25,", b"0.25, 0.0,", "must hold 2 numbers, got 3"),
-    "a state too many": (b"no, yes", b"no, so, yes", "there are 3 states, of 2 that are declared"),
+    "words for numbers": (b"0.25", b"much", "must be numeric, got 'much'"),
+    "a number too many": (b"0.25,", b"0.25, 0.0,", "must hold 2 values, got 3"),
+    "a state too many": (b"no, yes", b"no, so, yes", "there are 3 states, but 2 are declared"),
     "a state that is not": (b"( no )", b"( so )", "names no states of 'rain'"),
-    "a twin": (b"no, yes", b"no, no", "occur more than once, 'no' is one"),
-    "no braces": (b"}", b"", "line 1 begins no whole block"),
+    "a twin": (b"no, yes", b"no, no", "occur more than once, such as 'no'"),
+    "no braces": (b"}", b"", "line 1 begins no complete block"),
     "a cycle": (b"( rain ) {\n    table 0.25, 0.75 ;", b"( rain | wet ) {\n (dry) 1, 0; (wet) 0, 1;", "a cycle"),
-    "own parent": (b"wet | rain", b"wet | wet", "occur more than once, 'wet' is one"),
+    "own parent": (b"wet | rain", b"wet | wet", "occur more than once, such as 'wet'"),
 }
 
 
@@ -102,17 +106,21 @@ def test_bif_of_others(tmp_path):
 
 
 XMLBIF = {
-    "words for numbers": (b"0.25", b"much", "'rain' must hold numbers, got 'much'"),
+    "words for numbers": (b"0.25", b"much", "'rain' must be numeric, got 'much'"),
     "columns of 1.8": (b"0.25", b"0.75", "'rain' add up to 1.5"),
     "negative": (b"0.25", b"-0.25", "'rain' hold -0.25"),
-    "undefined parent": (b"<GIVEN>rain", b"<GIVEN>sun", "'sun', of which there is no variable"),
+    "undefined parent": (b"<GIVEN>rain", b"<GIVEN>sun", "the unknown variable.s. 'sun'"),
     "missing name": (b"<NAME>rain</NAME>", b"", "variable 1 has no NAME"),
     "missing table": (b"TABLE>0.25", b"NOTE>0.25", "mismatched tag"),
     "another document": (b"NETWORK", b"NETWORD", "mismatched tag"),
-    "decision": (b'TYPE="nature"', b'TYPE="decision"', "'rain' is a decision node: influence diagrams are not read"),
+    "decision": (
+        b'TYPE="nature"',
+        b'TYPE="decision"',
+        "'rain' is a decision node: influence diagrams are not supported",
+    ),
     "a table given twice": (b"</TABLE>", b"</TABLE><TABLE>0.5 0.5</TABLE>", "'rain' has more than one TABLE"),
     "two names": (b"</NAME>\n      <OUT", b"</NAME><NAME>b</NAME><OUT", "variable 1 has more than one NAME"),
-    "noisy-max": (b"TABLE>0.25 0.75 </TABLE", b"NOISYMAX>0.25 0.75 </NOISYMAX", "'rain' has a NOISYMAX in place of a"),
+    "noisy-max": (b"TABLE>0.25 0.75 </TABLE", b"NOISYMAX>0.25 0.75 </NOISYMAX", "'rain' has a NOISYMAX instead of a"),
 }
 
 
@@ -130,7 +138,7 @@ JSON = {
     "cells that do not fit": (b"[0.25], ", b"", r"'rain' has the shape \(1, 1\)"),
     "states of a letter each": (b'["no", "yes"]', b'"no"', "the states of 'rain' must be a list"),
     "a parent that is not": (b'"evidence": ["rain"]', b'"evidence": ["sun"]', "it lacks 'sun'"),
-    "two of a name": (b'"id": "wet"', b'"id": "rain"', "occur more than once, 'rain' is one"),
+    "two of a name": (b'"id": "wet"', b'"id": "rain"', "occur more than once, such as 'rain'"),
     "a list for a name": (b'"id": "wet"', b'"id": ["wet"]', "the name"),
 }
 
@@ -156,9 +164,9 @@ UAI = {
     "negative scope": ("MARKOV 2 2 2 1 2 0 -1 4 1 1 1 1", "word 8 must be a variable, .* got '-1'"),
     "variable beyond": ("MARKOV 2 2 2 1 2 0 2 4 1 1 1 1", r"factor of \[0, 2\]"),
     "pair with itself": ("MARKOV 2 2 2 1 2 1 1 4 1 1 1 1", r"factor of \[1, 1\]"),
-    "cells that do not fit": ("MARKOV 2 2 2 1 2 0 1 3 1 1 1", "declares 3 values, its variables ask for 4"),
+    "cells that do not fit": ("MARKOV 2 2 2 1 2 0 1 3 1 1 1", "declares 3 values, its variables require 4"),
     "infinite cell": ("MARKOV 1 2 1 1 0 2 1 1e999", "must be finite"),
-    "more than it says": ("MARKOV 1 2 1 1 0 2 1 1 2 1 1", "goes on behind the last of 1 factors"),
+    "more than it says": ("MARKOV 1 2 1 1 0 2 1 1 2 1 1", "continues after the last of 1 factors"),
     "word for a count": ("MARKOV two 2", "word 2 must be the number of variables, .* got 'two'"),
     "count without end": (
         "MARKOV 1 " + "9" * 5000,
@@ -220,7 +228,7 @@ def test_bombs(tmp_path, name):
         ({"more": np.zeros(3)}, "has the member 'more', which such a file does not have"),
         ({"node_values": np.zeros(300)}, "'node_values' declares 2,528 bytes"),
         ({"node_values": None}, r"lacks the array\(s\) 'node_values'"),
-        ({"edges": np.array([[0, 9]] * 5)}, "beyond the 5 that it has"),
+        ({"edges": np.array([[0, 9]] * 5)}, "outside its 5 variables"),
         ({"edges": np.zeros((5, 2))}, "'edges' is of the type float64"),
         ({"edge_values": np.full(16, np.nan)}, r"edge_values\[0\] is nan"),
     ],
@@ -237,7 +245,7 @@ def test_members_of_markov_archives(tmp_path, change, words):
         ({"mean": np.zeros(300)}, "'mean' declares 2,528 bytes"),
         ({"rows": np.array([0, 1, 7])}, "must join two of its 4 variables"),
         ({"columns": np.array([1, 1, 3])}, "must join two of its 4 variables"),
-        ({"rows": np.array([0, 0, 2]), "columns": np.array([1, 1, 3])}, "an edge is there twice"),
+        ({"rows": np.array([0, 0, 2]), "columns": np.array([1, 1, 3])}, "an edge occurs twice"),
         ({"scale": np.zeros(4)}, "scale of .* must be finite and positive"),
     ],
 )
@@ -283,7 +291,7 @@ def test_numbers_of_a_type_of_a_gigabyte(tmp_path):
     document = json.loads(save_model(gaussian_chain_network(2), path).read_text())
     document["transforms"] = {"starts": {"dtype": "V1000000000", "values": [0, 1, 2]}}
     path.write_text(json.dumps(document))
-    refuse(read_model, path, "numbers of the type 'V1000000000'")
+    refuse(read_model, path, "values of the type 'V1000000000'")
 
 
 @pytest.mark.parametrize("read", [read_model, read_json, load_markov_network, load_gaussian_network])

@@ -94,7 +94,7 @@ class TestNetworkFiles:
 
     def test_texts_that_coincide_are_refused(self, tmp_path, format):
         path = tmp_path / f"model.{format}"
-        with pytest.raises(ValueError, match="states of 'v': 1 and '1' are both written '1'"):
+        with pytest.raises(ValueError, match="states of 'v': 1 and '1' are both written as '1'"):
             save_model(fitted(["v"], [(1, "1")], []), path)
         with pytest.raises(ValueError, match="names of variables: 1 and '1'"):
             save_model(fitted([1, "1"], [(0, 1)] * 2, []), path)
@@ -169,7 +169,7 @@ class TestJson:
     @pytest.mark.parametrize(
         ("graph", "words"),
         [
-            (DAG([(("a", 1), "b")]), r"the name \('a', 1\) has no place in json"),
+            (DAG([(("a", 1), "b")]), r"the name \('a', 1\) cannot be saved in json"),
             (fitted(["v"], [(pd.Timestamp(0), "x")], []), "a state of 'v': Timestamp"),
             (nx.Graph([("u", "v", {"weight": float("inf")})]), "the weight of 'u' -> 'v': inf"),
         ],
@@ -186,7 +186,7 @@ class TestJson:
             ({"type": "Magic"}, "its type is 'Magic'; expected one of"),
             ({"edges": [{"source": "month", "target": "nobody"}]}, "unknown nodes: 'nobody'"),
             ({"edges": [{"source": "a", "target": "wet"}]}, "unknown nodes: 'a'"),
-            ({"edges": []}, "proper parents"),
+            ({"edges": []}, "parents of its edges"),
             ({"nodes": [{"name": "wet"}]}, "it lacks 'id'"),
             ({"edges": [{"source": a, "target": b} for a, b in [("wet", "Rain"), ("Rain", "wet")]]}, "cycle"),
         ],

@@ -105,7 +105,7 @@ def test_graphml_bad_names(tmp_path):
     network.graph["name"] = "\x1b[2J"
     with pytest.raises(ValueError, match=r"'\\x1b\[2J' holds a character that XML forbids"):
         save_model(network, path)
-    with pytest.raises(ValueError, match="1 and '1' are both written '1'"):
+    with pytest.raises(ValueError, match="1 and '1' are both written as '1'"):
         save_model(DAG([(1, "1")]), path)
     assert not path.exists()
 
@@ -126,14 +126,14 @@ def test_the_argument_goes_before_the_suffix(tmp_path):
 @pytest.mark.parametrize("call", [lambda path, **k: save_model(coin(), path, **k), read_model])
 def test_unknown_formats(tmp_path, call):
     known = "bif, xmlbif, net, xdsl, graphml, json, npz, uai"
-    remedy = r"for another suffix name the format with format= \(pgmx convert --format\)"
+    remedy = r"for another suffix give format= \(pgmx convert --format\)"
     for name, suffix in (("m.txt", ".txt"), ("m.npz.gz", ".gz")):
         with pytest.raises(
             ValueError, match=f"unknown suffix '{suffix}' of '{name}'; expected one of {known}; {remedy}"
         ):
             call(tmp_path / name)
     for name, words in (("m.dne", "Netica's DNE"), ("m.DSC", "DSC"), ("m.oobn", "object-oriented")):
-        with pytest.raises(ValueError, match=f"{name}: .*{words}.* is not read or written"):
+        with pytest.raises(ValueError, match=f"{name}: .*{words}.* is not supported"):
             call(tmp_path / name)
     with pytest.raises(ValueError, match="unknown suffix '' of 'model'"):
         call(tmp_path / "model")

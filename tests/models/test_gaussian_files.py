@@ -119,7 +119,7 @@ def test_what_cannot_be_written(tmp_path):
     twins = GaussianMarkovNetwork.from_precision([1, "1"], np.eye(2))
     with pytest.raises(ValueError, match="'1'"):
         twins.save(tmp_path / "a.graphml")
-    with pytest.raises(TypeError, match=r"the name \(1, 2\) has no place"):
+    with pytest.raises(TypeError, match=r"the name \(1, 2\) cannot be saved"):
         named(8).save(tmp_path / "a.npz")
     with pytest.raises(ValueError, match="has no precision"):
         GaussianMarkovNetwork([("a", "b")]).save(tmp_path / "a.json")

@@ -127,7 +127,7 @@ def test_covariance_of_a_sparse_network_has_its_edges():
             {"precision": pd.DataFrame(np.eye(2), list("ba"), list("ba"))},
             "has labels 'b', 'a', but the names are 'a', 'b'",
         ),
-        ({"mean": [1.0]}, r"mean must hold one number for each of 2 variables, got shape \(1,\)"),
+        ({"mean": [1.0]}, r"mean must hold one value for each of 2 variables, got shape \(1,\)"),
         ({"mean": [1.0, np.inf]}, "mean of 'b' must be finite, got inf"),
         ({"scale": [1.0, 0.0]}, "scale of 'b' must be finite and positive, got 0"),
     ],

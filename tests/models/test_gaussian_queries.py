@@ -89,7 +89,7 @@ def test_kinds_of_rows(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "what"),
     [
-        ({"y": 1.0}, "column.s. 'y' are no variables"),
+        ({"y": 1.0}, "column.s. 'y' are not variables"),
         ({"x0": "high"}, "'x0' hold states or text"),
         ({"x0": True}, "'x0' hold states or text"),
         ({"x0": np.inf}, "inf.* in column.s. 'x0'"),
@@ -104,7 +104,7 @@ def test_wrong_rows(rows, what):
 
 
 def test_no_one_covariance():
-    with pytest.raises(ValueError, match="rows lack different cells of 'x0', 'x1'"):
+    with pytest.raises(ValueError, match="rows have different missing values in 'x0', 'x1'"):
         gaussian_chain_network(2).predict([[np.nan, 1.0], [1.0, np.nan]], return_covariance=True)
 
 
@@ -138,19 +138,19 @@ def test_marginal_of_a_chain_is_a_chain():
 @pytest.mark.parametrize(
     ("ask", "error", "what"),
     [
-        (lambda m: m.marginal([]), ValueError, "distinct names, one at least"),
+        (lambda m: m.marginal([]), ValueError, "one or more distinct names"),
         (lambda m: m.marginal(["x0", "x0"]), ValueError, "distinct names.* got 'x0', 'x0'"),
         (lambda m: m.marginal(["y"]), ValueError, "no variable 'y'"),
         (lambda m: m.conditional({"x0": 1, "x1": 1, "x2": 1}), ValueError, "holds all variables"),
         (lambda m: m.conditional({"x0": np.nan}), ValueError, "evidence of 'x0' is missing"),
-        (lambda m: m.conditional({"y": 1.0}), ValueError, "'y' are no variables"),
+        (lambda m: m.conditional({"y": 1.0}), ValueError, "'y' are not variables"),
         (lambda m: m.conditional([1.0]), TypeError, "must be a dictionary .* got list"),
         (lambda m: m.simulate(-1), ValueError, "n_samples must be at least 0, got -1"),
         (lambda m: m.simulate(2.0), TypeError, "n_samples must be an integer"),
         (lambda m: m.simulate(2, random_state=-1), ValueError, "random_state must not be negative"),
         (lambda m: m.simulate(2, random_state=0, seed=0), ValueError, "random_state=0 and seed=0 are two spellings"),
         (lambda m: m.log_likelihood({"x0": 1.0}), ValueError, "'x1', 'x2' have no column"),
-        (lambda m: m.log_likelihood([[1.0, np.nan, 2.0]]), ValueError, "missing cells in column.s. 'x1'"),
+        (lambda m: m.log_likelihood([[1.0, np.nan, 2.0]]), ValueError, "missing values in column.s. 'x1'"),
     ],
 )
 def test_wrong_questions(ask, error, what):

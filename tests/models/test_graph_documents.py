@@ -119,17 +119,17 @@ FAULTS = {
     "a table without its arc": (
         discrete,
         lambda document: document.update(edges=[], cpds=document["cpds"][1:]),
-        "the CPD of 'wet' does not have the proper parents, those of the edges",
+        "the CPD of 'wet' does not have the parents of its edges",
     ),
     "an arc without its table": (
         discrete,
         lambda document: document.update(edges=[edge("wet", "rain")], cpds=document["cpds"][:1]),
-        "the CPD of 'rain' does not have the proper parents",
+        "the CPD of 'rain' does not have the parents of its edges",
     ),
     "a regression without its arc": (
         linear,
         lambda document: document.update(edges=[edge("x", "y")], cpds=document["cpds"][2:]),
-        "the CPD of 'z' does not have the proper parents",
+        "the CPD of 'z' does not have the parents of its edges",
     ),
     "a deviation that is no number": (
         linear,
@@ -156,7 +156,7 @@ FAULTS = {
     "an origin of a Gaussian network": (
         lambda: gaussian_chain_network(3),
         lambda document: document["graph"].update(estimated_by=1),
-        "what it was estimated by is 1",
+        "its field 'estimated_by' is 1",
     ),
 }
 
@@ -195,8 +195,8 @@ def lone_table():
         (lambda: PDAG([("x", "x")]), "an edge joins 'x' to itself"),
         (lambda: nx.Graph([("x", "x")]), "an edge joins 'x' to itself"),
         (lambda: nx.Graph([("x", "y", {"weight": 10**400})]), "the weight of 'x' -> 'y' is 1000"),
-        (lone_table, "the CPD of 'wet' does not have the proper parents"),
-        (two_sided, r"the undirected edge \('x', 0\) -> \('y', 0\) must be instantaneous, and have an opposite one"),
+        (lone_table, "the CPD of 'wet' does not have the parents of its edges"),
+        (two_sided, r"the undirected edge \('x', 0\) -> \('y', 0\) must be instantaneous and occur in both directions"),
     ],
 )
 def test_what_could_not_be_read_is_not_written(tmp_path, make, words):

@@ -159,11 +159,11 @@ def test_copies_and_forms():
     ("options", "words"),
     [
         ({"coef": np.stack([np.eye(2), np.eye(2)])}, "instantaneous coefficients"),
-        ({"coef": [np.zeros((2, 2))]}, "lag 0 alone"),
+        ({"coef": [np.zeros((2, 2))]}, "only lag 0"),
         ({"coef": "x"}, "coef"),
         ({"intercept": [1.0]}, r"intercept must have the shape \(2,\)"),
-        ({"intercept": [1.0, np.inf]}, "intercept must hold finite"),
-        ({"noise_covariance": [1.0, -1.0]}, "noise_covariance must hold variances"),
+        ({"intercept": [1.0, np.inf]}, "intercept must be finite"),
+        ({"noise_covariance": [1.0, -1.0]}, "noise_covariance must not hold negative variances"),
         ({"noise_covariance": [[1.0, 2.0], [2.0, 1.0]]}, "positive semidefinite"),
         ({"noise_covariance": [[1.0, 0.5], [0.0, 1.0]]}, "symmetric"),
         ({"exogenous_coef": [[1.0], [2.0]]}, r"exogenous_coef must have the shape \(2, 0\)"),
@@ -183,9 +183,9 @@ def test_coefficients_in_place_of_names_are_refused():
 @pytest.mark.parametrize(
     ("history", "words"),
     [
-        (np.ones((1, 2)), "last 2 rows at least"),
+        (np.ones((1, 2)), "at least the last 2 rows"),
         (np.ones((2, 3)), "one column for each of 2 series"),
-        ([[1.0, np.nan], [0.0, 1.0]], "missing cells in 'b'"),
+        ([[1.0, np.nan], [0.0, 1.0]], "missing values in 'b'"),
         ([[1.0, np.inf], [0.0, 1.0]], "'b'"),
         ("x.csv", "history must be rows"),
         (pd.DataFrame({"a": [1.0, 2.0]}), "lacks the series 'b'"),

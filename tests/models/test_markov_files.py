@@ -141,11 +141,11 @@ def test_places_that_cannot_be_written(tmp_path):
 def test_names_that_files_do_not_hold(tmp_path):
     network = named(grid_network(2, 2).potentials)  # one name is a tuple
     for format in FORMATS:
-        with pytest.raises(TypeError, match=r"the name \(1, 2\) has no place in json"):
+        with pytest.raises(TypeError, match=r"the name \(1, 2\) cannot be saved in json"):
             network.save(tmp_path / f"a.{format}")
     potentials = grid_network(1, 2).potentials
     twins = PairwiseMarkovNetwork.from_potentials([1, "1"], [[0, 1]] * 2, potentials)
-    with pytest.raises(ValueError, match="are both written '1'"):
+    with pytest.raises(ValueError, match="are both written as '1'"):
         save_markov_network(twins, tmp_path / "a.graphml")
     same(load_markov_network(save_markov_network(twins, tmp_path / "a.json")), twins)
     assert not (tmp_path / "a.graphml").exists()

@@ -157,7 +157,7 @@ def test_rows_of_files_and_iterators(tmp_path):
         for source in (tmp_path / "rows.csv", str(tmp_path / "rows.pgmx"), iter([frame[:10], frame[10:]])):
             np.testing.assert_array_equal(ask(source), wanted)
     frame.astype("Int64").mask(frame["x1"] == 1).to_csv(tmp_path / "rows.csv", index=False)
-    with pytest.raises(ValueError, match=r"missing cells in column\(s\) 'x0', 'x1', 'x2': drop the rows"):
+    with pytest.raises(ValueError, match=r"missing values in column\(s\) 'x0', 'x1', 'x2': drop the rows"):
         network.log_likelihood(tmp_path / "rows.csv")
     with pytest.raises(FileNotFoundError, match="none.csv"):
         network.log_likelihood("none.csv")
@@ -166,10 +166,10 @@ def test_rows_of_files_and_iterators(tmp_path):
 @pytest.mark.parametrize(
     ("change", "what"),
     [
-        (lambda f: f.rename(columns={"x1": "y"}), r"'y' are no variables of the network"),
+        (lambda f: f.rename(columns={"x1": "y"}), r"'y' are not variables of the network"),
         (lambda f: f.drop(columns="x1"), "'x1' have no column: predict"),
-        (lambda f: f.replace({"x1": {1: 5}}), "column 'x1' holds 5, which are no states .* 0, 1"),
-        (lambda f: f.mask(f["x2"] == 1), "missing cells in column"),
+        (lambda f: f.replace({"x1": {1: 5}}), "column 'x1' holds 5, which are not among the states .* 0, 1"),
+        (lambda f: f.mask(f["x2"] == 1), "missing values in column"),
         (lambda f: f.to_numpy()[:, :2], r"one column for each of 3 variables"),
     ],
 )
@@ -182,7 +182,7 @@ def test_wrong_rows(change, what):
 def test_states_known_as_text():
     potentials = chain_network(1).potentials
     network = PairwiseMarkovNetwork.from_potentials(["a"], [["0", "1"]], potentials)
-    with pytest.raises(ValueError, match=r"knows them as text, convert the column with astype\(str\)"):
+    with pytest.raises(ValueError, match=r"has them as text, convert the column with astype\(str\)"):
         network.log_likelihood(pd.DataFrame({"a": [0, 1]}))
 
 

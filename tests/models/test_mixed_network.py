@@ -218,9 +218,9 @@ def test_the_network_of_a_configuration():
     assert [*model.get_cpds("Z").beta, model.get_cpds("Z").std] == row
     with pytest.raises(ValueError, match="lacks a state of 'S', 'T'"):
         network.to_linear_gaussian_bn({"R": "1"})
-    with pytest.raises(ValueError, match="'5' is no state of 'S'"):
+    with pytest.raises(ValueError, match="'5' is not a state of 'S'"):
         network.to_linear_gaussian_bn({"S": "5"})
-    with pytest.raises(ValueError, match="'X' is no discrete variable"):
+    with pytest.raises(ValueError, match="'X' is not a discrete variable"):
         network.to_linear_gaussian_bn({"X": 1.0})
 
 
@@ -230,7 +230,10 @@ def test_the_network_of_a_configuration():
         ([ConditionalGaussianCPD("x", [0.0, 1.0], 1.0, [], ["y"])], "no distribution"),
         ([TabularCPD("a", 2, [[0.7], [0.7]])], "add up to"),
         ([TabularCPD("a", 2, [[0.5], [0.5]]), ConditionalGaussianCPD("x", [[0.0]] * 3, [1.0] * 3, ["a"])], "states"),
-        ([TabularCPD("a", 2, [[0.5], [0.5]]), ConditionalGaussianCPD("x", [0.0, 1.0], 1.0, [], ["a"])], "kind"),
+        (
+            [TabularCPD("a", 2, [[0.5], [0.5]]), ConditionalGaussianCPD("x", [0.0, 1.0], 1.0, [], ["a"])],
+            "confuses discrete and continuous parents: 'a'",
+        ),
         (
             [ConditionalGaussianCPD(a, [0.0, 1.0], 1.0, [], [b]) for a, b in ("xy", "yx")],
             "cycle",

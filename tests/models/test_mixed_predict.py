@@ -124,9 +124,9 @@ def test_integers_are_numbers_for_a_float():
     ("row", "message"),
     [
         ({"X": np.inf}, "infinite cells.*'X'"),
-        ({"S": "9"}, "'S' holds '9', which are no states"),
+        ({"S": "9"}, "'S' holds '9', which are not among the states"),
         ({"S": 1}, r"astype\(str\)"),
-        ({"Q": 1.0}, "'Q' are no variables"),
+        ({"Q": 1.0}, "'Q' are not variables"),
         ({"X": "high"}, "'X' hold states or text"),
         ({"X": [1.0, 2.0], "Y": [1.0]}, "lengths"),
     ],
@@ -138,7 +138,7 @@ def test_wrong_rows_are_refused(row, message):
 
 def test_wrong_arguments_are_refused():
     frame, network = six_columns(), six_network()
-    with pytest.raises(ValueError, match="variables must be names of the network.*'Q'"):
+    with pytest.raises(ValueError, match="variables must be one or more names of the network.*'Q'"):
         network.predict(frame, ["Q"])
     with pytest.raises(ValueError, match="method must be one of"):
         network.predict(frame, ["R"], method="loopy")
@@ -156,7 +156,7 @@ def test_impossible_rows_are_named():
     network = six_network(frame)  # R = 1 rules out S = 0
     rows = pd.DataFrame({"R": ["0", "1"], "S": ["0", "0"]})
     for method in ("exact", "weighting"):
-        with pytest.raises(ValueError, match="1 row.*position 1, is impossible"):
+        with pytest.raises(ValueError, match="1 row.*position 1, are impossible"):
             network.predict(rows, "X", method=method)
     with pytest.raises(ValueError, match="impossible under the network"):
         network.predict({"T": "0", "R": "1", "S": "0"})
@@ -215,7 +215,7 @@ def wide_network(n):
 def test_what_is_too_large_is_weighted_and_the_rest_exact():
     network = wide_network(24)
     row = {"x23": 12.0}
-    with pytest.raises(TreewidthError, match=r"'d0' would take .* numbers per row.*method='weighting'"):
+    with pytest.raises(TreewidthError, match=r"'d0' would need .* values per row.*method='weighting'"):
         network.predict_proba(row, ["d0"], method="exact")
     with pytest.warns(ApproximationWarning, match="1 of 1 rows"):
         near = network.predict_proba(row, ["d0"], n_samples=40_000)
@@ -325,12 +325,12 @@ def test_errors_and_warnings_are_of_all_rows(monkeypatch):
     monkeypatch.setattr(rows_module, "PIECE_CELLS", 3 * 6)
     holes = rows.copy()
     holes.loc[2, "X"], holes.loc[17, "R"] = np.nan, None
-    with pytest.raises(ValueError, match=r"missing cells in column\(s\) 'R', 'X'"):
+    with pytest.raises(ValueError, match=r"missing values in column\(s\) 'R', 'X'"):
         network.log_likelihood(holes)
     states = [0, 1]
     families = [("states", [], np.array([1.0, 0.0])), ("states", [0], np.array([[1.0, 0.5], [0.0, 0.5]]))]
     impossible = pd.DataFrame({"v1": [0, 0, 0, 0, 1, 0, 0, 0, 1, 1, 0, 0]})
-    with pytest.raises(ValueError, match=r"known of 3 row\(s\), the first at position 4, is impossible"):
+    with pytest.raises(ValueError, match=r"3 row\(s\), the first at position 4, are impossible"):
         name_network(families, labels=[states]).predict(impossible)
     with pytest.warns(ApproximationWarning, match="20 of 20 rows") as told:
         network.predict(rows.drop(columns="R"), method="weighting", n_samples=100)

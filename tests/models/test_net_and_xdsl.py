@@ -240,7 +240,7 @@ class TestFilesOfPgmx:
     def test_other_types_become_text(self, tmp_path, suffix):
         model = fitted([1, "x"], [(0, 1, 2), (True, False)], [(1, 0)])
         assert_same(model, read_model(save_model(model, tmp_path / f"a.{suffix}")))
-        with pytest.raises(ValueError, match="states of 'v': 1 and '1' are both written '1'"):
+        with pytest.raises(ValueError, match="states of 'v': 1 and '1' are both written as '1'"):
             save_model(fitted(["v"], [(1, "1")], []), tmp_path / f"b.{suffix}")
 
     def test_bits_of_bundled_networks(self, tmp_path, suffix):
@@ -288,31 +288,43 @@ def refuse(folder, text, old, new, suffix, words):
 
 
 NET_FAULTS = {
-    "decision": ("node rain", "decision rain", "line 14, 'rain' is a decision node: influence diagrams are not read"),
-    "utility": ("node rain", "utility rain", "'rain' is a utility node: influence diagrams are not read"),
-    "function": ("discrete node", "discrete function", "'wet' is a function node: influence diagrams are not read"),
-    "continuous": ("discrete node", "continuous node", "line 7, 'wet' is continuous: only discrete nodes are read"),
-    "class": ("net\n", "class x\n", "line 2, a class begins: object-oriented networks are not read"),
-    "another block": ("node rain", "knot rain", "'rain' is of the kind 'knot', which is not read"),
-    "no brace": ("potential (rain) {", "potential (rain)", "there is no whole block"),
+    "decision": (
+        "node rain",
+        "decision rain",
+        "line 14, 'rain' is a decision node: influence diagrams are not supported",
+    ),
+    "utility": ("node rain", "utility rain", "'rain' is a utility node: influence diagrams are not supported"),
+    "function": (
+        "discrete node",
+        "discrete function",
+        "'wet' is a function node: influence diagrams are not supported",
+    ),
+    "continuous": (
+        "discrete node",
+        "continuous node",
+        "line 7, 'wet' is continuous: only discrete nodes are supported",
+    ),
+    "class": ("net\n", "class x\n", "line 2, it contains a class: object-oriented networks are not supported"),
+    "another block": ("node rain", "knot rain", "'rain' is of the kind 'knot', which is not supported"),
+    "no brace": ("potential (rain) {", "potential (rain)", "there is no complete block"),
     "a table given twice": ("( season | )", "( rain | )", "there are two tables of 'rain'"),
     "data given twice": ("data = (0.25", "data = (1 0); data = (0.25", "has two attributes 'data'"),
     "a node given twice": ("node rain", "node wet", "the variable 'wet' occurs twice"),
-    "a state twice": ('"yes"', '"no"', "the states of 'rain' occur more than once, 'no' is one"),
+    "a state twice": ('"yes"', '"no"', "the states of 'rain' occur more than once, such as 'no'"),
     "no states": ("states = (1 2, 3);", "", "the variable 'season' has no states"),
     "nan": ("0.25 0.75", "nan 0.75", "'rain' hold nan"),
     "negative": ("0.25 0.75", "-0.25 1.25", "'rain' hold -0.25"),
     "a sum of 1.5": ("0.25 0.75", "0.75 0.75", "'rain' add up to 1.5"),
-    "a word": ("0.25 0.75", "0.25 much", "must hold numbers, got 'much'"),
-    "too few": ("0.25 0.75", "1.0", "the table of 'rain' must hold 2 numbers, got 1"),
+    "a word": ("0.25 0.75", "0.25 much", "must be numeric, got 'much'"),
+    "too few": ("0.25 0.75", "1.0", "the table of 'rain' must hold 2 values, got 1"),
     "an expression": ("data = (0.25 0.75);", "model_data = (x);", "'rain' has no 'data', only an expression, which is"),
     "no data": ("data = (0.25 0.75);", "", "'rain' has no 'data';"),
     "two children": ("(rain)", "(rain season)", "a table of one variable before '|' is expected, got 'rain season'"),
     "no parentheses": ("(rain)", "rain", r"'\( variable \| parents \)' is expected, got 'rain'"),
-    "an unknown parent": ("season rain)", "season snow)", "name 'snow', of which there is no variable"),
-    "own parent": ("season rain)", "season wet)", "occur more than once, 'wet' is one"),
+    "an unknown parent": ("season rain)", "season snow)", "name the unknown variable.s. 'snow'"),
+    "own parent": ("season rain)", "season wet)", "occur more than once, such as 'wet'"),
     "no table": ("potential (rain) { data = (0.25 0.75); }", "", "it holds no probabilities of 'rain'"),
-    "no attribute": ("subtype = boolean;", "subtype boolean;", "which is no 'name = value;'"),
+    "no attribute": ("subtype = boolean;", "subtype boolean;", "which is not 'name = value;'"),
 }
 
 
@@ -332,11 +344,11 @@ XDSL_FAULTS = {
     "noisy-max": (
         "cpt",
         "noisymax",
-        r"'tub' is of the kind 'noisymax', which is not read: only tables \(cpt, determin",
+        r"'tub' is of the kind 'noisymax', which is not supported, only tables \(cpt, determin",
     ),
-    "equation": ("cpt", "equation", "'tub' is of the kind 'equation', which is not read"),
-    "utility": ("cpt", "utility", "'tub' is a utility node: influence diagrams are not read"),
-    "mau": ("cpt", "mau", "'tub' is a mau node: influence diagrams are not read"),
+    "equation": ("cpt", "equation", "'tub' is of the kind 'equation', which is not supported"),
+    "utility": ("cpt", "utility", "'tub' is a utility node: influence diagrams are not supported"),
+    "mau": ("cpt", "mau", "'tub' is a mau node: influence diagrams are not supported"),
     "a table given twice": (
         "</probabilities>",
         "</probabilities><probabilities>1 0</probabilities>",
@@ -344,16 +356,20 @@ XDSL_FAULTS = {
     ),
     "no table": ("<probabilities>0.99 0.01</probabilities>", "", "the definition of 'tub' has no probabilities"),
     "two lists of parents": ("<parents>tub</parents>", "<parents>tub</parents><parents/>", "more than one list of par"),
-    "an unknown result": ("Nothing CancerOR", "Something CancerOR", "must be 2 of its states, got 'Something'"),
+    "an unknown result": (
+        "Nothing CancerOR",
+        "Something CancerOR",
+        "must be 2 of its states, got the unknown state 'Something'",
+    ),
     "a result too many": ("<resultingstates>", "<resultingstates>Nothing ", "must be 2 of its states, got 3 states"),
     "nan": ("0.99", "NaN", "'tub' hold nan"),
     "a sum of 1.8": ("0.99", "1.79", "'tub' add up to 1.8"),
     "a state twice": ('id="Present" />', 'id="Absent" />', "the states of 'bronc' occur more than once"),
     "a node given twice": ('id="bronc"', 'id="tub"', "the variable 'tub' occurs twice"),
-    "an unknown parent": (">either bronc<", ">either smoke<", "name 'smoke', of which there is no variable"),
+    "an unknown parent": (">either bronc<", ">either smoke<", "name the unknown variable.s. 'smoke'"),
     "no nodes": ("nodes>", "knots>", "mismatched tag"),
     "another root": ("smile", "smirk", "mismatched tag"),
-    "dynamic": ("<extensions>", "<dynamic/><extensions>", "a dynamic Bayesian network: these are not read"),
+    "dynamic": ("<extensions>", "<dynamic/><extensions>", "a dynamic Bayesian network, which is not supported"),
 }
 
 

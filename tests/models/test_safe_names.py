@@ -72,5 +72,5 @@ def test_only_names_that_differ_by_case_lose_their_capitals():
 
 
 def test_equal_texts_are_refused():
-    with pytest.raises(ValueError, match="states of 'v': 1 and '1' are both written '1'"):
+    with pytest.raises(ValueError, match="states of 'v': 1 and '1' are both written as '1'"):
         encode_all([0, 1, "1"], "states of 'v'")

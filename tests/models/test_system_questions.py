@@ -111,7 +111,7 @@ def test_log_likelihood_is_that_of_the_errors(noise):
         for t in range(2, 20)
     ]
     assert np.allclose(system.log_likelihood(rows), expected, rtol=1e-9)
-    with pytest.raises(ValueError, match="last 3 rows at least"):
+    with pytest.raises(ValueError, match="at least the last 3 rows"):
         system.log_likelihood(rows[:2])
     with pytest.raises(ValueError, match="noise_covariance is singular"):
         random_system(noise_covariance=np.zeros((4, 4)))[0].log_likelihood(rows)

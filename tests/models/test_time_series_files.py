@@ -57,7 +57,7 @@ def test_names_of_other_kinds(tmp_path):
     for names, words in (([1, "1", "x"], "are both written"), (["\x00", "b", "c"], "XML forbids")):
         with pytest.raises(ValueError, match=words):
             save_model(make_graph(names), tmp_path / "b.graphml")
-    with pytest.raises(TypeError, match="has no place in json"):
+    with pytest.raises(TypeError, match="cannot be saved in json"):
         save_model(make_graph([("a", "b"), "b", "c"]), tmp_path / "b.json")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.graphml", "a.json"]
 
@@ -97,7 +97,7 @@ JSON = {
         b'["d", 2], "undirected": true, "target"',
         "instantaneous",
     ),
-    "an undirected edge without an opposite": (b', "undirected": true', b"", "have an opposite one"),
+    "an undirected edge without an opposite": (b', "undirected": true', b"", "occur in both directions"),
     "a node that is not": (b'"source": ["d", 2]', b'"source": ["e", 2]', "joins unknown nodes"),
     "a negative lag": (b'["d", 2]', b'["d", -2]', r"a node must be \[name, lag\]"),
     "a lag of text": (b'["d", 2]', b'["d", "2"]', r"a node must be \[name, lag\]"),
@@ -156,7 +156,7 @@ def rename(path, **fields):
         (True, lambda path: {"rows": np.full(99, 5, np.int64)}, "bytes"),
         (True, lambda path: {"names": rename(path, counts=[1])}, "counts of entries"),
         (True, lambda path: {"names": rename(path, counts=[9, 10**12])}, "counts of entries"),
-        (True, lambda path: {"entries": np.zeros(0)}, "have not the length"),
+        (True, lambda path: {"entries": np.zeros(0)}, "do not have the length"),
     ],
 )
 def test_forged_systems(tmp_path, sparse, change, words):
@@ -174,7 +174,7 @@ def test_entries_out_of_range_or_twice(tmp_path):
     for change, words in (
         ({"rows": np.where(np.arange(len(rows)) == 0, 3, rows)}, "join two of its 3 series"),
         ({"columns": columns - 1}, "join two of its 3 series"),
-        ({"rows": np.zeros_like(rows), "columns": np.zeros_like(columns)}, "there twice"),
+        ({"rows": np.zeros_like(rows), "columns": np.zeros_like(columns)}, "occurs twice"),
     ):
         save_model(make_system(sparse=True), path)
         repack(path, **change)

@@ -118,7 +118,7 @@ def test_edges_that_are_refused(edge, error, words):
     [
         ({"names": ["a", "a"]}, "more than once"),
         ({"coefs": np.zeros((2, 3))}, r"shape \(2, 2\)"),
-        ({"coefs": [[1.0, np.nan], [0.0, 0.0]]}, "coefs must hold finite"),
+        ({"coefs": [[1.0, np.nan], [0.0, 0.0]]}, "coefs must be finite"),
         ({"coefs": [csr_array((3, 3))] * 2}, r"coefs\[0\] must have the shape"),
         ({"coefs": None}, "coefs and strengths are both None"),
         ({"coefs": [np.eye(2), np.eye(2)]}, "'a' depends on its own present"),

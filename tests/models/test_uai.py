@@ -155,7 +155,7 @@ def test_evidence_of_a_bayesian_network_and_none_at_all(tmp_path):
         ("2 0 1 0 1", "variable 0 occurs twice"),
         ("2 1 0 1 3 0 1 1 0 2 0 0", "2 samples of evidence"),
         ("1 0 -1", "must be a state"),
-        ("1 0 1 2 1", "goes on behind the last observed variable"),
+        ("1 0 1 2 1", "continues after the last observed variable"),
     ],
 )
 def test_damaged_evidence(text, what, tmp_path):

@@ -1,4 +1,4 @@
-"""Parameters of a discrete Bayesian network from rows with missing cells, by expectation maximisation."""
+"""Parameters of a discrete Bayesian network from rows with missing values, by expectation maximisation."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from pgmx.inference.exact.completions import Completions, RowCompleter
 from pgmx.inference.exact.row_groups import RowGroups
 from pgmx.runs.snapshot import Snapshot
 
-#: Steps that gain less than this share of the log-likelihood end the iteration, and the most steps.
+#: The iteration ends after a step that gains less than this share of the log-likelihood. The most steps.
 TOLERANCE, MOST_STEPS = 1e-7, 200
-#: Draws for a row with more completions than that.
+#: Number of draws for a row with more completions than this.
 N_DRAWS = 10
 
 
@@ -25,7 +25,8 @@ N_DRAWS = 10
 class ExpectedFit:
     """Maximum likelihood of a graph: tables and expected counts, ``[v][x, u1, ...]``, parents in ascending order.
 
-    `log_likelihood` is that of the observed cells under `tables`, in nats; `counts` are those that `tables` come from.
+    `log_likelihood` is the log-likelihood of the observed values under `tables`, in nats. `tables` are computed from
+    `counts`.
     """
 
     edges: np.ndarray
@@ -37,14 +38,14 @@ class ExpectedFit:
 
 
 class CompletedRows(NamedTuple):
-    """Weighted complete rows that stand for rows with missing cells; several may stand for one."""
+    """Weighted complete rows that represent rows with missing values; several may represent one row."""
 
     table: DiscreteTable
     weights: np.ndarray
 
 
 class IncompleteRows:
-    """The distinct rows of a table that marks missing cells, and their weights."""
+    """The distinct rows of a table with missing values, and their weights."""
 
     def __init__(self, table: DiscreteTable, weights: np.ndarray | None = None, n_draws: int = N_DRAWS):
         self.cards = (table.cardinalities - (table.missing_codes >= 0)).tolist()
@@ -73,7 +74,7 @@ class IncompleteRows:
     ) -> ExpectedFit:
         """Return the parameters after at most `max_steps` steps, each of which raises the likelihood.
 
-        The first tables are those of `counts`; without them, of the rows that are complete in each family.
+        The initial tables are computed from `counts`, or by default from the rows that are complete in each family.
         """
         families = self.families(edges)
         completer = RowCompleter(self.cards, families, self.codes, self.weights, self.n_draws)
@@ -93,11 +94,11 @@ class IncompleteRows:
         return ExpectedFit(fit.edges, fit.families, tables, counts, likelihood, fit.completer)
 
     def complete(self, fit: ExpectedFit, seed: int) -> CompletedRows:
-        """Return the completions of the rows as a table without missing cells, and their weights."""
+        """Return the completions of the rows as a table without missing values, and their weights."""
         return self._to_rows(fit.completer.complete(fit.tables, seed))
 
     def complete_at_random(self, seed: int) -> CompletedRows:
-        """Return the rows, each missing cell with a draw from the known cells of its column, and their weights."""
+        """Return the rows with missing values drawn from the observed values of their columns, and their weights."""
         fit = self.fit(np.empty((0, 2), dtype=np.int64), max_steps=0)
         return self._to_rows(
             RowCompleter(self.cards, fit.families, self.codes, self.weights, 1).complete(fit.tables, seed)
@@ -109,7 +110,7 @@ class IncompleteRows:
         return [_count(self.cards, family, table.codes, weights) for family in self.families(edges)]
 
     def describe(self, fit: ExpectedFit) -> dict[str, np.ndarray]:
-        """Return the arrays from which `fit` makes the same parameters again."""
+        """Return the arrays from which `fit` restores the parameters."""
         return {f"counts_{v}": counts for v, counts in enumerate(fit.counts)}
 
     def read_counts(self, snapshot: Snapshot, edges: np.ndarray) -> list[np.ndarray]:
@@ -120,7 +121,7 @@ class IncompleteRows:
         return [snapshot.array(f"counts_{v}", float, shape, least=0) for v, shape in enumerate(shapes)]
 
     def impute(self, fit: ExpectedFit) -> DiscreteTable:
-        """Return the rows of the table, each missing cell with its most probable state given its row."""
+        """Return the rows of the table; a missing value becomes its most probable state given the row."""
         codes = RowGroups(self.cards, fit.families, self.codes).modes(fit.tables)[:, self.places]
         return DiscreteTable._from_parts(self.names, self.states, np.ascontiguousarray(codes))
 
@@ -133,14 +134,14 @@ class IncompleteRows:
         return self.codes == np.array(self.cards)[:, None]
 
     def _count_complete(self, family: tuple[int, ...]) -> np.ndarray:
-        """Count the rows that are complete in a family, and one more that is shared by all cells."""
+        """Count the rows that are complete in a family, plus one row that is divided equally among all cells."""
         keep = ~self._missing[list(family)].any(axis=0)
         counts = _count(self.cards, family, self.codes[:, keep], self.weights[keep])
         return counts + 1.0 / counts.size
 
 
 def normalise(counts: np.ndarray) -> np.ndarray:
-    """Return the distributions of the first axis; equal probabilities where nothing was counted."""
+    """Return the distributions over the first axis; equal probabilities if all counts are 0."""
     total = counts.sum(axis=0, keepdims=True)
     seen = total > 0
     return np.where(seen, counts / np.where(seen, total, 1.0), 1.0 / len(counts))
@@ -152,7 +153,7 @@ def _count(cards: Sequence[int], family: Iterable[int], codes: np.ndarray, weigh
     cell = np.zeros(codes.shape[1], dtype=np.int64)
     for v in family:
         cell = cell * cards[v] + codes[v]
-    return np.bincount(cell, weights, int(np.prod(shape))).reshape(shape).astype(float)  # integers of no rows
+    return np.bincount(cell, weights, int(np.prod(shape))).reshape(shape).astype(float)  # integers if there are no rows
 
 
 def list_families(edges: np.ndarray, n_variables: int) -> list[tuple[int, ...]]:

@@ -1,7 +1,7 @@
 """From edges between ids to pgmpy's graphs and fitted networks.
 
-Every graph made here holds all variables in column order and its edges ordered by (tail, head), so that neither the
-hash seed nor the order of discovery shows. Parameters are counted on the coded table, not on a frame.
+Every graph has its variables in column order and its edges ordered by (tail, head). It depends neither on the hash seed
+nor on the order in which edges were found. Parameters are counted on the coded table, not on a frame.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -35,7 +35,7 @@ def to_dag(names: Sequence, edges: Iterable[tuple[int, int]]) -> DAG:
     Parameters
     ----------
     names : sequence of hashable, length n
-        Names of the variables; they become the nodes, in this order, also where isolated.
+        Names of the variables. They become the nodes in this order, including isolated ones.
     edges : iterable of (int, int)
         Edges (tail, head) as positions in ``names``, in any order.
 
@@ -64,14 +64,14 @@ def to_pdag(names: Sequence, directed: Iterable[tuple[int, int]], undirected: It
     Parameters
     ----------
     names : sequence of hashable, length n
-        Names of the variables; they become the nodes, in this order, also where isolated.
+        Names of the variables. They become the nodes in this order, including isolated ones.
     directed, undirected : iterable of (int, int)
-        Edges as positions in ``names``; (tail, head) where directed.
+        Edges as positions in ``names``; directed edges are (tail, head).
 
     Returns
     -------
     pgmpy.base.PDAG
-        An undirected edge is held as two opposite edges, as in pgmpy.
+        An undirected edge is represented by two opposite edges, as in pgmpy.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def to_pdag(names: Sequence, directed: Iterable[tuple[int, int]], undirected: It
         raise ValueError(
             "two edges join the same two variables, or one joins a variable with itself; give each pair once"
         )
-    # pgmpy's constructor puts the edges through a set: the order of nodes and edges would follow the hash seed.
+    # pgmpy's constructor makes a set of the edges: the order of nodes and edges would depend on the hash seed.
     pdag = PDAG()
     pdag.add_nodes_from(names)
     pdag.add_edges_from((names[u], names[v]) for u, v in sorted(arrows + lines + [(v, u) for u, v in lines]))
@@ -115,40 +115,40 @@ def fit_discrete(
         P(x | u) = (N(x, u) + a) / Σ_x (N(x, u) + a),
 
     where a is 0 by default, `pseudo_counts`, or `equivalent_sample_size` / (r q) with r states and q configurations of
-    the parents; and 1/r for each state where u never occurs and a is 0. Where the table marks missing cells, a family
-    is fitted to the rows that are complete in it, and the marker is no state of the network.
+    the parents. If u never occurs and a is 0, each state has probability 1/r. If the table has missing values, a family
+    is fitted to the rows that are complete in it. The missing marker is not a state of the network.
 
     Parameters
     ----------
     table : DiscreteTable
-        The coded data; each declared state gets its row, observed or not.
+        The coded data; each declared state has a row in the tables, observed or not.
     edges : iterable of (int, int)
         Edges (tail, head) of a DAG, as positions in ``table.columns``.
     weights : float ndarray of shape (n_rows,), optional
         Row weights, not negative; 1 each by default.
     equivalent_sample_size : float, optional
-        Rows that the uniform Dirichlet prior of BDeu stands for, above 0; no prior by default.
+        Equivalent sample size of the uniform Dirichlet prior of BDeu, above 0; no prior by default.
     pseudo_counts : float, optional
-        Rows that the prior adds to each cell, not negative: 1 is the prior of K2; no prior by default.
+        Number of rows that the prior adds to each cell, not negative. 1 is the prior of K2; no prior by default.
 
     Returns
     -------
     pgmpy.models.DiscreteBayesianNetwork
-        Nodes in column order; in each table the parents stand in column order; state names are those of ``table``.
+        Nodes, and the parents in each table, are in column order; the state names are from ``table``.
 
     Raises
     ------
     ValueError
-        For positions outside the columns, for cycles, for a table of more than `MAX_CPT_CELLS` cells, and where both
-        priors are given, or a prior out of its range.
+        For positions outside the columns, for cycles, for a table of more than `MAX_CPT_CELLS` cells, if both priors
+        are given, and for a prior out of its range.
 
     Notes
     -----
-    Cost: one pass over the rows per edge, and memory for the largest table. The numbers of pgmpy's ``DiscreteMLE``, and
-    with a prior of its ``DiscreteBayesianEstimator``.
+    Cost: one pass over the rows per edge, and memory for the largest table. The probabilities equal the results of
+    pgmpy's ``DiscreteMLE``, and with a prior of its ``DiscreteBayesianEstimator``.
 
-    Maximum likelihood gives probability 0 to what the rows do not hold, so that rows not seen may be impossible: the
-    more parents, the more of them. A prior keeps every probability above 0.
+    Maximum likelihood gives probability 0 to configurations that do not occur in the data. New rows may then have
+    probability 0, more often with more parents. A prior keeps every probability above 0.
 
     References
     ----------
@@ -195,7 +195,7 @@ def make_network(
     equivalent_sample_size: float | None = None,
     pseudo_counts: float | None = None,
 ) -> DiscreteBayesianNetwork:
-    """Return the network of counted families, as `fit_discrete` does: the states of the child on the first axis."""
+    """Return the network of counted families, as `fit_discrete` does; the first axis is for the states of the child."""
     edges = [(tail, child) for child, family in enumerate(parents) for tail in family]
     model = _add_graph(DiscreteBayesianNetwork(), names, sorted(edges))
     for child, (family, counts) in enumerate(zip(parents, family_counts, strict=True)):
@@ -205,7 +205,7 @@ def make_network(
 
 
 def check_parameter_prior(equivalent_sample_size: float | None, pseudo_counts: float | None) -> None:
-    """Raise where both priors of the parameters are given, or one that is out of its range."""
+    """Raise if both priors of the parameters are given, or a prior is out of its range."""
     if equivalent_sample_size is not None and pseudo_counts is not None:
         raise ValueError(
             f"equivalent_sample_size={equivalent_sample_size!r} and pseudo_counts={pseudo_counts!r} are two priors of "
@@ -222,14 +222,15 @@ def to_linear_gaussian(
 ) -> LinearGaussianBayesianNetwork:
     """Fit a linear Gaussian Bayesian network with pgmpy.
 
-    Each variable is normal around a linear function of its parents: coefficients by least squares, the standard
-    deviation from the residuals, less one degree of freedom per coefficient (pgmpy's ``LinearGaussianMLE``). The
-    residual variance is at least 1e-12 of that of the column, as the parents may determine it.
+    Each variable is normal with a mean that is a linear function of its parents. Coefficients are least squares
+    estimates. The standard deviation is estimated from the residuals, with one degree of freedom fewer per coefficient
+    (pgmpy's ``LinearGaussianMLE``). The residual variance is at least 1e-12 times the variance of the column, since the
+    parents may determine it.
 
     Parameters
     ----------
     frame : pandas.DataFrame
-        Float columns, finite, among them ``names``; it is not changed.
+        Columns of finite floating-point values, including ``names``; the frame is not changed.
     names : sequence of hashable
         Names of the variables, in the order of the nodes.
     edges : iterable of (int, int)
@@ -258,12 +259,12 @@ def to_linear_gaussian(
     unknown = [name for name in names if name not in columns]
     if unknown:
         raise ValueError(f"the frame has no columns {unknown}; its columns are {list(columns)}")
-    # pgmpy selects columns by name, where tuples and mixed types fail: it sees stand-ins instead.
+    # pgmpy selects columns by name, which fails for tuples and mixed types: it gets placeholder names instead.
     stand_ins = [str(position) for position in range(len(names))]
     data = frame.iloc[:, [columns[name] for name in names]].set_axis(stand_ins, axis=1)
     for name, stand_in in zip(names, stand_ins, strict=True):
         if data[stand_in].dtype.kind != "f" or not np.isfinite(data[stand_in]).all():
-            raise ValueError(f"column {name!r} is not all finite floats; a linear Gaussian network needs them")
+            raise ValueError(f"column {name!r} must be float and finite for a linear Gaussian network")
     stand_in_model = _add_graph(LinearGaussianBayesianNetwork(), stand_ins, edges).fit(data)
     model = _add_graph(LinearGaussianBayesianNetwork(), names, edges)
     for cpd in stand_in_model.cpds:
@@ -277,16 +278,16 @@ def to_linear_gaussian(
 def fit_linear_gaussian(
     moments: Moments, names: Sequence, edges: Iterable[tuple[int, int]]
 ) -> LinearGaussianBayesianNetwork:
-    r"""Fit a linear Gaussian Bayesian network to moments, those of weighted rows for one.
+    r"""Fit a linear Gaussian Bayesian network to moments, for example the moments of weighted rows.
 
-    The coefficients of a variable with the parents P solve C_PP b = C_Px for the cross-products C, its intercept
-    follows from the means, and its standard deviation is the root of (C_xx - b C_Px) / (n - p - 1) for p parents: the
-    numbers of :func:`to_linear_gaussian` for the rows that the moments come from. C_xx - b C_Px is at least 1e-12 C_xx.
+    The coefficients of a variable with the parents P solve C_PP b = C_Px for the cross-products C. The intercept
+    follows from the means. The standard deviation is the root of (C_xx - b C_Px) / (n - p - 1) for p parents, where
+    C_xx - b C_Px is at least 1e-12 C_xx. :func:`to_linear_gaussian` gives the same values from the rows.
 
     Parameters
     ----------
     moments : Moments
-        Means and cross-products; no column constant.
+        Means and cross-products; no column is constant.
     names : sequence of hashable
         Names of the columns.
     edges : iterable of (int, int)
@@ -300,7 +301,8 @@ def fit_linear_gaussian(
     Raises
     ------
     ValueError
-        For positions outside ``names``, for cycles, and where the weights do not exceed the coefficients of a family.
+        For positions outside ``names``, for cycles, and if the sum of weights is at most the number of coefficients of
+        a family.
 
     Examples
     --------
@@ -326,7 +328,7 @@ def fit_linear_gaussian(
 
 
 def _regress(gram: np.ndarray, products: np.ndarray) -> np.ndarray:
-    """Return the coefficients from cross-products; of collinear predictors those of smallest norm in standard units."""
+    """Return the coefficients from cross-products; for collinear predictors, the smallest norm in standard units."""
     scale = np.sqrt(np.where(gram.diagonal() > 0, gram.diagonal(), 1.0))
     standard = gram / np.outer(scale, scale)
     if len(gram) < 2 or not find_small_pivots(standard, np.arange(len(gram))[None]).any():
@@ -335,7 +337,7 @@ def _regress(gram: np.ndarray, products: np.ndarray) -> np.ndarray:
 
 
 def _check_range(names: Sequence, edges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Return the edges sorted, as Python integers, or raise for an id that has no name."""
+    """Return the edges sorted, as Python integers, or raise for an id without a name."""
     edges = sorted({(int(tail), int(head)) for tail, head in edges})
     for edge in edges:
         if not 0 <= min(edge) <= max(edge) < len(names):
@@ -387,7 +389,7 @@ def _count_family(
 def _sum_families(
     table: DistributedTable, cards: list[int], parents: list[list[int]], weights: np.ndarray | None
 ) -> Iterator[np.ndarray]:
-    """Yield the counts of each family as `_count_family` does, from the workers of a table."""
+    """Yield the counts of each family as `_count_family` does, from the workers of a distributed table."""
     if weights is None:
         ask, sums = DistributedFamilies(table), marginal_counts(table)
     else:
@@ -408,7 +410,7 @@ def _sum_families(
 def _make_cpd(
     names: Sequence, states: Sequence[Sequence], child: int, parents: Sequence[int], counts: np.ndarray
 ) -> TabularCPD:
-    """Return the table of a family whose cells have been counted; uniform where nothing was."""
+    """Return the table of a family from its counts; uniform for configurations with no rows."""
     totals = counts.sum(axis=0)
     unseen = totals == 0
     counts[:, unseen] = 1

@@ -12,10 +12,10 @@ MAX_MATRIX_VARIABLES = 4000
 
 
 def make_strength_table(names: Sequence, counts: PairCounts) -> pd.DataFrame:
-    """Return one row (from, to, strength, direction) for each pair that was ever joined, strongest first.
+    """Return one row (from, to, strength, direction) for each pair that at least one graph joins, strongest first.
 
-    Each pair stands in its more frequent direction, so that ``direction``, the share of from → to among the graphs that
-    join the two, is at least a half.
+    Each pair is listed in its more frequent direction. So ``direction``, the share of from → to among the graphs that
+    join the two variables, is at least a half.
     """
     share = counts.direction
     is_backward = share < 0.5
@@ -39,7 +39,7 @@ def make_strength_matrix(names: Sequence, counts: PairCounts) -> pd.DataFrame:
 
 
 def make_direction_matrix(names: Sequence, counts: PairCounts) -> pd.DataFrame:
-    """Return in row u, column v the share of u → v among the graphs that join u and v; NaN where none does.
+    """Return in row u, column v the share of u → v among the graphs that join u and v; NaN if no graph does.
 
     An undirected edge counts half.
     """
@@ -49,7 +49,7 @@ def make_direction_matrix(names: Sequence, counts: PairCounts) -> pd.DataFrame:
 def _make_matrix(
     names: Sequence, counts: PairCounts, forward: np.ndarray, backward: np.ndarray, default: float
 ) -> pd.DataFrame:
-    """Return a matrix of a number for each pair (u, v), u < v, and one for (v, u)."""
+    """Return a matrix from the values of the pairs (u, v), u < v, and of the pairs (v, u)."""
     if counts.n > MAX_MATRIX_VARIABLES:
         raise ValueError(
             f"a matrix of all pairs of {counts.n} variables would take {8 * counts.n**2 / 1e6:,.0f} MB: use the table "

@@ -1,9 +1,9 @@
-"""Bytes of networks: every format written from the parts of a network, and read into parts.
+"""File formats of networks: functions that convert between the fields of a network and bytes.
 
 - `formats`: rules of all formats: suffixes, compressed files, encodings, XML, marks, damaged files, safe names
-- `archives`: archives of arrays (npz) whose array `names` is a document, as networks are saved in
-- `documents`: the json form of graphs and fitted networks: a node-link graph with states and parameters beside it
-- `discrete`: discrete Bayesian networks as states and tables, for the formats that hold these
+- `archives`: archives of arrays (npz) whose array `names` is a json document
+- `documents`: the json form of graphs and fitted networks: a node-link graph with states and parameters
+- `discrete`: discrete Bayesian networks as states and tables, for the formats that share this form
 - `bif`: BIF and XMLBIF, written by pgmpy and read by our own readers
 - `net`, `xdsl`: the formats of Hugin and GeNIe
 - `graphml`: graphs in GraphML, for other programs

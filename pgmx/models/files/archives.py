@@ -1,4 +1,4 @@
-"""Archives of arrays (npz) whose array `names` is a document, as networks are saved in."""
+"""Archives of arrays (npz) whose array `names` is a json document."""
 
 import json
 import os
@@ -14,15 +14,15 @@ from pgmx.archives import list_members, open_members
 from pgmx.checks import join_names
 from pgmx.models.files.formats import check_marks, load_json
 
-#: Most bytes of a document: in all, and beyond that per entry of an array of all variables, and per byte of the file.
+#: Most bytes of a document: a constant, plus bytes per entry of the arrays over variables, plus bytes per file byte.
 _DOCUMENT = 1 << 20
 _PER_ENTRY = 1024
 _PER_BYTE = 100
 
-#: Arrays of one entry or more per variable.
+#: Arrays with at least one entry per variable.
 _PER_VARIABLE = ("node_values", "diagonal", "intercept")
 
-#: Most bytes of the header of an array, and the arrays that hold integers.
+#: Most bytes of the header of an array; names of the integer arrays.
 _HEADER = 256
 _INTEGERS = ("edges", "rows", "columns", "transform_starts")
 
@@ -36,7 +36,7 @@ def write_archive(document: dict, arrays: dict[str, Any]) -> bytes:
 
 
 def read_archived_document(raw: bytes) -> dict:
-    """Return the document of an archive; its arrays are not inflated."""
+    """Return the document of an archive without decompressing its arrays."""
     sizes = list_members(raw)
     n_entries = next((sizes[key] // 8 for key in _PER_VARIABLE if key in sizes), 0)
     allowed: dict[str, float] = dict.fromkeys(sizes, inf)

@@ -1,4 +1,4 @@
-"""BIF and XMLBIF: fitted discrete networks, written by pgmpy; our readers say where a file is wrong."""
+"""BIF and XMLBIF: fitted discrete networks, written by pgmpy; our readers report the place of an error."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -35,7 +35,7 @@ from pgmx.models.files.formats import (
 
 _NAME_MARKS = frozenset("-.")
 
-# Unclosed comments reach to the end, so that no search for their ends begins anew at each.
+# An unclosed comment matches to the end of the text: a failed search at every comment would take quadratic time.
 _COMMENTS = r"/\*.*?(?:\*/|\Z)|//[^\n]*"
 _BLOCK = re.compile(r"(network|variable|probability)\b([^{}]*)\{((?:[^{}]*\{[^{}]*\})*[^{}]*)\}[\s;]*")
 _DECISION = re.compile(r"(decision|utility|value)\b\s*([^{}\s]*)")
@@ -44,16 +44,16 @@ _PROPERTY = re.compile(r"\bproperty\b[^;]*(?:;|\Z)")
 _ROW = re.compile(r"(?:\((.*)\)|(table|default)\b)([^()]*)", re.DOTALL)
 _NOISY = re.compile(r"(?:function\s+)?(noisy[\s_-]?\w+)", re.IGNORECASE)
 
-# Intervals, with the comma between their ends, and words, between commas or blanks.
+# Intervals with a comma between their ends, and words separated by commas or blanks.
 _INTERVALS = re.compile(r"(?<![^,\s])(?:[(\[][^()\[\]]*[)\]]|[^,\s()\[\]]+)(?![^,\s])")
 
 
 def write_bif(model: DiscreteBayesianNetwork, format: str) -> bytes:
     """Return a fitted network as "bif" or "xmlbif"."""
-    # BIF readers ignore the case of names, XMLBIF knows only letters, digits and underscores in states.
+    # BIF readers ignore the case of names. XMLBIF allows only letters, digits and underscores in states.
     encode_names = partial(encode_all, extra=_NAME_MARKS, ignore_case=format == "bif")
     encode_states = partial(encode_all, extra=_NAME_MARKS if format == "bif" else frozenset())
-    # A copy: the XMLBIF writer sorts the list of CPDs of the network that it is given.
+    # A copy: the XMLBIF writer sorts the list of CPDs of its network.
     copy = build_network(*describe_network(model, format, encode_names, encode_states))
     if re.fullmatch("[A-Za-z0-9_-]+", model.name) and not re.search("variable|probability", model.name):
         copy.name = model.name
@@ -76,7 +76,7 @@ def _parse_bif(raw: bytes) -> tuple[States, Tables]:
     for at, head, body in _split_blocks(text, "variable"):
         with explain_block(text, at):
             states[decode(head)] = check_labels(decode(head), _parse_states(decode(head), body), states)
-    cases: dict[str, list[str]] = {}  # case does not count in this format, unless names differ by it
+    cases: dict[str, list[str]] = {}  # this format ignores case, unless names differ only by case
     for name in states:
         cases.setdefault(name.lower(), []).append(name)
     for at, head, body in _split_blocks(text, "probability"):
@@ -87,7 +87,7 @@ def _parse_bif(raw: bytes) -> tuple[States, Tables]:
 
 
 def _split_blocks(text: str, wanted: str) -> Iterator[tuple[int, str, str]]:
-    """Yield place, head and body of the blocks of a kind; raise where there is something else than blocks."""
+    """Yield position, head and body of the blocks of a kind; raise if the text has anything else than blocks."""
     at = len(text) - len(text.lstrip())
     while at < len(text):
         match = _BLOCK.match(text, at)
@@ -96,7 +96,7 @@ def _split_blocks(text: str, wanted: str) -> Iterator[tuple[int, str, str]]:
             if decision is not None:
                 check_kind(decode(decision[2]), decision[1], ())
             line, words = text.count("\n", 0, at) + 1, text[at : at + 40].split("\n")[0]
-            raise ValueError(f"line {line} begins no whole block of a network, variable or probability: {words!r}")
+            raise ValueError(f"line {line} begins no complete block of a network, variable or probability: {words!r}")
         if match[1] == wanted:
             yield at, match[2].strip(), match[3]
         at = match.end()
@@ -110,7 +110,7 @@ def _parse_states(name: str, body: str) -> list[str]:
         count = "more than one" if len(types) > 1 else "no"
         raise ValueError(f"{name!r} has {count} 'type discrete [ n ] {{ states }};'")
     text, n = types[0][3], int(types[0][2])
-    # The declared number says how to read states that hold commas themselves, such as (0,1].
+    # The declared number of states decides how to split states that contain commas, such as (0,1].
     ways = [text.split(",") if "," in text else text.split(), re.split(r",\s", text), text.split()]
     if not _INTERVALS.sub("", text).replace(",", "").strip():
         ways.insert(0, _INTERVALS.findall(text))
@@ -119,11 +119,11 @@ def _parse_states(name: str, body: str) -> list[str]:
         if len(states) == n:
             return states
     n_states = sum(bool(label.strip()) for label in ways[0])
-    raise ValueError(f"there are {n_states} states, of {n} that are declared")
+    raise ValueError(f"there are {n_states} states, but {n} are declared")
 
 
 def _parse_table(name: str, parents: list[str], body: str, states: States, tables: Tables) -> np.ndarray:
-    """Return the probabilities of a block: one table, or a row for each of the parents' states."""
+    """Return the probabilities of a block: one table, or one row per configuration of the parents."""
     n_columns, n_states = check_family(name, parents, states, tables, len(body)), len(states[name])
     table, is_given = np.zeros((n_states, n_columns)), np.zeros(n_columns, dtype=bool)
     codes = [{state: code for code, state in enumerate(states[parent])} for parent in parents]
@@ -153,7 +153,7 @@ def _parse_table(name: str, parents: list[str], body: str, states: States, table
 
 
 def _parse_head(head: str, states: States, cases: dict[str, list[str]]) -> tuple[str, list[str]]:
-    """Return the variable and the parents that a block is about; `cases` are the names by their lower case."""
+    """Return the variable and the parents of a block; `cases` holds the names by their lower case."""
     if not (head.startswith("(") and head.endswith(")")):
         raise ValueError(f"'( variable | parents )' is expected, got {head!r:.60}")
     name, mark, rest = head[1:-1].partition("|")
@@ -168,19 +168,19 @@ def _parse_head(head: str, states: States, cases: dict[str, list[str]]) -> tuple
 
 
 def _split_rows(body: str, name: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the parents' states, the mark "table" or "default", and the numbers of each row."""
+    """Yield the parents' states, the mark "table" or "default", and the values of each row."""
     for statement in map(str.strip, body.split(";")):
         match, noisy = _ROW.fullmatch(statement), _NOISY.match(statement)
         if match is not None:
             yield (match[1] or "").strip(), match[2] or "", match[3]
         elif noisy is not None:
-            raise ValueError(f"{name!r} has a {noisy[1]} in place of a table, which is not read")
+            raise ValueError(f"{name!r} has a {noisy[1]} instead of a table, which is not supported")
         elif statement and not statement.startswith("property"):
-            raise ValueError(f"{statement!r:.60} is no row of the table of {name!r}")
+            raise ValueError(f"{statement!r:.60} is not a row of the table of {name!r}")
 
 
 def _find_column(text: str, parents: list[str], states: States, codes: list[dict[str, int]]) -> int:
-    """Return the column of the parents' states that a text lists."""
+    """Return the column for the parents' states in a text."""
     found = [own.get(decode(word.strip()), -1) for own, word in zip(codes, text.split(","), strict=False)]
     if len(found) != len(parents) or text.count(",") != len(parents) - 1 or -1 in found:
         readings = _match_states(text, [states[parent] for parent in parents])
@@ -195,7 +195,7 @@ def _find_column(text: str, parents: list[str], states: States, codes: list[dict
 
 
 def _match_states(text: str, choices: Sequence[Sequence[str]]) -> list[tuple[int, ...]]:
-    """Return up to two ways to read a text as one state of each list, between commas; states may hold commas."""
+    """Return up to two ways to read a text as one state per list, separated by commas; states may contain commas."""
     paths: dict[int, list[tuple[int, ...]]] = {0: [()]}
     for k, labels in enumerate(choices):
         after: dict[int, list[tuple[int, ...]]] = {}
@@ -234,7 +234,7 @@ def _parse_xmlbif(raw: bytes) -> tuple[States, Tables]:
 
 
 def _check_definition(name: str, definition: ElementTree.Element) -> None:
-    """Raise where the probabilities of a variable are no table."""
+    """Raise if the probabilities of a variable are not a table."""
     for child in definition:
         if _NOISY.match(child.tag):
-            raise ValueError(f"{name!r} has a {child.tag} in place of a table, which is not read")
+            raise ValueError(f"{name!r} has a {child.tag} instead of a table, which is not supported")

@@ -18,7 +18,7 @@ States = dict[str, list[str]]
 #: Parents and probabilities, shape (states, states of the parents), by variable.
 Tables = dict[str, tuple[list[str], np.ndarray]]
 
-#: Nodes of influence diagrams, as formats call them.
+#: Names of the nodes of influence diagrams in the formats.
 DECISIONS = ("decision", "utility", "value", "mau", "function")
 
 
@@ -28,10 +28,10 @@ def describe_network(
     encode_names: Callable[[Iterable, str], dict],
     encode_states: Callable[[Iterable, str], dict],
 ) -> tuple[States, Tables]:
-    """Return the states of a fitted network and its tables, in the order of its nodes, as a format writes them."""
+    """Return the states and tables of a fitted network in the order of its nodes, encoded for a format."""
     if len(model) == 0:
         raise ValueError(f"the network has no nodes; {format} cannot hold it")
-    model.check_model()  # says which node has no parameters, or wrong ones
+    model.check_model()  # raises an error that names a node with missing or wrong parameters
     names = encode_names(model.nodes(), "names of variables")
     states: States = {}
     tables: Tables = {}
@@ -68,7 +68,7 @@ def build_network(states: States, tables: Tables) -> DiscreteBayesianNetwork:
 
 
 def check_labels(name: str, labels: list[str], states: States) -> list[str]:
-    """Return the states of a variable; raise where it has none, one of them twice, or is in `states` already."""
+    """Return the states of a variable; raise if it has none, a duplicate one, or is already in `states`."""
     if name in states or not labels:
         raise ValueError(f"the variable {name!r} {'occurs twice' if name in states else 'has no states'}")
     check_distinct(labels, f"the states of {name!r}")
@@ -76,32 +76,32 @@ def check_labels(name: str, labels: list[str], states: States) -> list[str]:
 
 
 def check_kind(name: str, kind: str, chance: Sequence[str], remedy: str = "") -> None:
-    """Raise for a variable that a format marks as another kind than `chance`, the marks of discrete variables."""
+    """Raise for a variable whose kind is not in `chance`, the kinds of discrete variables in a format."""
     if kind.lower() in DECISIONS:
-        raise ValueError(f"{name!r} is a {kind} node: influence diagrams are not read, only Bayesian networks")
+        raise ValueError(f"{name!r} is a {kind} node: influence diagrams are not supported, only Bayesian networks")
     if kind.lower() not in chance:
-        raise ValueError(f"{name!r} is of the kind {kind!r:.60}, which is not read{remedy}")
+        raise ValueError(f"{name!r} is of the kind {kind!r:.60}, which is not supported{remedy}")
 
 
 def check_family(name: str, parents: list[str], states: States, tables: Tables, n_cells: int) -> int:
-    """Return the number of columns of a table, before it is made: its cells must have place in a text of `n_cells`."""
+    """Return the number of columns of a table; raise if it would have more cells than the text can hold."""
     unknown = [variable for variable in (name, *parents) if variable not in states]
     if unknown:
-        raise ValueError(f"the probabilities of {name!r} name {join_names(unknown)}, of which there is no variable")
+        raise ValueError(f"the probabilities of {name!r} name the unknown variable(s) {join_names(unknown)}")
     if name in tables:
         raise ValueError(f"there are two tables of {name!r}")
     check_distinct((name, *parents), f"the variables of the table of {name!r}")
     n_columns = math.prod(len(states[parent]) for parent in parents)
     if n_columns * len(states[name]) > n_cells:
         raise ValueError(
-            f"the states of {name!r} and its parents ask for {n_columns * len(states[name])} probabilities"
+            f"the states of {name!r} and its parents require {n_columns * len(states[name])} probabilities"
         )
     return n_columns
 
 
 @contextmanager
 def explain_block(text: str, at: int) -> Iterator[None]:
-    """Name the line of the block of a text in errors about it."""
+    """Add the line number of a block to errors about it."""
     try:
         yield
     except ValueError as error:
@@ -112,9 +112,9 @@ def explain_block(text: str, at: int) -> Iterator[None]:
 def read_table(
     name: str, parents: list[str], text: str, states: States, tables: Tables, *, reverse: bool = False
 ) -> np.ndarray:
-    """Return the table of numbers in a text: the states vary fastest, then those of the last parent.
+    """Return the table of values in a text: the states vary fastest, then the states of the last parent.
 
-    With `reverse` those of the first parent vary before those of the last.
+    With `reverse` the states of the first parent vary faster than the states of the last parent.
     """
     n_columns = check_family(name, parents, states, tables, len(text))
     cells = np.array(parse_numbers(text, n_columns * len(states[name]), f"the table of {name!r}"))
@@ -128,13 +128,13 @@ def read_table(
 
 
 def parse_numbers(text: str, n: int, what: str) -> list[float]:
-    """Return n numbers, between spaces and commas."""
+    """Return n values separated by spaces or commas."""
     words = text.replace(",", " ").split()
     if len(words) != n:
-        raise ValueError(f"{what} must hold {n} numbers, got {len(words)}")
+        raise ValueError(f"{what} must hold {n} values, got {len(words)}")
     for word in words:
         try:
             float(word)
         except ValueError:
-            raise ValueError(f"{what} must hold numbers, got {word!r}") from None
+            raise ValueError(f"{what} must be numeric, got {word!r}") from None
     return [float(word) for word in words]

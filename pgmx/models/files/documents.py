@@ -1,4 +1,4 @@
-"""The json form of graphs and fitted networks: a node-link graph with states and parameters beside it."""
+"""The json form of graphs and fitted networks: a node-link graph with states and parameters."""
 
 import json
 import math
@@ -26,7 +26,7 @@ from pgmx.models.files.formats import (
     load_json,
 )
 
-# Most special first: the first class of which a graph is an instance is its type.
+# Subclasses come first: the type of a graph is the first class that it is an instance of.
 _CLASSES = {
     kind.__name__: kind
     for kind in (
@@ -42,7 +42,7 @@ _CLASSES = {
 
 
 def describe_graph(graph: nx.Graph) -> dict:
-    """Return the document of a graph or of a network of pgmpy, with the parameters that it has."""
+    """Return the document of a graph or of a pgmpy network with its parameters."""
     check_graph(graph)
     if isinstance(graph, DiscreteMarkovNetwork) and graph.factors:
         return _describe_factors(read_tables(graph), graph)
@@ -62,7 +62,7 @@ def describe_graph(graph: nx.Graph) -> dict:
 
 
 def _describe_factors(tables: NamedTables, graph: DiscreteMarkovNetwork) -> dict:
-    """Return the document of a Markov network: states beside the nodes, and the values of its factors of any order."""
+    """Return the document of a Markov network: nodes with states, and the values of its factors of any order."""
     names, states = plain_labels(tables.names, tables.states)
     nodes = [{"id": name, "states": labels} for name, labels in zip(names, states, strict=True)]
     edges = [_edge(graph, u, v, weight) for u, v, weight in graph.edges(data="weight")]
@@ -79,7 +79,7 @@ def _name_of(graph: nx.Graph) -> dict:
 
 
 def make_document(kind: str, about: dict, nodes: list[dict], edges: list[dict], *, directed: bool = False) -> dict:
-    """Return a node-link graph that is marked as ours; `about` holds its name and where it comes from."""
+    """Return a node-link graph with the mark of pgmx; `about` holds its name and origin."""
     document = {**MARKS, "type": kind, "directed": directed, "multigraph": False}
     return {**document, "graph": about, "nodes": nodes, "edges": edges}
 
@@ -97,16 +97,18 @@ def read_document(raw: bytes) -> dict:
 
 
 def plain(value: object, what: str) -> object:
-    """Return a value as json has it, or raise; `what` says what it is."""
+    """Return a value of a json type, or raise; `what` describes the value in the error."""
     if isinstance(value, np.generic):
         value = value.item()
     if type(value) not in (str, int, float, bool, type(None)) or (type(value) is float and not math.isfinite(value)):
-        raise TypeError(f"{what} {value!r} has no place in json, which holds text, finite numbers, booleans and None")
+        raise TypeError(
+            f"{what} {value!r} cannot be saved in json, which holds text, finite numbers, booleans and None"
+        )
     return value
 
 
 def plain_labels(names: Sequence, states: Sequence[Sequence]) -> tuple[list, list[list]]:
-    """Return names and states as json has them, or raise."""
+    """Return names and states as values of json types, or raise."""
     labels = zip(names, states, strict=True)
     return (
         [plain(name, "the name") for name in names],
@@ -121,7 +123,7 @@ def _edge(graph: nx.Graph, u: object, v: object, weight: object) -> dict:
     if isinstance(graph, PDAG):
         edge["kind"] = "undirected" if graph.has_edge(v, u) else "directed"
         if edge["kind"] == "undirected" and (u, v) not in graph.undirected_edges:
-            edge["opposite"] = True  # pgmpy names an undirected edge by one of its two directions
+            edge["opposite"] = True  # pgmpy lists an undirected edge in one of its two directions
     return edge
 
 
@@ -141,10 +143,10 @@ def _parameters(cpd: TabularCPD | LinearGaussianCPD) -> dict:
 
 
 def check_graph(graph: Any) -> None:
-    """Raise unless a graph is valid, and agrees with the parameters that it has.
+    """Raise unless a graph is valid and agrees with its parameters.
 
-    Graphs of networks have no self-loops, which other directed graphs may have; directed edges form no cycle, and join
-    no two variables in both directions; CPDs have the parents of their variables, and factors are over cliques.
+    Graphs of networks have no self-loops (other directed graphs may have them). Directed edges form no cycle and do not
+    join two variables in both directions. CPDs have the parents of their variables. Factors are over cliques.
     """
     if type(graph) is not nx.DiGraph and nx.number_of_selfloops(graph):
         raise ValueError(f"an edge joins {next(nx.nodes_with_selfloops(graph))!r} to itself")
@@ -154,7 +156,7 @@ def check_graph(graph: Any) -> None:
     for cpd in getattr(graph, "cpds", []):
         parents = cpd.evidence if isinstance(cpd, LinearGaussianCPD) else cpd.variables[1:]
         if set(parents) != set(graph.predecessors(cpd.variable)):
-            raise ValueError(f"the CPD of {cpd.variable!r} does not have the proper parents, those of the edges")
+            raise ValueError(f"the CPD of {cpd.variable!r} does not have the parents of its edges")
     for factor in getattr(graph, "factors", []):
         for u, v in combinations(factor.scope(), 2):
             if not graph.has_edge(u, v):
@@ -166,7 +168,7 @@ def check_graph(graph: Any) -> None:
 
 
 def _check_marks(graph: PDAG) -> nx.DiGraph:
-    """Return the directed edges of a PDAG; raise for pairs that are not joined by one edge, directed or undirected."""
+    """Return the directed edges of a PDAG; raise for pairs that are not joined by exactly one edge."""
     for u, v in graph.edges():
         is_directed = (u, v) in graph.directed_edges
         is_undirected = not graph.undirected_edges.isdisjoint(((u, v), (v, u)))
@@ -176,7 +178,7 @@ def _check_marks(graph: PDAG) -> nx.DiGraph:
 
 
 def check_weight(u: object, v: object, weight: Any) -> Any:
-    """Return the weight of an edge; raise unless it is a number that fits a float."""
+    """Return the weight of an edge; raise unless it is a number in the range of a float."""
     if type(weight) not in (int, float) or not abs(weight) <= sys.float_info.max:
         raise ValueError(f"the weight of {u!r} -> {v!r} is {weight!r:.60}")
     return weight
@@ -217,7 +219,7 @@ def _add_edges(graph: Any, edges: list[dict]) -> None:
     for (u, v), edge in zip(ends, edges, strict=True):
         if edge.get("weight") is not None:
             check_weight(u, v, edge["weight"])
-    if isinstance(graph, DAG):  # networkx's own method: pgmpy's take weights each in another way
+    if isinstance(graph, DAG):  # networkx's own method: pgmpy's methods accept weights in different ways
         weighted = [(*pair, {"weight": edge.get("weight")}) for pair, edge in zip(ends, edges, strict=True)]
         nx.DiGraph.add_edges_from(graph, weighted)
         return
@@ -233,20 +235,22 @@ def _add_edges(graph: Any, edges: list[dict]) -> None:
 
 
 def _build_factor(factor: dict, states: dict) -> DiscreteFactor:
-    """Return a factor of a document; raise where it disagrees with the states, or holds no non-negative numbers."""
+    """Return a factor of a document; raise if it disagrees with the states or has invalid values."""
     scope = check_list(factor["variables"], "the variables of a factor")
     check_distinct(scope, "the variables of a factor")
     labels = {name: check_list(states[name], f"the states of {name!r}") for name in scope}
     values, shape = np.array(factor["values"], dtype=float), tuple(map(len, labels.values()))
     if values.shape != shape:
-        raise ValueError(f"the factor of {scope} has the shape {values.shape}, its states ask for {shape}")
+        raise ValueError(f"the factor of {scope} has the shape {values.shape}, its states require {shape}")
     return make_factor(scope, values, labels)
 
 
 def make_factor(scope: Sequence, values: np.ndarray, labels: dict) -> DiscreteFactor:
-    """Return a factor of pgmpy; raise for values that are no factor's."""
+    """Return a factor of pgmpy; raise for negative or non-finite values."""
     if not ((values >= 0) & (values < math.inf)).all():
-        raise ValueError(f"the factor of {list(scope)!r} holds {float(values.min())!r}: values must be finite, from 0")
+        raise ValueError(
+            f"the factor of {list(scope)!r} holds {float(values.min())!r}: values must be finite and not negative"
+        )
     return DiscreteFactor(list(scope), values.shape, values, state_names={name: labels[name] for name in scope})
 
 
@@ -266,14 +270,14 @@ def _add_parameters(graph: Any, document: dict) -> None:
         values = np.array(cpd["values"], dtype=float)
         shape = (len(labels[name]), math.prod(len(labels[parent]) for parent in evidence))
         if values.shape != shape:
-            raise ValueError(f"the CPD of {name!r} has the shape {values.shape}, its states ask for {shape}")
+            raise ValueError(f"the CPD of {name!r} has the shape {values.shape}, its states require {shape}")
         check_probabilities(values, name)
         cards = [len(labels[parent]) for parent in evidence]
         graph.add_cpds(TabularCPD(name, shape[0], values, evidence, cards, state_names=labels))
 
 
 def _read_coefficients(cpd: dict) -> list[float]:
-    """Return the coefficients of a linear Gaussian CPD; raise where one lacks, or one or its deviation is no number."""
+    """Return the coefficients of a linear Gaussian CPD; raise for missing or non-finite values."""
     beta = np.array(cpd["beta"], dtype=float)
     if beta.shape != (1 + len(cpd["evidence"]),) or not np.isfinite(beta).all():
         raise ValueError(f"the CPD of {cpd['variable']!r} needs {1 + len(cpd['evidence'])} finite coefficients")

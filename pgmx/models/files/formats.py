@@ -1,8 +1,8 @@
 """Rules of all formats: suffixes, compressed files, encodings, XML, marks of a document, damaged files, safe names.
 
-A safe name is one that every reader takes as one word. A character that a format cannot hold is written as ``_x0020_``:
-its code point in four or more hexadecimal digits, as SQL/XML (ISO 9075-14) has it. Only ASCII letters, digits and a few
-marks remain, which pgmpy's readers and others read alike. A name which needs nothing of this is written as it is.
+A safe name is read as one word by every reader. A character that a format cannot hold is written as ``_x0020_``: its
+code point in four or more hexadecimal digits, as in SQL/XML (ISO 9075-14). The result has only ASCII letters, digits
+and a few marks, which all readers, including pgmpy's, read in the same way. Other names are written unchanged.
 """
 
 import codecs
@@ -26,15 +26,15 @@ from pgmx.checks import check_path
 #: How every document begins.
 MARKS = {"format": "pgmx", "version": 1}
 
-#: Largest difference from 1 of a sum of probabilities: files of other programs hold rounded numbers.
+#: Largest difference of a sum of probabilities from 1: files of other programs hold rounded values.
 _ROUNDING = 0.01
 
-#: Formats by further suffixes of their files, and the formats in XML by the name of their root.
+#: Formats by additional suffixes of their files, and XML formats by the name of their root.
 _FURTHER_SUFFIXES = {"bifxml": "xmlbif"}
 _ROOTS = {"BIF": "xmlbif", "smile": "xdsl", "graphml": "graphml"}
 _COMPRESSED = ".gz"
 
-#: Suffixes of formats of Bayesian networks that are not read, and how to get another one.
+#: Suffixes of formats of Bayesian networks that are not supported, with their names.
 _FOREIGN = {
     "dne": "Netica's DNE",
     "neta": "Netica's NETA",
@@ -56,18 +56,18 @@ _DECLARES_ENCODING = re.compile(rb"<\?xml[^>]*encoding")
 _LOWER = "abcdefghijklmnopqrstuvwxyz"
 _WORD = frozenset(_LOWER + _LOWER.upper() + "0123456789_")
 _EMPTY = "_xempty_"
-# What a text begins with that must begin with a letter.
+# Prefix of an encoded text that must begin with a letter.
 _LETTER_FIRST = "n_xempty_"
 _UNSAFE = re.compile("[^A-Za-z0-9]")
 _ESCAPE = re.compile("_x(?:([0-9a-f]{4,6})|empty)_")
-# What must not follow an underscore that is meant as one.
+# A literal underscore before this pattern must be escaped.
 _LIKE_ESCAPE = re.compile("x(?:[0-9a-f]{4,6}|empty)_", re.IGNORECASE)
-# pgmpy's BIF reader takes numbers right behind these two words for probabilities, also inside a name.
+# pgmpy's BIF reader reads numbers directly after these two words as probabilities, even inside a name.
 _KEYWORD = re.compile("(table|default)(?=[-+.eE0-9])")
 
 
 def format_of(path: str | os.PathLike) -> str:
-    """Return the format that the name of a file says, maybe an unknown one or none: its suffix, that before ``.gz``."""
+    """Return the format in the name of a file, unknown or empty ones too: the suffix, without ``.gz``."""
     name = Path(path)
     inner = Path(name.stem).suffix[1:].lower()
     suffix = inner if name.suffix.lower() == _COMPRESSED and inner != "npz" else name.suffix[1:].lower()
@@ -75,23 +75,22 @@ def format_of(path: str | os.PathLike) -> str:
 
 
 def choose_format(path: str | os.PathLike, format: str | None, formats: Collection[str]) -> tuple[Path, str]:
-    """Return the path and its format, which is the suffix where `format` is None; raise for an unknown one."""
+    """Return the path and its format (the suffix if `format` is None); raise for an unknown format."""
     path = check_path(path)
     name = format_of(path) if format is None else format
     if name in _FOREIGN:
         raise ValueError(
-            f"{path.name}: {_FOREIGN[name]} is not read or written: save the network as net, xdsl or bif with another "
-            "program"
+            f"{path.name}: {_FOREIGN[name]} is not supported: save the network as net, xdsl or bif with another program"
         )
     if name not in formats:
         seen = f"suffix {path.suffix!r} of {path.name!r}" if format is None else f"format {format!r}"
-        remedy = "; for another suffix name the format with format= (pgmx convert --format)" if format is None else ""
+        remedy = "; for another suffix give format= (pgmx convert --format)" if format is None else ""
         raise ValueError(f"unknown {seen}; expected one of {', '.join(formats)}{remedy}")
     return path, name
 
 
 def find_format(path: str | os.PathLike, format: str | None, formats: Collection[str]) -> tuple[Path, str]:
-    """Return what `choose_format` does; a file with the suffix .xml has the format of its content."""
+    """Return the path and its format as `choose_format`; the content determines the format of a .xml file."""
     path = check_path(path)
     if format is None and format_of(path) == "xml":
         raw = read_content(path)
@@ -101,7 +100,7 @@ def find_format(path: str | os.PathLike, format: str | None, formats: Collection
 
 
 def check_target(path: str | os.PathLike, format: str | None, formats: Collection[str]) -> tuple[Path, str]:
-    """Return what `choose_format` does; raise where no file can be written, before anything is computed."""
+    """Return the path and its format as `choose_format`; raise if no file can be written there."""
     path, format = choose_format(path, format, formats)
     if path.is_dir():
         raise IsADirectoryError(f"{path} is a folder; give the name of a file in it")
@@ -111,7 +110,7 @@ def check_target(path: str | os.PathLike, format: str | None, formats: Collectio
 
 
 def read_content(path: Path) -> bytes:
-    """Return the bytes of a file, those that it compresses where its suffix is ``.gz``."""
+    """Return the bytes of a file, decompressed if its suffix is ``.gz``."""
     raw = path.read_bytes()
     if path.suffix.lower() != _COMPRESSED:
         return raw
@@ -120,22 +119,24 @@ def read_content(path: Path) -> bytes:
 
 
 def pack_content(path: Path, raw: bytes) -> bytes:
-    """Return the bytes to write to a file: compressed where its suffix is ``.gz``, the same for the same network."""
+    """Return the bytes to write to a file, compressed if its suffix is ``.gz``; the same for the same network."""
     if path.suffix.lower() != _COMPRESSED:
         return raw
     packed = gzip.compress(raw, mtime=0)
     if len(raw) > archives.most_unpacked(packed):
-        raise ValueError(f"{path.name}: so much repetition would not be read back; write it without {_COMPRESSED}")
+        raise ValueError(
+            f"{path.name}: the content is compressed too much to be read again; write it without {_COMPRESSED}"
+        )
     return packed
 
 
 def explain_unreadable(path: Path, expected: str) -> AbstractContextManager[None]:
-    """Turn whatever is raised over a damaged file into a ValueError: which file is not as expected, and why."""
-    return checks.explain_unreadable(path, f"is not {expected}", "mend the file, or save the model again")
+    """Convert any error over a damaged file into a ValueError that names the file and the reason."""
+    return checks.explain_unreadable(path, f"is not {expected}", "repair the file, or save the model again")
 
 
 def check_marks(document: object, kind: str | None = None) -> None:
-    """Raise for a document that is not ours, or not of the type `kind`."""
+    """Raise for a document that pgmx did not write, or not of the type `kind`."""
     if not isinstance(document, dict) or any(document.get(key) != value for key, value in MARKS.items()):
         raise ValueError("it is not marked as format 'pgmx', version 1")
     if kind is not None and document["type"] != kind:
@@ -143,7 +144,7 @@ def check_marks(document: object, kind: str | None = None) -> None:
 
 
 def load_json(text: str | bytes) -> Any:
-    """Return what a JSON text holds; NaN, infinities and numbers beyond them are refused."""
+    """Return the content of a JSON text; NaN, infinities and numbers that overflow are refused."""
 
     def refuse(word: str) -> NoReturn:
         raise ValueError(f"it holds {word:.60}, which is not a finite number")
@@ -159,24 +160,24 @@ def load_json(text: str | bytes) -> Any:
 
 
 def check_list(value: object, what: str) -> list:
-    """Return a list of a document, refusing all else: a text is no list of its letters."""
+    """Return a list of a document; raise for other types, including text."""
     if not isinstance(value, list):
         raise ValueError(f"{what} must be a list, got {value!r:.60}")
     return value
 
 
 def check_name(value: object) -> str:
-    """Return the name of a network, empty without one; raise where it is no text."""
+    """Return the name of a network, by default empty; raise if it is not text."""
     if not isinstance(value, str):
         raise ValueError(f"its name is {value!r:.60}")
     return value
 
 
 def check_distinct(values: Iterable, what: str) -> None:
-    """Raise where a value occurs twice."""
+    """Raise if a value occurs twice."""
     twice = [value for value, count in Counter(values).items() if count > 1]
     if twice:
-        raise ValueError(f"{what} occur more than once, {twice[0]!r} is one")
+        raise ValueError(f"{what} occur more than once, such as {twice[0]!r}")
 
 
 def check_labels(names: object, states: object) -> tuple[list, list[list]]:
@@ -188,7 +189,7 @@ def check_labels(names: object, states: object) -> tuple[list, list[list]]:
 
 
 def check_probabilities(table: np.ndarray, variable: object) -> None:
-    """Raise where a table, shape (states, states of the parents), holds no distribution in each column."""
+    """Raise unless each column of a table, shape (states, states of the parents), is a distribution."""
     if not (table >= 0.0).all():
         raise ValueError(f"the probabilities of {variable!r} hold {float(table[~(table >= 0.0)][0])!r}")
     sums = table.sum(axis=0)
@@ -217,9 +218,9 @@ def decode_text(raw: bytes) -> str:
 
 
 def drop_comments(text: str, comments: str) -> str:
-    r"""Return a text without its comments, and with each text in double quotes as one word that `decode` turns back.
+    r"""Return a text without its comments; each text in double quotes becomes one word that `decode` decodes.
 
-    `comments` is a regular expression. Lines keep their numbers. In quotes a backslash precedes a quote or itself.
+    `comments` is a regular expression. Line numbers do not change. In quotes a backslash escapes a quote or itself.
     """
 
     def replace(match: re.Match) -> str:
@@ -227,14 +228,14 @@ def drop_comments(text: str, comments: str) -> str:
         safe = "" if match[1] is None else f" {_UNSAFE.sub(_escape, word) or _EMPTY} "
         return safe + "\n" * match[0].count("\n")
 
-    # An unclosed text reaches to the end, so that no search for its end begins anew at each quote.
+    # An unclosed text matches to the end: a failed search at every quote would take quadratic time.
     return re.sub(r'"([^"\\]*(?:\\.[^"\\]*)*)(?:"|\\?\Z)|' + comments, replace, text, flags=re.DOTALL)
 
 
 def parse_xml(raw: bytes) -> ElementTree.Element:
     """Return the root of an XML document, in the encoding that it declares; blanks may precede it."""
     mark = next((mark for mark in _BYTE_ORDER_MARKS if raw.startswith(mark)), None)
-    if mark is not None:  # the parser takes a text for what it is, whatever encoding it declares
+    if mark is not None:  # for decoded text the parser ignores the declared encoding
         return ElementTree.fromstring(decode_text(raw).lstrip())
     raw = raw.lstrip()
     try:
@@ -254,12 +255,12 @@ def find_xml_format(raw: bytes) -> str:
 
 
 def find_texts(element: ElementTree.Element, tag: str) -> list[str]:
-    """Return the texts of the children of a name, without blanks around them."""
+    """Return the texts of the children with a name, without blanks around them."""
     return [(child.text or "").strip() for child in element.findall(tag)]
 
 
 def find_text(element: ElementTree.Element, tag: str, what: str) -> str:
-    """Return the text of the only child of a name; raise where there is none, or a second one."""
+    """Return the text of the only child with a name; raise if there is none, or more than one."""
     texts = find_texts(element, tag)
     if len(texts) != 1 or not texts[0]:
         raise ValueError(f"{what} has {'more than one' if len(texts) > 1 else 'no'} {tag}")
@@ -270,10 +271,10 @@ def find_text(element: ElementTree.Element, tag: str, what: str) -> str:
 
 
 def encode(text: str, extra: Set[str] = frozenset(), *, lower: bool = False, letter_first: bool = False) -> str:
-    """Write a text with ASCII letters, digits, underscores and `extra` characters; with `lower` no capitals.
+    """Write a text with ASCII letters, digits, underscores and `extra` characters; with `lower` without capitals.
 
-    The result is never empty, differs for different texts, and `decode` turns it back: "a b" becomes "a_x0020_b". With
-    `letter_first` it begins with a letter: "1" becomes "n_xempty_1".
+    The result is never empty and differs for different texts: "a b" becomes "a_x0020_b". `decode` is the inverse. With
+    `letter_first` the result begins with a letter: "1" becomes "n_xempty_1".
     """
     if letter_first:
         escaped = encode(text, extra, lower=lower) if text else ""
@@ -282,7 +283,7 @@ def encode(text: str, extra: Set[str] = frozenset(), *, lower: bool = False, let
         return _EMPTY
     keywords = {match.start() for match in _KEYWORD.finditer(text)}
     escaped = ""
-    # From the right, because an underscore must be escaped when what follows it, as written, looks like an escape.
+    # From the right: an underscore must be escaped if the encoded text after it looks like an escape.
     for position in range(len(text) - 1, -1, -1):
         mark = text[position]
         plain = (mark in _WORD or mark in extra) and position not in keywords
@@ -299,7 +300,7 @@ def _escape(match: re.Match) -> str:
 
 
 def decode(text: str) -> str:
-    """Turn the result of `encode` back."""
+    """Return the text that `encode` encoded."""
     if text == _EMPTY:
         return ""
     return _ESCAPE.sub(_decode_escape, text.removeprefix(_LETTER_FIRST))
@@ -307,20 +308,20 @@ def decode(text: str) -> str:
 
 def _decode_escape(match: re.Match) -> str:
     code = int(match[1] or "110000", 16)
-    return chr(code) if code < 0x110000 else match[0]  # beyond Unicode: written by somebody else
+    return chr(code) if code < 0x110000 else match[0]  # not a Unicode character: not written by `encode`
 
 
 def text_all(values: Iterable, what: str) -> dict:
     """Return the text of each name or state of any type; raise for two with the same text, such as 1 and "1".
 
-    `what` says what they are, for the error.
+    `what` describes them in the error.
     """
     texts: dict[str, object] = {}
     for value in values:
         other = texts.setdefault(str(value), value)
         if other is not value and other != value:
             raise ValueError(
-                f"{what}: {other!r} and {value!r} are both written {str(value)!r}; rename one, or use json"
+                f"{what}: {other!r} and {value!r} are both written as {str(value)!r}; rename one, or use json"
             )
     return {value: text for text, value in texts.items()}
 
@@ -328,9 +329,9 @@ def text_all(values: Iterable, what: str) -> dict:
 def encode_all(
     values: Iterable, what: str, extra: Set[str] = frozenset(), *, ignore_case: bool = False, letter_first: bool = False
 ) -> dict:
-    """Return the written form of each name or state of any type, as `encode` makes it of the texts of `text_all`.
+    """Return the encoded text of each name or state of any type: `encode` applied to the texts of `text_all`.
 
-    With `ignore_case` the forms differ also where ``A`` is read as ``a``.
+    With `ignore_case` the encoded texts differ by more than their case.
     """
     texts = text_all(values, what)
     in_lower = Counter(text.lower() for text in texts.values())

@@ -1,6 +1,6 @@
 """Gaussian Markov networks in files: npz and json without loss, graphml for other programs.
 
-graphml holds numbers as attributes of nodes and edges, and text for names.
+graphml holds parameters as attributes of nodes and edges, and names as text.
 """
 
 import json
@@ -26,9 +26,9 @@ _TRANSFORM = "transform_"
 
 
 class GaussianParts(NamedTuple):
-    """What a Gaussian Markov network consists of, `name` empty without one.
+    """The fields of a Gaussian Markov network; `name` may be empty.
 
-    The precision, shape (p, p), is that of the variables divided by `scale`; mean and scale have the shape (p,).
+    The precision, shape (p, p), is for the variables divided by `scale`; mean and scale have the shape (p,).
     """
 
     names: Sequence[Hashable]
@@ -42,7 +42,7 @@ class GaussianParts(NamedTuple):
 
 
 def _split_precision(parts: GaussianParts) -> tuple[np.ndarray, coo_array]:
-    """Return diagonal and strict upper triangle of the precision."""
+    """Return the diagonal and the strict upper triangle of the precision."""
     matrix = parts.precision.tocoo()
     above = matrix.row < matrix.col
     upper = coo_array((matrix.data[above], (matrix.row[above], matrix.col[above])), shape=matrix.shape)
@@ -50,13 +50,13 @@ def _split_precision(parts: GaussianParts) -> tuple[np.ndarray, coo_array]:
 
 
 def _join_precision(diagonal, entries, rows, columns) -> csr_array:
-    """Return the matrix of a diagonal and of the entries on one side of it."""
+    """Return the symmetric matrix with a diagonal and with entries on one side of it."""
     p = len(diagonal)
     ends = np.sort(np.array([rows, columns], dtype=np.int64).reshape(2, -1), axis=0)
     if ends.size and not (ends.min() >= 0 and ends.max() < p and (ends[0] < ends[1]).all()):
         raise ValueError(f"its edges must join two of its {p} variables")
     if len(np.unique(ends[0] * p + ends[1])) < ends.shape[1]:
-        raise ValueError("an edge is there twice")
+        raise ValueError("an edge occurs twice")
     data = np.concatenate([diagonal, entries, entries]).astype(np.float64)
     i, j = np.concatenate([np.arange(p), rows, columns]), np.concatenate([np.arange(p), columns, rows])
     return coo_array((data, (i.astype(np.int64), j.astype(np.int64))), shape=(p, p)).tocsr()
@@ -67,7 +67,7 @@ def _plain_names(parts: GaussianParts) -> list:
 
 
 def _describe_origin(parts: GaussianParts) -> dict:
-    """Return what the network is called and where it comes from."""
+    """Return the name and the origin of the network."""
     name = {"name": parts.name} if parts.name else {}
     return {**name, "estimated_by": parts.estimated_by, "n_samples": parts.n_samples}
 
@@ -78,7 +78,7 @@ def _make_parts(names, precision, mean, scale, transforms: dict[str, np.ndarray]
     if n_samples is not None and not 0 <= n_samples < np.inf:
         raise ValueError(f"its number of samples is {n_samples!r}")
     if not isinstance(estimated_by, str):
-        raise ValueError(f"what it was estimated by is {estimated_by!r:.60}")
+        raise ValueError(f"its field 'estimated_by' is {estimated_by!r:.60}")
     name = check_name(origin.get("name", ""))
     return GaussianParts(names, precision, mean, scale, maps, estimated_by, n_samples, name)
 
@@ -87,9 +87,9 @@ def _make_parts(names, precision, mean, scale, transforms: dict[str, np.ndarray]
 
 
 def _describe(parts: GaussianParts) -> dict:
-    """Return parts as a document: a node-link graph whose nodes and edges bear the entries of the precision.
+    """Return the document of the fields: a node-link graph whose nodes and edges hold the entries of the precision.
 
-    The edges also bear partial correlations, for other programs.
+    The edges also hold partial correlations, for other programs.
     """
     diagonal, upper = _split_precision(parts)
     names, roots = _plain_names(parts), np.sqrt(diagonal)
@@ -109,7 +109,7 @@ def _describe(parts: GaussianParts) -> dict:
 
 
 def parse_gaussian(document: dict) -> GaussianParts:
-    """Return the parts that a json document holds; raise over one of another type, or a damaged one."""
+    """Return the fields in a json document; raise if it has another type or is damaged."""
     check_marks(document, _TYPE)
     nodes, edges = check_list(document["nodes"], "its nodes"), check_list(document["edges"], "its edges")
     place = {node["id"]: v for v, node in enumerate(nodes)}
@@ -120,7 +120,7 @@ def parse_gaussian(document: dict) -> GaussianParts:
     transforms = {}
     for key, array in document.get("transforms", {}).items():
         if array["dtype"] not in ("<f8", "<i8"):
-            raise ValueError(f"its transforms have numbers of the type {array['dtype']!r:.60}")
+            raise ValueError(f"its transforms have values of the type {array['dtype']!r:.60}")
         transforms[key] = np.array(array["values"], dtype=array["dtype"])
     precision = _join_precision(diagonal, entries, rows, columns)
     names = [node["id"] for node in nodes]
@@ -166,7 +166,7 @@ def is_gaussian_npz(path: str | os.PathLike) -> bool:
 
 def _write_graphml(parts: GaussianParts) -> bytes:
     document = _describe(parts)
-    text_all(parts.names, "names of variables")  # raises for two that become the same text
+    text_all(parts.names, "names of variables")  # raises for two names that become the same text
     graph = nx.Graph(type=_TYPE, **{key: value for key, value in document["graph"].items() if value is not None})
     if "transforms" in document:
         graph.graph["transforms"] = json.dumps(document["transforms"])
@@ -192,14 +192,14 @@ def _read_graphml(raw: bytes) -> GaussianParts:
     return parse_gaussian(document)
 
 
-#: Bytes of parts, by format; each format is also a file suffix.
+#: Writers by format; each format is also a file suffix.
 GAUSSIAN_WRITERS: dict[str, Callable[[GaussianParts], bytes]] = {
     "npz": _write_npz,
     "json": lambda parts: write_document(_describe(parts)),
     "graphml": _write_graphml,
 }
 
-#: Parts of bytes, by format.
+#: Readers by format.
 GAUSSIAN_READERS: dict[str, Callable[[bytes], GaussianParts]] = {
     "npz": _read_npz,
     "json": lambda raw: parse_gaussian(read_document(raw)),

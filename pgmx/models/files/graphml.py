@@ -12,12 +12,12 @@ from pgmpy.factors.discrete import TabularCPD
 
 from pgmx.models.files.formats import text_all
 
-# A carriage return is read back as a line break.
+# A carriage return would be read as a line break.
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def write_graphml(graph: nx.Graph) -> bytes:
-    """Return a graph whose attributes GraphML can hold; raise where XML forbids a character of a text."""
+    """Return the file of a graph whose attributes GraphML can hold; raise for characters that XML forbids."""
     for text in _list_texts(graph):
         if _NOT_XML.search(text):
             raise ValueError(
@@ -29,7 +29,7 @@ def write_graphml(graph: nx.Graph) -> bytes:
 
 
 def _list_texts(graph: nx.Graph) -> Iterator[str]:
-    """Yield the names of nodes and all attributes that are texts."""
+    """Yield the names of nodes and all attributes that are text."""
     yield from (node for node in graph.nodes() if isinstance(node, str))
     attributes = chain(
         [graph.graph], (own for _, own in graph.nodes(data=True)), (own for _, _, own in graph.edges(data=True))
@@ -43,7 +43,7 @@ def replace_forbidden(text: str) -> str:
 
 
 def write_graph(model: nx.Graph) -> bytes:
-    """Return any graph or network, names and states as text, and weights where they are numbers (pgmpy's are None)."""
+    """Return the file of any graph, with names and states as text, and numeric weights (pgmpy's may be None)."""
     names = text_all(model.nodes(), "names of variables")
     copy = nx.DiGraph() if model.is_directed() else nx.Graph()
     tables = [cpd for cpd in getattr(model, "cpds", []) if isinstance(cpd, TabularCPD)]

@@ -1,7 +1,7 @@
 """Pairwise Markov networks in files: npz and json without loss, uai and graphml for other programs.
 
-graphml holds log-potentials as attributes of nodes and edges, and text for names and states; uai the exponentials of
-the log-potentials, with names and states in a comment at the end, for us alone.
+graphml holds log-potentials as attributes of nodes and edges, and names and states as text. uai holds the exponentials
+of the log-potentials, with names and states in a comment at the end that only pgmx reads.
 """
 
 import json
@@ -22,9 +22,9 @@ from pgmx.models.files.uai import UaiNetwork, read_uai, write_uai
 
 
 class MarkovParts(NamedTuple):
-    """What a pairwise Markov network consists of, `name` empty without one.
+    """The fields of a pairwise Markov network; `name` may be empty.
 
-    The strengths of edges, shape (m,), follow from the potentials: graphml holds them for other programs.
+    The strengths of edges, shape (m,), are computed from the potentials; graphml holds them for other programs.
     """
 
     names: Sequence[Hashable]
@@ -38,7 +38,7 @@ class MarkovParts(NamedTuple):
 
 
 def _describe(parts: MarkovParts) -> dict:
-    """Return parts as a document: a node-link graph with states and log-potentials, null for minus infinity."""
+    """Return the document of the fields: a node-link graph with states and log-potentials, null for minus infinity."""
     potentials = parts.potentials
     names, states = plain_labels(parts.names, parts.states)
     nodes = [
@@ -53,7 +53,7 @@ def _describe(parts: MarkovParts) -> dict:
 
 
 def parse_markov(document: dict) -> MarkovParts:
-    """Return the parts that a json document holds; raise over one of another type, or a damaged one."""
+    """Return the fields in a json document; raise if it has another type or is damaged."""
     check_marks(document, "PairwiseMarkovNetwork")
     nodes, edges = check_list(document["nodes"], "its nodes"), check_list(document["edges"], "its edges")
     names, states = check_labels([node["id"] for node in nodes], [node["states"] for node in nodes])
@@ -64,10 +64,10 @@ def parse_markov(document: dict) -> MarkovParts:
 
 
 def _build_potentials(names: list, states: list, vectors: list, tables: dict, n_edges: int) -> PairwisePotentials:
-    """Return the potentials of vectors and of tables by names; `n_edges` tells whether an edge is there twice."""
+    """Return the potentials from vectors and from tables by names; `n_edges` detects duplicate edges."""
     position = {name: v for v, name in enumerate(names)}
     if len({frozenset(ends) for ends in tables}) < n_edges:
-        raise ValueError("an edge is there twice")
+        raise ValueError("an edge occurs twice")
     pairs = [((position[u], position[v]), table) for (u, v), table in tables.items()]
     return PairwisePotentials.build([len(labels) for labels in states], vectors, pairs)
 
@@ -99,7 +99,7 @@ def _read_npz(raw: bytes) -> MarkovParts:
     most = {"node_values": total, "edges": 2 * n_pairs, "edge_values": total**2}
     edges = read_arrays(raw, most, ["edges"])["edges"].reshape(-1, 2)
     if edges.size and not 0 <= edges.min() <= edges.max() < len(names):
-        raise ValueError(f"its edges join variables beyond the {len(names)} that it has")
+        raise ValueError(f"its edges join variables outside its {len(names)} variables")
     most["edge_values"] = int((cards[edges[:, 0]] * cards[edges[:, 1]]).sum())
     arrays = read_arrays(raw, most)
     potentials = PairwisePotentials(cards, arrays["node_values"], edges, arrays["edge_values"])
@@ -111,7 +111,7 @@ def _read_npz(raw: bytes) -> MarkovParts:
 
 def _write_graphml(parts: MarkovParts) -> bytes:
     document = _describe(parts)
-    text_all(parts.names, "names of variables")  # raises for two that become the same text
+    text_all(parts.names, "names of variables")  # raises for two names that become the same text
     graph = nx.Graph(**document["graph"])
     for node in document["nodes"]:
         text_all(node["states"], f"states of {node['id']!r}")
@@ -120,7 +120,7 @@ def _write_graphml(parts: MarkovParts) -> bytes:
     for e, edge in enumerate(document["edges"]):
         weight = {} if parts.strengths is None else {"weight": float(parts.strengths[e])}
         u, v, table = str(edge["source"]), str(edge["target"]), json.dumps(edge["log_potentials"])
-        # Not every program keeps the order of the two ends: which one the rows belong to stands beside the table.
+        # Not every program keeps the order of the two ends. An attribute names the end that the rows belong to.
         graph.add_edge(u, v, **weight, rows=u, log_potentials=table)
     return write_graphml(graph)
 
@@ -133,7 +133,7 @@ def _read_graphml(raw: bytes) -> MarkovParts:
     tables = {}
     for u, v, edge in graph.edges(data=True):
         if edge["rows"] not in (u, v):
-            raise ValueError(f"the rows of the edge of {u!r} and {v!r} are of {edge['rows']!r}")
+            raise ValueError(f"the rows of the edge of {u!r} and {v!r} belong to {edge['rows']!r}")
         table = _numbers(load_json(edge["log_potentials"]))
         tables[u, v] = table if edge["rows"] == u else table.T
     potentials = _build_potentials(names, states, vectors, tables, graph.number_of_edges())
@@ -151,7 +151,7 @@ def _write_uai(parts: MarkovParts) -> bytes:
 
 
 def make_pairwise(network: UaiNetwork) -> MarkovParts:
-    """Return the parts of a network whose factors have one or two variables."""
+    """Return the fields of a network whose factors have one or two variables."""
     if network.kind != "MARKOV":
         raise ValueError(f"it begins with {network.kind!r}, not with 'MARKOV'")
     tables = network.tables
@@ -164,7 +164,7 @@ def make_pairwise(network: UaiNetwork) -> MarkovParts:
     return MarkovParts(tables.names, tables.states, tables.to_factors().pairwise(), network.name)
 
 
-#: Bytes of parts, by format; each format is also a file suffix. uai holds them as they are: scale them to Z = 1 before.
+#: Writers by format; each format is also a file suffix. uai does not normalise: scale the potentials to Z = 1 before.
 MARKOV_WRITERS: dict[str, Callable[[MarkovParts], bytes]] = {
     "npz": _write_npz,
     "json": lambda parts: write_document(_describe(parts)),
@@ -172,7 +172,7 @@ MARKOV_WRITERS: dict[str, Callable[[MarkovParts], bytes]] = {
     "uai": _write_uai,
 }
 
-#: Parts of bytes, by format.
+#: Readers by format.
 MARKOV_READERS: dict[str, Callable[[bytes], MarkovParts]] = {
     "npz": _read_npz,
     "json": lambda raw: parse_markov(read_document(raw)),

@@ -1,9 +1,9 @@
 """Conditional linear Gaussian networks in json, in the terms of R's bnlearn.
 
-A document has a list `distributions` of one entry per variable, as the list that ``custom.fit`` of bnlearn takes:
-discrete ones have `levels` and `prob`, an array over (levels, levels of each parent); others have `coef`, a row of
-intercepts and a row per continuous parent, with a column per configuration of the discrete parents, the first of
-which varies fastest, and `sd`, one number per configuration.
+A document has a list `distributions` with one entry per variable, like the argument of ``custom.fit`` of bnlearn. A
+discrete variable has `levels` and `prob`, an array over (levels, levels of each parent). A continuous variable has
+`coef`, with a row of intercepts, a row per continuous parent and a column per configuration of the discrete parents
+(the first parent varies fastest), and `sd`, one value per configuration.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -20,7 +20,7 @@ MIXED_TYPE = "ConditionalGaussianNetwork"
 
 
 class MixedParts(NamedTuple):
-    """What a conditional linear Gaussian network consists of; `states` are None for floats, `name` may be empty."""
+    """The fields of a conditional linear Gaussian network; `states` are None for continuous variables."""
 
     names: Sequence[Hashable]
     states: Sequence[tuple | None]
@@ -29,7 +29,7 @@ class MixedParts(NamedTuple):
 
 
 def describe_mixed(parts: MixedParts) -> dict:
-    """Return parts as a document."""
+    """Return the document of the fields."""
     names = [plain(name, "the name") for name in parts.names]
     levels = [
         None if states is None else [plain(state, f"a state of {name!r}:") for state in states]
@@ -47,7 +47,7 @@ def describe_mixed(parts: MixedParts) -> dict:
         if isinstance(family, DiscreteFamily):
             entry = {"type": "discrete", "parents": parents, "levels": own, "prob": family.table.tolist()}
         else:
-            # R's order of configurations: the first parent varies fastest.
+            # Order of configurations in R: the first parent varies fastest.
             rows = [family.coefficients[..., k].ravel(order="F") for k in range(1 + len(family.floats))]
             entry = {
                 "type": "cgaussian" if parents else "gaussian",
@@ -62,7 +62,7 @@ def describe_mixed(parts: MixedParts) -> dict:
 
 
 def parse_mixed(document: dict) -> MixedParts:
-    """Return the parts that a document holds; raise over one of another type, or a damaged one."""
+    """Return the fields in a document; raise if it has another type or is damaged."""
     check_marks(document, MIXED_TYPE)
     nodes = check_list(document["nodes"], "its nodes")
     names = [plain(node["id"], "the name") for node in nodes]
@@ -77,7 +77,7 @@ def parse_mixed(document: dict) -> MixedParts:
     entries = check_list(document["distributions"], "its distributions")
     check_distinct([entry["variable"] for entry in entries], "the variables of its distributions")
     if {entry["variable"] for entry in entries} != set(names):
-        raise ValueError("its distributions are not those of its nodes")
+        raise ValueError("its distributions do not match its nodes")
     families: list = [None] * len(names)
     for entry in entries:
         v = place[entry["variable"]]
@@ -88,7 +88,7 @@ def parse_mixed(document: dict) -> MixedParts:
     edges = check_list(document["edges"], "its edges")
     ends = sorted((place[edge["source"]], place[edge["target"]]) for edge in edges)
     if ends != sorted((p, v) for v, parents in enumerate(network.parents) for p in parents):
-        raise ValueError("its edges are not those from the parents in its distributions")
+        raise ValueError("its edges do not match the parents in its distributions")
     name = check_name(document["graph"].get("name", ""))
     return MixedParts(names, states, network, name)
 
@@ -135,6 +135,6 @@ def _read_regressions(entry: dict, place: dict, states: list) -> GaussianFamily:
     return GaussianFamily(discrete, floats, coefficients, std.reshape(cards, order="F"))
 
 
-#: Bytes of parts, and parts of bytes, by format; each format is also a file suffix.
+#: Writers and readers by format; each format is also a file suffix.
 MIXED_WRITERS: dict[str, Callable[[MixedParts], bytes]] = {"json": lambda parts: write_document(describe_mixed(parts))}
 MIXED_READERS: dict[str, Callable[[bytes], MixedParts]] = {"json": lambda raw: parse_mixed(read_document(raw))}

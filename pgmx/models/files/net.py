@@ -1,8 +1,8 @@
 """Hugin NET: fitted discrete networks.
 
-A file holds a block `net`, a block `node` of each variable with its states, and a block `potential` of each table,
-whose rows follow the states of the parents, the last parent fastest. Texts in quotes hold any character; names are
-identifiers.
+A file has a block `net`, a block `node` per variable with its states, and a block `potential` per table. The rows of a
+table are the configurations of the parents, the last parent varying fastest. Quoted text may hold any character; names
+are identifiers.
 """
 
 import re
@@ -26,7 +26,7 @@ from pgmx.models.files.formats import decode, decode_text, drop_comments, encode
 
 _COMMENTS = r"/\*.*?(?:\*/|\Z)|(?:%|//)[^\n]*"
 _BLOCK = re.compile(r"([^{}]*)\{([^{}]*)\}\s*")
-# A list ends at the parenthesis before a semicolon: states without quotes may hold parentheses themselves.
+# A list ends at the parenthesis before a semicolon: states without quotes may contain parentheses.
 _ATTRIBUTE = re.compile(r"(\w+)\s*=(?:\s*\((.*?)\)\s*|([^;(]*));\s*", re.DOTALL)
 
 
@@ -45,7 +45,7 @@ def write_net(model: DiscreteBayesianNetwork) -> bytes:
 
 
 def _nest(cells: np.ndarray) -> str:
-    """Return numbers in parentheses, a pair for each axis, with all their digits."""
+    """Return values with all their digits in nested parentheses, one level per axis."""
     if cells.ndim == 1:
         return f"({' '.join(map(repr, cells.tolist()))})"
     return f"({' '.join(map(_nest, cells))})"
@@ -67,14 +67,14 @@ def read_net(raw: bytes) -> DiscreteBayesianNetwork:
 
 
 def _split_blocks(text: str, wanted: str) -> Iterator[tuple[int, str, str]]:
-    """Yield place, the rest of the head, and body of the blocks of a kind; raise for blocks of other networks."""
+    """Yield position, rest of the head, and body of the blocks of a kind; raise for blocks of other networks."""
     at = len(text) - len(text.lstrip())
     while at < len(text):
         match = _BLOCK.match(text, at)
         with explain_block(text, at):
             kind, rest = _parse_kind(text[at : at + 80] if match is None else match[1])
             if match is None:
-                raise ValueError(f"there is no whole block: {text[at : at + 40]!r}")
+                raise ValueError(f"there is no complete block: {text[at : at + 40]!r}")
         if kind == wanted:
             yield at, rest, match[2]
         at = match.end()
@@ -84,9 +84,9 @@ def _parse_kind(head: str) -> tuple[str, str]:
     """Return the kind of a block, net, node or potential, and the rest of its head; raise for other networks."""
     words = head.split(None, 2)
     if words[:1] == ["class"]:
-        raise ValueError("a class begins: object-oriented networks are not read")
+        raise ValueError("it contains a class: object-oriented networks are not supported")
     if words[:1] == ["continuous"]:
-        raise ValueError(f"{decode(words[-1].strip())!r:.60} is continuous: only discrete nodes are read")
+        raise ValueError(f"{decode(words[-1].strip())!r:.60} is continuous: only discrete nodes are supported")
     head = re.sub(r"^discrete\s+", "", head.strip())
     kind = re.split(r"\W", head, maxsplit=1)[0]
     rest = head[len(kind) :].strip()
@@ -102,7 +102,7 @@ def _parse_attributes(body: str, what: str) -> dict[str, str]:
     while at < len(body):
         match = _ATTRIBUTE.match(body, at)
         if match is None:
-            raise ValueError(f"{what} holds {body[at : at + 40]!r}, which is no 'name = value;'")
+            raise ValueError(f"{what} holds {body[at : at + 40]!r}, which is not 'name = value;'")
         if match[1] in attributes:
             raise ValueError(f"{what} has two attributes {match[1]!r}")
         attributes[match[1]] = match[2] if match[2] is not None else match[3]
@@ -112,12 +112,12 @@ def _parse_attributes(body: str, what: str) -> dict[str, str]:
 
 def _parse_states(name: str, body: str) -> list[str]:
     words = _parse_attributes(body, f"the node {name!r}").get("states", "").split()
-    # Commas between states are no part of the format, but some programs write them.
+    # The format has no commas between states, but some programs write them.
     return [decode(word.removesuffix(",")) for word in words if word != ","]
 
 
 def _parse_potential(head: str, body: str) -> tuple[str, list[str], str]:
-    """Return variable, parents and the numbers of a table as text."""
+    """Return the variable, the parents and the values of a table as text."""
     if not (head.startswith("(") and head.endswith(")")):
         raise ValueError(f"'( variable | parents )' is expected, got {head!r:.60}")
     child, _, rest = head[1:-1].partition("|")
@@ -126,6 +126,6 @@ def _parse_potential(head: str, body: str) -> tuple[str, list[str], str]:
         raise ValueError(f"a table of one variable before '|' is expected, got {child.strip()!r:.60}")
     attributes = _parse_attributes(body, f"the table of {names[0]!r}")
     if "data" not in attributes:
-        expression = ", only an expression, which is not read" if "model_data" in attributes else ""
+        expression = ", only an expression, which is not supported" if "model_data" in attributes else ""
         raise ValueError(f"the table of {names[0]!r} has no 'data'{expression}")
     return names[0], parents, attributes["data"].replace("(", " ").replace(")", " ")

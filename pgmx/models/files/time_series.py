@@ -1,6 +1,7 @@
 """Graphs over (variable, lag) in json and graphml, and linear dynamical systems in npz.
 
-json holds the node (name, lag) as the list [name, lag]; graphml as the text ``name@t-lag`` with name and lag beside it.
+json holds the node (name, lag) as the list [name, lag]. graphml holds it as the text ``name@t-lag``, with the name and
+the lag as attributes.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -23,7 +24,7 @@ _MOST_LAGS = 100_000
 
 
 class GraphParts(NamedTuple):
-    """Nodes (name, lag), edges (source, target, attributes), and the name of the graph, empty without one."""
+    """Nodes (name, lag), edges (source, target, attributes), and the name of the graph, which may be empty."""
 
     nodes: Sequence[tuple[Hashable, int]]
     edges: Sequence[tuple[tuple, tuple, dict[str, Any]]]
@@ -31,7 +32,7 @@ class GraphParts(NamedTuple):
 
 
 class SystemParts(NamedTuple):
-    """The matrices [target, source] of the lags 1 to L, all dense or all sparse, and the numbers beside them."""
+    """The matrices [target, source] of the lags 1 to L, all dense or all sparse, and the other parameters."""
 
     names: Sequence[Hashable]
     matrices: Sequence[np.ndarray | csr_array]
@@ -45,7 +46,7 @@ class SystemParts(NamedTuple):
 
 
 def describe_time_series_graph(parts: GraphParts) -> dict:
-    """Return parts as a document: a node-link graph."""
+    """Return the document of the fields: a node-link graph."""
     _check_marks(parts.edges)
     places = {node: [plain(node[0], "the name"), node[1]] for node in parts.nodes}
     nodes = [{"id": place} for place in places.values()]
@@ -56,11 +57,11 @@ def describe_time_series_graph(parts: GraphParts) -> dict:
 
 
 def _check_marks(edges: Sequence[tuple[tuple, tuple, dict[str, Any]]]) -> None:
-    """Raise unless each edge that is marked as undirected joins two nodes of lag 0, in both directions."""
+    """Raise unless each undirected edge joins two nodes of lag 0 and occurs in both directions."""
     marked = {(u, v) for u, v, numbers in edges if numbers.get("undirected")}
     for u, v in marked:
         if u[1] != 0 or (v, u) not in marked:
-            raise ValueError(f"the undirected edge {u!r} -> {v!r} must be instantaneous, and have an opposite one")
+            raise ValueError(f"the undirected edge {u!r} -> {v!r} must be instantaneous and occur in both directions")
 
 
 def _plain_attributes(u: tuple, v: tuple, numbers: dict[str, Any]) -> dict[str, Any]:
@@ -71,7 +72,7 @@ def _plain_attributes(u: tuple, v: tuple, numbers: dict[str, Any]) -> dict[str, 
 
 
 def parse_time_series_graph(document: dict) -> GraphParts:
-    """Return the parts that a document holds; raise over one of another type, or a damaged one."""
+    """Return the fields in a document; raise if it has another type or is damaged."""
     check_marks(document, GRAPH_TYPE)
     nodes = [_read_node(node["id"]) for node in check_list(document["nodes"], "its nodes")]
     check_distinct(nodes, "the nodes")
@@ -107,7 +108,7 @@ def _read_attributes(u: tuple, v: tuple, edge: dict[str, Any]) -> dict[str, Any]
 
 def _write_graph_as_graphml(parts: GraphParts) -> bytes:
     _check_marks(parts.edges)
-    text_all((name for name, _ in parts.nodes), "names of variables")  # raises for two that become the same text
+    text_all((name for name, _ in parts.nodes), "names of variables")  # raises for two names that become the same text
     graph = nx.DiGraph(type=GRAPH_TYPE, **({"name": parts.name} if parts.name else {}))
     labels = {node: f"{node[0]}@t-{node[1]}" for node in parts.nodes}
     for (name, lag), label in labels.items():
@@ -125,7 +126,7 @@ def _read_graph_from_graphml(raw: bytes) -> GraphParts:
     if graph.graph.get("type") != GRAPH_TYPE:
         raise ValueError(f"it is not marked as a {GRAPH_TYPE}")
     if not graph.is_directed() or graph.is_multigraph():
-        raise ValueError("its graph is not directed, or has an edge twice")
+        raise ValueError("its graph is not directed, or an edge occurs twice")
     places = {label: [node["variable"], node["lag"]] for label, node in graph.nodes(data=True)}
     nodes = [{"id": place} for place in places.values()]
     edges = [{"source": places[u], "target": places[v], **numbers} for u, v, numbers in graph.edges(data=True)]
@@ -134,7 +135,7 @@ def _read_graph_from_graphml(raw: bytes) -> GraphParts:
 
 
 def is_time_series_graphml(raw: bytes) -> bool:
-    """Return whether the bytes of a graphml file claim to hold a graph over (variable, lag)."""
+    """Return whether a graphml file is marked as a graph over (variable, lag)."""
     return GRAPH_TYPE.encode() in raw
 
 
@@ -176,7 +177,7 @@ def _read_system(raw: bytes) -> SystemParts:
     if type(lags) is not int or not 1 <= lags <= _MOST_LAGS:
         raise ValueError(f"its number of lags is {lags!r:.60}")
     if dimensions not in (None, 1, 2) or type(document["sparse"]) is not bool:
-        raise ValueError(f"its noise has {dimensions!r:.60} dimensions, or its mark 'sparse' is none")
+        raise ValueError(f"its noise has {dimensions!r:.60} dimensions, or its mark 'sparse' is invalid")
     most = {"intercept": n, "exogenous_coef": n * len(exogenous)}
     most |= {} if dimensions is None else {"noise": n**dimensions}
     if document["sparse"]:
@@ -194,7 +195,7 @@ def _read_system(raw: bytes) -> SystemParts:
 
 
 def _read_counts(value: object, lags: int, most: int) -> list[int]:
-    """Return how many entries each lag has."""
+    """Return the number of entries per lag."""
     counts = check_list(value, "the counts of entries")
     if len(counts) != lags or any(type(count) is not int or not 0 <= count <= most for count in counts):
         raise ValueError(f"its counts of entries are {counts!r:.60}, for {lags} lags")
@@ -205,7 +206,7 @@ def _split_entries(arrays: dict[str, np.ndarray], counts: list[int], n: int) -> 
     """Return one sparse matrix per lag."""
     entries, rows, columns = (arrays[key] for key in ("entries", "rows", "columns"))
     if not entries.shape == rows.shape == columns.shape == (sum(counts),):
-        raise ValueError(f"its arrays of entries have not the length {sum(counts)}")
+        raise ValueError(f"its arrays of entries do not have the length {sum(counts)}")
     if len(rows) and not (min(rows.min(), columns.min()) >= 0 and max(rows.max(), columns.max()) < n):
         raise ValueError(f"its coefficients must join two of its {n} series")
     bounds = np.cumsum([0, *counts])
@@ -213,7 +214,7 @@ def _split_entries(arrays: dict[str, np.ndarray], counts: list[int], n: int) -> 
     for start, stop in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
         part = slice(start, stop)
         if len(np.unique(rows[part] * n + columns[part])) < stop - start:
-            raise ValueError("a coefficient is there twice")
+            raise ValueError("a coefficient occurs twice")
         matrices.append(csr_array((entries[part], (rows[part], columns[part])), shape=(n, n)))
     return matrices
 
@@ -223,7 +224,7 @@ def is_system_npz(path) -> bool:
     return has_type(path, _SYSTEM_TYPE)
 
 
-#: Bytes of parts, and parts of bytes, by format; each format is also a file suffix.
+#: Writers and readers by format; each format is also a file suffix.
 GRAPH_WRITERS: dict[str, Callable[[GraphParts], bytes]] = {
     "json": lambda parts: write_document(describe_time_series_graph(parts)),
     "graphml": _write_graph_as_graphml,

@@ -1,7 +1,8 @@
 """The text formats of the UAI competitions: networks of factors of any order, and evidence.
 
-A network is a word for its kind, the numbers of states, the variables of each factor, and the values of each, those of
-the last variable fastest. Names and states stand in a comment at the end, for us alone.
+A network consists of a word for its kind, the number of states per variable, the variables of each factor, and the
+values of each factor (the last variable varies fastest). Names and states are in a comment at the end that only pgmx
+reads.
 """
 
 import json
@@ -28,18 +29,18 @@ from pgmx.models.files.formats import (
 
 _COMMENT = "# pgmx "
 
-#: Kinds of networks: factors of any values, or conditional probabilities with the child last.
+#: Kinds of networks: arbitrary factors, or conditional probabilities with the child last.
 _KINDS = ("MARKOV", "BAYES")
 
-#: States in a file that need no number, as those of variables without a factor.
+#: Most states in a file beyond its number of values: variables without a factor have no values.
 _FREE_STATES = 1 << 16
 
-#: Digits of a count.
+#: Most digits of a count.
 _MOST_DIGITS = 18
 
 
 class UaiNetwork(NamedTuple):
-    """What a file holds: MARKOV or BAYES, the factors, and the name of the network, empty without one."""
+    """The content of a file: MARKOV or BAYES, the factors, and the name of the network, which may be empty."""
 
     kind: str
     tables: NamedTables
@@ -54,14 +55,14 @@ def write_uai(tables: NamedTables, name: str) -> bytes:
     lines += [" ".join(map(str, [len(scope), *scope])) for scope in tables.scopes]
     for values in tables.tables:
         cells = values.ravel()
-        # Plain decimals, shortest that give the same number back: pgmpy's reader knows no exponents.
+        # The shortest plain decimals that are read as the same number: pgmpy's reader does not accept exponents.
         lines += [str(len(cells)), " ".join(np.format_float_positional(cell, trim="-") for cell in cells)]
     labels = {"name": name, "names": names, "states": states}
     return ("\n".join(lines) + "\n" + _COMMENT + json.dumps(labels, allow_nan=False) + "\n").encode("ascii")
 
 
 def read_uai(raw: bytes) -> UaiNetwork:
-    """Return the network of a file; raise where it is damaged."""
+    """Return the network of a file; raise if it is damaged."""
     text = decode_text(raw)
     words = _Words(re.sub("#.*", "", text).split())
     kind = words.take("MARKOV") if words.words else "nothing"
@@ -69,13 +70,13 @@ def read_uai(raw: bytes) -> UaiNetwork:
         raise ValueError(f"it begins with {kind!r:.60}, not with {' or '.join(map(repr, _KINDS))}")
     cards = [words.read_count("a number of states") for _ in range(words.read_count("the number of variables"))]
     if sum(cards) > len(raw) + _FREE_STATES:
-        raise ValueError(f"it declares {sum(cards):,} states, more than there are numbers")
+        raise ValueError(f"it declares {sum(cards):,} states, but has fewer values")
     n_factors = words.read_count("the number of factors")
     scopes = [[words.read_count("a variable") for _ in range(words.read_count("a size"))] for _ in range(n_factors)]
     tables = []
     for scope in scopes:
         if not scope or len(set(scope)) != len(scope) or max(scope) >= len(cards):
-            raise ValueError(f"it has a factor of {scope}: distinct ones of the {len(cards)} variables are expected")
+            raise ValueError(f"it has a factor of {scope}: expected distinct variables out of {len(cards)}")
         shape = [cards[v] for v in scope]
         tables.append(words.read_values(math.prod(shape), f"the factor of {scope}").reshape(shape))
     words.check_end(f"the last of {n_factors} factors")
@@ -101,7 +102,7 @@ def build_network(network: UaiNetwork) -> DiscreteBayesianNetwork | DiscreteMark
         model.add_nodes_from(names)
         model.add_edges_from(pair for family in families for pair in combinations(family, 2))
         model.add_factors(*(make_factor(*factor, labels) for factor in zip(families, tables, strict=True)))
-        free = set(names).difference(*families)  # they are uniform, as variables without a factor are in this format
+        free = set(names).difference(*families)  # they are uniform: this format allows variables without a factor
         model.add_factors(*(make_factor([name], np.ones(len(labels[name])), labels) for name in names if name in free))
         return model
     check_distinct((family[-1] for family in families), "the children of its tables")
@@ -120,9 +121,9 @@ def build_network(network: UaiNetwork) -> DiscreteBayesianNetwork | DiscreteMark
 
 
 def read_codes(raw: bytes, cards: list[int]) -> dict[int, int]:
-    """Return the state of each observed variable, both by number; raise where the file is damaged.
+    """Return the state code of each observed variable, by position; raise if the file is damaged.
 
-    Files of 2010 and before have the number of samples in front, which must be 1.
+    Files until 2010 begin with the number of samples, which must be 1.
     """
     words = _Words(re.sub("#.*", "", decode_text(raw)).split())
     if len(words.words) % 2 == 0 and words.words:
@@ -134,7 +135,7 @@ def read_codes(raw: bytes, cards: list[int]) -> dict[int, int]:
         variable, code = words.read_count("a variable"), words.read_count("a state")
         if variable >= len(cards) or code >= cards[variable]:
             raise ValueError(
-                f"it says that variable {variable} has state {code}: variables are numbered 0..{len(cards) - 1}"
+                f"variable {variable} with state {code} is out of range: variables are numbered 0..{len(cards) - 1}"
                 + (f", states of this one 0..{cards[variable] - 1}" if variable < len(cards) else "")
             )
         if variable in evidence:
@@ -145,43 +146,43 @@ def read_codes(raw: bytes, cards: list[int]) -> dict[int, int]:
 
 
 class _Words:
-    """Words of a text, taken one after the other; what they say is checked against how many there are."""
+    """Words of a text, read in order; declared sizes are checked against the number of words."""
 
     def __init__(self, words: list[str]):
         self.words = words
         self.at = 0
 
     def take(self, what: str) -> str:
-        """Return the next word; `what` says what is expected there."""
+        """Return the next word; `what` describes the expected word."""
         if self.at == len(self.words):
             raise ValueError(f"it ends too early, {what} is expected")
         self.at += 1
         return self.words[self.at - 1]
 
     def read_count(self, what: str) -> int:
-        """Return the next word as a number from 0 on."""
+        """Return the next word as a non-negative integer."""
         word = self.take(what)
         if not word.isdecimal() or len(word) > _MOST_DIGITS:
             raise ValueError(f"word {self.at} must be {what}, of {_MOST_DIGITS} digits at most, got {word!r:.60}")
         return int(word)
 
     def read_values(self, n: int, what: str) -> np.ndarray:
-        """Return n numbers behind their count."""
+        """Return n values that follow their count."""
         count = self.read_count(f"the number of values of {what}")
         if count != n:
-            raise ValueError(f"{what} declares {count} values, its variables ask for {n}")
+            raise ValueError(f"{what} declares {count} values, its variables require {n}")
         if n > len(self.words) - self.at:
             raise ValueError(f"it ends too early, in {what}")
         try:
             cells = np.array([float(word) for word in self.words[self.at : self.at + n]])
         except ValueError as error:
-            raise ValueError(f"{what} holds a word for a number: {error}") from None
+            raise ValueError(f"{what} holds a non-numeric word: {error}") from None
         self.at += n
         if not ((cells >= 0) & (cells < np.inf)).all():
             raise ValueError(f"{what} holds {cells.min()}: values must be finite and must not be negative")
         return cells
 
     def check_end(self, last: str) -> None:
-        """Raise where words are left; `last` says what they stand behind."""
+        """Raise if words remain; `last` describes the last word that was read."""
         if self.at < len(self.words):
-            raise ValueError(f"it goes on behind {last}, with {self.words[self.at]!r:.60}")
+            raise ValueError(f"it continues after {last}, with {self.words[self.at]!r:.60}")

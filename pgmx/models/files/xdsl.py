@@ -1,7 +1,7 @@
 """GeNIe XDSL: fitted discrete networks.
 
-A document has an element `cpt` of each variable, with an element `state` of each state, its parents, and its
-probabilities: the states vary fastest, then those of the last parent. Names and states are identifiers there.
+A document has an element `cpt` per variable, with an element `state` per state, the parents, and the probabilities. The
+states vary fastest, then the states of the last parent. Names and states are identifiers.
 """
 
 from functools import partial
@@ -24,10 +24,10 @@ from pgmx.models.files.discrete import (
 from pgmx.models.files.formats import decode, encode_all, find_text, find_texts, parse_xml
 from pgmx.models.files.graphml import replace_forbidden
 
-#: pyAgrum writes and reads the states of the first parent fastest, unlike GeNIe; its files name it.
+#: Unlike GeNIe, pyAgrum lets the states of the first parent vary fastest; its files name the program.
 _FIRST_PARENT_FASTEST = "aGrUM"
 
-#: Width, height and columns of the grid in which GeNIe shows the nodes.
+#: Width, height and number of columns of the grid in which GeNIe shows the nodes.
 _WIDTH, _HEIGHT, _COLUMNS = 120, 60, 8
 
 
@@ -65,7 +65,7 @@ def read_xdsl(raw: bytes) -> DiscreteBayesianNetwork:
     if root.tag != "smile" or root.find("nodes") is None:
         raise ValueError(f"a document 'smile' with 'nodes' is expected, got {root.tag!r:.60}")
     if root.find("dynamic") is not None:
-        raise ValueError("it is a dynamic Bayesian network: these are not read")
+        raise ValueError("it is a dynamic Bayesian network, which is not supported")
     writer = root.find("extensions/genie")
     reverse = writer is not None and writer.get("app", "").startswith(_FIRST_PARENT_FASTEST)
     states: States = {}
@@ -73,7 +73,7 @@ def read_xdsl(raw: bytes) -> DiscreteBayesianNetwork:
     nodes = list(root.iterfind("nodes/*"))
     for node in nodes:
         name = decode(node.get("id", ""))
-        check_kind(name, node.tag, ("cpt", "deterministic"), ": only tables (cpt, deterministic) are")
+        check_kind(name, node.tag, ("cpt", "deterministic"), ", only tables (cpt, deterministic)")
         states[name] = check_labels(name, [decode(state.get("id", "")) for state in node.findall("state")], states)
     for node in nodes:
         name, lists = decode(node.get("id", "")), find_texts(node, "parents")
@@ -91,13 +91,13 @@ def read_xdsl(raw: bytes) -> DiscreteBayesianNetwork:
 
 
 def _read_results(name: str, parents: list[str], text: str, states: States, tables: Tables) -> np.ndarray:
-    """Return the table of a deterministic node, whose state is listed for each configuration of the parents."""
+    """Return the table of a deterministic node from its states for the configurations of the parents."""
     results = [decode(word) for word in text.split()]
     n_columns = check_family(name, parents, states, tables, len(text) * len(states[name]))
     codes = {state: code for code, state in enumerate(states[name])}
     unknown = [state for state in results if state not in codes]
     if unknown or len(results) != n_columns:
-        held = f"{unknown[0]!r}, which is none" if unknown else f"{len(results)} states"
+        held = f"the unknown state {unknown[0]!r}" if unknown else f"{len(results)} states"
         raise ValueError(f"the results of {name!r} must be {n_columns} of its states, got {held}")
     table = np.zeros((len(states[name]), n_columns))
     table[[codes[state] for state in results], np.arange(n_columns)] = 1.0

@@ -1,12 +1,11 @@
 """The Gaussian Markov network.
 
-- `linear_gaussian`: a normal distribution as a linear Gaussian Bayesian network: the Cholesky factor of its precision
-  as arcs
-- `rows`: rows of numbers for a Gaussian network, missing cells and columns marked
-- `row_queries`: what a network answers about rows: predictions and likelihoods, from arrays alone
-- `incomplete_rows`: parameters of a linear Gaussian network from rows with missing cells
-- `checks`: what a Gaussian network is made of, checked: names, matrices, and one number per variable
-- `network`: the Gaussian Markov network that learners return: a sparse precision matrix inside, a pgmpy graph
-  outside
-- `queries`: further questions that it answers: parts of it, samples, entropy, other forms
+- `linear_gaussian`: conversion of a normal distribution into a linear Gaussian Bayesian network, by a Cholesky factor
+  of its precision
+- `rows`: numeric rows for a Gaussian network, with missing values and absent columns
+- `row_queries`: row-wise methods of a network: predictions and likelihoods, computed from arrays only
+- `incomplete_rows`: parameters of a linear Gaussian network from rows with missing values
+- `checks`: checks of the parameters of a Gaussian network: names, matrices and vectors
+- `network`: the Gaussian Markov network that learners return: a sparse precision matrix in a pgmpy graph
+- `queries`: its other methods: conditional and marginal distributions, samples, entropy, conversions
 """

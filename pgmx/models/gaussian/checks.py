@@ -1,4 +1,4 @@
-"""What a Gaussian network is made of, checked: names, matrices, and one number per variable."""
+"""Checks of the parameters of a Gaussian network: names, matrices and vectors."""
 
 import numpy as np
 from scipy.sparse import csr_array, issparse
@@ -6,7 +6,7 @@ from scipy.sparse import csr_array, issparse
 from pgmx.checks import as_reals, join_names, read_only
 from pgmx.statistics.precision import compute_smallest_eigenvalue
 
-#: Largest difference of a matrix and its transpose, relative to the roots of its diagonal.
+#: Largest difference between a matrix and its transpose, relative to the roots of its diagonal.
 ASYMMETRY = 1e-8
 
 
@@ -55,15 +55,13 @@ def split_covariance(matrix, names: tuple) -> tuple[np.ndarray, np.ndarray]:
 
 
 def check_column(values, names: tuple, what: str, default: float, *, positive: bool = False) -> np.ndarray:
-    """Return one number per variable as a read-only float64 array, or raise naming the variables."""
+    """Return one value per variable as a read-only float64 array, or raise an error that names the variables."""
     if values is None:
         column = np.full(len(names), default)
     else:
         column = as_reals(values, what).astype(np.float64)
         if column.shape != (len(names),):
-            raise ValueError(
-                f"{what} must hold one number for each of {len(names)} variables, got shape {column.shape}"
-            )
+            raise ValueError(f"{what} must hold one value for each of {len(names)} variables, got shape {column.shape}")
     wrong = ~np.isfinite(column) | (column <= 0.0 if positive else False)
     if wrong.any():
         at = int(np.flatnonzero(wrong)[0])
@@ -73,11 +71,11 @@ def check_column(values, names: tuple, what: str, default: float, *, positive: b
 
 
 def explain_not_positive(scaled: csr_array, what: str) -> str:
-    """Say how far a matrix with unit diagonal is from positive definite."""
+    """Return an error message with the smallest eigenvalue of a matrix with unit diagonal."""
     smallest = compute_smallest_eigenvalue(scaled)
     return (
-        f"the {what} is not positive definite: scaled to unit diagonal its smallest eigenvalue is {smallest:.3g}, and "
-        "must be above 0 by more than rounding errors; add to its diagonal, or estimate it with a larger penalty"
+        f"the {what} is not positive definite: with unit diagonal its smallest eigenvalue is {smallest:.3g}, and must "
+        "be above 0 by more than rounding errors; add to the diagonal, or estimate it with a larger penalty"
     )
 
 
@@ -87,7 +85,7 @@ def _to_dense(matrix, names: tuple, what: str) -> np.ndarray:
             if len(labels) == len(names) and labels != names:
                 raise ValueError(
                     f"the {what} has labels {join_names(labels)}, but the names are {join_names(names)}: give both "
-                    f"in one order"
+                    f"in the same order"
                 )
     return np.array(matrix, dtype=np.float64)
 

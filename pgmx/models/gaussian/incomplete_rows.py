@@ -1,8 +1,8 @@
-"""Parameters of a linear Gaussian network from rows with missing cells, by expectation maximisation.
+"""Parameters of a linear Gaussian network from rows with missing values, by expectation maximisation.
 
-Under a normal distribution of precision K the missing cells M of a row are normal with the covariance K_MM⁻¹ and the
-mean μ_M - K_MM⁻¹ (K z)_M, for the deviations z of the row with 0 where a cell is missing. The expected moments of all
-columns follow, and hold what every family of every graph needs.
+Under a normal distribution of precision K the missing values M of a row are normal with the covariance K_MM⁻¹ and the
+mean μ_M - K_MM⁻¹ (K z)_M, where z are the deviations of the row, 0 for missing values. This gives the expected moments
+of all columns, from which every family of every graph can be fitted.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from pgmx.statistics.moments import find_constant_columns
 
 #: Steps that gain less than this share of the log-likelihood (or of the rows, in nats) end the iteration.
 TOLERANCE, MOST_STEPS = 1e-7, 200
-#: Steps of the distribution without a graph, from which the first graph is learned.
+#: Steps for the distribution without a graph, from which the first graph is learned.
 FIRST_STEPS = 20
-#: A variance given others is at least this share of that of the known cells of its column.
+#: A conditional variance is at least this share of the variance of the observed values of its column.
 LEAST_VARIANCE = 1e-10
-#: Most multiplications of one pass over the rows: some minutes.
+#: Most multiplications of one pass over the rows (a few minutes).
 MOST_PRODUCTS = 10**12
-#: Numbers that are made at a time.
+#: Number of values that are computed at a time.
 _BLOCK = 1 << 21
 _LOG_2_PI = float(np.log(2.0 * np.pi))
 
 
 @dataclass(frozen=True, eq=False)
 class GaussianFit:
-    """The parameters of a graph, those of the moments `moments`, with the likelihood of the observed cells in nats.
+    """The parameters of a graph, fitted to `moments`, with the log-likelihood of the observed values in nats.
 
-    `expected` are the moments that the rows are expected to have under them. Both are in the units of the table.
+    `expected` are the expected moments of the rows under these parameters. Both moments are in the units of the table.
     """
 
     edges: np.ndarray
@@ -55,7 +55,7 @@ class Normal(NamedTuple):
 
 
 class IncompleteNumbers:
-    """Rows of floats, (n_rows, p), NaN where missing, each column with two different known cells; and their weights."""
+    """Weighted numeric rows, (n_rows, p), NaN for missing values; each column has two different observed values."""
 
     def __init__(self, numbers: np.ndarray, weights: np.ndarray | None = None):
         self.numbers = np.asarray(numbers, dtype=np.float64)
@@ -72,7 +72,7 @@ class IncompleteNumbers:
         self.scale = np.sqrt((shares * centred**2).sum(axis=0) / seen)
         low = np.where(shares > 0, filled, np.inf).min(axis=0, initial=np.inf)
         high = np.where(shares > 0, filled, -np.inf).max(axis=0, initial=-np.inf)
-        #: Positions of columns without two different known cells: with these nothing can be learned.
+        #: Positions of columns without two different observed values: they prevent learning.
         self.constant = find_constant_columns(low, high, self.scale**2)
         self._standard = centred / np.where(self.scale > 0, self.scale, 1.0)
         packed = np.packbits(self._missing, axis=1)
@@ -90,10 +90,10 @@ class IncompleteNumbers:
 
     @cached_property
     def first(self) -> Moments:
-        """The expected moments under one normal distribution without a graph, after some steps from independence.
+        """The expected moments under a normal distribution without a graph, after some steps from independence.
 
-        They count for fewer rows, by the mean share of the rows in which two columns are known together: else their
-        graph has too many arcs, which the completions by them would keep. The time of the run may end the steps.
+        Their sample size is multiplied by the mean share of rows in which two columns are both observed. Otherwise the
+        first graph would have too many edges, and the completions would keep them. The time limit may end the steps.
         """
         p = len(self.location)
         ridge = 0.1 * min(1.0, p / self.n) * np.eye(p)
@@ -128,7 +128,7 @@ class IncompleteNumbers:
         max_steps: int = MOST_STEPS,
         deadline: float = np.inf,
     ) -> GaussianFit:
-        """Return the parameters after at most `max_steps` steps from those of the moments `counts`, or `first`."""
+        """Return the parameters after at most `max_steps` steps, starting from the moments `counts` or `first`."""
         start = self._evaluate(edges, self.first if counts is None else counts)
         return self.go_on(start, max_steps=max_steps, deadline=deadline)
 
@@ -153,7 +153,7 @@ class IncompleteNumbers:
         return fit.expected
 
     def complete_at_random(self, seed: int) -> Moments:
-        """Return the moments of the rows, each missing cell with a draw from the known cells of its column."""
+        """Return the moments of the rows with missing values drawn from the observed values of their columns."""
         rng = np.random.default_rng(seed)
         rows = self._standard.copy()
         for v, missing in enumerate(self._missing.T):
@@ -162,11 +162,11 @@ class IncompleteNumbers:
         return self._to_units(Moments(len(self.location)).update(rows, self.weights))
 
     def count(self, edges: np.ndarray, completed: Moments) -> Moments:
-        """Return the moments themselves, which hold those of all families."""
+        """Return the moments themselves: they contain the moments of all families."""
         return completed
 
     def describe(self, fit: GaussianFit) -> dict[str, np.ndarray]:
-        """Return the arrays from which `fit` makes the same parameters again."""
+        """Return the arrays from which `fit` restores the parameters."""
         moments = fit.moments
         ends = np.stack([moments.low, moments.high])
         return {"n": np.array(moments.n), "mean": moments.mean, "cross": moments.cross, "ends": ends}
@@ -183,20 +183,20 @@ class IncompleteNumbers:
         return moments
 
     def impute(self, fit: GaussianFit) -> np.ndarray:
-        """Return the rows of the table, (n_rows, p), each missing cell with its mean given its row."""
+        """Return the rows of the table, (n_rows, p); a missing value becomes its conditional mean given the row."""
         rows = self._fill(self._regress(fit.families, fit.moments))[0]
         return np.where(self._missing, self.location + self.scale * rows, self.numbers)
 
     # ---- steps ----
 
     def _evaluate(self, edges: np.ndarray, moments: Moments, *, may_end: bool = False) -> GaussianFit:
-        """Take the parameters of the moments, and what is expected under them."""
+        """Return the parameters fitted to the moments, and the expected moments under them."""
         families = self.families(edges)
         likelihood, expected = self._expect(self._regress(families, moments), may_end=may_end)
         return GaussianFit(edges, families, moments, likelihood, self._to_units(expected))
 
     def _regress(self, families: list[tuple[int, ...]], moments: Moments) -> Normal:
-        """Return the distribution of standardised columns in which each has its regression on its parents."""
+        """Return the distribution of standardised columns from the regression of each column on its parents."""
         covariance = moments.covariance / np.outer(self.scale, self.scale)
         equations, variances = np.eye(len(families)), np.empty(len(families))
         for v, *parents in families:
@@ -207,13 +207,13 @@ class IncompleteNumbers:
         return Normal((moments.mean - self.location) / self.scale, scaled.T @ scaled, -float(np.log(variances).sum()))
 
     def _expect_independent(self) -> Moments:
-        """Return the expected moments of the standardised columns where these are independent, of variance 1."""
+        """Return the expected moments of the standardised columns if these are independent with variance 1."""
         expected = Moments(self._standard.shape[1]).update(self._standard, self.weights)
         expected.cross += np.diag(self.weights @ self._missing)
         return expected
 
     def _expect(self, normal: Normal, *, may_end: bool) -> tuple[float, Moments]:
-        """Return the log-likelihood of the observed cells, and expected moments of the standardised columns."""
+        """Return the log-likelihood of the observed values, and expected moments of the standardised columns."""
         rows, logs, covariance = self._fill(normal, may_end=may_end)
         expected = Moments(rows.shape[1]).update(rows, self.weights)
         expected.cross += covariance
@@ -221,10 +221,10 @@ class IncompleteNumbers:
         return float(self.weights @ logs - self._totals @ np.log(self.scale)), expected
 
     def _fill(self, normal: Normal, *, may_end: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return rows with means in place of missing cells, log-densities less the constant, and their covariances.
+        """Return rows with missing values replaced by means, log-densities without the constant, and covariances.
 
-        The covariances of the missing cells are summed over the weighted rows. OutOfTimeError is raised where the pass
-        `may_end` and the time of the run is over.
+        The covariances of the missing values are summed over the weighted rows. With `may_end` OutOfTimeError is raised
+        at the time limit of the run.
         """
         p = len(normal.mean)
         deviations = np.where(self._missing, 0.0, self._standard - normal.mean)
@@ -253,7 +253,7 @@ class IncompleteNumbers:
 
     @cached_property
     def _groups(self) -> list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]]:
-        """Return groups of patterns that lack as many cells: these, the cells, the rows, and the place of each row."""
+        """Group patterns by the number of missing values; return patterns, missing columns, rows, places of rows."""
         n_missing = self._patterns.sum(axis=1)
         order = np.argsort(self._of, kind="stable")
         bounds = np.searchsorted(self._of[order], np.arange(len(self._patterns) + 1))

@@ -1,4 +1,4 @@
-"""The Gaussian Markov network that learners return: a sparse precision matrix inside, a pgmpy graph outside."""
+"""The Gaussian Markov network that learners return: a sparse precision matrix in a pgmpy graph."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Self, cast
@@ -25,42 +25,42 @@ from pgmx.statistics.precision import Blocks, scale_to_unit_diagonal
 
 
 class GaussianMarkovNetwork(GaussianQueries):
-    r"""A multivariate normal distribution, given by its precision matrix, and the graph of that matrix's zeros.
+    r"""A multivariate normal distribution, given by its precision matrix, and its conditional independence graph.
 
     .. math:: p(x) = (2\pi)^{-p/2} |\Theta|^{1/2} \exp\big(-\tfrac12 (x - \mu)^T \Theta\, (x - \mu)\big)
 
-    Variables i and j are joined where Θ_ij is not zero; where it is, they are independent given all others. Made by
-    `from_precision`, `from_covariance`, `load`, and by the learners. Its numbers do not change.
+    Variables i and j are joined if Θ_ij is not zero. If it is zero, they are independent given all other variables.
+    Networks are made by `from_precision`, `from_covariance`, `load` and the learners. Their parameters do not change.
 
     Parameters
     ----------
     ebunch : iterable of edges, optional
-        Only for networkx, which makes empty graphs of the class of another. A network made this way has no precision:
-        it behaves as pgmpy's ``UndirectedGraph`` and answers no questions.
+        Only for networkx, which makes empty graphs of the same class. A network made this way has no precision: it
+        behaves like pgmpy's ``UndirectedGraph``, and its queries raise an error.
 
     Attributes
     ----------
     names : tuple of hashable
         Names of the variables, in order.
     estimated_by : str
-        Where the precision comes from: "given", or what a learner writes.
+        Origin of the precision: "given", or a text that the learner sets.
     n_samples : float or None
-        Number of rows (sum of their weights) behind the estimate, where known.
+        Number of rows (sum of their weights) of the estimate, if known.
     transforms : pgmx.statistics.MarginalTransforms or None
         Monotone maps between the data and normal scores, in the nonparanormal family.
     graph : dict
-        Attributes of the graph; ``name`` and what learners add.
+        Attributes of the graph: ``name`` and attributes that learners add.
 
     Notes
     -----
     Nodes are in the order of the variables, edges in lexicographic order of their positions. Edges have the attributes
     ``weight``, the partial correlation -Θ_ij / √(Θ_ii Θ_jj) of their ends, and ``strength``, its absolute value.
 
-    All computations scale the precision to unit diagonal first, so that units may differ by many orders of magnitude.
+    All computations first scale the precision to unit diagonal, so that units may differ by many orders of magnitude.
     Connected components of c variables are factorised once, in O(Σ c³) time.
 
-    With `transforms` the network is over normal scores: mean, covariance, precision, entropy and likelihood are those
-    of the scores, while `predict`, `simulate` and `conditional` take and return values in the units of the data.
+    With `transforms` the network is over normal scores. Mean, covariance, precision, entropy and likelihood then refer
+    to the scores. `predict`, `simulate` and `conditional` accept and return values in the units of the data.
 
     pgmpy 1.1 has no inference for undirected Gaussian models: query the network itself, or `to_linear_gaussian_bn`.
 
@@ -112,37 +112,38 @@ class GaussianMarkovNetwork(GaussianQueries):
         estimated_by: str = "given",
         n_samples: float | None = None,
     ) -> Self:
-        r"""Make a network of names and a precision matrix.
+        r"""Make a network from names and a precision matrix.
 
         Parameters
         ----------
         names : sequence of hashable, length p
-            Distinct names of the variables; anything but None.
+            Distinct names of the variables; None is not allowed.
         precision : array_like or scipy.sparse matrix, shape (p, p)
-            Positive definite and symmetric (to 1e-8 of its scale; then averaged with its transpose). What is exactly
-            zero is no edge. Of a frame the values count, and its labels must be `names`.
+            Positive definite and symmetric up to 1e-8 of its scale (it is then averaged with its transpose). Entries
+            that are exactly zero give no edges. The labels of a frame must be `names`.
         mean : array_like of shape (p,), optional
             Means in the user's units; 0 by default.
         scale : array_like of shape (p,), optional
-            Units of the variables that the precision P is given in, :math:`\Theta_{ij} = P_{ij} / (s_i s_j)`: with the
-            standard deviations, P is the precision of standardised variables. 1 by default.
+            Units of the variables in the precision P, :math:`\Theta_{ij} = P_{ij} / (s_i s_j)`. With the standard
+            deviations as scale, P is the precision of standardised variables. 1 by default.
         transforms : pgmx.statistics.MarginalTransforms, optional
-            Maps of p columns: the network is over their normal scores, with the means 0 and scales 1 by default.
+            Maps of p columns to normal scores. The network is then over the scores; `mean` is 0 and `scale` is 1 by
+            default.
         estimated_by : str, default="given"
-            Where the precision comes from.
+            Origin of the precision.
         n_samples : float, optional
-            Number of rows behind the estimate.
+            Number of rows of the estimate.
 
         Returns
         -------
         GaussianMarkovNetwork
-            A network with its own copy of the numbers.
+            A network with its own copy of the parameters.
 
         Raises
         ------
         ValueError
-            If names occur twice, shapes disagree, a number is not finite, a scale not positive, or the precision not
-            symmetric or not positive definite; the message holds the smallest eigenvalue.
+            If names occur twice, shapes disagree, a value is not finite, a scale is not positive, or the precision is
+            not symmetric or not positive definite. In the last case the message reports the smallest eigenvalue.
         """
         network = cls._from_definite(
             names,
@@ -171,7 +172,7 @@ class GaussianMarkovNetwork(GaussianQueries):
         estimated_by: str,
         n_samples: float | None,
     ) -> Self:
-        """Make a network of a precision that is known to be positive definite: it is factorised when that is needed."""
+        """Make a network from a precision that is known to be positive definite; it is factorised on demand."""
         names = check_names(names)
         matrix = check_precision(precision, names)
         network = cls()
@@ -198,36 +199,36 @@ class GaussianMarkovNetwork(GaussianQueries):
         estimated_by: str = "given",
         n_samples: float | None = None,
     ) -> Self:
-        """Make a network of names and a covariance matrix.
+        """Make a network from names and a covariance matrix.
 
         Parameters
         ----------
         names : sequence of hashable, length p
-            Distinct names of the variables; anything but None.
+            Distinct names of the variables; None is not allowed.
         covariance : array_like of shape (p, p)
             Positive definite and symmetric, in the user's units.
         mean : array_like of shape (p,), optional
             Means; 0 by default.
         threshold : float, default=1e-10
-            Partial correlations not above it in absolute value are taken for rounding errors of zero: no edges.
+            Partial correlations up to this absolute value are treated as rounding errors of zero and give no edges.
         estimated_by, n_samples : str and float, optional
             As for `from_precision`.
 
         Returns
         -------
         GaussianMarkovNetwork
-            A network whose `scale` are the standard deviations.
+            A network whose `scale` holds the standard deviations.
 
         Raises
         ------
         ValueError
-            As `from_precision`; a singular covariance, for one of fewer rows than variables, has no precision.
+            As `from_precision`. A singular covariance, for example from fewer rows than variables, has no precision.
         """
         names = check_names(names)
         correlation, scale = split_covariance(covariance, names)
         try:
             factor = cholesky(correlation, lower=True, check_finite=False)
-            # Far below this the inverse would be rounding errors.
+            # With a smaller eigenvalue the inverse would consist of rounding errors.
             if np.square(factor.diagonal()).min() < 1e-14:
                 raise LinAlgError
         except LinAlgError:
@@ -240,19 +241,19 @@ class GaussianMarkovNetwork(GaussianQueries):
         )
 
     def _add_graph(self) -> None:
-        """Make nodes and edges of the numbers."""
+        """Make nodes and edges from the parameters."""
         rows = np.repeat(np.arange(len(self._names)), np.diff(self._scaled.indptr))
         upper = rows < self._scaled.indices
         names, weights = self._names, np.negative(self._scaled.data[upper]).tolist()
         ends = zip(rows[upper].tolist(), self._scaled.indices[upper].tolist(), weights, strict=True)
         nx.Graph.add_nodes_from(self, names)
-        # networkx's own method: pgmpy's takes weights alone.
+        # The method of networkx: pgmpy's method accepts only weights.
         nx.Graph.add_edges_from(self, ((names[i], names[j], {"weight": w, "strength": abs(w)}) for i, j, w in ends))
 
     def _is_fixed(self) -> bool:
         return self._precision is not None
 
-    # ---- what the network is ----
+    # ---- parameters ----
 
     @property
     def names(self) -> tuple:
@@ -279,12 +280,12 @@ class GaussianMarkovNetwork(GaussianQueries):
 
     @property
     def standardized_precision(self) -> csr_array:
-        """Precision matrix P as it was given: of the variables divided by `scale`."""
+        """Precision matrix P of the variables divided by `scale`, as given."""
         return self._require_precision().copy()
 
     @property
     def scale(self) -> pd.Series:
-        """Units that `standardized_precision` is given in, standard deviations of the data where a learner fitted."""
+        """Units of `standardized_precision`: the standard deviations of the data if a learner fitted the network."""
         self._require_precision()
         return pd.Series(self._scale.copy(), index=self._index())
 
@@ -320,7 +321,7 @@ class GaussianMarkovNetwork(GaussianQueries):
     # ---- copies and other forms ----
 
     def copy(self) -> Self:
-        """Return an independent network with the same numbers and the same attributes of graph, nodes and edges."""
+        """Return an independent network with the same parameters and the same attributes of graph, nodes and edges."""
         if self._precision is None:
             return cast("Self", nx.Graph.copy(self))
         clone = type(self)()
@@ -341,7 +342,7 @@ class GaussianMarkovNetwork(GaussianQueries):
     __str__ = __repr__
 
     def __getstate__(self) -> dict:
-        # Factors can be made again.
+        # Factors can be recomputed.
         return {key: value for key, value in self.__dict__.items() if key not in ("adj", "nodes", "edges", "_cache")}
 
     def __setstate__(self, state: dict) -> None:
@@ -349,20 +350,20 @@ class GaussianMarkovNetwork(GaussianQueries):
         self._cache = {}
 
     def to_networkx(self, *, variance: bool = False) -> nx.Graph:
-        """Return a plain graph, which ``networkx.write_graphml`` takes where the names are text or numbers.
+        """Return a plain graph. ``networkx.write_graphml`` accepts it if the names are text or numbers.
 
         Nodes have the attribute ``mean``, edges ``weight`` (the partial correlation) and ``strength``, all floats.
 
         Parameters
         ----------
         variance : bool, default=False
-            Whether nodes have the attribute ``variance`` as well, which takes the inverse of the precision: O(Σ c³) for
+            Whether nodes also have the attribute ``variance``. It needs the inverse of the precision: O(Σ c³) time for
             components of c variables, and a dense matrix of shape (p, p).
 
         Returns
         -------
         networkx.Graph
-            A graph of its own, with the attributes of this one.
+            An independent graph with the attributes of this one.
         """
         numbers: dict[str, np.ndarray] = {}
         if self._is_fixed():
@@ -380,7 +381,7 @@ class GaussianMarkovNetwork(GaussianQueries):
 
     @classmethod
     def from_parts(cls, parts: GaussianParts) -> Self:
-        """Make a network of its parts, as files hold them; they are checked and copied as by `from_precision`."""
+        """Make a network from the fields that files hold; they are checked and copied as by `from_precision`."""
         options = {key: value for key, value in parts._asdict().items() if key != "name"}
         network = cls.from_precision(**options)
         if parts.name:
@@ -388,7 +389,7 @@ class GaussianMarkovNetwork(GaussianQueries):
         return network
 
     def parts(self) -> GaussianParts:
-        """Return what files hold of a network: names, precision, means, units, transforms, origin and name."""
+        """Return the fields that files hold: names, precision, means, units, transforms, origin and name."""
         matrix, name = self._require_precision(), str(self.name or "")
         numbers = (matrix, self._mean, self._scale, self._transforms)
         return GaussianParts(self._names, *numbers, self.estimated_by, self.n_samples, name)

@@ -1,4 +1,4 @@
-"""Questions that a Gaussian Markov network answers beside those about rows: parts of it, samples, other forms."""
+"""Methods of a Gaussian Markov network: conditional and marginal distributions, samples, conversions."""
 
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
@@ -17,45 +17,46 @@ from pgmx.models.gaussian.row_queries import GaussianRowQueries
 from pgmx.models.gaussian.rows import read_evidence
 from pgmx.statistics.precision import fill_scores, marginalize_precision
 
-#: Partial correlations of a marginal distribution not above this are rounding errors of zero.
+#: Partial correlations of a marginal distribution up to this size are rounding errors of zero.
 _ROUNDING = 1e-12
 
 Network = TypeVar("Network", bound="GaussianQueries")  # of Self jedi returns the base class
 
 
 class GaussianQueries(GaussianRowQueries, FixedGraph, UndirectedGraph):
-    """Mixin of a graph that has a precision scaled to unit diagonal, and units and means of its variables."""
+    """Mixin of a graph with a precision scaled to unit diagonal, and with units and means of its variables."""
 
     def _inverse(self) -> np.ndarray:
-        """Return the inverse of K; computed once, not to be changed."""
+        """Return the inverse of K; it is computed once and must not be changed."""
         blocks = self._blocks()
         if "inverse" not in self._cache:
             self._cache["inverse"] = blocks.invert()
         return self._cache["inverse"]
 
     def conditional(self: Network, evidence: Mapping[Hashable, float]) -> Network:
-        """Return the distribution of the other variables given values of some.
+        """Return the distribution of the other variables given observed values.
 
         Parameters
         ----------
         evidence : dict of {name: number}
-            Observed values, not of all variables; in the units of the data where there are `transforms`.
+            Observed values of some but not all variables; in the units of the data if there are `transforms`.
 
         Returns
         -------
         GaussianMarkovNetwork
-            Its precision is the part of this one, its mean the conditional mean.
+            Its precision is a submatrix of this precision, its mean the conditional mean.
 
         Raises
         ------
         TypeError, ValueError
-            If the evidence is no dictionary, a name no variable, a value no finite number, or all are observed.
+            If the evidence is not a dictionary, a name is not a variable, a value is not a finite number, or all
+            variables are observed.
         """
         matrix = self._require_precision()
         observed, values = read_evidence(evidence, self._names)
         others = np.setdiff1d(np.arange(len(self._names)), observed)
         if not len(others):
-            raise ValueError("the evidence holds all variables: leave out those that are asked for")
+            raise ValueError("the evidence holds all variables: leave out the query variables")
         scores = np.zeros((1, len(self._names)))
         scores[0, observed] = self._scores(values[None], observed)[0]
         missing = np.ones((1, len(self._names)), dtype=bool)
@@ -70,18 +71,18 @@ class GaussianQueries(GaussianRowQueries, FixedGraph, UndirectedGraph):
         Parameters
         ----------
         variables : sequence of hashable
-            Names, in the order wanted.
+            Names, in the order of the result.
 
         Returns
         -------
         GaussianMarkovNetwork
-            Two variables are joined where a path through others that are left out joins them; partial correlations of
-            rounding size, up to 1e-12, are no edges.
+            Two variables are joined if they are adjacent or a path through omitted variables joins them. Partial
+            correlations up to 1e-12 are rounding errors and give no edges.
 
         Raises
         ------
         ValueError
-            If there are none, one is no variable, or is named twice.
+            If there are no names, a name is not a variable, or a name occurs twice.
         """
         self._require_precision()
         if isinstance(variables, str):
@@ -91,7 +92,7 @@ class GaussianQueries(GaussianRowQueries, FixedGraph, UndirectedGraph):
         place = {name: v for v, name in enumerate(self._names)}
         positions = np.array([place[name] for name in variables], dtype=np.int64)
         if not len(positions) or len(np.unique(positions)) < len(positions):
-            raise ValueError(f"variables must be distinct names, one at least, got {join_names(variables)}")
+            raise ValueError(f"variables must be one or more distinct names, got {join_names(variables)}")
         matrix = marginalize_precision(self._scaled, positions)
         roots = np.sqrt(matrix.diagonal())
         rows = np.repeat(np.arange(len(positions)), np.diff(matrix.indptr))
@@ -112,28 +113,29 @@ class GaussianQueries(GaussianRowQueries, FixedGraph, UndirectedGraph):
         *,
         seed: int | None = DEFAULT_SEED,
     ) -> pd.DataFrame:
-        """Draw independent rows, given the evidence if there is some.
+        """Draw independent rows, given the evidence if any.
 
         Parameters
         ----------
         n_samples : int
             Number of rows, at least 0.
         evidence : dict of {name: number}, optional
-            Observed values; the columns hold them.
+            Observed values; they fill their columns.
         random_state : int or None, default=0
             A non-negative seed; None draws fresh entropy.
         seed : int or None, default=0
-            The same under pgmpy's name; both together are an error.
+            Alias of `random_state` under pgmpy's name; do not give both.
 
         Returns
         -------
         pandas.DataFrame of shape (n_samples, n_variables)
-            Floats, in the order of `names`; in the units of the data where there are `transforms`.
+            Float columns in the order of `names`; in the units of the data if there are `transforms`.
 
         Raises
         ------
         TypeError, ValueError
-            If a number is no integer or negative, both seeds are given, or for evidence as `conditional` has it.
+            If `n_samples` or the seed is negative or not an integer, both seeds are given, or the evidence is invalid
+            (see `conditional`).
         """
         self._require_precision()
         n = check_natural(n_samples, "n_samples", 0)
@@ -152,14 +154,14 @@ class GaussianQueries(GaussianRowQueries, FixedGraph, UndirectedGraph):
     def entropy(self) -> float:
         r"""Return the differential entropy :math:`\tfrac12 (p \log(2 \pi e) - \log |\Theta|)`, in nats.
 
-        It depends on the units of the variables; with `transforms` it is that of the scores.
+        It depends on the units of the variables. With `transforms` it is the entropy of the scores.
         """
         return 0.5 * (len(self._names) * (1.0 + np.log(2.0 * np.pi)) - self._log_det())
 
     # ---- for pgmpy ----
 
     def check_model(self) -> bool:
-        """Return True: a network with a precision is consistent by construction."""
+        """Return True: a network with a precision is always consistent."""
         self._require_precision()
         return True
 
@@ -174,13 +176,13 @@ class GaussianQueries(GaussianRowQueries, FixedGraph, UndirectedGraph):
         Parameters
         ----------
         order : sequence of hashable, optional
-            All names, the parents of each variable before it. By default an order that keeps the parents few: the
-            reverse of a minimum-degree elimination.
+            All names; parents come before their children. The default gives few parents: the reverse of a
+            minimum-degree elimination order.
 
         Returns
         -------
         pgmpy.models.LinearGaussianBayesianNetwork
-            Nodes in the order of `names`. Over the scores where there are `transforms`.
+            Nodes in the order of `names`; over the scores if there are `transforms`.
 
         Raises
         ------
@@ -189,9 +191,9 @@ class GaussianQueries(GaussianRowQueries, FixedGraph, UndirectedGraph):
 
         Notes
         -----
-        Partial correlations up to 1e-12 are taken for zero. O(p³) time. The CPDs are exact, but pgmpy 1.1 rounds to 8
-        decimals when it joins them (``to_joint_gaussian``, and with it ``simulate``, ``predict`` and
-        ``log_likelihood``): variables of tiny units lose digits there.
+        Partial correlations up to 1e-12 are treated as zero. The time is O(p³). The CPDs are exact, but pgmpy 1.1
+        rounds to 8 decimals when it combines them (``to_joint_gaussian``, ``simulate``, ``predict``,
+        ``log_likelihood``). So variables with very small values lose digits there.
         """
         self._require_precision()
         if order is not None:

@@ -1,4 +1,4 @@
-"""What a Gaussian Markov network answers about rows, from arrays alone: no class of pgmpy is needed."""
+"""Row-wise methods of a Gaussian Markov network, computed from arrays only: no class of pgmpy is needed."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
@@ -15,12 +15,12 @@ from pgmx.statistics.precision import Blocks, fill_scores
 
 
 class GaussianRowQueries:
-    """Mixin of a network that has a precision scaled to unit diagonal, and units and means of its variables."""
+    """Mixin of a network with a precision scaled to unit diagonal, and with units and means of its variables."""
 
     _names: tuple
     _precision: csr_array | None
     _scaled: csr_array  # K, the precision of z = (x - mean) / units
-    _units: np.ndarray  # standard deviations given all others
+    _units: np.ndarray  # standard deviations given all other variables
     _mean: np.ndarray
     _scale: np.ndarray
     _transforms: MarginalTransforms | None
@@ -34,15 +34,15 @@ class GaussianRowQueries:
         return self._precision
 
     def without_graph(self, question: str) -> "GaussianRowAnswers":
-        """Return the arrays that answer any question about rows, without a graph of pgmpy."""
+        """Return an object with the arrays and the row-wise methods of the network, without a pgmpy graph."""
         return GaussianRowAnswers(self)
 
     def read_rows(self, rows: Any) -> NumericRows:
-        """Return rows in the order of the network; columns may be absent, cells missing."""
+        """Return rows in the order of the network; columns may be absent, values may be missing."""
         return read_rows(rows, self._names, allow_missing=True)
 
     def list_states(self) -> Mapping[Hashable, Sequence]:
-        """Return no states: all variables are numbers."""
+        """Return an empty mapping: all variables are continuous."""
         return {}
 
     def _blocks(self) -> Blocks:
@@ -62,7 +62,7 @@ class GaussianRowQueries:
     # ---- data and scores ----
 
     def _scores(self, values: np.ndarray, positions: np.ndarray) -> np.ndarray:
-        """Return z for values of some variables in the units of the data; NaN where missing."""
+        """Return z for values of some variables in the units of the data; NaN for missing values."""
         if self._transforms is not None:
             values = self._transforms.forward(positions, values)
         return (values - self._mean[positions]) / self._units[positions]
@@ -75,33 +75,33 @@ class GaussianRowQueries:
     # ---- predictions ----
 
     def predict(self, X, return_covariance: bool = False) -> pd.DataFrame | tuple[pd.DataFrame, pd.DataFrame]:
-        r"""Return the conditional means of what is missing given the rest of the row.
+        r"""Return the conditional means of missing values given the rest of the row.
 
         .. math:: E(x_m | x_o) = \mu_m - \Theta_{mm}^{-1} \Theta_{mo} (x_o - \mu_o)
 
         Parameters
         ----------
         X : DataFrame, dict, array, path, iterator of frames, or DistributedNumericTable
-            Rows, any number of them; variables without a column, and missing cells, are predicted. A dictionary of
-            numbers is one row. An array has a column for each variable, NaN where missing.
+            Any number of rows. Variables without a column and missing values are predicted. A dictionary of single
+            values is one row. An array has a column for each variable, with NaN for missing values.
         return_covariance : bool, default=False
-            Whether to return the conditional covariance as well, which is the same for all rows: they must lack the
-            same cells.
+            Whether to also return the conditional covariance. All rows must then have the same missing variables, so
+            that it is the same for all rows.
 
         Returns
         -------
         pandas.DataFrame of shape (n_samples, n_missing)
-            The variables that have no column or miss a cell, in the order of `names`; known cells as they were; with
-            the index of `X`. With `transforms`, medians in the units of the data. Of a distributed table a
-            dask.dataframe, whose partitions the workers compute.
+            The variables with no column or with missing values, in the order of `names`, with the index of `X`.
+            Observed values are unchanged. With `transforms`, medians in the units of the data. For a distributed table,
+            a dask.dataframe whose partitions the workers compute.
         pandas.DataFrame of shape (n_missing, n_missing)
-            Only with `return_covariance`; that of the scores where there are `transforms`.
+            Only with `return_covariance`; the covariance of the scores if there are `transforms`.
 
         Raises
         ------
         ValueError
-            If a column is no variable or holds other things than numbers, or rows lack different cells where the
-            covariance is asked for.
+            If a column is not a variable or is not numeric, or, with `return_covariance`, if rows have different
+            missing variables.
         """
         self._require_precision()
         if is_distributed(X):
@@ -119,8 +119,8 @@ class GaussianRowQueries:
             return frame
         if not missing[:, wanted].all():
             raise ValueError(
-                f"the rows lack different cells of {join_names(frame.columns)}, so that no one covariance holds for "
-                "all: predict rows of one pattern at a time"
+                f"the rows have different missing values in {join_names(frame.columns)}, so that their covariances "
+                "differ: predict the rows of each pattern separately"
             )
         spread = Blocks(self._scaled[wanted][:, wanted]).invert() * np.outer(self._units[wanted], self._units[wanted])
         return frame, self._frame(spread, wanted)
@@ -133,18 +133,18 @@ class GaussianRowQueries:
         Parameters
         ----------
         X : DataFrame, dict, array, path, iterator of frames, or DistributedNumericTable
-            Rows without missing cells; the columns are the variables, in any order.
+            Rows without missing values; the columns are the variables, in any order.
 
         Returns
         -------
         ndarray of float64, shape (n_samples,)
-            With `transforms`, the log-density of the row's normal scores: the derivatives of the maps are left out.
-            Of a distributed table a Series of dask.
+            With `transforms`, the log-density of the normal scores of the row, without the derivatives of the maps. For
+            a distributed table, a dask Series.
 
         Raises
         ------
         ValueError
-            If columns are absent or are no variables, or cells are missing or no numbers.
+            If columns are absent or unknown, or values are missing or not numeric.
         """
         self._require_precision()
         if is_distributed(X):
@@ -153,31 +153,31 @@ class GaussianRowQueries:
         return self._log_densities(self._scores(rows.values, np.arange(len(self._names))))
 
     def log_evidence(self, X) -> np.ndarray:
-        r"""Return the log-density of what is known of each row, in nats, the rest integrated out.
+        r"""Return the log-density of the observed values of each row, in nats, with missing values integrated out.
 
         .. math:: \ln p(x_o) = \ln p(x_o, \hat x_m) + \tfrac{k}{2} \ln 2\pi - \tfrac12 \ln |\Theta_{mm}|
 
-        with the conditional means :math:`\hat x_m` of the k missing cells, as `predict` has them.
+        with the conditional means :math:`\hat x_m` of the k missing values (see `predict`).
 
         Parameters
         ----------
         X : DataFrame, dict, array, path, iterator of frames, or DistributedNumericTable
-            Rows, in which columns and cells may be missing; the columns are variables, in any order.
+            Rows, in which columns and values may be missing; the columns are variables, in any order.
 
         Returns
         -------
         ndarray of float64, shape (n_samples,)
-            `log_likelihood` for rows that are complete, 0 for those of which nothing is known. With `transforms`, the
-            log-density of the known normal scores. Of a distributed table a Series of dask.
+            `log_likelihood` for complete rows, 0 for rows without observed values. With `transforms`, the log-density
+            of the observed normal scores. For a distributed table, a dask Series.
 
         Raises
         ------
         ValueError
-            If a column is no variable or holds other things than numbers.
+            If a column is not a variable or is not numeric.
 
         Notes
         -----
-        One factorisation per pattern of missing cells.
+        The cost is one factorisation per pattern of missing values.
         """
         self._require_precision()
         if is_distributed(X):
@@ -201,7 +201,7 @@ class GaussianRowQueries:
 
 
 class GaussianRowAnswers(GaussianRowQueries):
-    """The arrays of a network, which answer about rows."""
+    """The arrays of a network with its row-wise methods."""
 
     def __init__(self, network: GaussianRowQueries):
         self._names = network._names

@@ -1,4 +1,4 @@
-"""Rows of numbers for a Gaussian network, missing cells and columns marked."""
+"""Numeric rows for a Gaussian network, with missing values and absent columns."""
 
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -17,7 +17,7 @@ from pgmx.models.names import check_columns, check_complete
 
 
 class NumericRows(NamedTuple):
-    """Rows (n_rows, n_variables), NaN where missing, their labels, and which variables have a column."""
+    """Rows (n_rows, n_variables), NaN for missing values; their labels; a mask of variables with a column."""
 
     values: np.ndarray
     known: np.ndarray
@@ -25,9 +25,9 @@ class NumericRows(NamedTuple):
 
 
 def read_rows(X, names: tuple, *, allow_missing: bool = False) -> NumericRows:
-    """Return rows in the order of a network; columns are in any order, those of an array in that of the variables.
+    """Return rows in the order of a network. The columns of an array are the variables, in this order.
 
-    Raises if a column is no variable or holds anything but finite numbers, or where cells must not be missing.
+    Raises if a column is not a variable, a value is not a finite number, or a value is missing and must not be.
     """
     columns, cells, index = _read_cells(X, names)
     check_columns(columns, names, allow_missing)
@@ -42,19 +42,19 @@ def read_rows(X, names: tuple, *, allow_missing: bool = False) -> NumericRows:
 
 
 def read_evidence(evidence: Mapping, names: tuple) -> tuple[np.ndarray, np.ndarray]:
-    """Return ascending positions and values of observed variables, or raise for what is no variable or number."""
+    """Return ascending positions and values of observed variables; raise for unknown names and invalid values."""
     if not isinstance(evidence, Mapping):
         raise TypeError(f"evidence must be a dictionary {{name: number}}, got {type(evidence).__name__}")
     rows = read_rows({name: [value] for name, value in evidence.items()}, names, allow_missing=True)
     positions = np.flatnonzero(rows.known)
     absent = [names[v] for v in positions.tolist() if np.isnan(rows.values[0, v])]
     if absent:
-        raise ValueError(f"the evidence of {join_names(absent)} is missing: leave out what is not observed")
+        raise ValueError(f"the evidence of {join_names(absent)} is missing: leave out unobserved variables")
     return positions, rows.values[0, positions]
 
 
 def _read_cells(X, names: tuple) -> tuple[tuple, np.ndarray, pd.Index]:
-    """Return names of columns, float64 rows, and labels of the rows."""
+    """Return column names, float64 rows, and labels of the rows."""
     if isinstance(X, Mapping):
         X = _make_frame(X)
     if isinstance(X, NumericTable) or is_path(X) or is_iterator(X):
@@ -71,8 +71,8 @@ def _read_cells(X, names: tuple) -> tuple[tuple, np.ndarray, pd.Index]:
     if isinstance(X, np.ndarray):
         if X.shape[1] != len(names):
             raise ValueError(
-                f"an array must have one column for each of {len(names)} variables, in their order (NaN where "
-                f"missing), got shape {X.shape}: use a frame with named columns"
+                f"an array must have one column for each of {len(names)} variables, in their order (NaN for missing "
+                f"values), got shape {X.shape}: use a frame with named columns"
             )
         columns = names
     index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(frame.n_rows)
@@ -80,7 +80,7 @@ def _read_cells(X, names: tuple) -> tuple[tuple, np.ndarray, pd.Index]:
 
 
 def _make_frame(columns: Mapping) -> pd.DataFrame:
-    """Return a frame of a dictionary of numbers, or of sequences of one length."""
+    """Return a frame from a dictionary of single values, or of sequences of one length."""
     if not columns:
         return pd.DataFrame(index=pd.RangeIndex(1))
     cells = [np.atleast_1d(np.asarray(values)) for values in columns.values()]

@@ -1,12 +1,12 @@
 """The pairwise Markov network.
 
-- `factors`: from log-potentials to pgmpy: factors scaled to Z = 1, junction trees and factor graphs that its
-  inference takes
-- `rows`: rows of data in the state codes of a network, missing cells and columns marked
-- `row_queries`: what a network answers about rows: predictions and likelihoods, from its potentials alone
+- `factors`: conversion of log-potentials for pgmpy's inference: factors scaled to Z = 1, junction trees and factor
+  graphs
+- `rows`: rows of data in the state codes of a network, with missing values and absent columns
+- `row_queries`: row-wise methods of a network: predictions and likelihoods, computed from its potentials only
 - `views`: other forms of a Markov network: a Bayesian network with its parameters, a chordal graph, independence
   statements
-- `queries`: questions that a Markov network answers itself, by the functions of :mod:`pgmx.inference`
-- `pgmpy_face`: the methods that pgmpy and networkx call, among them those that return other forms
-- `network`: the discrete pairwise Markov network that learners return: arrays inside, a pgmpy network outside
+- `queries`: methods of a Markov network that call the functions of :mod:`pgmx.inference`
+- `pgmpy_face`: the methods that pgmpy and networkx call, including conversions
+- `network`: the discrete pairwise Markov network that learners return: a pgmpy network whose parameters are arrays
 """

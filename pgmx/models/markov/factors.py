@@ -1,4 +1,4 @@
-"""From log-potentials to pgmpy: factors scaled to Z = 1, junction trees and factor graphs that its inference takes."""
+"""Conversion of log-potentials for pgmpy's inference: factors scaled to Z = 1, junction trees, factor graphs."""
 
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from pgmx.inference.problem import EXACT_MEMORY, Problem, check_memory
 
 
 class Scaling(NamedTuple):
-    """What is taken off the log-potentials so that Z = 1.
+    """The shifts that are subtracted from the log-potentials so that Z = 1.
 
     The shifts, one per variable and then one per edge, shape (n + m,), sum to `log_partition`, in nats.
     """
@@ -28,7 +28,8 @@ class Scaling(NamedTuple):
 def measure_strengths(potentials: PairwisePotentials) -> np.ndarray:
     """Return the Frobenius norm of each edge's table with the means of its rows and columns removed, shape (m,).
 
-    Zero where the table is a sum of two functions of one variable each; infinite where it rules out pairs of states.
+    It is zero if the table is a sum of two functions of one variable each, and infinite if a pair of states is
+    impossible.
     """
     strengths = np.empty(potentials.n_edges)
     for edges, tables in _stack_tables(potentials):
@@ -41,7 +42,7 @@ def measure_strengths(potentials: PairwisePotentials) -> np.ndarray:
 
 
 def _stack_tables(potentials: PairwisePotentials) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the numbers of the edges whose tables have one shape, and these tables as one array."""
+    """Yield the positions of the edges whose tables have the same shape, and these tables as one array."""
     shapes = potentials.cardinalities[potentials.edges]
     for shape in np.unique(shapes, axis=0).tolist():
         edges = np.flatnonzero((shapes == shape).all(axis=1))
@@ -52,8 +53,8 @@ def _stack_tables(potentials: PairwisePotentials) -> Iterator[tuple[np.ndarray, 
 def compute_scaling(problem: Problem) -> Scaling:
     """Compute the log-partition of a pairwise network and distribute it over variables and edges.
 
-    First every variable's table is scaled to the sum and every edge's to the mean of 1; what remains is shared by the
-    variables of each connected part. Products of some of the factors then stay far from overflow.
+    First the table of each variable is scaled to the sum 1, and the table of each edge to the mean 1. The rest is
+    divided equally among the variables of each connected component. Products of factors then do not overflow.
     """
     potentials = problem.pairwise
     n = potentials.n_variables
@@ -74,7 +75,7 @@ def compute_scaling(problem: Problem) -> Scaling:
 
 
 def _label_components(potentials: PairwisePotentials) -> tuple[np.ndarray, int]:
-    """Return the number of the connected part of each variable, and how many there are."""
+    """Return the connected component of each variable, and the number of components."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
@@ -84,7 +85,7 @@ def _label_components(potentials: PairwisePotentials) -> tuple[np.ndarray, int]:
 
 
 def _read_settled(potentials: PairwisePotentials) -> np.ndarray:
-    """Return what the tables of variables of one state add to the log-partition, at their first variable, (n,)."""
+    """Return the log-partition terms of tables whose variables have one state, at their first variable, (n,)."""
     settled = potentials.cardinalities == 1
     shares = np.zeros(potentials.n_variables)
     shares[settled] = potentials.node_values[potentials.node_offsets[:-1][settled]]
@@ -94,7 +95,7 @@ def _read_settled(potentials: PairwisePotentials) -> np.ndarray:
 
 
 def scale_potentials(potentials: PairwisePotentials, shifts: np.ndarray) -> PairwisePotentials:
-    """Return the log-potentials less the shifts of a `Scaling`."""
+    """Return the log-potentials minus the shifts of a `Scaling`."""
     n, node_cells = potentials.n_variables, np.diff(potentials.node_offsets)
     nodes = potentials.node_values - np.repeat(shifts[:n], node_cells)
     edges = potentials.edge_values - np.repeat(shifts[n:], np.diff(potentials.edge_offsets))
@@ -104,7 +105,7 @@ def scale_potentials(potentials: PairwisePotentials, shifts: np.ndarray) -> Pair
 def make_factors(
     names: Sequence[Hashable], states: Sequence[tuple], potentials: PairwisePotentials, shifts: np.ndarray
 ) -> list[DiscreteFactor]:
-    """Return pgmpy's factors, one per variable and then one per edge: exponentials of log-potentials less shifts."""
+    """Return pgmpy's factors, one per variable, then one per edge: exponentials of log-potentials minus shifts."""
     n, cards = potentials.n_variables, potentials.cardinalities.tolist()
     labels = [list(values) for values in states]
     factors = []
@@ -123,16 +124,16 @@ def junction_tree(model, *, memory: int = EXACT_MEMORY) -> JunctionTree:
     Parameters
     ----------
     model : pgmpy.models.DiscreteMarkovNetwork, PairwiseMarkovNetwork, PairwisePotentials or LogFactors
-        The network: also one that is disconnected, has isolated nodes or integers for names.
+        The network. It may be disconnected, have isolated nodes, or have integers as names.
     memory : int, default=2**31
         Most bytes of all clique tables together.
 
     Returns
     -------
     pgmpy.models.JunctionTree
-        Its factors are the conditional distributions of the cliques of a min-fill tree, each given what it shares with
-        its parent: their product is the normalised distribution. Connected parts are bridged by cliques of one variable
-        of each.
+        A min-fill tree. Its factors are the conditional distributions of the cliques given the variables shared with
+        their parents, and their product is the normalised distribution. Connected components are joined by cliques of
+        one variable of each.
 
     Raises
     ------
@@ -143,9 +144,9 @@ def junction_tree(model, *, memory: int = EXACT_MEMORY) -> JunctionTree:
 
     Notes
     -----
-    Since the factors are conditional distributions from a root that stands first, pgmpy's calibration is done after
-    one pass over the cliques, where it otherwise takes one for each clique: a first query takes 0.1 s for a tree of 400
-    variables, 4 s for a chain of 2,500. :func:`pgmx.inference.marginals` takes a tenth of a second for the latter.
+    The root is the first clique and the factors are conditional distributions. So pgmpy's calibration needs one pass
+    over the cliques instead of one pass per clique. A first query takes 0.1 s for a tree of 400 variables, and 4 s for
+    a chain of 2,500. :func:`pgmx.inference.marginals` takes 0.1 s for the chain.
 
     References
     ----------
@@ -167,7 +168,7 @@ def junction_tree(model, *, memory: int = EXACT_MEMORY) -> JunctionTree:
     for scope, table, above in _bridge_components(problem.exact({}, memory)):
         cliques.append(tuple(problem.names[v] for v in scope))
         states = {problem.names[v]: list(problem.states[v]) for v in scope}
-        # networkx's own methods: pgmpy's search all other cliques for each.
+        # The methods of networkx: pgmpy's methods search all other cliques for each clique.
         nx.Graph.add_node(tree, cliques[-1])
         tree.factors.append(DiscreteFactor(cliques[-1], table.shape, table, states))
         if above is not None:
@@ -176,10 +177,10 @@ def junction_tree(model, *, memory: int = EXACT_MEMORY) -> JunctionTree:
 
 
 def _bridge_components(inference: ExactInference) -> list[tuple[tuple[int, ...], np.ndarray, int | None]]:
-    """Return cliques, their distributions given what they share with the one above, and its number.
+    """Return cliques, their distributions given the variables shared with the parent, and the parent's position.
 
-    The root of each connected part but the first is put below a bridge: a clique of a variable of the first root and
-    one of this root, in which the second does not depend on the first.
+    The parent of the root of each component after the first is a bridge: a clique of two independent variables, one of
+    the first root and one of this root.
     """
     conditionals, marginals = inference.conditionals(), inference.marginals()
     cliques: list[tuple[tuple[int, ...], np.ndarray, int | None]] = []
@@ -198,22 +199,22 @@ def _bridge_components(inference: ExactInference) -> list[tuple[tuple[int, ...],
 
 
 def _normalize_rows(table: np.ndarray, shared: int) -> np.ndarray:
-    """Return a distribution given its first axes; uniform where those have probability zero, so as not to be 0 / 0."""
+    """Return a distribution given its first axes; uniform if these have probability zero, to avoid 0 / 0."""
     rows = table.reshape(int(np.prod(table.shape[:shared])), -1)
     sums = rows.sum(axis=1, keepdims=True)
     return np.where(sums > 0, rows / np.where(sums > 0, sums, 1.0), 1.0 / rows.shape[1]).reshape(table.shape)
 
 
 class NamedFactorGraph(FactorGraph):
-    """A factor graph in which evidence consists of names of states, and variables may be integers."""
+    """A factor graph whose evidence consists of state names, and whose variables may be integers."""
 
     def get_cardinality(self, node: Hashable | None = None) -> Any:
-        """Return the number of states of a variable, or of all in a dictionary."""
+        """Return the number of states of a variable, or a dictionary for all variables."""
         cards = {name: int(card) for f in self.factors for name, card in zip(f.variables, f.cardinality, strict=True)}
         return cards if node is None else cards[node]
 
     def get_point_mass_message(self, variable: Hashable, observation: Hashable) -> np.ndarray:
-        """Return the message of an observed variable, its state by name."""
+        """Return the message of an observed variable; `observation` is the name of its state."""
         states = next(f.state_names[variable] for f in self.factors if variable in f.variables)
         if observation not in states:
             raise ValueError(f"{variable!r} has no state {observation!r}: its states are {states}")
@@ -221,7 +222,7 @@ class NamedFactorGraph(FactorGraph):
 
 
 def make_factor_graph(names: Sequence[Hashable], factors: Sequence[DiscreteFactor]) -> NamedFactorGraph:
-    """Make the factor graph that pgmpy's ``BeliefPropagationWithMessagePassing`` takes; its nodes hold the factors."""
+    """Make the factor graph for pgmpy's ``BeliefPropagationWithMessagePassing``; its nodes hold the factors."""
     graph = NamedFactorGraph()
     graph.factors = list(factors)
     nx.Graph.add_nodes_from(graph, names)

@@ -1,4 +1,4 @@
-"""The discrete pairwise Markov network that learners return: arrays inside, a pgmpy network outside."""
+"""The discrete pairwise Markov network that learners return: a pgmpy network whose parameters are arrays."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any, Self, cast
@@ -24,38 +24,37 @@ class PairwiseMarkovNetwork(PgmpyFace):
 
     .. math:: p(x) = \frac{1}{Z} \exp\Big(\sum_i \theta_i(x_i) + \sum_{(i, j)} W_{ij}(x_i, x_j)\Big)
 
-    Made by `from_potentials`, `from_network`, `load`, and by the learners. Its potentials are arrays and do not change.
-    pgmpy's factors are made from them when they are first asked for, scaled so that Z = 1, so that the answers of
-    pgmpy's ``VariableElimination`` are normalised, and its ``BeliefPropagation`` works on any graph of small width.
-    Questions to the network itself (`marginals`, `query`, `map`, `simulate`, ...) go to compiled code and arrays, and
-    have no limit of that kind.
+    Networks are made by `from_potentials`, `from_network`, `load` and the learners. The potentials are arrays and do
+    not change. pgmpy's factors are made at their first use and scaled so that Z = 1. So the results of pgmpy's
+    ``VariableElimination`` are normalised, and ``BeliefPropagation`` works on any graph of small width. The methods of
+    the network (`marginals`, `query`, `map`, `simulate`, ...) use compiled code and also work on graphs of large width.
 
     Parameters
     ----------
     ebunch : iterable of edges, optional
-        Only for networkx, which makes empty graphs of the class of another. A network made this way has no potentials:
-        it behaves as pgmpy's and answers no questions.
+        Only for networkx, which makes empty graphs of the same class. A network made this way has no potentials: it
+        behaves like pgmpy's network, and its queries raise an error.
     latents : sequence of hashable, optional
         As in pgmpy.
 
     Attributes
     ----------
     factors : list of pgmpy.factors.discrete.DiscreteFactor
-        One of each variable, in order, then one of each edge; made at first use.
+        One factor per variable, in order, then one per edge; made at first use.
     graph : dict
-        Attributes of the graph; ``name`` and what learners add.
+        Attributes of the graph: ``name`` and attributes that learners add.
 
     Notes
     -----
-    The nodes stand in the order of the variables and bear the user's names, the edges in lexicographic order of the
-    positions. Each edge has the attribute ``strength``, the Frobenius norm of its table with the means of rows and
-    columns removed: the part of the table that no choice of the node potentials can take over; ``weight`` is the same
-    number, for networkx.
+    The nodes are in the order of the variables and have the user's names. The edges are in lexicographic order of the
+    positions. The edge attribute ``strength`` is the Frobenius norm of the table of the edge after the means of rows
+    and columns are removed. This is the component that node potentials cannot represent. ``weight`` has the same value,
+    for networkx.
 
-    With evidence pgmpy's ``VariableElimination`` leaves a Markov network's answer at p(query, evidence), whose sum is
-    the probability of the evidence: call ``normalize()`` on it, or `query` here.
+    With evidence pgmpy's ``VariableElimination`` returns the unnormalised p(query, evidence) for Markov networks. Call
+    ``normalize()`` on the result, or use the method `query`.
 
-    What has no answer in pgmpy 1.1 and what to call instead:
+    pgmpy 1.1 does not give these results. Use the method in the second column:
 
     ==================================================  ==================================
     pgmpy                                               here
@@ -101,16 +100,16 @@ class PairwiseMarkovNetwork(PgmpyFace):
     def from_potentials(
         cls, names: Sequence[Hashable], states: Sequence[Sequence], potentials: PairwisePotentials
     ) -> Self:
-        """Make a network of names, states and log-potentials.
+        """Make a network from names, states and log-potentials.
 
         Parameters
         ----------
         names : sequence of hashable, length n
-            Distinct names of the variables; anything but None.
+            Distinct names of the variables; None is not allowed.
         states : sequence of sequences, length n
-            Names of the states of each variable, distinct within it; numpy scalars become Python's.
+            Names of the states of each variable, distinct per variable; numpy scalars become Python scalars.
         potentials : PairwisePotentials
-            Of n variables with these numbers of states.
+            Log-potentials of n variables with the same numbers of states.
 
         Returns
         -------
@@ -120,14 +119,14 @@ class PairwiseMarkovNetwork(PgmpyFace):
         Raises
         ------
         TypeError
-            If `potentials` are something else.
+            If `potentials` has another type.
         ValueError
-            If names or states occur twice, a name is None, or the numbers disagree.
+            If names or states occur twice, a name is None, or the numbers of variables or states disagree.
         """
         if not isinstance(potentials, PairwisePotentials):
             raise TypeError(
                 f"potentials must be PairwisePotentials, got {type(potentials).__name__}: PairwisePotentials.build "
-                "makes them of tables"
+                "makes them from tables"
             )
         named_states = tuple(tuple(python_scalar(state) for state in labels) for labels in states)
         names = check_names(names)
@@ -137,29 +136,29 @@ class PairwiseMarkovNetwork(PgmpyFace):
         network._factors = None
         strengths = measure_strengths(potentials).tolist()
         nx.Graph.add_nodes_from(network, names)
-        # networkx's own method: pgmpy's takes weights alone.
+        # The method of networkx: pgmpy's method accepts only weights.
         ends = zip(potentials.edges.tolist(), strengths, strict=True)
         nx.Graph.add_edges_from(network, ((names[i], names[j], {"weight": s, "strength": s}) for (i, j), s in ends))
         return network
 
     @classmethod
     def from_network(cls, model: DiscreteMarkovNetwork) -> Self:
-        """Make a network of any pgmpy ``DiscreteMarkovNetwork`` whose factors have one or two variables.
+        """Make a network from any pgmpy ``DiscreteMarkovNetwork`` whose factors have one or two variables.
 
         Parameters
         ----------
         model : pgmpy.models.DiscreteMarkovNetwork
-            A network with factors; it is only read. Factors of the same variables are multiplied.
+            A network with factors; it is not changed. Factors of the same variables are multiplied.
 
         Returns
         -------
         PairwiseMarkovNetwork
-            Its nodes in the same order; an edge without a factor is left out.
+            The nodes have the same order; edges without a factor are left out.
 
         Raises
         ------
         ValueError
-            If a factor has more than two variables, or a node no factor.
+            If a factor has more than two variables, or a node has no factor.
         """
         if isinstance(model, cls) and model._potentials is not None:
             return model.copy()
@@ -168,11 +167,11 @@ class PairwiseMarkovNetwork(PgmpyFace):
         if large:
             raise ValueError(
                 f"the network has factors of more than two variables, {join_names(large)}: a pairwise network "
-                "cannot hold them; the functions of pgmx.inference answer questions about the network as it is"
+                "cannot hold them; call the functions of pgmx.inference with the original network"
             )
         return cls.from_potentials(names, states, factors.pairwise())
 
-    # ---- what the network is ----
+    # ---- parameters ----
 
     def _is_fixed(self) -> bool:
         return self._potentials is not None
@@ -200,7 +199,7 @@ class PairwiseMarkovNetwork(PgmpyFace):
         self._factors = factors  # pgmpy's constructor sets the list
 
     def copy(self) -> Self:
-        """Return an independent network with the same potentials, attributes and cached answers."""
+        """Return an independent network with the same potentials, attributes and cached results."""
         if self._potentials is None:
             clone = cast("Self", nx.Graph.copy(self))
             clone.factors = [factor.copy() for factor in self.factors]
@@ -222,7 +221,7 @@ class PairwiseMarkovNetwork(PgmpyFace):
     __str__ = __repr__
 
     def __getstate__(self) -> dict:
-        # Factors and answers can be made again.
+        # Factors and cached results can be recomputed.
         state = {key: value for key, value in self.__dict__.items() if key not in ("_cache", "adj", "nodes", "edges")}
         state["_factors"] = None if self._potentials is not None else self._factors
         return state
@@ -232,7 +231,7 @@ class PairwiseMarkovNetwork(PgmpyFace):
         self._cache = {}
 
     def inference_problem(self) -> Problem:
-        """Return the network as :mod:`pgmx.inference` sees it; it caches a junction tree without evidence."""
+        """Return the network in the form for :mod:`pgmx.inference`; it caches a junction tree without evidence."""
         if self._potentials is None:
             return Problem(*read_network(self))
         if "problem" not in self._cache:
@@ -251,14 +250,14 @@ class PairwiseMarkovNetwork(PgmpyFace):
 
     @classmethod
     def from_parts(cls, parts: MarkovParts) -> Self:
-        """Make a network of its parts, as files hold them; they are checked as by `from_potentials`."""
+        """Make a network from the fields that files hold; they are checked as by `from_potentials`."""
         network = cls.from_potentials(parts.names, parts.states, parts.potentials)
         if parts.name:
             network.graph["name"] = parts.name
         return network
 
     def parts(self) -> MarkovParts:
-        """Return what files hold of a network: names, states, log-potentials, its name, the strengths of its edges."""
+        """Return the fields that files hold: names, states, log-potentials, name, strengths of edges."""
         potentials = self._require_potentials()
         return MarkovParts(self._names, self._states, potentials, str(self.name or ""), measure_strengths(potentials))
 

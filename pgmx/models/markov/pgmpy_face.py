@@ -1,4 +1,4 @@
-"""The methods of a Markov network of arrays that pgmpy and networkx call, among them those that return other forms."""
+"""The methods of a Markov network that pgmpy and networkx call, including conversions."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -16,10 +16,10 @@ from pgmx.models.markov.views import list_independencies, make_bayesian_network,
 
 
 class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
-    """A pgmpy network whose factors are made of log-potentials when they are asked for.
+    """A pgmpy network whose factors are made from log-potentials on demand.
 
-    Once it has potentials its graph and its factors cannot be changed, so that they never contradict them. Without, it
-    is open: networkx fills empty graphs of the class of another.
+    With potentials, its graph and factors cannot be changed and so cannot contradict them. Without potentials it can be
+    changed: networkx fills empty graphs of the same class as a given graph.
     """
 
     _follows_from = ("potentials", "from_potentials")
@@ -31,7 +31,7 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
     def _require_potentials(self) -> PairwisePotentials:
         if self._potentials is None:
             raise ValueError(
-                "this network has no potentials: make it with PairwiseMarkovNetwork.from_potentials, or of a pgmpy "
+                "this network has no potentials: make it with PairwiseMarkovNetwork.from_potentials, or from a pgmpy "
                 "network with from_network"
             )
         return self._potentials
@@ -54,7 +54,7 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
         Returns
         -------
         list of pgmpy.factors.discrete.DiscreteFactor
-            Factors as the network holds them.
+            The factors of the network, not copies.
         """
         if node is None:
             return self.factors
@@ -62,7 +62,7 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
         return [factor for factor in self.factors if node in factor.variables]
 
     def get_cardinality(self, node: Hashable | None = None) -> Any:
-        """Return the number of states of a variable, or of all in a dictionary.
+        """Return the number of states of a variable, or a dictionary for all variables.
 
         Parameters
         ----------
@@ -72,7 +72,7 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
         Returns
         -------
         int or dict
-            One number, or one for each name.
+            A number, or a dictionary from name to number.
         """
         if self._potentials is None:
             return super().get_cardinality(node)
@@ -83,23 +83,24 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
         return cards[node]
 
     def check_model(self) -> bool:
-        """Return True: a network with potentials is consistent by construction; without, what pgmpy finds."""
+        """Return True for a network with potentials, which is always consistent; else the result of pgmpy."""
         return True if self._potentials is not None else super().check_model()
 
     def get_partition_function(self) -> float:
-        """Return what the product of the factors is scaled to sum to: 1.
+        """Return the partition function of the scaled factors: 1.
 
         Returns
         -------
         float
-            1.0, an estimate unless `partition_is_exact`. That of the potentials is the exponential of `log_partition`.
+            1.0, an estimate unless `partition_is_exact`. The exponential of `log_partition` is the value for the
+            potentials.
         """
         if self._potentials is None:
             return super().get_partition_function()
         return 1.0
 
     def to_junction_tree(self, *, memory: int = 2**31) -> JunctionTree:
-        """Return a junction tree for pgmpy's ``BeliefPropagation``: connected, and calibrated in one pass.
+        """Return a junction tree for pgmpy's ``BeliefPropagation`` that is connected and calibrated in one pass.
 
         Parameters
         ----------
@@ -109,8 +110,8 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
         Returns
         -------
         pgmpy.models.JunctionTree
-            The product of its factors is the distribution of the network, with Z = 1. Components are bridged by cliques
-            of one variable of each.
+            The product of its factors is the distribution of the network, with Z = 1. Connected components are joined
+            by cliques of one variable of each.
 
         Raises
         ------
@@ -120,11 +121,11 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
         return junction_tree(self, memory=memory)
 
     def to_factor_graph(self) -> NamedFactorGraph:
-        """Return a factor graph that pgmpy's ``BeliefPropagationWithMessagePassing`` takes; evidence by state names."""
+        """Return a factor graph for pgmpy's ``BeliefPropagationWithMessagePassing``, with evidence by state names."""
         return make_factor_graph(tuple(self.nodes()), self.factors)
 
     def to_bayesian_model(self, *, memory: int = 2**31) -> DiscreteBayesianNetwork:
-        """Return a Bayesian network with the same distribution, its tables included.
+        """Return a Bayesian network with the same distribution, including its tables.
 
         Parameters
         ----------
@@ -134,7 +135,7 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
         Returns
         -------
         pgmpy.models.DiscreteBayesianNetwork
-            Each variable's parents are those of its clique that stand before it.
+            The parents of a variable are the variables before it in its clique.
 
         Raises
         ------
@@ -146,21 +147,21 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
     def triangulate(
         self, heuristic: str = "H6", order: list | None = None, inplace: bool = False
     ) -> DiscreteMarkovNetwork | None:
-        """Return the chordal graph of elimination by the order that is found cheapest, without factors.
+        """Return the chordal graph of elimination in the cheapest order found, without factors.
 
         Parameters
         ----------
         heuristic : str, default="H6"
-            Not used: the order is always the cheapest of those tried.
+            Not used: the order is always the cheapest order found.
         order : list, optional
-            Order of elimination, left to pgmpy.
+            Order of elimination; pgmpy then does the triangulation.
         inplace : bool, default=False
             Must be False for a network with potentials.
 
         Returns
         -------
         pgmpy.models.DiscreteMarkovNetwork
-            All nodes, isolated ones too.
+            A network with all nodes, including isolated ones.
         """
         if self._potentials is None or order is not None:
             return super().triangulate(heuristic, order, inplace)
@@ -169,12 +170,12 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
         return make_chordal_graph(self.inference_problem())
 
     def get_local_independencies(self, latex: bool = False) -> Independencies | list[str]:
-        """Return one statement per node: independent of all others given its neighbours.
+        """Return one statement per node: it is independent of all other nodes given its neighbours.
 
         Parameters
         ----------
         latex : bool, default=False
-            Whether to return them as texts for LaTeX.
+            Whether to return the statements as LaTeX text.
 
         Returns
         -------
@@ -184,14 +185,14 @@ class PgmpyFace(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
         statements = list_independencies(self)
         return statements.latex_string() if latex else statements
 
-    # ---- the graph does not change under its potentials ----
+    # ---- the graph of a network with potentials cannot change ----
 
     def add_factors(self, *factors: DiscreteFactor) -> None:
-        """Add factors, where the network has no potentials."""
+        """Add factors to a network without potentials."""
         self._refuse_if_fixed("factors")
         super().add_factors(*factors)
 
     def remove_factors(self, *factors: DiscreteFactor) -> None:
-        """Remove factors, where the network has no potentials."""
+        """Remove factors from a network without potentials."""
         self._refuse_if_fixed("factors")
         super().remove_factors(*factors)

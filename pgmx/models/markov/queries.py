@@ -1,4 +1,4 @@
-"""Questions that a Markov network answers itself, by the functions of :mod:`pgmx.inference`."""
+"""Methods of a Markov network that call the functions of :mod:`pgmx.inference`."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ from pgmx.models.markov.row_queries import MarkovRowAnswers, MarkovRowQueries
 
 
 class MarkovQueries(MarkovRowQueries):
-    """Mixin of a network that has `inference_problem()` and a dictionary `_cache` for answers that do not change."""
+    """Mixin of a network with `inference_problem()` and a dictionary `_cache` for results that do not change."""
 
     _cache: dict[str, Any]
 
@@ -33,21 +33,21 @@ class MarkovQueries(MarkovRowQueries):
 
     @property
     def width(self) -> int:
-        """Variables of the largest table of the best order of elimination, less one; computed without any table."""
+        """Width of the best elimination order found (variables of its largest table minus 1), without tables."""
         return self.estimate_cost().width
 
     def estimate_cost(self, evidence: Mapping | None = None) -> InferenceCost:
-        """Estimate what exact inference would cost, before anything is allocated.
+        """Estimate the cost of exact inference, before anything is allocated.
 
         Parameters
         ----------
         evidence : dict of {name: state}, optional
-            Observed variables; they take no part.
+            Observed variables; they are excluded.
 
         Returns
         -------
         InferenceCost
-            Width, cells of the largest and of all tables, and bytes.
+            Width, cells of the largest table and of all tables, and bytes.
         """
         if evidence:
             return estimate_cost(self.inference_problem(), evidence)
@@ -59,7 +59,7 @@ class MarkovQueries(MarkovRowQueries):
 
     @property
     def log_partition_(self) -> LogPartition:
-        """Log-partition of the potentials in nats, computed once: what the factors are scaled by."""
+        """Log-partition of the potentials in nats, by which the factors are scaled; computed once."""
         return self._scaling().log_partition
 
     @property
@@ -73,44 +73,44 @@ class MarkovQueries(MarkovRowQueries):
         return self._cache["scaling"]
 
     def log_partition(self, evidence: Mapping | None = None, *, method: str = "auto", **options) -> LogPartition:
-        """Return the logarithm of the sum over all configurations that agree with the evidence.
+        """Return the logarithm of the unnormalised sum over all configurations that agree with the evidence.
 
         Parameters
         ----------
         evidence : dict of {name: state}, optional
             Observed variables.
         method : {"auto", "exact", "ais", "loopy"}, default="auto"
-            As for :func:`pgmx.inference.log_partition`.
+            See :func:`pgmx.inference.log_partition`.
         **options : dict
-            As there.
+            Further options of that function.
 
         Returns
         -------
         LogPartition
-            In nats: a float that holds ``exact``, ``lower``, ``upper`` and ``standard_error``.
+            A float in nats with the attributes ``exact``, ``lower``, ``upper`` and ``standard_error``.
         """
         if not evidence and method == "auto" and not options:
             return self.log_partition_
         return log_partition(self.inference_problem(), evidence, method=method, **options)
 
     def marginals(self, evidence: Mapping | None = None, *, method: str = "auto", **options) -> Marginals:
-        """Return the distribution of every variable that is not observed.
+        """Return the distribution of every unobserved variable.
 
         Parameters
         ----------
         evidence : dict of {name: state}, optional
             Observed variables.
         method : {"auto", "exact", "corrected", "loopy", "gibbs"}, default="auto"
-            "auto": exactly where a junction tree fits into 2 GB, else, with a warning, by loopy belief propagation that
-            is corrected by Gibbs sampling.
+            "auto" is exact if a junction tree fits into 2 GB. Otherwise it warns and uses loopy belief propagation,
+            corrected by Gibbs sampling.
         **options : dict
-            As for :func:`pgmx.inference.marginals`.
+            Further options of :func:`pgmx.inference.marginals`.
 
         Returns
         -------
         Marginals
-            A mapping from name to ``{state: probability}``, which holds the method, whether it converged, and an
-            estimate of the error of each variable.
+            A mapping from name to ``{state: probability}``. Its attributes hold the method, whether it converged, and
+            an estimated error per variable.
         """
         return marginals(self.inference_problem(), evidence, method=method, **options)
 
@@ -123,25 +123,25 @@ class MarkovQueries(MarkovRowQueries):
         method: str = "auto",
         **options,
     ) -> DiscreteFactor | dict[Hashable, DiscreteFactor]:
-        """Return a normalised distribution as pgmpy's inference classes do.
+        """Return a normalised distribution, like pgmpy's inference classes.
 
         Parameters
         ----------
         variables : sequence of hashable
-            Names, not observed.
+            Names of unobserved variables.
         evidence : dict of {name: state}, optional
             Observed variables.
         joint : bool, default=True
-            Whether to return their joint distribution, or those of each alone in a dictionary.
+            Whether to return the joint distribution, or a dictionary of the distributions of the single variables.
         method : {"auto", "exact", "corrected", "loopy", "gibbs"}, default="auto"
-            As for :func:`pgmx.inference.joint`.
+            See :func:`pgmx.inference.joint`.
         **options : dict
-            As there.
+            Further options of that function.
 
         Returns
         -------
         pgmpy.factors.discrete.DiscreteFactor or dict
-            With the names of the states.
+            The distribution or distributions, with state names.
         """
         names = [variables] if not joint and isinstance(variables, str) else variables
         if joint:
@@ -155,29 +155,29 @@ class MarkovQueries(MarkovRowQueries):
         return DiscreteFactor(list(names), values.shape, values, states)
 
     def map(self, evidence: Mapping | None = None, *, method: str = "auto", **options) -> MapAssignment:
-        """Return the most probable states of all variables together.
+        """Return the most probable joint configuration.
 
         Parameters
         ----------
         evidence : dict of {name: state}, optional
             Observed variables.
         method : {"auto", "exact", "search", "loopy"}, default="auto"
-            As for :func:`pgmx.inference.map_assignment`.
+            See :func:`pgmx.inference.map_assignment`.
         **options : dict
-            As there.
+            Further options of that function.
 
         Returns
         -------
         MapAssignment
-            A dictionary of the states of the variables that are not observed, with ``log_value``, ``bound``, ``gap``
-            and ``exact``.
+            A dictionary of the states of the unobserved variables, with the attributes ``log_value``, ``bound``,
+            ``gap`` and ``exact``.
         """
         return map_assignment(self.inference_problem(), evidence, method=method, **options)
 
     # ---- rows ----
 
     def without_graph(self, question: str) -> MarkovRowAnswers:
-        """Return the potentials, which answer a question about rows without a graph of pgmpy."""
+        """Return the potentials with the row-wise methods of the network, without a pgmpy graph."""
         problem = self.inference_problem()
         partition = float(self.log_partition_) if question == "log_likelihood" else None
         return MarkovRowAnswers(Problem(problem.names, problem.states, problem.model), partition)
@@ -192,7 +192,7 @@ class MarkovQueries(MarkovRowQueries):
         seed: int | None = DEFAULT_SEED,
         **options,
     ) -> pd.DataFrame:
-        """Draw rows from the network, given the evidence if there is some.
+        """Draw rows from the network, given the evidence if any.
 
         Parameters
         ----------
@@ -201,23 +201,24 @@ class MarkovQueries(MarkovRowQueries):
         evidence : dict of {name: state}, optional
             Observed variables; they keep their states.
         method : {"auto", "exact", "gibbs"}, default="auto"
-            Independent rows down a junction tree, Gibbs sampling, or the first where memory allows.
+            "exact" draws independent rows from a junction tree, "gibbs" uses Gibbs sampling. "auto" is "exact" if the
+            memory suffices, else "gibbs".
         random_state : int or None, default=0
             A non-negative seed; None draws fresh entropy.
         seed : int or None, default=0
-            The same under pgmpy's name; both together are an error.
+            Alias of `random_state` under pgmpy's name; do not give both.
         **options : dict
-            For Gibbs sampling: burn_in, thinning, n_chains, n_jobs.
+            Options of Gibbs sampling: burn_in, thinning, n_chains, n_jobs.
 
         Returns
         -------
         pandas.DataFrame of shape (n_samples, n_variables)
-            Of category dtype with all states declared.
+            Categorical columns with all states declared.
 
         Raises
         ------
         TypeError, ValueError
-            As by :func:`pgmx.inference.sample`, and if both seeds are given.
+            As :func:`pgmx.inference.sample`, and if both seeds are given.
         """
         chosen = choose_seed(random_state, seed)
         problem = self.inference_problem()

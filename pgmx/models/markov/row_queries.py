@@ -1,4 +1,4 @@
-"""What a Markov network answers about rows, from its potentials alone: no class of pgmpy is needed."""
+"""Row-wise methods of a Markov network, computed from its potentials only: no class of pgmpy is needed."""
 
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
@@ -15,11 +15,11 @@ from pgmx.models.markov.rows import Rows, code_rows
 
 
 class MarkovRowQueries:
-    """Mixin of a network that has `inference_problem()` and a log-partition."""
+    """Mixin of a network with `inference_problem()` and a log-partition."""
 
     @abstractmethod
     def inference_problem(self) -> Problem:
-        """Return the network as :mod:`pgmx.inference` sees it."""
+        """Return the network in the form for :mod:`pgmx.inference`."""
 
     @property
     @abstractmethod
@@ -28,10 +28,10 @@ class MarkovRowQueries:
 
     @abstractmethod
     def without_graph(self, question: str) -> Any:
-        """Return something that answers a question about rows with arrays alone."""
+        """Return an object that has only arrays and the row-wise methods of the network."""
 
     def read_rows(self, rows: Any) -> Rows:
-        """Return rows in the codes of the network; columns may be absent, cells missing."""
+        """Return rows in the codes of the network; columns may be absent, values may be missing."""
         return code_rows(rows, self.inference_problem(), allow_missing=True)
 
     def list_states(self) -> Mapping[Hashable, Sequence]:
@@ -45,20 +45,20 @@ class MarkovRowQueries:
         Parameters
         ----------
         X : DataFrame, array, DiscreteTable, path, iterator of frames, or distributed table
-            Rows without missing cells; the columns are the variables, in any order. A file or an iterator is read as by
-            ``fit``, and has two rows at least.
+            Rows without missing values; the columns are the variables, in any order. A file or an iterator is read as
+            by ``fit`` and has at least two rows.
 
         Returns
         -------
         ndarray of float64, shape (n_samples,)
-            Minus infinity for an impossible row. Where `partition_is_exact` is false, the same error is in all, that
-            of ``log_partition_``, an estimate by annealed importance sampling: its ``standard_error`` is that of the
-            mean of the rows too, and its ``lower`` and ``upper`` bound it. Of a distributed table a Series of dask.
+            Minus infinity for an impossible row. If `partition_is_exact` is false, all values share the error of
+            ``log_partition_``, which is estimated by annealed importance sampling. Its ``standard_error``, ``lower``
+            and ``upper`` then apply to the mean of the rows too. For a distributed table, a dask Series.
 
         Warns
         -----
         ApproximationWarning
-            If the log-partition takes too much memory to be exact; with its standard error.
+            If the exact log-partition needs too much memory; the warning reports the standard error.
         """
         if is_distributed(X):
             return ask_parts(self, "log_likelihood", X)
@@ -71,41 +71,44 @@ class MarkovRowQueries:
         Parameters
         ----------
         X : DataFrame, array, DiscreteTable, path, iterator of frames, or distributed table
-            Rows without missing cells, as for `log_likelihood`.
+            Rows without missing values, as for `log_likelihood`.
 
         Returns
         -------
         ndarray of float64, shape (n_samples,)
-            Needs no log-partition; its negative mean is the NPLL of the literature. Of a distributed table a Series of
-            dask.
+            The log-partition is not needed. The negative mean is the NPLL of the literature. For a distributed table, a
+            dask Series.
         """
         if is_distributed(X):
             return ask_parts(self, "pseudo_log_likelihood", X)
         return self.inference_problem().pairwise.pseudo_log_likelihood(code_rows(X, self.inference_problem()).codes)
 
     def predict(self, X, *, method: str = "map", inference: str = "auto") -> pd.DataFrame:
-        """Fill missing cells and columns given the others of the row.
+        """Predict missing values and absent columns given the rest of the row.
 
         Parameters
         ----------
         X : DataFrame, array, DiscreteTable, path, iterator of frames, or distributed table
-            Rows; variables without a column, and missing cells, are predicted.
+            Rows. Variables without a column and missing values are predicted.
         method : {"map", "marginal"}, default="map"
-            The most probable states of all that is missing in a row together, or of each variable alone.
+            The most probable joint configuration of the missing values of a row, or the most probable state of each
+            variable.
         inference : {"auto", "exact", "loopy"}, default="auto"
-            How rows with many connected cells missing are filled: by junction trees, by loopy belief propagation, which
-            is far faster on wide networks, or by the former where a tree takes 16 MB at most.
+            Method for rows with many connected missing values: "exact" uses junction trees, "loopy" uses loopy belief
+            propagation (much faster on wide networks). "auto" is "exact" if a tree needs at most 16 MB.
 
         Returns
         -------
         pandas.DataFrame of shape (n_samples, n_variables)
-            All variables in order, of category dtype with all states declared; known cells as they were, the index of
-            `X` where it has one. Of a distributed table a dask.dataframe, whose partitions the workers compute.
+            All variables in order, as categorical columns with all states declared, and with the index of `X` if it has
+            one. Observed values are unchanged. For a distributed table, a dask.dataframe whose partitions the workers
+            compute.
 
         Raises
         ------
         ValueError
-            If a column is no variable, a cell no state of it, or what is known of a row impossible.
+            If a column is not a variable, a value is not among its states, or the observed values of a row are
+            impossible.
         """
         if is_distributed(X):
             return ask_parts(self, "predict", X, method=method, inference=inference)
@@ -114,21 +117,21 @@ class MarkovRowQueries:
         with problem.naming_evidence():
             codes = impute(problem.pairwise, rows.codes, rows.missing, method=method, inference=inference)
         n_rows = codes.shape[1]
-        if not n_rows:  # a table has rows: one that is cut off again brings the columns
+        if not n_rows:  # a table needs at least one row: it is computed for the columns, then removed
             codes = np.zeros((len(codes), 1), dtype=codes.dtype)
         frame = DiscreteTable(problem.names, problem.states, codes).to_pandas().iloc[:n_rows]
         return frame if rows.index is None else frame.set_axis(rows.index, axis=0)
 
 
 class MarkovRowAnswers(MarkovRowQueries):
-    """Potentials that answer about rows; `log_partition` is that of the potentials, for likelihoods."""
+    """Potentials with the row-wise methods of a network; likelihoods need the `log_partition`."""
 
     def __init__(self, problem: Problem, log_partition: float | None):
         self._problem = problem
         self._log_partition = log_partition
 
     def inference_problem(self) -> Problem:
-        """Return the network as :mod:`pgmx.inference` sees it."""
+        """Return the network in the form for :mod:`pgmx.inference`."""
         return self._problem
 
     @property
@@ -138,5 +141,5 @@ class MarkovRowAnswers(MarkovRowQueries):
         return self._log_partition
 
     def without_graph(self, question: str) -> "MarkovRowAnswers":
-        """Return the answers themselves."""
+        """Return the object itself."""
         return self

@@ -1,4 +1,4 @@
-"""Rows of data in the state codes of a network, missing cells and columns marked."""
+"""Rows of data in the state codes of a network, with missing values and absent columns."""
 
 from collections.abc import Hashable
 from typing import Any, NamedTuple
@@ -18,9 +18,9 @@ from pgmx.models.names import check_columns, check_complete
 
 
 class Rows(NamedTuple):
-    """Coded rows: codes, 0 where missing, and which cells are, both of shape (n_variables, n_rows).
+    """Coded rows: codes, 0 for missing values, and the mask of missing values, both (n_variables, n_rows).
 
-    The index is that of a pandas frame, None for other inputs.
+    `index` is the index of a pandas frame, None for other inputs.
     """
 
     codes: np.ndarray
@@ -29,14 +29,14 @@ class Rows(NamedTuple):
 
 
 def code_rows(X, problem: Problem, *, allow_missing: bool = False) -> Rows:
-    """Code rows by the states of a network, columns in any order, those of an array in the order of the variables.
+    """Code rows by the states of a network. The columns of an array are the variables, in this order.
 
-    Raises if a column is no variable, a cell no state of it, or something is missing where that is not allowed.
+    Raises if a column is not a variable, a value is not among its states, or a value is missing and must not be.
     """
     if isinstance(X, list | tuple):
         X = np.array(X, dtype=object)
     if is_path(X) or is_iterator(X):
-        X = open_any(X, missing="pairwise")  # a state of their own marks the missing cells
+        X = open_any(X, missing="pairwise")  # missing values get a separate code
     source = X if isinstance(X, DiscreteTable | Frame) else open_piece(X)
     columns = source.columns if isinstance(source, DiscreteTable) else source.names
     if isinstance(X, np.ndarray):
@@ -77,14 +77,14 @@ def _read_table_column(table: DiscreteTable, column: int) -> tuple[tuple, np.nda
 
 
 def code_cells(values: Any, name: Hashable) -> tuple[tuple, np.ndarray, np.ndarray | None]:
-    """Return the states of a column's known cells, their codes, and the mask of missing ones."""
+    """Return the observed states of a column, the codes of its values, and the mask of missing values."""
     mask = missing_mask(values)
     if mask is not None and mask.any():
         values = take_rows(values, ~mask)
     if not len(values):
         return (), np.empty(0, dtype=np.intp), mask
     if is_float_column(values):
-        # Integers beside missing cells come as floats: 1.0 is the state 1 to a dictionary.
+        # pandas stores integers with missing values as floats: in a dictionary 1.0 equals the state 1.
         distinct, codes = np.unique(float_cells(values), return_inverse=True)
         return tuple(distinct.tolist()), codes, mask
     row = np.empty(len(values), dtype=np.uint8)
@@ -93,14 +93,14 @@ def code_cells(values: Any, name: Hashable) -> tuple[tuple, np.ndarray, np.ndarr
 
 
 def map_states(name: Hashable, observed: tuple, states: tuple, codes: np.ndarray) -> np.ndarray:
-    """Return the network's code of each state of a column; those that do not occur may be unknown."""
+    """Return the code in the network for each state of a column; states that do not occur may be unknown."""
     unknown = list_unknown_states(observed, states, codes)
     if unknown:
-        remedy = "code such cells as missing, or drop the rows"
+        remedy = "set these values to missing, or drop the rows"
         if any(str(state) in states for state in unknown):
-            remedy = "the network knows them as text, convert the column with astype(str)"
+            remedy = "the network has them as text, convert the column with astype(str)"
         raise ValueError(
-            f"column {name!r} holds {join_names(unknown)}, which are no states of the variable in the network, "
+            f"column {name!r} holds {join_names(unknown)}, which are not among the states of the variable, "
             f"{join_names(states)}: {remedy}"
         )
     return match_states(observed, states)

@@ -1,4 +1,4 @@
-"""Other forms of a Markov network: a Bayesian network with its parameters, a chordal graph, independence statements."""
+"""Conversions of a Markov network: a Bayesian network with parameters, a chordal graph, independence statements."""
 
 from itertools import combinations
 
@@ -13,9 +13,9 @@ from pgmx.inference.problem import EXACT_MEMORY, Problem
 
 
 def make_bayesian_network(problem: Problem, memory: int = EXACT_MEMORY) -> DiscreteBayesianNetwork:
-    """Return a Bayesian network with the same distribution, tables included; TreewidthError where they take too much.
+    """Return a Bayesian network with the same distribution and its tables; raise TreewidthError if too large.
 
-    Each variable's parents are those of its clique of the junction tree that stand before it.
+    The parents of a variable are the variables before it in its clique of the junction tree.
     """
     tree = problem.exact({}, memory)
     names, states = problem.names, problem.states
@@ -55,7 +55,7 @@ def make_chordal_graph(problem: Problem) -> DiscreteMarkovNetwork:
 
 
 def list_independencies(graph: nx.Graph) -> Independencies:
-    """Return one statement per node: independent of all others given its neighbours; none of one joined to all."""
+    """Return one statement per node: it is independent of its non-neighbours given its neighbours."""
     statements = Independencies()
     for node in graph.nodes():
         near = set(graph.neighbors(node))

@@ -1,11 +1,11 @@
-"""The conditional linear Gaussian network: variables with states beside floats.
+"""The conditional linear Gaussian network of discrete and continuous variables.
 
-- `parameters`: the parameters of a family as they are shown and given
-- `fitting`: families fitted to a table of both kinds
-- `incomplete_rows`: parameters from rows with missing cells
-- `parts`: the parts of a network: of tables and of distributions, and distributions of parts
-- `rows`: rows of both kinds for a network, missing cells marked
-- `predictions`: what a network predicts of cells that are missing
-- `queries`: questions that a network answers: predictions, rows, and likelihoods
-- `network`: the network that learners return: arrays inside, a pgmpy graph outside
+- `parameters`: the class for the parameters of a continuous variable given its parents
+- `fitting`: estimation of the families from a mixed table
+- `incomplete_rows`: parameters from rows with missing values
+- `parts`: conversions between distributions and the fields of a network
+- `rows`: mixed rows for a network, with missing values
+- `predictions`: predictions of missing values
+- `queries`: simulation and likelihoods, in addition to predictions
+- `network`: the network that learners return: a pgmpy graph whose parameters are arrays
 """

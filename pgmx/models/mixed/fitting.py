@@ -1,4 +1,4 @@
-"""Families of a conditional linear Gaussian network fitted to a table of floats beside states."""
+"""Estimation of the families of a conditional linear Gaussian network from a mixed table."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -13,29 +13,29 @@ from pgmx.graphs.cycles import find_cycle
 from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily, MixedFamilies
 from pgmx.models.bayesian.networks import MAX_CPT_CELLS, check_parameter_prior, fit_discrete
 
-#: A column whose variance, given the others, is under this share of its variance in the table is determined by them.
+#: Predictors determine a column if its residual variance is below this share of its variance in the table.
 TOLERANCE = 1e-10
 
-#: Weight of the ridge, for each row, where a regression has no unique solution; of standardised columns.
+#: Ridge penalty per row on standardised columns, for regressions without a unique solution.
 RIDGE = 1e-8
 
 
 class Smoothing(NamedTuple):
-    """The prior of the parameters, as `fit_discrete` takes it, and what residual sums of squares are divided by."""
+    """The prior of the parameters, as for `fit_discrete`, and the divisor of residual sums of squares."""
 
     equivalent_sample_size: float | None = None
     pseudo_counts: float | None = None
     unbiased: bool = False
 
     def rows_per_cell(self, n_cells: int) -> float:
-        """Return how many rows of the whole table each configuration of the parents is given."""
+        """Return the number of prior rows per configuration of the parents."""
         return (self.equivalent_sample_size or 0.0) / n_cells + (self.pseudo_counts or 0.0)
 
 
 def fit_families(
     mixed: MixedTable, edges: Iterable[tuple[int, int]], weights: np.ndarray | None, smoothing: Smoothing
 ) -> MixedFamilies:
-    """Fit a network with the given edges, pairs of positions among the columns; raise where it has none."""
+    """Fit a network with the given edges, pairs of column positions; raise for invalid graphs."""
     check_parameter_prior(smoothing.equivalent_sample_size, smoothing.pseudo_counts)
     mixed.refuse_constant(weights)
     edges = sorted({(int(tail), int(head)) for tail, head in edges})
@@ -63,15 +63,15 @@ def fit_families(
 
 
 def check_arcs(names: Sequence, is_float: np.ndarray, edges: Sequence[tuple[int, int]]) -> None:
-    """Raise for cycles, and for arcs from floats to states, which the model does not have."""
+    """Raise for cycles, and for edges from continuous to discrete variables, which the model does not allow."""
     cycle = find_cycle(len(names), edges)
     if cycle is not None:
         raise ValueError(f"the edges form the cycle {' -> '.join(repr(names[v]) for v in [*cycle, cycle[0]])}")
     wrong = [f"{names[tail]} -> {names[head]}" for tail, head in edges if is_float[tail] and not is_float[head]]
     if wrong:
         raise ValueError(
-            f"a conditional linear Gaussian network has no arcs from floats to states, got {join_names(wrong)}: "
-            "leave them out, or learn with scoring_method='bic-clg'"
+            "a conditional linear Gaussian network has no edges from continuous to discrete variables, got "
+            f"{join_names(wrong)}: leave them out, or learn with scoring_method='bic-clg'"
         )
 
 
@@ -92,7 +92,7 @@ def _fit_states(
 
 
 class _Numbers:
-    """The columns of a table, floats standardised, rows of weight 0 left out."""
+    """The columns of a table without rows of weight 0; continuous columns are standardised."""
 
     def __init__(self, mixed: MixedTable, weights: np.ndarray | None):
         rows = slice(None) if weights is None else np.flatnonzero(weights > 0)
@@ -112,7 +112,7 @@ class _Numbers:
 def _fit_floats(
     numbers: _Numbers, child: int, states: list[int], floats: list[int], sizes: list[int], smoothing: Smoothing
 ) -> GaussianFamily:
-    """Fit a regression in each configuration of the discrete parents, by QR of its rows; O(N k²) for k floats."""
+    """Fit a regression per configuration of the discrete parents, by QR of its rows; O(N k²) for k predictors."""
     columns = numbers.positions[[*floats, child]]
     k, n_cells = len(floats), prod(sizes)
     order, bounds = _sort_rows(numbers, states, sizes)
@@ -125,7 +125,7 @@ def _fit_floats(
         design *= np.sqrt(weights)[:, None]
     parts = [slice(start, stop) for start, stop in pairwise(bounds)]
     triangles = [None if part.start == part.stop else _triangle(design[part]) for part in parts]
-    # What stands for one row of the whole table.
+    # The triangular factor of one average row of the whole table.
     row = _triangle(np.vstack([triangle for triangle in triangles if triangle is not None])) / np.sqrt(weights.sum())
     prior = smoothing.rows_per_cell(n_cells)
     unseen = _regress(np.zeros((k + 2, k + 2)), 0, 0.0, row, prior, smoothing.unbiased)
@@ -144,10 +144,10 @@ def _fit_floats(
 
 
 def _sort_rows(numbers: _Numbers, states: list[int], sizes: list[int]) -> tuple[np.ndarray | slice, list[int]]:
-    """Return an order of the rows by configuration, and where each configuration starts in it, the end last."""
+    """Return an order of the rows by configuration, and the start positions of the configurations plus the end."""
     if not states:
         return slice(None), [0, numbers.n_rows]
-    cells = np.zeros(numbers.n_rows, dtype=np.min_scalar_type(prod(sizes)))  # few bytes are sorted fastest
+    cells = np.zeros(numbers.n_rows, dtype=np.min_scalar_type(prod(sizes)))  # small types are sorted fastest
     for d, size in zip(states, sizes, strict=True):
         cells *= size
         cells += numbers.codes[numbers.positions[d]].astype(cells.dtype, copy=False)
@@ -160,8 +160,8 @@ def _regress(
 ) -> tuple[np.ndarray, float]:
     """Return the coefficients and the residual variance of the last column on the others.
 
-    `triangle` is the triangular factor of rows times the roots of their weights, which add up to `weight`; `prior` is
-    how many times `row`, a row of the whole table, is added.
+    `triangle` is the triangular factor of rows times the roots of their weights. `weight` is the sum of the weights.
+    `row`, an average row of the whole table, is added `prior` times.
     """
     k = len(triangle) - 2
     is_regular = n_rows > k + 1 < weight and (np.diagonal(triangle)[1:] ** 2 > TOLERANCE * weight).all()
@@ -180,8 +180,8 @@ def _regress(
 def regress_moments(moments: np.ndarray, smoothing: Smoothing) -> tuple[np.ndarray, np.ndarray]:
     """Return coefficients (q, k + 1) and standard deviations (q,) of the last column in each of q configurations.
 
-    `moments`, (q, k + 2, k + 2), are the sums of the products of ones, k regressors and the last column, all in units
-    in which they have a variance of about 1; there may be configurations of no rows.
+    `moments`, (q, k + 2, k + 2), are the sums of products of the constant 1, k predictors and the last column, in units
+    with variances of about 1. Configurations may have no rows.
     """
     whole = moments.sum(axis=0)
     row = _factorise(whole) / np.sqrt(whole[0, 0])
@@ -195,15 +195,15 @@ def regress_moments(moments: np.ndarray, smoothing: Smoothing) -> tuple[np.ndarr
 
 
 def _factorise(products: np.ndarray) -> np.ndarray:
-    """Return the triangular factor of rows of which the cross-products are known."""
+    """Return the triangular factor of rows from their cross-products."""
     try:
         return np.linalg.cholesky(products).T
-    except np.linalg.LinAlgError:  # singular, or but for rounding
+    except np.linalg.LinAlgError:  # singular up to rounding errors
         values, vectors = np.linalg.eigh(products)
         return _triangle(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T)
 
 
 def _triangle(design: np.ndarray) -> np.ndarray:
-    """Return the triangular factor of a matrix, square also where it has fewer rows than columns."""
+    """Return the triangular factor of a matrix; it is square even if there are fewer rows than columns."""
     factor = np.linalg.qr(design, mode="r")
     return np.vstack([factor, np.zeros((design.shape[1] - len(factor), design.shape[1]))])

@@ -1,6 +1,6 @@
-"""Parameters of a conditional linear Gaussian network from rows with missing cells, by expectation maximisation.
+"""Parameters of a conditional linear Gaussian network from rows with missing values, by expectation maximisation.
 
-Floats are held in units of their known cells: deviations from the mean over the standard deviation.
+Continuous columns are standardised by the mean and the standard deviation of their observed values.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from pgmx.runs.snapshot import Snapshot
 
 #: Steps that gain less than this share of the log-likelihood (or of the rows, in nats) end the iteration.
 TOLERANCE, MOST_STEPS = 1e-6, 200
-#: Draws for a row with missing cells.
+#: Number of draws for a row with missing values.
 N_DRAWS = 10
-#: Most numbers that a row may take, and a pass over the rows, where a piece counts as at least so many.
+#: Most values per row, most values per pass over the rows, and the least number of values that a chunk counts.
 MOST_ROW_CELLS, MOST_CELLS, PIECE_CELLS = 10**6, 2 * 10**9, 20_000
 
 _PLAIN = Smoothing()
 
 
 class CompletedMixedRows(NamedTuple):
-    """Weighted complete rows that stand for rows with missing cells; several may stand for one."""
+    """Weighted complete rows that represent rows with missing values; several may represent one row."""
 
     mixed: MixedTable
     weights: np.ndarray
@@ -44,10 +44,10 @@ class CompletedMixedRows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MixedFit:
-    """The parameters of a graph, in standard units, and the counts and moments that they come from.
+    """The parameters of a graph, in standard units, and the counts and moments from which they are computed.
 
-    `log_likelihood` is that of the observed cells under them, in nats and the units of the table; `expected` are the
-    counts and moments that the rows are expected to have under them.
+    `log_likelihood` is the log-likelihood of the observed values, in nats and in the units of the table. `expected` are
+    the expected counts and moments of the rows under the parameters.
     """
 
     edges: np.ndarray
@@ -59,7 +59,7 @@ class MixedFit:
 
 
 class IncompleteMixedRows:
-    """The rows of a table of floats (NaN where missing) beside states (marked where missing), and their weights."""
+    """The weighted rows of a mixed table with missing values (NaN in continuous columns, marked in discrete ones)."""
 
     def __init__(self, mixed: MixedTable, weights: np.ndarray | None = None, n_draws: int = N_DRAWS):
         self.mixed, self.n_draws = mixed, n_draws
@@ -106,9 +106,9 @@ class IncompleteMixedRows:
         max_steps: int = MOST_STEPS,
         deadline: float = np.inf,
     ) -> MixedFit:
-        """Return the parameters after at most `max_steps` steps from those of `counts`.
+        """Return the parameters after at most `max_steps` steps, starting from `counts`.
 
-        Without them, from those of the rows that are complete in each family.
+        The default starts from the rows that are complete in each family.
         """
         graph = self._take_graph(self.families(edges))
         start = self._evaluate(edges, graph, graph.count_complete() if counts is None else list(counts))
@@ -119,7 +119,7 @@ class IncompleteMixedRows:
         return self._climb(fit, self._take_graph(fit.families), max_steps, deadline)
 
     def _take_graph(self, families: list[tuple[int, ...]]) -> _Graph:
-        """Return a graph with its plans, one of the last two if it is that."""
+        """Return a graph with its plans; the last two graphs are cached."""
         for graph in self._graphs:
             if graph.families == families:
                 return graph
@@ -144,7 +144,7 @@ class IncompleteMixedRows:
         return MixedFit(edges, graph.families, counts, network, likelihood + self._jacobian, expected)
 
     def estimate(self, families: Sequence[tuple[int, ...]], counts: Sequence[np.ndarray], prior: Smoothing):
-        """Return the network of counts and moments, in standard units."""
+        """Return the network estimated from counts and moments, in standard units."""
         estimated: list[DiscreteFamily | GaussianFamily] = []
         for shape, total in zip(shape_families(self.cards, families), counts, strict=True):
             if self.cards[shape.child]:
@@ -163,7 +163,7 @@ class IncompleteMixedRows:
         return MixedFamilies(tuple(self.cards), tuple(estimated))
 
     def to_units(self, network: MixedFamilies) -> MixedFamilies:
-        """Return a network of standard units in those of the table."""
+        """Convert a network from standard units to the units of the table."""
         families: list[DiscreteFamily | GaussianFamily] = []
         for v, family in enumerate(network.families):
             if isinstance(family, GaussianFamily):
@@ -180,14 +180,14 @@ class IncompleteMixedRows:
 
     def count(self, edges: np.ndarray, completed: CompletedMixedRows) -> list[np.ndarray]:
         """Return the counts and moments of the families of a graph in weighted complete rows."""
-        whole = IncompleteMixedRows(completed.mixed)  # codes and numbers by column
+        whole = IncompleteMixedRows(completed.mixed)  # codes and values by column
         numbers = whole.rows.numbers * whole.scale[:, None] + whole.location[:, None]
         rows = MixedRows(whole.rows.codes, (numbers - self.location[:, None]) / self.scale[:, None])
         shapes = shape_families(self.cards, self.families(edges))
         return [sum_known(self.cards, shape, rows, completed.weights) for shape in shapes]
 
     def describe(self, fit: MixedFit) -> dict[str, np.ndarray]:
-        """Return the arrays from which `fit` makes the same parameters again."""
+        """Return the arrays from which `fit` restores the parameters."""
         return {f"counts_{v}": counts for v, counts in enumerate(fit.counts)}
 
     def read_counts(self, snapshot: Snapshot, edges: np.ndarray) -> list[np.ndarray]:
@@ -199,10 +199,10 @@ class IncompleteMixedRows:
         return [snapshot.array(f"counts_{v}", float, z.shape, least=least[v]) for v, z in enumerate(zeros)]
 
     def complete(self, fit: MixedFit, seed: int) -> CompletedMixedRows:
-        """Return rows without missing cells and their weights: `n_draws` draws for each row that lacks cells.
+        """Return rows without missing values, and their weights; each incomplete row becomes `n_draws` draws.
 
-        Random numbers depend on the seed alone. Floats are drawn so that the draws of a row of which no state is
-        missing have exactly its means and covariances, as far as there are more draws than missing cells.
+        Random numbers depend only on the seed. If a row has no missing states and fewer missing values than draws, its
+        draws have exactly the conditional means and covariances.
         """
         graph = self._take_graph(fit.families)
         lacking, place, drawn = self._repeat(self.n_draws)
@@ -222,7 +222,7 @@ class IncompleteMixedRows:
         return self._join(lacking, drawn, self.n_draws)
 
     def complete_at_random(self, seed: int) -> CompletedMixedRows:
-        """Return the rows, each missing cell with a draw from the known cells of its column, and their weights."""
+        """Return the rows with missing values drawn from the observed values of their columns, and their weights."""
         rng = np.random.default_rng(seed)
         lacking, _, drawn = self._repeat(1)
         for v, missing in enumerate(self.missing[:, lacking]):
@@ -232,7 +232,7 @@ class IncompleteMixedRows:
         return self._join(lacking, drawn, 1)
 
     def _repeat(self, n_draws: int) -> tuple[np.ndarray, np.ndarray, MixedRows]:
-        """Return the rows that lack cells, the place of each row among them, and copies of them."""
+        """Return the incomplete rows, the position of each row among them, and copies of them."""
         lacking = np.flatnonzero(self.missing.any(axis=0))
         place = np.full(self.mixed.n_rows, -1)
         place[lacking] = np.arange(len(lacking))
@@ -240,7 +240,7 @@ class IncompleteMixedRows:
         return lacking, place, MixedRows(*(np.take(cells, copies, axis=1) for cells in self.rows))
 
     def _join(self, lacking: np.ndarray, drawn: MixedRows, n_draws: int) -> CompletedMixedRows:
-        """Return the rows that lack nothing, and draws for the others."""
+        """Return the complete rows, and draws for the other rows."""
         whole = np.setdiff1d(np.arange(self.mixed.n_rows), lacking)
         is_float = self.mixed.is_float
         numbers = np.concatenate([self.rows.numbers[:, whole], drawn.numbers], axis=1)[is_float]
@@ -254,7 +254,7 @@ class IncompleteMixedRows:
         return CompletedMixedRows(MixedTable(self.mixed.columns, is_float, numbers, table), weights)
 
     def impute(self, fit: MixedFit) -> MixedTable:
-        """Return the rows, each missing state the most probable one, each missing float its mean, given the row."""
+        """Return the rows; a missing value becomes its most probable state or its mean given the row."""
         filled = MixedRows(self.rows.codes.copy(), self.rows.numbers.copy())
         self._take_graph(fit.families).cells.impute(fit.network, self.rows, filled)
         order = np.arange(self.mixed.n_rows)
@@ -265,7 +265,7 @@ class IncompleteMixedRows:
 
 
 class _Graph:
-    """The families of a graph, what is known of them in the rows, and plans for what is not."""
+    """The families of a graph, statistics of their complete rows, and plans for rows with missing values."""
 
     def __init__(self, rows: IncompleteMixedRows, families: list[tuple[int, ...]]):
         self.rows, self.families = rows, families
@@ -273,7 +273,7 @@ class _Graph:
         self.known = [np.flatnonzero(~rows.missing[list(family)].any(axis=0)) for family in families]
 
     def _plan(self) -> list[tuple[Piece, Question]]:
-        """Return the pieces with their plans; raises where one is too large."""
+        """Return the chunks with their plans; raise if one is too large."""
         rows, shapes = self.rows, self.shapes
         bare = [
             DiscreteFamily(s.states[1:], np.empty(0))
@@ -289,20 +289,20 @@ class _Graph:
             if question.cells > MOST_ROW_CELLS or total > MOST_CELLS:
                 names = join_names([rows.mixed.columns[v] for v in piece.hidden])
                 what = (
-                    f"{question.cells:.2g} numbers for a row that lacks {names}, more than {MOST_ROW_CELLS:,}"
+                    f"{question.cells:.2g} values for a row without {names}, more than {MOST_ROW_CELLS:,}"
                     if question.cells > MOST_ROW_CELLS
-                    else f"more than {MOST_CELLS:.0e} numbers for each pass over {rows.mixed.n_rows:,} rows"
+                    else f"more than {MOST_CELLS:.0e} values per pass over {rows.mixed.n_rows:,} rows"
                 )
                 raise ValueError(
-                    f"missing='em' would take {what}: give a smaller max_indegree, choose missing='drop', or leave out "
-                    "the columns with the most missing cells"
+                    f"missing='em' would need {what}: give a smaller max_indegree, choose missing='drop', or leave out "
+                    "the columns with the most missing values"
                 )
             plans.append((piece, question))
         return plans
 
     @cached_property
     def cells(self) -> MissingCells:
-        """What is missing; raises where it is too much."""
+        """The missing values with their plans; raises if the plans are too large."""
         return MissingCells(self.rows.cards, self.shapes, self._plan())
 
     @cached_property
@@ -315,7 +315,7 @@ class _Graph:
         ]
 
     def count_complete(self) -> list[np.ndarray]:
-        """Return `of_known`, and one more row that is shared by all cells, its floats independent."""
+        """Return `of_known` plus one row, divided equally among all cells, with independent continuous variables."""
         counts = []
         for shape, total in zip(self.shapes, self.of_known, strict=True):
             if self.rows.cards[shape.child]:
@@ -325,7 +325,7 @@ class _Graph:
         return counts
 
     def expect(self, network: MixedFamilies) -> tuple[float, list[np.ndarray]]:
-        """Return the log-likelihood of the observed cells, and expected counts and moments."""
+        """Return the log-likelihood of the observed values, and expected counts and moments."""
         rows = self.rows
         likelihood, expected = self.cells.expect(network, rows.rows, rows.weights)
         for v, known in enumerate(self.known):
@@ -336,7 +336,7 @@ class _Graph:
 
 
 def _make_design(rng: np.random.Generator, n_draws: int) -> np.ndarray:
-    """Return columns (n_draws - 1, n_draws) that are orthogonal, with means of 0 and variances of 1."""
+    """Return orthogonal vectors (n_draws - 1, n_draws) with means of 0 and variances of 1."""
     normal = rng.standard_normal((n_draws, n_draws))
     normal[:, 0] = 1.0
     columns = np.linalg.qr(normal)[0][:, 1:] if n_draws > 1 else np.zeros((1, 1))

@@ -1,4 +1,4 @@
-"""The conditional linear Gaussian network that learners return: arrays inside, a pgmpy graph outside."""
+"""The conditional linear Gaussian network that learners return: a pgmpy graph whose parameters are arrays."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Literal, Self, cast
@@ -25,33 +25,33 @@ from pgmx.models.mixed.queries import MixedQueries
 
 
 class ConditionalGaussianNetwork(MixedQueries, FixedGraph, DAG):
-    r"""A Bayesian network of floats and states: the conditional linear Gaussian model of Lauritzen.
+    r"""A Bayesian network of discrete and continuous variables: the conditional linear Gaussian model of Lauritzen.
 
     .. math::
         p(i, x) = \prod_{v\ \mathrm{discrete}} P(i_v \mid i_{\mathrm{pa}(v)})
         \prod_{v\ \mathrm{continuous}} \mathcal{N}\Big(x_v;\ \beta_{v0}(i) + \sum_k \beta_{vk}(i)\, x_k,\
         \sigma_v^2(i)\Big)
 
-    Variables with states have parents with states only; floats have a regression on their continuous parents for each
-    configuration of their discrete ones. Made by `fit`, `from_cpds`, `from_network`, `load`, and by the learners for
-    tables of both kinds.
+    Discrete variables have only discrete parents. A continuous variable has a regression on its continuous parents for
+    each configuration of its discrete parents. Networks are made by `fit`, `from_cpds`, `from_network`, `load`, and by
+    the learners for mixed tables.
 
     Parameters
     ----------
     ebunch : iterable of edges, optional
-        Edges (parent, child). Variables without edges are added by ``add_node``. A network made this way has no
-        parameters until `fit`, and its graph can be changed; with parameters it cannot.
+        Edges (parent, child); ``add_node`` adds variables without edges. The network has no parameters until `fit`. Its
+        graph can be changed until then.
 
     Attributes
     ----------
     names : tuple of hashable
-        Names of the variables, in order; those of the nodes.
+        Names of the variables (nodes), in order.
     states : dict of {name: tuple}
         The states of the discrete variables.
     continuous : list of hashable
         Names of the continuous variables.
     graph : dict
-        Attributes of the graph, ``name`` for one.
+        Attributes of the graph, such as ``name``.
 
     Notes
     -----
@@ -93,45 +93,45 @@ class ConditionalGaussianNetwork(MixedQueries, FixedGraph, DAG):
 
     @classmethod
     def from_cpds(cls, cpds: Iterable[TabularCPD | ConditionalGaussianCPD | LinearGaussianCPD]) -> Self:
-        """Make a network of the distributions of its variables given their parents.
+        """Make a network from the distributions of its variables given their parents.
 
         Parameters
         ----------
         cpds : iterable of TabularCPD, ConditionalGaussianCPD or LinearGaussianCPD
-            One per variable, in the order that the variables are to have.
+            One per variable, in the order of the variables.
 
         Returns
         -------
         ConditionalGaussianNetwork
-            A network with its own copy of the numbers.
+            A network with its own copy of the parameters.
 
         Raises
         ------
         TypeError, ValueError
-            If something else is given, a parent has no distribution, a state of a parent is not one of its own, a
-            discrete variable has a continuous parent, probabilities do not add up to 1, a standard deviation is not
-            above 0, or the parents form a cycle.
+            If an object has another type, a parent has no distribution or other states, a discrete variable has a
+            continuous parent, probabilities do not add up to 1, a standard deviation is not above 0, or the parents
+            form a cycle.
         """
         return cls.from_parts(read_cpds(cpds))
 
     @classmethod
     def from_network(cls, network: DiscreteBayesianNetwork | LinearGaussianBayesianNetwork) -> Self:
-        """Make a network of one of pgmpy's with parameters, whose variables are all of one kind.
+        """Make a network from a fitted pgmpy network, whose variables are all discrete or all continuous.
 
         Parameters
         ----------
         network : DiscreteBayesianNetwork or LinearGaussianBayesianNetwork
-            With a CPD for each node.
+            A network with a CPD for each node.
 
         Returns
         -------
         ConditionalGaussianNetwork
-            Nodes in the order of `network`.
+            A network with the nodes in the same order.
 
         Raises
         ------
         TypeError, ValueError
-            If it is none of these, a node has no CPD, or as by `from_cpds`.
+            If the network has another type, a node has no CPD, or as by `from_cpds`.
         """
         if not isinstance(network, DiscreteBayesianNetwork | LinearGaussianBayesianNetwork):
             raise TypeError(
@@ -157,53 +157,54 @@ class ConditionalGaussianNetwork(MixedQueries, FixedGraph, DAG):
     ) -> Self:
         r"""Fit the parameters of the graph to a table, by maximum likelihood or with a prior.
 
-        Probabilities of states are those of :func:`pgmx.models.fit_discrete`. A float is regressed, in each of the q
-        configurations of its discrete parents, by least squares on its continuous parents; the variance is
+        Discrete variables are fitted as by :func:`pgmx.models.fit_discrete`. A continuous variable is regressed on its
+        continuous parents by least squares, in each of the q configurations of its discrete parents. The variance is
 
         .. math:: \sigma_d^2 = \mathrm{SSE}_d / (N_d + a)
 
-        with :math:`N_d` the rows (or the sum of their weights). The prior adds a rows of the whole table, whatever
-        their configuration: a is `pseudo_counts`, `equivalent_sample_size` / q, or 0.
+        with :math:`N_d` the number of rows (or the sum of their weights). The prior adds :math:`a` average rows of the
+        whole table to each configuration, with :math:`a` = `pseudo_counts`, `equivalent_sample_size` / q, or 0.
 
-        Where a configuration has no more rows than coefficients (k + 1 for k continuous parents), or the others
-        determine a column up to 1e-10 of its variance in the table, the regression has no maximum of likelihood: a is
-        k + 2 larger there, with a ridge of 1e-8 per row on the standardised columns, and the variance is at least 1e-10
-        of that in the table. A configuration that never occurs has the regression of the whole table.
+        A regression has no maximum of the likelihood if a configuration has at most k + 1 rows (the number of
+        coefficients with k continuous parents), or if the residual variance is below 1e-10 of the variance in the
+        table. Then :math:`a` is larger by k + 2, and a ridge penalty of 1e-8 per row acts on the standardised columns.
+        The variance is at least 1e-10 of the variance in the table. A configuration without rows has the regression of
+        the whole table.
 
         Parameters
         ----------
         data : DataFrame, array, DiscreteTable, path or iterator of frames
-            Columns of finite floats, none constant, and columns of states; integers are states. The columns are the
-            nodes, in any order.
+            Continuous columns (finite floats, not constant) and discrete columns (others, including integers). The
+            columns are the nodes, in any order.
         state_names : dict of {name: sequence}, optional
-            States of some or all columns of states, in order.
+            States of some or all discrete columns, in order.
         sample_weight : array_like of shape (n_rows,), optional
-            Weights of the rows, not negative; 1 each by default. With ``missing="drop"`` of all rows.
+            Weights of the rows, not negative; 1 each by default. With ``missing="drop"`` give weights of all rows.
         missing : {"error", "drop"}, default="error"
-            Whether missing cells are an error, or drop their rows.
+            "error" raises for missing values, "drop" drops their rows.
         equivalent_sample_size : float, optional
-            Rows that the prior stands for in each family, above 0; no prior by default.
+            Equivalent sample size of the prior in each family, above 0; no prior by default.
         pseudo_counts : float, optional
-            Rows that the prior adds to each cell, not negative; no prior by default.
+            Number of rows that the prior adds to each cell, not negative; no prior by default.
         variance : {"likelihood", "unbiased"}, default="likelihood"
-            "unbiased" divides by k + 1 less.
+            "unbiased" subtracts k + 1 from the divisor.
 
         Returns
         -------
         ConditionalGaussianNetwork
-            The network itself, its nodes in the order of the columns.
+            The network itself, with nodes in the order of the columns.
 
         Raises
         ------
         ValueError
-            If the columns are not the nodes, cells are missing or infinite, a column of floats is constant, the edges
-            form a cycle or lead from floats to states, or an option is out of its range.
+            If the columns are not the nodes, values are missing or infinite, a continuous column is constant, the edges
+            form a cycle or lead from a continuous to a discrete variable, or an option is out of its range.
         """
         if variance not in ("likelihood", "unbiased"):
             raise ValueError(f"variance must be 'likelihood' or 'unbiased', got {variance!r}")
         weights, mask = None, None
         if sample_weight is not None and missing == "drop" and not isinstance(data, DiscreteTable):
-            opened: Any = open_frame(data)  # with all of its rows, of which the weights are
+            opened: Any = open_frame(data)  # with all rows, to which the weights belong
             mask = opened.complete_mask()
         else:
             opened = open_any(data, state_names=state_names, missing=missing)
@@ -220,14 +221,14 @@ class ConditionalGaussianNetwork(MixedQueries, FixedGraph, DAG):
 
     @classmethod
     def from_parts(cls, parts: MixedParts) -> Self:
-        """Make a network of its parts, as files hold them."""
+        """Make a network from the fields that files hold."""
         network = cls()
         network._set_parts(parts)
         return network
 
     def _set_parts(self, parts: MixedParts) -> None:
-        """Take names, states and parameters, and make nodes and edges of them."""
-        self._families = None  # open for what follows
+        """Set names, states and parameters, and make nodes and edges from them."""
+        self._families = None  # the graph can be changed until the families are set
         names = tuple(parts.names)
         self._plain.clear(self)
         self._plain.add_nodes_from(self, names)
@@ -239,7 +240,7 @@ class ConditionalGaussianNetwork(MixedQueries, FixedGraph, DAG):
         self._families = freeze_families(parts.families)
 
     def parts(self) -> MixedParts:
-        """Return what files hold of a network: names, states, families and the name."""
+        """Return the fields that files hold: names, states, families and the name."""
         return MixedParts(self._names, self._states, self._require_families(), str(self.name or ""))
 
     def _is_fixed(self) -> bool:
@@ -253,7 +254,7 @@ class ConditionalGaussianNetwork(MixedQueries, FixedGraph, DAG):
             )
         return self._families
 
-    # ---- what the network is ----
+    # ---- variables and parameters ----
 
     @property
     def names(self) -> tuple:
@@ -262,17 +263,17 @@ class ConditionalGaussianNetwork(MixedQueries, FixedGraph, DAG):
 
     @property
     def states(self) -> dict:
-        """States of the discrete variables, by name; none without parameters."""
+        """States of the discrete variables, by name; empty without parameters."""
         return {name: own for name, own in zip(self._names, self._states, strict=True) if own is not None}
 
     @property
     def continuous(self) -> list:
-        """Names of the continuous variables, in order; none without parameters."""
+        """Names of the continuous variables, in order; empty without parameters."""
         return [name for name, own in zip(self._names, self._states, strict=True) if own is None]
 
     @property
     def cpds(self) -> list:
-        """The distributions of all variables given their parents, in order, as `get_cpds` has them."""
+        """The distributions of all variables given their parents, in order (see `get_cpds`)."""
         return [] if self._families is None else [self.get_cpds(name) for name in self._names]
 
     def get_cpds(self, node: Hashable | None = None) -> Any:
@@ -281,17 +282,17 @@ class ConditionalGaussianNetwork(MixedQueries, FixedGraph, DAG):
         Parameters
         ----------
         node : hashable, optional
-            A variable; None for the list of all.
+            A variable; None for the list of all distributions.
 
         Returns
         -------
         TabularCPD, ConditionalGaussianCPD or list
-            The former of a discrete variable; copies that do not change the network.
+            A TabularCPD for a discrete variable, else a ConditionalGaussianCPD; copies that do not change the network.
 
         Raises
         ------
         ValueError
-            If there is no such variable, or no parameters.
+            If there is no such variable, or the network has no parameters.
         """
         if node is None:
             return self.cpds
@@ -300,13 +301,13 @@ class ConditionalGaussianNetwork(MixedQueries, FixedGraph, DAG):
         return make_cpd(self.parts(), self._names.index(node))
 
     def check_model(self) -> bool:
-        """Return True: a network with parameters is consistent by construction."""
+        """Return True: a network with parameters is always consistent."""
         self._require_families()
         return True
 
     @property
     def n_parameters(self) -> int:
-        """Number of free parameters: q (r - 1) of a variable of r states, q (k + 2) of a float with k floats above."""
+        """Number of free parameters: q (r - 1) for r states, q (k + 2) for a regression on k continuous parents."""
         families = self._require_families().families
         return sum(
             family.table[1:].size if isinstance(family, DiscreteFamily) else family.coefficients.size + family.std.size
@@ -336,28 +337,28 @@ class ConditionalGaussianNetwork(MixedQueries, FixedGraph, DAG):
         return "continuous" if self._states[v] is None else "discrete"
 
     def to_linear_gaussian_bn(self, configuration: Mapping[Hashable, Hashable]) -> LinearGaussianBayesianNetwork:
-        """Return the linear Gaussian network that the floats have in a configuration of the states.
+        """Return the linear Gaussian network of the continuous variables in a configuration of the discrete ones.
 
         Parameters
         ----------
         configuration : dict of {name: state}
-            A state of each discrete variable that has floats among its children; others may be left out.
+            A state of each discrete variable with continuous children; other variables may be left out.
 
         Returns
         -------
         pgmpy.models.LinearGaussianBayesianNetwork
-            Over the continuous variables alone, with its CPDs.
+            A network of the continuous variables, with its CPDs.
 
         Raises
         ------
         ValueError
-            If a state is unknown or lacking, a name is no discrete variable, or there are no continuous ones.
+            If a state is unknown or missing, a name is not a discrete variable, or there are no continuous variables.
         """
         return make_linear_gaussian(self.parts(), configuration)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ConditionalGaussianNetwork):
-            return False  # a graph alone is no network
+            return False  # a graph without parameters differs from a network
         if self._families is None or other._families is None:
             return self._families is other._families and bool(DAG.__eq__(self, other))
         if self._names != other._names or self._states != other._states:
@@ -385,5 +386,5 @@ class ConditionalGaussianNetwork(MixedQueries, FixedGraph, DAG):
 def fit_conditional_gaussian(
     mixed: MixedTable, edges: Iterable[tuple[int, int]], weights: np.ndarray | None, smoothing: Smoothing
 ) -> ConditionalGaussianNetwork:
-    """Return the network of edges between positions of columns, fitted as by ``ConditionalGaussianNetwork.fit``."""
+    """Return the network with edges between column positions, fitted as by ``ConditionalGaussianNetwork.fit``."""
     return ConditionalGaussianNetwork.from_parts(make_parts(mixed, fit_families(mixed, edges, weights, smoothing)))

@@ -1,4 +1,4 @@
-"""The parameters of a family of floats as they are shown and given."""
+"""The class for the parameters of a continuous variable given its parents."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import product
@@ -15,7 +15,7 @@ INTERCEPT = "(Intercept)"
 
 
 class ConditionalGaussianCPD:
-    r"""The distribution of a float given its parents: a regression per configuration of the discrete ones.
+    r"""A continuous variable given its parents: one regression per configuration of its discrete parents.
 
     .. math:: x \mid d, c \sim \mathcal{N}\Big(\beta_{d0} + \sum_k \beta_{dk} c_k,\ \sigma_d^2\Big)
 
@@ -24,27 +24,27 @@ class ConditionalGaussianCPD:
     variable : hashable
         Name of the variable.
     coefficients : array_like of float, shape (states of each discrete parent ..., 1 + number of continuous parents)
-        Intercepts and slopes :math:`\beta`, the intercept first, finite.
+        Intercepts and slopes :math:`\beta`, intercept first; finite.
     std : array_like of float, shape (states of each discrete parent ...)
         Standard deviations :math:`\sigma`, finite and above 0.
     discrete_parents : sequence of hashable, default=()
-        Names of the parents that have states, in the order of the axes.
+        Names of the discrete parents, in the order of the axes.
     continuous_parents : sequence of hashable, default=()
-        Names of the parents that hold floats, in the order of the slopes.
+        Names of the continuous parents, in the order of the slopes.
     state_names : dict of {name: sequence}, optional
         The states of each discrete parent, in order; 0, 1, ... by default.
 
     Attributes
     ----------
     variable, discrete_parents, continuous_parents, state_names
-        As given; tuples, and a dictionary of tuples.
+        As given, converted to tuples and a dictionary of tuples.
     coefficients, std : ndarray of float64
         Read-only copies.
 
     Raises
     ------
     ValueError
-        If shapes disagree, names occur twice, or a number is not finite or a standard deviation not above 0.
+        If shapes disagree, names occur twice, a coefficient is not finite, or a standard deviation is not above 0.
 
     Examples
     --------
@@ -78,9 +78,9 @@ class ConditionalGaussianCPD:
         wanted = (*cards, 1 + len(self.continuous_parents))
         if len(cards) != n_states or self.coefficients.shape != wanted:
             raise ValueError(
-                f"{self.variable!r} has {n_states} discrete parents and {wanted[-1] - 1} others: its std must have one "
-                f"axis for each of the former, and its coefficients one more of length {wanted[-1]}; got the shapes "
-                f"{cards} and {self.coefficients.shape}"
+                f"{self.variable!r} has {n_states} discrete and {wanted[-1] - 1} continuous parents: its std must have "
+                f"one axis per discrete parent, and its coefficients a further axis of length {wanted[-1]}; got the "
+                f"shapes {cards} and {self.coefficients.shape}"
             )
         if not np.isfinite(self.coefficients).all():
             raise ValueError(f"the coefficients of {self.variable!r} must be finite")
@@ -95,7 +95,7 @@ class ConditionalGaussianCPD:
             name for name, card in zip(self.discrete_parents, cards, strict=True) if len(self.state_names[name]) != card
         ]
         if wrong:
-            raise ValueError(f"state_names must name each state of {join_names(wrong)} that the axes of std have")
+            raise ValueError(f"state_names of {join_names(wrong)} must match the axes of std")
 
     def to_frame(self) -> pd.DataFrame:
         """Return a row per configuration of the discrete parents: intercept, slopes and standard deviation."""

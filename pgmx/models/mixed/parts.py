@@ -1,4 +1,4 @@
-"""The parts of a conditional linear Gaussian network: of tables and of distributions, and distributions of parts."""
+"""Conversions between distributions and the fields of a conditional linear Gaussian network."""
 
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, cast
@@ -21,14 +21,14 @@ from pgmx.models.names import check_names
 
 
 def make_parts(mixed: MixedTable, families: MixedFamilies, name: str = "") -> MixedParts:
-    """Return the parts of a network over the columns of a table."""
+    """Return the fields of a network over the columns of a table."""
     of_states = iter(() if mixed.table is None else mixed.table.states)
     states = [None if is_float else tuple(next(of_states)) for is_float in mixed.is_float.tolist()]
     return MixedParts(tuple(map(python_scalar, mixed.columns)), states, families, name)
 
 
 def read_cpds(cpds: Iterable[Any]) -> MixedParts:
-    """Return the parts of a network of distributions, one per variable; raise where they contradict each other."""
+    """Return the fields of a network from one distribution per variable; raise if they contradict each other."""
     cpds = list(cpds)
     for cpd in cpds:
         if not isinstance(cpd, TabularCPD | ConditionalGaussianCPD | LinearGaussianCPD):
@@ -65,7 +65,7 @@ def make_cpd(parts: MixedParts, v: int) -> TabularCPD | ConditionalGaussianCPD:
 def make_linear_gaussian(
     parts: MixedParts, configuration: Mapping[Hashable, Hashable]
 ) -> LinearGaussianBayesianNetwork:
-    """Return the network of the floats in a configuration of the states."""
+    """Return the network of the continuous variables in a configuration of the discrete variables."""
     names, states, network, _ = parts
     codes = _read_configuration(parts, configuration)
     floats = [v for v, own in enumerate(states) if own is None]
@@ -80,7 +80,7 @@ def make_linear_gaussian(
         family = cast("GaussianFamily", network.families[v])
         at = tuple(codes[p] for p in family.states)
         evidence = [names[p] for p in family.floats]
-        # networkx's own method: pgmpy's adds edges one by one.
+        # The method of networkx: pgmpy's method adds edges one by one.
         nx.DiGraph.add_edges_from(model, ((p, names[v], {"weight": None}) for p in evidence))
         model.add_cpds(LinearGaussianCPD(names[v], family.coefficients[at].tolist(), float(family.std[at]), evidence))
     return model
@@ -95,16 +95,16 @@ def _read_configuration(parts: MixedParts, configuration: Mapping[Hashable, Hash
     for name, state in configuration.items():
         if name not in discrete:
             raise ValueError(
-                f"{name!r} is no discrete variable of the network: these are {join_names(discrete) or 'none'}"
+                f"{name!r} is not a discrete variable of the network: these are {join_names(discrete) or 'none'}"
             )
         if state not in discrete[name]:
-            raise ValueError(f"{state!r} is no state of {name!r}: it has {join_names(discrete[name])}")
+            raise ValueError(f"{state!r} is not a state of {name!r}: it has {join_names(discrete[name])}")
         codes[list(parts.names).index(name)] = discrete[name].index(state)
     return codes
 
 
 def freeze_families(network: MixedFamilies) -> MixedFamilies:
-    """Return a network whose arrays are its own and cannot be written to."""
+    """Return a network with read-only copies of the arrays."""
     families: list = []
     for family in network.families:
         arrays = {key: part for key, part in family._asdict().items() if isinstance(part, np.ndarray)}
@@ -114,7 +114,7 @@ def freeze_families(network: MixedFamilies) -> MixedFamilies:
 
 
 def _read_cpd(cpd: Any, place: dict, states: tuple) -> DiscreteFamily | GaussianFamily:
-    """Return a distribution as arrays; raise where it disagrees with those of its parents."""
+    """Return a distribution as arrays; raise if it disagrees with the distributions of its parents."""
     discrete: tuple = ()
     floats: tuple = ()
     if isinstance(cpd, TabularCPD):
@@ -125,16 +125,16 @@ def _read_cpd(cpd: Any, place: dict, states: tuple) -> DiscreteFamily | Gaussian
         discrete, floats = cpd.discrete_parents, cpd.continuous_parents
     unknown = [name for name in (*discrete, *floats) if name not in place]
     if unknown:
-        raise ValueError(f"{cpd.variable!r} has the parents {join_names(unknown)}, of which there is no distribution")
+        raise ValueError(f"{cpd.variable!r} has the parents {join_names(unknown)}, which have no distribution")
     wrong = [name for name in discrete if states[place[name]] is None]
     wrong += [name for name in floats if states[place[name]] is not None]
     if wrong:
-        raise ValueError(f"{cpd.variable!r} takes {join_names(wrong)} for another kind of variable than it is")
+        raise ValueError(f"{cpd.variable!r} confuses discrete and continuous parents: {join_names(wrong)}")
     own: Any = getattr(cpd, "state_names", {})
     for name in discrete:
         if tuple(map(python_scalar, own[name])) != states[place[name]]:
             raise ValueError(
-                f"{cpd.variable!r} has a parent {name!r} with the states {join_names(own[name])}, which "
+                f"{cpd.variable!r} lists the states {join_names(own[name])} of its parent {name!r}, which "
                 f"has the states {join_names(states[place[name]])}"
             )
     parents = tuple(place[name] for name in discrete)

@@ -1,4 +1,4 @@
-"""What a conditional linear Gaussian network predicts of cells that are missing."""
+"""Predictions of missing values by a conditional linear Gaussian network."""
 
 import warnings
 from abc import abstractmethod
@@ -25,17 +25,17 @@ from pgmx.inference.networks.evidence import show_evidence
 from pgmx.models.distributed_rows import ask_parts, is_distributed
 from pgmx.models.mixed.rows import ReadRows, read_mixed_rows
 
-#: Most numbers per row that exact answers may take where "auto" goes on to weighting.
+#: Most values per row of exact inference with "auto"; beyond that it uses weighting.
 AUTO_CELLS = 1 << 22
 
-#: Sets of missing cells that families join, whose plans are kept from piece to piece.
+#: Number of plans, for connected sets of missing variables, that are cached across chunks.
 _MOST_PLANS = 4096
 
 _METHODS = ("auto", "exact", "weighting")
 
 
 class Prediction(NamedTuple):
-    """What is asked: variables by position, or None for those that are missing; how; and what samples are drawn by."""
+    """A request: positions of variables (None for missing ones), method, and options of sampling."""
 
     variables: list[int] | None
     method: str
@@ -44,7 +44,7 @@ class Prediction(NamedTuple):
 
 
 class Failures:
-    """Impossible rows: how many, the first with its observed values, and whether no sample explained it."""
+    """Impossible rows: their number, the observed values of the first, and whether weighting found it impossible."""
 
     def __init__(self, names: Sequence[Hashable], states: Sequence[Sequence | None]) -> None:
         self.n_rows, self.first, self.is_sampled = 0, -1, False
@@ -52,7 +52,7 @@ class Failures:
         self._names, self._states = names, states
 
     def add(self, failed: np.ndarray, sizes: np.ndarray, begin: int, cells: RowPiece) -> None:
-        """Count the rows of a chunk that begins at row `begin`, where `failed`; `sizes` are effective ones."""
+        """Count the `failed` rows of a chunk that begins at row `begin`; `sizes` are effective sample sizes."""
         if failed.any() and not self.n_rows:
             row = int(np.flatnonzero(failed)[0])
             self.first, self.is_sampled = begin + row, sizes[row] == 0.0
@@ -63,29 +63,29 @@ class Failures:
         self.n_rows += int(failed.sum())
 
     def throw(self, n_samples: int) -> None:
-        """Raise if there are some."""
+        """Raise if there are impossible rows."""
         if self.n_rows:
             why, remedy = " under the network", ""
             if self.is_sampled:
-                why, remedy = f" to {n_samples} samples", "raise n_samples, or "
+                why, remedy = f" under all {n_samples} samples", "raise n_samples, or "
             raise ValueError(
-                f"what is known of {self.n_rows} row(s), the first at position {self.first}, is impossible{why}. The "
-                f"first has {show_evidence(self.values)}: {remedy}leave out some of these values"
+                f"{self.n_rows} row(s), the first at position {self.first}, are impossible{why}. The first has "
+                f"{show_evidence(self.values)}: {remedy}leave out some of these values"
             )
 
 
 class MixedPredictions:
-    """Mixin of a network that has `names`, the states of each variable (None for floats), and families."""
+    """Mixin of a network with `names`, states per variable (None for continuous variables), and families."""
 
     _names: tuple
     _states: tuple
 
     @abstractmethod
     def _require_families(self) -> MixedFamilies:
-        """Return the parameters, or raise where there are none."""
+        """Return the parameters, or raise if there are none."""
 
     def read_rows(self, rows: Any) -> ReadRows:
-        """Return rows in the order of the network; columns may be absent, cells missing."""
+        """Return rows in the order of the network; columns may be absent, values may be missing."""
         return read_mixed_rows(rows, self._names, self._states, allow_missing=True)
 
     def list_states(self) -> Mapping[Hashable, Sequence]:
@@ -94,7 +94,7 @@ class MixedPredictions:
 
     @abstractmethod
     def without_graph(self, question: str) -> Any:
-        """Return something that answers a question about rows with arrays alone."""
+        """Return an object that has only arrays and the row-wise methods of the network."""
 
     # ---- predictions ----
 
@@ -107,23 +107,23 @@ class MixedPredictions:
         n_samples: int = 10_000,
         random_state: int | None = DEFAULT_SEED,
     ) -> pd.DataFrame:
-        r"""Predict what is missing given the rest of the row: means of floats, most probable states.
+        r"""Predict missing values given the rest of the row: means of continuous variables, most probable states.
 
         .. math:: \hat x_v = E(x_v \mid x_o), \qquad \hat x_v = \arg\max_k P(x_v = k \mid x_o)
 
-        each variable on its own.
+        for each variable separately.
 
         Parameters
         ----------
         X : DataFrame, dict, array, path, iterator of frames, or distributed table
-            Rows, any number of them. A dictionary of cells is one row; an array has a column for each variable.
+            Any number of rows. A dictionary of single values is one row; an array has a column for each variable.
         variables : sequence of hashable, optional
-            Names of variables to predict, whatever `X` says of them. By default those that have no column or miss a
-            cell.
+            Names of variables to predict; their values in `X` are ignored. The default is all variables without a
+            column or with missing values.
         method : {"auto", "exact", "weighting"}, default="auto"
-            "exact": floats are integrated out first, then states by a junction tree. "weighting": likelihood weighting
-            of `n_samples` samples per row. "auto": exact where a row takes at most 2^22 numbers, else weighting, with a
-            warning that holds the effective sample size.
+            "exact" integrates continuous variables out and then sums over states by a junction tree. "weighting" is
+            likelihood weighting with `n_samples` samples per row. "auto" is exact up to 2^22 values per row. Otherwise
+            it uses weighting and warns with the effective sample size.
         n_samples : int, default=10_000
             Samples per row of likelihood weighting, at least 1.
         random_state : int or None, default=0
@@ -132,30 +132,33 @@ class MixedPredictions:
         Returns
         -------
         pandas.DataFrame of shape (n_samples, n_predicted)
-            In the order of `names`, with the index of `X`; states as categories with all states declared. Known cells
-            are as they were. Of a distributed table a dask.dataframe, whose partitions the workers compute.
+            Variables in the order of `names`, with the index of `X`; discrete columns are categorical with all states
+            declared. Observed values are unchanged. For a distributed table, a dask.dataframe whose partitions the
+            workers compute.
 
         Raises
         ------
         ValueError
-            If a column or a name is no variable, a cell infinite or no state of its variable, a row impossible, or
-            `method` unknown.
+            If a column or a name is not a variable, a value is infinite or not a state of its variable, a row is
+            impossible, or `method` is unknown.
         TreewidthError
-            If "exact" would take more than 2^27 numbers per row.
+            If "exact" would need more than 2^27 values per row.
 
         Warns
         -----
         ApproximationWarning
-            Where an answer is estimated by weighting; with the smallest effective sample size of a row.
+            If weighting estimates a prediction; the warning reports the smallest effective sample size of a row.
 
         Notes
         -----
-        Exact answers take, per row, the cells of a junction tree over the unobserved states, and for each connected
-        part of k unobserved floats O(k³) per configuration of the states that they depend on: the strong junction tree
-        of Lauritzen with floats eliminated first. Rows that miss the same cells share the work.
+        Exact inference uses the strong junction tree of Lauritzen, with continuous variables eliminated first. The cost
+        per row is the number of cells of a junction tree over the unobserved discrete variables. Each connected
+        component of k unobserved continuous variables adds O(k³) per configuration of the discrete variables on which
+        it depends. Rows with the same missing variables share the work.
 
-        Rows are answered in pieces of a million cells. Beside `X` and the answers that takes a byte or two per cell of
-        states and some 100 MB, whatever the number of rows. The samples of a row are drawn by the seed and its number.
+        Rows are processed in chunks of a million values. In addition to `X` and the result this needs one or two bytes
+        per value of discrete columns and about 100 MB, for any number of rows. The samples of a row depend on the seed
+        and on its position.
 
         References
         ----------
@@ -196,15 +199,15 @@ class MixedPredictions:
         n_samples: int = 10_000,
         random_state: int | None = DEFAULT_SEED,
     ) -> pd.DataFrame:
-        """Return the distribution of what is missing given the rest of the row, each variable on its own.
+        """Return the distributions of missing values given the rest of the row, for each variable separately.
 
         Parameters
         ----------
         X : DataFrame, dict, array, path, iterator of frames, or distributed table
             Rows, as for `predict`.
         variables : sequence of hashable, optional
-            Names of variables to predict, whatever `X` says of them. By default those that have no column or miss a
-            cell.
+            Names of variables to predict; their values in `X` are ignored. The default is all variables without a
+            column or with missing values.
         method : {"auto", "exact", "weighting"}, default="auto"
             As for `predict`.
         n_samples : int, default=10_000
@@ -215,10 +218,10 @@ class MixedPredictions:
         Returns
         -------
         pandas.DataFrame
-            With the index of `X` and two levels of columns: (variable, state) holds the probability of a state;
-            (variable, "mean") and (variable, "std") mean and standard deviation of a float, those of a mixture of
-            normal distributions where states are unknown. Cells that are known have probability 1, or deviation 0. Of a
-            distributed table a dask.dataframe.
+            A frame with the index of `X` and two levels of columns. (variable, state) holds the probability of a state;
+            (variable, "mean") and (variable, "std") hold the mean and standard deviation of a continuous variable (of a
+            mixture of normal distributions if states are missing). Observed values have probability 1, or standard
+            deviation 0. For a distributed table, a dask.dataframe.
 
         Raises
         ------
@@ -255,7 +258,7 @@ class MixedPredictions:
         n_samples: int,
         random_state: int | None,
     ) -> Any:
-        """Check the options of a prediction, and make it, of a distributed table where its rows are."""
+        """Check the options of a prediction and compute it; for a distributed table, on its workers."""
         self._require_families()
         if method not in _METHODS:
             raise ValueError(f"method must be one of {', '.join(map(repr, _METHODS))}, got {method!r}")
@@ -270,7 +273,7 @@ class MixedPredictions:
         return answers
 
     def _read_rows_for(self, X: Any, prediction: Prediction) -> tuple[ReadRows, list[int]]:
-        """Return the rows, and the variables that are wanted."""
+        """Return the rows, and the variables to predict."""
         chosen = prediction.variables
         ignore = [] if chosen is None else [self._names[v] for v in chosen]
         read = read_mixed_rows(X, self._names, self._states, allow_missing=True, ignore=ignore)
@@ -279,9 +282,9 @@ class MixedPredictions:
     def _answer_pieces(
         self, read: ReadRows, wanted: list[int], prediction: Prediction, first_row: int
     ) -> Iterator[tuple[slice, RowPiece, Answers]]:
-        """Yield rows in pieces with their answers, NaN where cells are known; raise in the end for impossible ones.
+        """Yield rows in chunks with their results, NaN for observed values; raise in the end for impossible rows.
 
-        `first_row` is the number of the first row in the table, by which samples are drawn.
+        `first_row` is the position of the first row in the table, on which samples depend.
         """
         network = self._require_families()
         families = [(v, *parents) for v, parents in enumerate(network.parents)]
@@ -296,7 +299,7 @@ class MixedPredictions:
             for part in find_pieces(families, cells.missing):
                 targets = [v for v in part.hidden if v in answers.probabilities or v in answers.means]
                 observed = np.ones(len(network.cards), dtype=bool)
-                observed[part.hidden] = False  # what is missing elsewhere in a row makes no difference
+                observed[part.hidden] = False  # other missing values of the row do not matter
                 if (questions := plans.get(tuple(part.hidden))) is None:
                     questions = list(self._questions(network, observed, targets, prediction.method))
                     if len(plans) < _MOST_PLANS:
@@ -326,7 +329,7 @@ class MixedPredictions:
     def _questions(
         self, network: MixedFamilies, observed: np.ndarray, targets: list[int], method: str
     ) -> Iterator[Question | list[int]]:
-        """Yield plans of exact computations, and in one list the targets that are left to weighting."""
+        """Yield plans of exact computations, then a list of the targets that remain for weighting."""
         if not targets:
             return
         most = AUTO_CELLS if method == "auto" else EXACT_CELLS
@@ -346,7 +349,7 @@ class MixedPredictions:
                 left.append(v)
             else:
                 raise TreewidthError(
-                    f"exact inference of {self._names[v]!r} would take {question.cells:.2g} numbers per row, more than "
+                    f"exact inference of {self._names[v]!r} would need {question.cells:.2g} values per row, more than "
                     f"{most:,}",
                     engines="likelihood weighting (method='weighting')",
                 )
@@ -354,18 +357,18 @@ class MixedPredictions:
             yield left
 
     def _warn_of_sizes(self, sizes: np.ndarray, n_rows: int, n_samples: int) -> None:
-        """Warn where answers are estimates of these effective sample sizes."""
+        """Warn if predictions are estimates with these effective sample sizes."""
         if len(sizes):
             warnings.warn(
                 f"{len(sizes)} of {n_rows} rows are predicted by likelihood weighting of {n_samples} "
                 f"samples: their effective sample size is at least {sizes.min():.0f}, its median "
-                f"{np.median(sizes):.0f}; standard errors are those of so many samples",
+                f"{np.median(sizes):.0f}; standard errors correspond to this sample size",
                 ApproximationWarning,
                 stacklevel=caller_level(),
             )
 
     def _warn_of_parts(self, X: Any, prediction: Prediction) -> None:
-        """Warn where workers will answer by estimates: all rows of a distributed table lack the same cells."""
+        """Warn if workers will use weighting: all rows of a distributed table have the same missing variables."""
         read, wanted = self._read_rows_for(X.without_rows(), prediction)
         if any(
             isinstance(one, list)
@@ -373,7 +376,7 @@ class MixedPredictions:
         ):
             warnings.warn(
                 f"rows are predicted by likelihood weighting of {prediction.n_samples} samples each; their effective "
-                "sample sizes are written to the logs of the workers, where the answers are computed",
+                "sample sizes are written to the logs of the workers",
                 ApproximationWarning,
                 stacklevel=caller_level(),
             )
@@ -384,7 +387,7 @@ class MixedPredictions:
         unknown = [name for name in names if name not in place]
         if unknown or not names:
             raise ValueError(
-                f"variables must be names of the network, one at least, got {join_names(unknown or names)}: it has "
+                f"variables must be one or more names of the network, got {join_names(unknown or names)}: it has "
                 f"{join_names(self._names)}"
             )
         return sorted({place[name] for name in names})
@@ -398,7 +401,7 @@ class MixedPredictions:
 
 
 def _make_answers(network: MixedFamilies, wanted: list[int], n_rows: int) -> Answers:
-    """Return answers that are not known yet."""
+    """Return empty results."""
     answers = Answers({}, {}, {})
     for v in wanted:
         if network.cards[v]:
@@ -409,14 +412,14 @@ def _make_answers(network: MixedFamilies, wanted: list[int], n_rows: int) -> Ans
 
 
 def _set_answers(answers: Answers, found: Answers, rows: np.ndarray) -> None:
-    """Enter the answers about some rows."""
+    """Set the results of some rows."""
     for ours, theirs in zip(answers, found, strict=True):
         for v, values in theirs.items():
             ours[v][rows] = values
 
 
 def _split_samples(missing: np.ndarray, to_sample: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, list[int]]]:
-    """Yield rows that miss the same cells, bool (n,), and have the same targets to sample, with these."""
+    """Yield rows with the same missing variables, bool (n,), and the same targets to sample, with both."""
     rows = np.flatnonzero(to_sample.any(axis=0))
     for of_rows, both in split_patterns(np.vstack([missing, to_sample])[:, rows]):
         missed, targets = np.split(both, 2)
@@ -424,7 +427,7 @@ def _split_samples(missing: np.ndarray, to_sample: np.ndarray) -> Iterator[tuple
 
 
 def _find_failures(network: MixedFamilies, wanted: list[int], missing: np.ndarray, answers: Answers) -> np.ndarray:
-    """Mark the rows that have no answer."""
+    """Return a mask of the rows without a result."""
     failed = np.zeros(missing.shape[1], dtype=bool)
     for v in wanted:
         values = answers.probabilities[v][:, 0] if network.cards[v] else answers.means[v]
@@ -433,12 +436,12 @@ def _find_failures(network: MixedFamilies, wanted: list[int], missing: np.ndarra
 
 
 def _code_type(n_states: int) -> np.dtype:
-    """Return the least signed type of that many codes, as pandas has it."""
+    """Return the smallest signed type for n codes, as in pandas."""
     return np.min_scalar_type(-n_states)
 
 
 def split_patterns(missing: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the rows that miss the same cells, and which these are."""
+    """Yield the rows with the same missing variables, and these variables."""
     if not missing.shape[1]:
         return
     packed = np.packbits(missing, axis=0)

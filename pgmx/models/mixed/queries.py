@@ -1,4 +1,4 @@
-"""Questions that a conditional linear Gaussian network answers: predictions, rows, and likelihoods."""
+"""Simulation and likelihoods of a conditional linear Gaussian network, in addition to predictions."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +15,7 @@ from pgmx.models.mixed.rows import read_mixed_rows
 
 
 class MixedQueries(MixedPredictions):
-    """Mixin of a network that draws rows and returns their densities, beside what it predicts."""
+    """Mixin of a network with simulation and likelihoods, in addition to predictions."""
 
     def simulate(
         self, n_samples: int, random_state: int | None = DEFAULT_SEED, *, seed: int | None = DEFAULT_SEED
@@ -29,17 +29,17 @@ class MixedQueries(MixedPredictions):
         random_state : int or None, default=0
             A non-negative seed; None draws fresh entropy.
         seed : int or None, default=0
-            The same under pgmpy's name; both together are an error.
+            Alias of `random_state` under pgmpy's name; do not give both.
 
         Returns
         -------
         pandas.DataFrame of shape (n_samples, n_variables)
-            Floats, and categories with all states declared, in the order of `names`.
+            Float columns, and categorical columns with all states declared, in the order of `names`.
 
         Raises
         ------
         TypeError, ValueError
-            If a number is no integer or negative, or both seeds are given.
+            If `n_samples` or the seed is negative or not an integer, or both seeds are given.
         """
         network = self._require_families()
         n = check_natural(n_samples, "n_samples", 0)
@@ -58,22 +58,22 @@ class MixedQueries(MixedPredictions):
 
         .. math:: \ln p(x) = \sum_v \ln p(x_v \mid x_{\mathrm{pa}(v)})
 
-        with probabilities of states and normal densities of floats, which depend on the units of the floats.
+        with probabilities of states and normal densities of continuous variables, which depend on their units.
 
         Parameters
         ----------
         X : DataFrame, dict, array, path, iterator of frames, or distributed table
-            Rows without missing cells; the columns are the variables, in any order.
+            Rows without missing values; the columns are the variables, in any order.
 
         Returns
         -------
         ndarray of float64, shape (n_samples,)
-            Minus infinity for impossible rows. Of a distributed table a Series of dask.
+            Minus infinity for impossible rows. For a distributed table, a dask Series.
 
         Raises
         ------
         ValueError
-            If columns are absent or are no variables, or a cell is missing, infinite or no state of its variable.
+            If columns are absent or unknown, or a value is missing, infinite or not a state of its variable.
         """
         network = self._require_families()
         if is_distributed(X):
@@ -87,27 +87,27 @@ class MixedQueries(MixedPredictions):
         return total
 
     def log_evidence(self, X: Any) -> np.ndarray:
-        r"""Return the log-density of what is known of each row, in nats, the rest summed and integrated out.
+        r"""Return the log-density of the observed values of each row, in nats, with missing values integrated out.
 
         .. math:: \ln p(x_o) = \ln \sum_{i_m} \int p(i, x)\, dx_m
 
         Parameters
         ----------
         X : DataFrame, dict, array, path, iterator of frames, or distributed table
-            Rows, in which columns and cells may be missing.
+            Rows, in which columns and values may be missing.
 
         Returns
         -------
         ndarray of float64, shape (n_samples,)
-            `log_likelihood` for rows that are complete; 0 for those of which nothing is known; minus infinity for
-            impossible ones. Of a distributed table a Series of dask.
+            `log_likelihood` for complete rows, 0 for rows without observed values, minus infinity for impossible rows.
+            For a distributed table, a dask Series.
 
         Raises
         ------
         ValueError
-            If a column is no variable, or a cell infinite or no state of its variable.
+            If a column is not a variable, or a value is infinite or not a state of its variable.
         TreewidthError
-            If the sums would take more than 2^27 numbers per row.
+            If the sums would need more than 2^27 values per row.
         """
         network = self._require_families()
         if is_distributed(X):
@@ -126,18 +126,18 @@ class MixedQueries(MixedPredictions):
         Parameters
         ----------
         X : DataFrame, dict, array, path or iterator of frames
-            Rows without missing cells. States that the network does not know are impossible.
+            Rows without missing values. Unknown states are impossible.
 
         Returns
         -------
         ndarray of float64, shape (n_variables, n_samples)
-            In the order of `names`; 0 for a variable whose parent has an unknown state, minus infinity for one that has
-            one itself.
+            In the order of `names`. The value is minus infinity for a variable with an unknown state, and 0 if only a
+            parent has an unknown state.
 
         Raises
         ------
         ValueError
-            If columns are absent or are no variables, or a cell is missing or infinite.
+            If columns are absent or unknown, or a value is missing or infinite.
         """
         network = self._require_families()
         read = read_mixed_rows(X, self._names, self._states, allow_unknown=True)
@@ -153,19 +153,19 @@ class MixedQueries(MixedPredictions):
         return terms
 
     def read_pieces(self, X: Any) -> tuple[MixedFamilies, Iterator[RowPiece]]:
-        """Return the parameters, and rows in pieces, in which cells may be missing and states unknown.
+        """Return the parameters, and chunks of rows, in which values may be missing and states unknown.
 
         Parameters
         ----------
         X : DataFrame, dict, array, DiscreteTable, path or iterator of frames
-            Rows, in which columns and cells may be missing.
+            Rows, in which columns and values may be missing.
 
         Returns
         -------
         MixedFamilies
             The parameters.
         iterator of RowPiece
-            The rows in the order of `names`, a million cells at a time.
+            Rows with variables in the order of `names`, a million values at a time.
         """
         read = read_mixed_rows(X, self._names, self._states, allow_missing=True, allow_unknown=True)
         return self._require_families(), map(read.take, read.pieces())
@@ -178,12 +178,12 @@ class MixedQueries(MixedPredictions):
         X : DataFrame, dict, array, path, iterator of frames, or distributed table
             Rows, as for `log_likelihood`.
         y : None
-            Ignored; scikit-learn's convention.
+            Ignored; a convention of scikit-learn.
 
         Returns
         -------
         float
-            The mean of `log_likelihood`; of a distributed table summed by its workers.
+            The mean of `log_likelihood`; the workers of a distributed table compute the sums.
         """
         if is_distributed(X):
             return sum_parts(self, "log_likelihood", X) / X.n_rows
@@ -192,12 +192,12 @@ class MixedQueries(MixedPredictions):
     # ---- for workers ----
 
     def without_graph(self, question: str) -> "MixedRowAnswers":
-        """Return the parameters, which answer any question about rows without a graph of pgmpy."""
+        """Return the parameters with the row-wise methods of the network, without a pgmpy graph."""
         return MixedRowAnswers(self._names, self._states, self._require_families())
 
 
 class MixedRowAnswers(MixedQueries):
-    """Names, states and parameters, which answer about rows."""
+    """Names, states and parameters with the row-wise methods of a network."""
 
     def __init__(self, names: tuple, states: tuple, families: MixedFamilies):
         self._names, self._states, self._families = names, states, families

@@ -1,4 +1,4 @@
-"""Rows of floats and states for a network, missing cells marked."""
+"""Mixed rows for a network, with missing values."""
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any
@@ -17,15 +17,15 @@ from pgmx.inference.mixed.families import MixedRows, RowPiece
 from pgmx.models.markov.rows import code_cells, map_states
 from pgmx.models.names import check_columns, check_complete
 
-#: Cells of rows that are computed at a time: 18 MB.
+#: Number of values per chunk of rows: 18 MB.
 PIECE_CELLS = 1 << 20
 
 
 class ReadRows:
-    """Cells of n variables: codes of states in a byte or two, numbers as they came; None for variables without any.
+    """Values of n variables: codes of states (one or two bytes), or numbers as given; None without a column.
 
-    `missing` and `unknown` have for each variable the cells that are missing, or hold unknown states, bool (n_rows,),
-    or None where there are none. `absent`, bool (n,), are the variables without a column.
+    `missing` and `unknown` hold per variable the mask of missing values and of unknown states, bool (n_rows,), or None
+    if there are none. `absent`, bool (n,), is the mask of variables without a column.
     """
 
     def __init__(self, n: int, n_rows: int, index: pd.Index):
@@ -44,16 +44,16 @@ class ReadRows:
 
     @property
     def incomplete(self) -> np.ndarray:
-        """The variables with missing cells, bool (n,), those without a column among them."""
+        """The variables with missing values or without a column, bool (n,)."""
         return self.absent | np.array([mask is not None for mask in self.missing])
 
     def pieces(self) -> Iterator[slice]:
-        """Yield the rows in pieces whose computation takes little memory."""
+        """Yield chunks of rows that need little memory."""
         step = max(1, PIECE_CELLS // max(1, len(self.codes)))
         return (slice(begin, min(begin + step, self.n_rows)) for begin in range(0, self.n_rows, step))
 
     def take(self, piece: slice) -> RowPiece:
-        """Return the rows of a piece."""
+        """Return the rows of a chunk."""
         shape = (len(self.codes), piece.stop - piece.start)
         rows = MixedRows(np.zeros(shape, dtype=np.intp), np.zeros(shape))
         missing, unknown = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
@@ -78,10 +78,10 @@ def read_mixed_rows(
     allow_unknown: bool = False,
     ignore: Iterable[Hashable] = (),
 ) -> ReadRows:
-    """Return rows in the order of a network, whose `states` are None for floats; columns to `ignore` are absent.
+    """Return rows in the order of a network; `states` are None for continuous variables; `ignore` drops columns.
 
-    Raises if a column is no variable, a cell of floats no finite number, a cell of states no state of the variable
-    (unless `allow_unknown`), or where cells must not be missing.
+    Raises if a column is not a variable, a continuous value is not finite, a discrete value is not a state of the
+    variable (unless `allow_unknown`), or a value is missing and must not be.
     """
     frame, index = _open(X, names)
     check_columns(frame.names, names, allow_missing)
@@ -114,7 +114,7 @@ def _read_states(read: ReadRows, v: int, name: Hashable, cells: Any, states: tup
 
 
 def _read_floats(frame: Frame, places: list[tuple[int, int]], read: ReadRows) -> None:
-    """Read the columns of floats: pairs of a variable and its column."""
+    """Read the continuous columns, given as pairs of a variable and its column."""
     part = Frame(tuple(frame.names[c] for _, c in places), [frame.columns[c] for _, c in places], frame.n_rows)
     raise_of_states(part.names, kinds_of_states(part))
     infinite = np.zeros(len(places), dtype=bool)
@@ -129,7 +129,7 @@ def _read_floats(frame: Frame, places: list[tuple[int, int]], read: ReadRows) ->
 
 
 def _open(X: Any, names: tuple) -> tuple[Frame, pd.Index]:
-    """Return the columns of a table, or of a dictionary of cells or columns, and labels of the rows."""
+    """Return the columns of a table, or of a dictionary of single values or columns, and labels of the rows."""
     if isinstance(X, Mapping):
         X = _make_frame(X)
     if isinstance(X, DiscreteTable):
@@ -151,7 +151,7 @@ def _open(X: Any, names: tuple) -> tuple[Frame, pd.Index]:
 
 
 def _make_frame_of_states(table: DiscreteTable) -> pd.DataFrame:
-    """Return a coded table as columns of states, in which marked cells are missing."""
+    """Return a coded table as a frame of states with missing values."""
     frame = table.to_pandas()
     for v in np.flatnonzero(table.missing_codes >= 0).tolist():
         cells = frame.iloc[:, v].cat
@@ -160,7 +160,7 @@ def _make_frame_of_states(table: DiscreteTable) -> pd.DataFrame:
 
 
 def _make_frame(columns: Mapping) -> pd.DataFrame:
-    """Return a frame of a dictionary of cells, or of sequences of one length."""
+    """Return a frame from a dictionary of single values, or of sequences of one length."""
     if not columns:
         return pd.DataFrame(index=pd.RangeIndex(1))
     cells = [
@@ -170,7 +170,7 @@ def _make_frame(columns: Mapping) -> pd.DataFrame:
     lengths = {len(values) for values in cells}
     if len(lengths) > 1:
         raise ValueError(
-            f"the columns of a dictionary must be cells, or sequences of one length; {join_names(columns)} have the "
-            f"lengths {sorted(lengths)}"
+            f"the columns of a dictionary must be single values, or sequences of one length; {join_names(columns)} "
+            f"have the lengths {sorted(lengths)}"
         )
     return pd.concat(cells, axis=1).set_axis(pd.Index(list(columns), tupleize_cols=False), axis=1)

@@ -12,14 +12,14 @@ from pgmx.checks import as_reals, read_only
 #: One matrix: [target, source].
 Matrix: TypeAlias = np.ndarray | csr_array
 
-#: What callers may give: a matrix of lag 1, or matrices of the lags 0 to L.
+#: Accepted input: a matrix of lag 1, or matrices of the lags 0 to L.
 Coefficients: TypeAlias = ArrayLike | sparray | spmatrix | Sequence
 
 
 def read_coefficients(coef: Coefficients, n: int, what: str = "coef") -> tuple[Matrix, ...]:
     """Return matrices (n, n) of the lags 0 to L, copied and read-only, from one matrix of lag 1 or a sequence.
 
-    All are sparse where one is sparse; a missing lag 0 is empty.
+    All are sparse if one is sparse; a missing lag 0 is empty.
     """
     if issparse(coef):
         return csr_array((n, n)), _read_sparse(coef, n, what)
@@ -33,7 +33,7 @@ def read_coefficients(coef: Coefficients, n: int, what: str = "coef") -> tuple[M
     if array.ndim != 3 or array.shape[1:] != (n, n):
         raise ValueError(
             f"{what} must have the shape ({n}, {n}) [target, source] for one lag, or (lags + 1, {n}, {n}) with lag 0 "
-            f"first, as there are {n} names; got {np.shape(values)}"
+            f"first, for {n} names; got {np.shape(values)}"
         )
     _check_finite(array, what)
     return _check_lags(tuple(read_only(array)), what)
@@ -61,11 +61,11 @@ def _check_lags(matrices: tuple[Matrix, ...], what: str) -> tuple[Matrix, ...]:
 def _check_finite(values: np.ndarray, what: str) -> None:
     if not np.isfinite(values).all():
         wrong = float(values[~np.isfinite(values)][0])
-        raise ValueError(f"{what} must hold finite numbers, got {wrong}: replace it, 0 for no edge")
+        raise ValueError(f"{what} must be finite, got {wrong}: replace it, by 0 for no edge")
 
 
 def list_entries(matrix: Matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return targets, sources and values of what is not zero, ordered by source and then target."""
+    """Return targets, sources and values of nonzero entries, ordered by source and then target."""
     if isinstance(matrix, np.ndarray):
         targets, sources = np.nonzero(matrix)
         values = matrix[targets, sources]
@@ -77,19 +77,19 @@ def list_entries(matrix: Matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def take_entries(matrix: Matrix, targets: np.ndarray, sources: np.ndarray) -> np.ndarray:
-    """Return the values of some entries, zero where a sparse matrix holds none."""
+    """Return the values of some entries, including zeros that a sparse matrix does not store."""
     if not len(targets):
         return np.empty(0)
     return np.asarray(matrix[targets, sources]).reshape(-1)
 
 
 def count_entries(matrix: Matrix) -> int:
-    """Return the number of entries that are not zero."""
+    """Return the number of nonzero entries."""
     return int(np.count_nonzero(matrix) if isinstance(matrix, np.ndarray) else matrix.nnz)
 
 
 def change_units(matrix: Matrix, scales: np.ndarray) -> Matrix:
-    """Return coefficients [target, source] of the series times their scales."""
+    """Return the coefficients [target, source] of the series multiplied by their scales."""
     if issparse(matrix):
         matrix = csr_array(matrix)
         rows = np.repeat(np.arange(len(scales)), np.diff(matrix.indptr))
@@ -99,9 +99,9 @@ def change_units(matrix: Matrix, scales: np.ndarray) -> Matrix:
 
 
 def measure_strengths(matrices: Sequence[Matrix], deviations: np.ndarray) -> tuple[Matrix, ...]:
-    """Return the absolute standardised coefficients, |a_ij| s_j / s_i for the standard deviations s of the series.
+    """Return the absolute standardised coefficients, |a_ij| s_j / s_i, where s are the standard deviations.
 
-    They do not depend on the units of the series; a constant series keeps its own.
+    They do not depend on the units of the series; a constant series keeps its units.
     """
     units = 1.0 / np.where(deviations > 0.0, deviations, 1.0)
     return tuple(abs(change_units(matrix, units)) for matrix in matrices)

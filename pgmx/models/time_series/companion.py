@@ -1,7 +1,7 @@
-r"""What follows from coefficients: spectral radius, stationary moments, responses.
+r"""Spectral radius, stationary moments and impulse responses from coefficients.
 
-A system of L lags is one of one lag over the stacked state (x_t, ..., x_{t-L+1}); its matrix, (L n, L n), is the
-companion matrix. Sparse coefficients stay sparse: only strongly connected parts of the graph have eigenvalues.
+A system of L lags is a system of one lag for the stacked state (x_t, ..., x_{t-L+1}). Its matrix, (L n, L n), is the
+companion matrix. Sparse coefficients stay sparse: the nonzero eigenvalues come from strongly connected components.
 """
 
 from math import log
@@ -14,11 +14,11 @@ from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigs
 
 from pgmx.models.time_series.coefficients import Matrix
 
-#: Widest companion matrix whose eigenvalues are computed densely.
+#: Largest number of rows of a companion matrix whose eigenvalues are computed densely.
 _DENSE = 600
 #: Share of entries above which responses are dense arrays.
 _FULL = 0.05
-#: Products with the companion matrix after which its growth is taken for the spectral radius.
+#: Number of products with the companion matrix after which their growth estimates the spectral radius.
 _POWERS = 2000
 
 
@@ -34,7 +34,7 @@ def make_companion(matrices: tuple[Matrix, ...]) -> np.ndarray:
 def compute_spectral_radius(matrices: tuple[Matrix, ...]) -> float:
     """Return the largest absolute eigenvalue of the companion matrix.
 
-    The eigenvalues are those of the strongly connected parts of the graph, each computed alone.
+    The eigenvalues are computed separately for each strongly connected component of the graph.
     """
     if not matrices:
         return 0.0
@@ -52,7 +52,7 @@ def compute_spectral_radius(matrices: tuple[Matrix, ...]) -> float:
 
 
 def _radius_of_scalars(coefficients: np.ndarray) -> float:
-    """Return the largest spectral radius of series that depend on themselves alone, coefficients (n, lags)."""
+    """Return the largest spectral radius of series that depend only on themselves, coefficients (n, lags)."""
     n, lags = coefficients.shape
     if not n:
         return 0.0
@@ -78,7 +78,8 @@ def _radius_of_part(matrices: tuple[Matrix, ...]) -> float:
     operator = make((n * lags, n * lags), matvec=multiply, dtype=np.float64)
     start = np.random.default_rng(0).standard_normal(n * lags)
     try:
-        # Ten in a wide basis: those of a large random graph lie so close together that of two the largest is missed.
+        # Ten eigenvalues in a wide basis: in large random graphs they are so close that a search for two misses the
+        # largest.
         largest = eigs(operator, k=10, ncv=80, v0=start, maxiter=60, tol=cast(Any, 1e-6), return_eigenvectors=False)
         return float(np.abs(largest).max())
     except ArpackNoConvergence as error:
@@ -86,7 +87,7 @@ def _radius_of_part(matrices: tuple[Matrix, ...]) -> float:
 
 
 def _estimate_growth(multiply, state: np.ndarray) -> float:
-    """Return the growth per product over the second half of many products: accurate to some digits."""
+    """Return the growth per product over the second half of many products, accurate to a few digits."""
     total = 0.0
     for step in range(_POWERS):
         state = multiply(state)
@@ -99,7 +100,7 @@ def _estimate_growth(multiply, state: np.ndarray) -> float:
 
 
 def compute_stationary_covariance(companion: np.ndarray, noise: np.ndarray) -> np.ndarray:
-    """Return P = C P C' + Q of a stable companion matrix, by doubling: P <- P + C P C', C <- C C.
+    """Return P = C P C' + Q for a stable companion matrix, by doubling: P <- P + C P C', C <- C C.
 
     Q is the covariance of the noise in the first block, zero elsewhere.
     """
@@ -116,7 +117,7 @@ def compute_stationary_covariance(companion: np.ndarray, noise: np.ndarray) -> n
 
 
 def compute_responses(matrices: tuple[Matrix, ...], steps: int, impulses: np.ndarray) -> np.ndarray:
-    """Return (steps + 1, n, k): the states 0 to `steps` times after the impulses, (n, k), without further noise."""
+    """Return the responses (steps + 1, n, k), 0 to `steps` steps after impulses (n, k), without further noise."""
     responses = np.zeros((steps + 1, *impulses.shape))
     responses[0] = impulses
     for step in range(1, steps + 1):
@@ -126,9 +127,9 @@ def compute_responses(matrices: tuple[Matrix, ...], steps: int, impulses: np.nda
 
 
 def compute_forecast_variances(matrices: tuple[Matrix, ...], noise: np.ndarray, steps: int, width=256) -> np.ndarray:
-    """Return (steps, n): variances of the errors of forecasts 1 to `steps` ahead, ``diag(sum_j R_j Q R_j')``.
+    """Return the error variances (steps, n) of forecasts for horizons 1 to `steps`, ``diag(sum_j R_j Q R_j')``.
 
-    The responses R_j are computed for `width` targets at a time, from the transposes, sparse as long as most of their
+    The responses R_j are computed for `width` targets at a time from the transposes. They are sparse as long as most
     entries are zero. The noise is a covariance (n, n) or variances (n,).
     """
     n, lags = len(matrices[0].diagonal()), len(matrices)
@@ -153,7 +154,7 @@ def compute_forecast_variances(matrices: tuple[Matrix, ...], noise: np.ndarray, 
 
 
 def _weigh_columns(columns: Any, noise: np.ndarray) -> np.ndarray:
-    """Return c' Q c of each column c."""
+    """Return c' Q c for each column c."""
     if noise.ndim == 1:
         return noise @ (columns**2 if isinstance(columns, np.ndarray) else columns.power(2))
     columns = columns if isinstance(columns, np.ndarray) else columns.toarray()

@@ -1,4 +1,4 @@
-"""Densities of the errors of forecasts."""
+"""Densities of forecast errors."""
 
 from math import log, pi
 
@@ -9,7 +9,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 def compute_log_densities(errors: np.ndarray, noise: np.ndarray) -> np.ndarray:
     """Return the log densities (T,) of errors (T, n) under N(0, noise), in nats.
 
-    The noise is a covariance (n, n), or variances (n,) of independent parts; raises ValueError where it is singular.
+    The noise is a covariance (n, n), or variances (n,) of independent noise. Raises ValueError if it is singular.
     """
     units = np.sqrt(noise if noise.ndim == 1 else noise.diagonal())
     try:
@@ -20,7 +20,7 @@ def compute_log_densities(errors: np.ndarray, noise: np.ndarray) -> np.ndarray:
             triangle = cholesky(noise / np.outer(units, units), lower=True, check_finite=False)
     except LinAlgError:
         raise ValueError(
-            "noise_covariance is singular, so rows have no density: learn from more rows than predictors"
+            "noise_covariance is singular, so rows have no density: fit the system to more rows than predictors"
         ) from None
     scores, log_det = errors / units, np.log(units).sum()
     if triangle is not None:

@@ -7,7 +7,7 @@ from pgmx.graphs.cycles import find_cycle
 
 
 def make_dynamic_network(graph: nx.DiGraph) -> DynamicBayesianNetwork:
-    """Make the network of edges (source, l) -> (target, 0) with l = 0 or 1, or say why there is none."""
+    """Make the network of edges (source, l) -> (target, 0) with l = 0 or 1; raise for other graphs."""
     edges = list(graph.edges(data="undirected"))
     longest = max(edges, key=lambda edge: edge[0][1], default=None)
     if longest is not None and longest[0][1] > 1:
@@ -26,6 +26,6 @@ def make_dynamic_network(graph: nx.DiGraph) -> DynamicBayesianNetwork:
         raise ValueError(f"the instantaneous edges form a cycle, {path}: remove one of them")
     network = DynamicBayesianNetwork()
     network.add_nodes_from(dict.fromkeys(name for name, _ in graph.nodes()))
-    # pgmpy counts slices forwards: the row before is 0, the present 1; edges within a slice stand in slice 0.
+    # pgmpy counts slices forwards: the previous row is 0, the present is 1. Edges within a slice are in slice 0.
     network.add_edges_from(((source, 0), (target, lag)) for (source, lag), (target, _), _ in edges)
     return network

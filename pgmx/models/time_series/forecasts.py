@@ -1,4 +1,4 @@
-"""What a linear dynamical system is asked: forecasts, intervals, likelihoods, responses, simulated series."""
+"""Methods of a linear dynamical system: forecasts, intervals, likelihoods, responses, simulation."""
 
 from abc import abstractmethod
 from math import ceil, log
@@ -16,12 +16,12 @@ from pgmx.models.time_series.density import compute_log_densities
 from pgmx.models.time_series.history import continue_index, label_columns, read_exogenous, read_series
 from pgmx.models.time_series.rolling import fit_autoregression, score_origins
 
-#: Longest burn-in that is chosen by itself.
+#: Longest automatic burn-in.
 _MOST_BURN_IN = 20_000
 
 
 class SystemForecasts:
-    """Questions to a linear dynamical system; the class of systems gives it the numbers."""
+    """Mixin of the methods of a linear dynamical system; the subclass provides the parameters."""
 
     _names: tuple
     _matrices: tuple[Matrix, ...]
@@ -46,33 +46,33 @@ class SystemForecasts:
         """Return whether the spectral radius is below 1."""
 
     def predict(self, history: Any, steps: int = 1, *, exogenous: Any = None) -> np.ndarray | pd.DataFrame:
-        """Return the means of the rows that follow.
+        """Return the means of the next rows.
 
         Parameters
         ----------
         history : array_like or frame of shape (n_rows, n_series)
-            The last rows, oldest first, at least as many as there are lags; earlier ones do not count. With one lag
-            also a single row (n_series,). The columns of a frame may be in any order, those of an array are in that of
+            The last rows, oldest first; at least one per lag. Earlier rows are ignored. With one lag also a single row
+            (n_series,). The columns of a frame may be in any order; the columns of an array are in the order of
             `names`.
         steps : int, default=1
             Number of rows to forecast, at least 1.
         exogenous : array_like or frame of shape (steps, n_exogenous), optional
-            Exogenous rows of the times that are forecast; only where the system has such columns.
+            Exogenous rows at the forecast times, if the system has such columns.
 
         Returns
         -------
         ndarray or pandas.DataFrame of shape (steps, n_series)
-            A frame for a frame. Its index continues that of the history where this is regular (a range, dates of one
+            A frame if the history is a frame. Its index continues a regular index of the history (a range, dates of one
             frequency, periods); else it is 1, 2, ..., steps.
 
         Raises
         ------
         ValueError, TypeError
-            If a series is missing, a cell is missing or no finite number, or there are too few rows.
+            If a series is missing, a value is missing or not finite, or there are too few rows.
 
         Notes
         -----
-        Cost: per step one product with each matrix of coefficients.
+        The cost per step is one product with each matrix of coefficients.
         """
         steps = check_natural(steps, "steps", 1)
         rows = read_series(history, self._names, self.lags, "history")
@@ -85,7 +85,7 @@ class SystemForecasts:
     def predict_interval(
         self, history: Any, steps: int = 1, coverage: float = 0.9, *, exogenous: Any = None
     ) -> tuple[np.ndarray, np.ndarray] | tuple[pd.DataFrame, pd.DataFrame]:
-        r"""Return the bounds of the rows that follow, each right with a given probability.
+        r"""Return prediction intervals for the next rows, each with a given coverage probability.
 
         .. math:: \hat x_{t+k} \pm z \sqrt{\operatorname{diag} \Sigma_k}, \qquad
             \Sigma_k = \sum_{j=0}^{k-1} R_j\, Q\, R_j^T
@@ -106,17 +106,17 @@ class SystemForecasts:
         Returns
         -------
         lower, upper : ndarray or pandas.DataFrame of shape (steps, n_series)
-            Frames for a frame, as `predict` labels them.
+            Frames if the history is a frame, with the labels of `predict`.
 
         Raises
         ------
         ValueError, TypeError
-            If the noise is unknown, `coverage` is not between 0 and 1, or as `predict` has it.
+            If the noise is unknown, `coverage` is not between 0 and 1, or as `predict`.
 
         Notes
         -----
-        The numbers of the system are taken as known: where they are estimates from few rows, intervals are too narrow.
-        Cost: per step as many products with the coefficients as there are series, 256 at a time.
+        The parameters are treated as known. If they are estimates from few rows, the intervals are too narrow. The cost
+        per step is one product with the coefficients per series, 256 series at a time.
         """
         if not is_number(coverage) or not 0.0 < coverage < 1.0:
             raise ValueError(f"coverage must be a number between 0 and 1, got {coverage!r}")
@@ -132,25 +132,25 @@ class SystemForecasts:
         Parameters
         ----------
         X : array_like or frame of shape (n_rows, n_series)
-            Rows of one series, oldest first, more than there are lags.
+            Rows of one series, oldest first; at least `lags` + 1 rows.
         exogenous : array_like or frame of shape (n_rows, n_exogenous), optional
-            Exogenous rows of the same times; only where the system has such columns.
+            Exogenous rows of the same times, if the system has such columns.
 
         Returns
         -------
         ndarray of float64, shape (n_rows - lags,)
-            Of the rows that have all lags before them.
+            Log-densities of all rows after the first `lags` rows.
 
         Raises
         ------
         ValueError, TypeError
-            If the noise is unknown or singular, or for rows as `predict` has it.
+            If the noise is unknown or singular, or for invalid rows as `predict`.
         """
         noise = self._require_noise()
         return compute_log_densities(self._compute_errors(X, exogenous), noise)
 
     def impulse_response(self, steps: int, *, orthogonal: bool = False) -> np.ndarray:
-        r"""Return how the series respond to an impulse in the noise of each.
+        r"""Return the responses of the series to an impulse in the noise of each series.
 
         .. math:: R_0 = I, \qquad R_k = \sum_{l=1}^{\min(k, L)} A_l R_{k-l}
 
@@ -159,8 +159,8 @@ class SystemForecasts:
         steps : int
             Number of steps after the impulse, at least 0.
         orthogonal : bool, default=False
-            Whether impulses are those of independent parts of the noise, of one standard deviation each: R_k times the
-            lower Cholesky factor of the noise covariance, in the order of `names`.
+            Whether the impulses are orthogonal, with one standard deviation each: R_k times the lower Cholesky factor
+            of the noise covariance, in the order of `names`.
 
         Returns
         -------
@@ -170,7 +170,7 @@ class SystemForecasts:
         Raises
         ------
         ValueError, TypeError
-            If `steps` is no integer or negative, or the noise of orthogonal impulses unknown or singular.
+            If `steps` is negative or not an integer, or, for orthogonal impulses, the noise is unknown or singular.
 
         References
         ----------
@@ -187,36 +187,36 @@ class SystemForecasts:
         return compute_responses(self._matrices, steps, impulses)
 
     def score_forecasts(self, X: Any, *, start: int, steps: int = 1, exogenous: Any = None) -> pd.DataFrame:
-        """Return the errors of forecasts from every row on, beside simpler forecasts.
+        """Return forecast errors for all origins, compared with two simpler forecasts.
 
-        From each origin t = `start`, ..., T - 1, counted from 0, the rows before t are known, and those from t on are
-        forecast; k steps ahead the last origin is T - k.
+        The origins are t = `start`, ..., T - 1, counted from 0. The rows before t are known, and the rows from t on are
+        forecast. With horizon k the last origin is T - k.
 
         Parameters
         ----------
         X : array_like or frame of shape (T, n_series)
             Rows of one series, oldest first.
         start : int
-            First row to forecast. The system should be learned from the rows before it: only then are its errors those
-            of new rows.
+            First row to forecast. Fit the system only to the rows before it; otherwise its errors are not out-of-sample
+            errors.
         steps : int, default=1
-            Largest number of steps ahead, at least 1.
+            Largest forecast horizon, at least 1.
         exogenous : array_like or frame of shape (T, n_exogenous), optional
-            Exogenous rows of the same times; only where the system has such columns.
+            Exogenous rows of the same times, if the system has such columns.
 
         Returns
         -------
         pandas.DataFrame of shape (3, steps)
-            Root mean square errors over all origins and series, by steps ahead. The rows are "system"; "VAR", the
-            vector autoregression of as many lags with an intercept, by least squares on the rows before `start`
-            (of smallest norm where these are fewer than its coefficients); and "naive", the last known row. Each series
-            counts in units of its standard deviation before `start`.
+            Root mean square errors over all origins and series, by forecast horizon. The rows are "system"; "VAR", a
+            vector autoregression with the same lags and an intercept, fitted by least squares to the rows before
+            `start` (the solution of smallest norm if it is not unique); and "naive", the last known row. Each series is
+            divided by its standard deviation before `start`.
 
         Raises
         ------
         ValueError, TypeError
-            If there are fewer than L + 2 rows before `start`, or fewer than `steps` from it on; for rows as `predict`
-            has it.
+            If there are fewer than L + 2 rows before `start` or fewer than `steps` rows after it, or for invalid rows
+            as `predict`.
 
         Examples
         --------
@@ -229,7 +229,7 @@ class SystemForecasts:
         steps, rows = check_natural(steps, "steps", 1), read_series(X, self._names, self.lags + 2, "X").values
         start = check_natural(start, "start", self.lags + 2)
         if start > len(rows) - steps:
-            raise ValueError(f"start must leave {steps} rows to forecast of {len(rows)}, got {start}")
+            raise ValueError(f"start must leave {steps} of {len(rows)} rows to forecast, got {start}")
         inputs = read_exogenous(exogenous, self._exogenous_names, len(rows))
         known = None if inputs is None else inputs[:start]
         systems = {
@@ -258,24 +258,26 @@ class SystemForecasts:
         random_state : int or None, default=0
             A non-negative seed; None draws fresh entropy.
         seed : int or None, default=0
-            The same under pgmpy's name; both together are an error.
+            Alias of `random_state` under pgmpy's name; do not give both.
         initial : array_like or frame of shape (n, n_series), optional
-            Rows before the first, as `predict` takes them; zeros by default.
+            Rows before the first row, as for `predict`; zeros by default.
         burn_in : int, optional
-            Rows that are drawn first and left out. By default 0 with `initial` or an unstable system, else as many as
-            it takes the spectral radius to reduce the initial rows to a millionth, at most 20,000.
+            Number of rows that are drawn first and dropped. The default is 0 with `initial` or for an unstable system.
+            Otherwise it is the number of steps after which the effect of the initial rows has decreased to a millionth
+            (by the spectral radius), at most 20,000.
         exogenous : array_like or frame of shape (n_rows, n_exogenous), optional
-            Exogenous rows; only where the system has such columns. They are zero during the burn-in.
+            Exogenous rows, if the system has such columns. They are zero during the burn-in.
 
         Returns
         -------
         pandas.DataFrame of shape (n_rows, n_series)
-            Floats, in the order of `names`; after the burn-in of a stable system, rows of its stationary distribution.
+            Float columns in the order of `names`. After the default burn-in of a stable system the rows follow its
+            stationary distribution.
 
         Raises
         ------
         ValueError, TypeError
-            If the noise is unknown, or for options as `predict` has it.
+            If the noise is unknown, or for invalid options.
         """
         n_rows = check_natural(n_rows, "n_rows", 0)
         root = self._noise_root()
@@ -296,7 +298,7 @@ class SystemForecasts:
         return pd.DataFrame(values, columns=label_columns(self._names))
 
     def _compute_errors(self, X: Any, exogenous: Any) -> np.ndarray:
-        """Return rows less their means given the rows before them, (n_rows - lags, n)."""
+        """Return rows minus their means given the rows before them, (n_rows - lags, n)."""
         rows = read_series(X, self._names, self.lags + 1, "X").values
         inputs = read_exogenous(exogenous, self._exogenous_names, len(rows))
         errors = rows[self.lags :] - self._intercept
@@ -307,7 +309,7 @@ class SystemForecasts:
         return errors
 
     def _iterate(self, history: np.ndarray, inputs: np.ndarray) -> np.ndarray:
-        """Return the rows (steps, n) after a history, given what each adds to the sum over the lags."""
+        """Return the rows (steps, n) after a history; `inputs` are added to the sums over the lags."""
         steps, lags = len(inputs), self.lags
         rows = np.empty((lags + steps, len(self._names)))
         rows[:lags] = history[len(history) - lags :]
@@ -318,7 +320,7 @@ class SystemForecasts:
         return rows[lags:]
 
     def _exogenous_effects(self, exogenous: Any, n_rows: int) -> np.ndarray:
-        """Return what exogenous rows add, (n_rows, n), zeros where there are none."""
+        """Return the effects of exogenous rows, (n_rows, n); zeros without exogenous columns."""
         rows = read_exogenous(exogenous, self._exogenous_names, n_rows)
         return np.zeros((n_rows, len(self._names))) if rows is None else rows @ self._exogenous_coef.T
 
@@ -332,7 +334,7 @@ class SystemForecasts:
         return self._noise
 
     def _noise_root(self) -> np.ndarray:
-        """Return a matrix R with R R' = Q, or standard deviations where Q is variances."""
+        """Return a matrix R with R R' = Q, or standard deviations if Q holds variances."""
         noise = self._require_noise()
         if noise.ndim == 1:
             return np.sqrt(noise)

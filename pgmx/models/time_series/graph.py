@@ -22,24 +22,24 @@ from pgmx.models.time_series.coefficients import (
 from pgmx.models.time_series.dynamic_network import make_dynamic_network
 from pgmx.models.time_series.measures import GraphMeasures, measure_graph
 
-#: What edges may bear, each a float.
+#: Numeric attributes of edges.
 NUMBERS = ("weight", "strength", "confidence")
 
 Node = tuple[Hashable, int]
 
 
 class TimeSeriesGraph(SavedByParts, nx.DiGraph):
-    r"""A directed graph over (variable, lag): which variable, and how long before, each variable depends on.
+    r"""A directed graph over (variable, lag): the variables, and their lags, on which each variable depends.
 
-    The node ``(name, l)`` stands for a variable l rows before the present, l >= 0. All edges end at the present:
-    ``(source, l) -> (target, 0)``, lagged for l > 0 and instantaneous for l = 0.
+    The node ``(name, l)`` is a variable l rows before the present, l >= 0. All edges ``(source, l) -> (target, 0)`` end
+    at the present. They are lagged for l > 0 and instantaneous for l = 0.
 
     Parameters
     ----------
     incoming_graph_data : iterable of edges, networkx.DiGraph or None, default=None
-        Edges ``((source, l), (target, 0))``, as networkx takes them; none by default.
+        Edges ``((source, l), (target, 0))``, as for networkx; none by default.
     **attributes
-        Attributes of the graph, as networkx has them; ``name`` is one.
+        Attributes of the graph, as in networkx, such as ``name``.
 
     Attributes
     ----------
@@ -53,19 +53,19 @@ class TimeSeriesGraph(SavedByParts, nx.DiGraph):
     Raises
     ------
     ValueError, TypeError
-        If a node is no pair (name, lag) with an integer lag from 0, if an edge does not end at lag 0, or joins a node
+        If a node is not a pair (name, lag) with an integer lag >= 0, or an edge does not end at lag 0 or joins a node
         to itself.
 
     Notes
     -----
-    Edges may have the attributes ``weight`` (the coefficient, in the user's units), ``strength`` (free of units: of
-    learners the absolute standardised coefficient or the statistic that they rank edges by; by default the absolute
-    weight) and ``confidence`` (the frequency of the edge over resamples). An
-    instantaneous relation without a direction is held as two opposite edges with ``undirected=True``, each with its
-    own weight and both with the larger strength and confidence.
+    Edges may have three attributes. ``weight`` is the coefficient in the user's units. ``strength`` does not depend on
+    units: learners set it to the absolute standardised coefficient or to the statistic that ranks edges, and the
+    default is the absolute weight. ``confidence`` is the frequency of the edge over resamples. An undirected
+    instantaneous relation is represented by two opposite edges with ``undirected=True``. Each has its own weight, and
+    both have the larger strength and confidence.
 
-    Graphs of `from_coefficients` have all variables at all lags as nodes, those of one lag together, lag 0 first; edges
-    are ordered by lag, source and target.
+    Graphs of `from_coefficients` have all variables at all lags as nodes, ordered by lag. Their edges are ordered by
+    lag, source and target.
 
     References
     ----------
@@ -95,7 +95,7 @@ class TimeSeriesGraph(SavedByParts, nx.DiGraph):
             self.graph.update(data.graph | attributes)
             self.add_nodes_from(data.nodes(data=True))
             self.add_edges_from(data.edges(data=True))
-        elif isinstance(data, list | tuple | set | frozenset):  # networkx would hide what is wrong with an edge
+        elif isinstance(data, list | tuple | set | frozenset):  # networkx would hide the error in an edge
             super().__init__(None, **attributes)
             self.add_edges_from(data)
         else:
@@ -113,36 +113,36 @@ class TimeSeriesGraph(SavedByParts, nx.DiGraph):
         confidence: Coefficients | None = None,
         undirected_instantaneous: bool = False,
     ) -> Self:
-        """Make a graph of one matrix of coefficients per lag.
+        """Make a graph from one matrix of coefficients per lag.
 
         Parameters
         ----------
         names : sequence of hashable, length n
-            Distinct names of the variables; anything but None.
+            Distinct names of the variables; None is not allowed.
         coefs : array_like or scipy.sparse matrix of shape (n, n), or a sequence of L + 1 of them
-            Coefficients ``[target, source]``: of lag 1 alone, or of the lags 0 to L, as the attribute ``coef_`` of
-            learners has them. Each that is not zero is an edge, with the attribute ``weight``. None: only `strengths`
-            are known.
+            Coefficients ``[target, source]`` of lag 1, or of the lags 0 to L, as in the attribute ``coef_`` of
+            learners. Each nonzero coefficient is an edge with the attribute ``weight``. None if only `strengths` are
+            known.
         strengths, confidence : as `coefs`, optional
-            Further numbers of the edges, not negative; strengths are the absolute coefficients by default. Without
-            `coefs` each strength that is not zero is an edge.
+            Further attributes of the edges, not negative. By default strengths are the absolute coefficients. Without
+            `coefs` each nonzero strength is an edge.
         undirected_instantaneous : bool, default=False
-            Whether relations at lag 0 have no direction: one is there where either of its two entries is not zero.
+            Whether relations at lag 0 are undirected. Such a relation exists if one of its two entries is not zero.
 
         Returns
         -------
         TimeSeriesGraph
-            All variables at the lags 0 to L as nodes.
+            A graph whose nodes are all variables at the lags 0 to L.
 
         Raises
         ------
         ValueError
-            If names occur twice, a shape is wrong, a number is not finite or a strength negative, a variable depends
-            on its own present, or both `coefs` and `strengths` are None.
+            If names occur twice, a shape is wrong, a value is not finite, a strength is negative, a variable depends on
+            its own present, or both `coefs` and `strengths` are None.
 
         Notes
         -----
-        Cost: linear in the number of edges, about 3 microseconds each, and in the size of dense matrices.
+        Cost: linear in the number of edges (about 3 microseconds per edge) and in the size of dense matrices.
         """
         names = check_names(names)
         n = len(names)
@@ -157,7 +157,9 @@ class TimeSeriesGraph(SavedByParts, nx.DiGraph):
         shape = tables["weight" if coefs is not None else "strength"]
         for key, matrices in tables.items():
             if len(matrices) != len(shape):
-                raise ValueError(f"{key} has matrices of {len(matrices)} lags (0 counted), the edges of {len(shape)}")
+                raise ValueError(
+                    f"{key} has matrices of {len(matrices)} lags (with lag 0), but edges have {len(shape)}"
+                )
         if np.any(shape[0].diagonal() != 0.0):
             wrong = names[int(np.flatnonzero(shape[0].diagonal())[0])]
             raise ValueError(f"{wrong!r} depends on its own present: the diagonal of lag 0 must be zero")
@@ -188,7 +190,7 @@ class TimeSeriesGraph(SavedByParts, nx.DiGraph):
         keys = tuple(key for key in NUMBERS if key in numbers)
         columns = zip(*(numbers[key].tolist() for key in keys), strict=True)
         rows = zip(sources.tolist(), targets.tolist(), columns, strict=True)
-        # networkx's own method: these edges need no check.
+        # The method of networkx: these edges need no check.
         nx.DiGraph.add_edges_from(
             self,
             (((names[s], lag), (names[t], 0), dict(zip(keys, values, strict=True)) | mark) for s, t, values in rows),
@@ -221,7 +223,7 @@ class TimeSeriesGraph(SavedByParts, nx.DiGraph):
             _check_edge(edge[0], edge[1])
         super().add_edges_from(edges, **attr)
 
-    # ---- what the graph is ----
+    # ---- nodes and edges ----
 
     @property
     def names(self) -> tuple:
@@ -240,17 +242,17 @@ class TimeSeriesGraph(SavedByParts, nx.DiGraph):
 
     @property
     def instantaneous_edges(self) -> list[tuple[Node, Node]]:
-        """Edges (source, 0) -> (target, 0); both directions of relations that have none."""
+        """Edges (source, 0) -> (target, 0); undirected relations appear in both directions."""
         return [(u, v) for u, v in self.edges() if u[1] == 0]
 
     def summary_graph(self) -> nx.DiGraph:
-        """Return the graph over names: an edge where one variable depends on another at any lag.
+        """Return the graph over names, with an edge if a variable depends on another one at any lag.
 
         Returns
         -------
         networkx.DiGraph
-            Edges have ``lags``, the ascending tuple of the lags that they stand for, and the largest ``strength`` and
-            ``confidence`` of these where all have one. A variable that depends on its own past has an edge to itself.
+            Edges have ``lags``, the ascending tuple of their lags, and the largest ``strength`` and ``confidence`` over
+            these lags if all have one. A variable that depends on its own past has an edge to itself.
         """
         summary = nx.DiGraph()
         summary.add_nodes_from(self.names)
@@ -269,17 +271,17 @@ class TimeSeriesGraph(SavedByParts, nx.DiGraph):
         return summary
 
     def to_arrays(self, attribute: str | None = "weight") -> np.ndarray:
-        """Return one number per edge as an array.
+        """Return an attribute of the edges as an array.
 
         Parameters
         ----------
         attribute : {"weight", "strength", "confidence"} or None, default="weight"
-            The number; None, or an edge without it, counts 1.
+            The attribute. The value is 1 with None, and for an edge without the attribute.
 
         Returns
         -------
         ndarray of float64, shape (lags + 1, n, n)
-            Entries ``[lag, target, source]`` in the order of `names`, 0 where there is no edge.
+            Entries ``[lag, target, source]`` in the order of `names`, 0 for no edge.
 
         Raises
         ------
@@ -296,17 +298,17 @@ class TimeSeriesGraph(SavedByParts, nx.DiGraph):
         return array
 
     def measures(self) -> GraphMeasures:
-        r"""Return measures of the summary graph, edges from a variable to itself left out.
+        r"""Return measures of the summary graph, without edges from a variable to itself.
 
         Returns
         -------
         GraphMeasures
             Named fields: ``density``, edges / (n (n - 1)); ``clustering``, the share of connected triplets of variables
-            that are closed, directions left out; ``n_components``, directions left out; ``diameter``, the longest
-            directed shortest path between variables that have one, 0 without edges; ``average_shortest_path``, the
-            mean of these paths, NaN without edges; ``average_neighbors``, edges / n; ``n_edges``; and ``by_node``, a
-            frame of ``in_degree``, ``out_degree``, ``degree`` (their sum) and ``average_shortest_path`` (from the
-            variable to those that it reaches) by name.
+            that are closed, ignoring directions; ``n_components``, ignoring directions; ``diameter``, the longest
+            directed shortest path between two variables, 0 without edges; ``average_shortest_path``, the mean length of
+            all finite ones, NaN without edges; ``average_neighbors``, edges / n; ``n_edges``; and ``by_node``, a frame
+            of ``in_degree``, ``out_degree``, ``degree`` (their sum) and ``average_shortest_path`` (from the variable to
+            all variables that it reaches) by name.
 
         Notes
         -----
@@ -325,13 +327,13 @@ class TimeSeriesGraph(SavedByParts, nx.DiGraph):
         Returns
         -------
         pgmpy.models.DynamicBayesianNetwork
-            Nodes (name, 0) of the row before and (name, 1) of the present: pgmpy counts slices forwards.
+            Nodes (name, 0) of the previous row and (name, 1) of the present: pgmpy counts slices forwards.
 
         Raises
         ------
         ValueError
-            For edges of a lag above 1, which pgmpy 1.1 does not have; for instantaneous relations without a direction
-            or in a cycle.
+            For edges of a lag above 1, which pgmpy 1.1 does not support, and for instantaneous relations that are
+            undirected or form a cycle.
         """
         return make_dynamic_network(self)
 
@@ -339,14 +341,14 @@ class TimeSeriesGraph(SavedByParts, nx.DiGraph):
 
     @classmethod
     def from_parts(cls, parts: GraphParts) -> Self:
-        """Make a graph of its parts, as files hold them; they are checked."""
+        """Make a graph from the fields that files hold; they are checked."""
         graph = cls(**({"name": parts.name} if parts.name else {}))
         graph.add_nodes_from(parts.nodes)
         graph.add_edges_from(parts.edges)
         return graph
 
     def parts(self) -> GraphParts:
-        """Return what files hold of a graph: nodes, edges with their numbers, and its name."""
+        """Return the fields that files hold: nodes, edges with their attributes, and the name."""
         return GraphParts(list(self.nodes()), list(self.edges(data=True)), str(self.name or ""))
 
     def __repr__(self) -> str:

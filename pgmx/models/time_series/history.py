@@ -1,4 +1,4 @@
-"""The rows that a forecast continues, and the labels of the rows that follow."""
+"""The last rows before a forecast, and the labels of forecasts."""
 
 import os
 from typing import NamedTuple
@@ -12,14 +12,14 @@ from pgmx.models.gaussian.rows import read_rows
 
 
 class SeriesRows(NamedTuple):
-    """Rows (n_rows, n_series), oldest first, and their labels; None for those of an array."""
+    """Rows (n_rows, n_series), oldest first, and their labels; the labels are None for an array."""
 
     values: np.ndarray
     labels: pd.Index | None
 
 
 def read_series(X, names: tuple, least: int, what: str) -> SeriesRows:
-    """Return rows in the order of the names, refusing other columns, missing cells and fewer than `least` rows."""
+    """Return rows in the order of the names; raise for other columns, missing values or fewer than `least` rows."""
     array = isinstance(X, np.ndarray | list | tuple)
     if array:
         X = as_reals(X, what)
@@ -35,15 +35,15 @@ def read_series(X, names: tuple, least: int, what: str) -> SeriesRows:
         raise ValueError(f"{what} lacks the series {join_names(absent)}: give a column for each series of the model")
     holes = [name for name, hole in zip(names, np.isnan(rows.values).any(axis=0).tolist(), strict=True) if hole]
     if holes:
-        raise ValueError(f"{what} has missing cells in {join_names(holes)}: fill them, or give later rows")
+        raise ValueError(f"{what} has missing values in {join_names(holes)}: fill them, or give later rows")
     if len(rows.values) < least:
         unit = "row" if least == 1 else "rows"
-        raise ValueError(f"{what} must hold the last {least} {unit} at least, oldest first; got {len(rows.values)}")
+        raise ValueError(f"{what} must hold at least the last {least} {unit}, oldest first; got {len(rows.values)}")
     return SeriesRows(rows.values, None if array else rows.index)
 
 
 def read_exogenous(exogenous: ArrayLike | None, names: tuple, n_rows: int) -> np.ndarray | None:
-    """Return exogenous rows (n_rows, n_exogenous) as they enter, or None where the model has no such columns."""
+    """Return exogenous rows (n_rows, n_exogenous), or None if the model has no such columns."""
     if not names:
         if exogenous is not None:
             raise ValueError("the model has no exogenous columns: leave out exogenous=")
@@ -57,7 +57,7 @@ def read_exogenous(exogenous: ArrayLike | None, names: tuple, n_rows: int) -> np
 
 
 def label_forecasts(values: np.ndarray, names: tuple, labels: pd.Index | None) -> np.ndarray | pd.DataFrame:
-    """Return forecasts as a frame that continues these labels, or as they are where there are none."""
+    """Return forecasts as a frame that continues these labels, or as an array without labels."""
     if labels is None:
         return values
     columns = pd.Index(list(names), tupleize_cols=False)
@@ -65,14 +65,14 @@ def label_forecasts(values: np.ndarray, names: tuple, labels: pd.Index | None) -
 
 
 def label_targets(values: np.ndarray, names: tuple, X: object, lags: int) -> np.ndarray | pd.DataFrame:
-    """Return values of the rows of X behind the first `lags` as a frame, where X is a frame and none is left out."""
+    """Return values for the rows of X after the first `lags`, as a frame if X is a frame and they match its rows."""
     if not isinstance(X, pd.DataFrame) or len(values) != len(X) - lags:
         return values
     return pd.DataFrame(values, index=X.index[lags:], columns=pd.Index(list(names), tupleize_cols=False))
 
 
 def continue_index(index: pd.Index, steps: int) -> pd.Index:
-    """Return the labels of the rows that follow, where the index is regular; else 1, 2, ... steps ahead."""
+    """Return the labels of the next rows if the index is regular, else 1, 2, ..., steps."""
     if isinstance(index, pd.RangeIndex):
         first = index.start + len(index) * index.step
         return pd.RangeIndex(first, first + steps * index.step, index.step, name=index.name)
@@ -92,16 +92,16 @@ def continue_index(index: pd.Index, steps: int) -> pd.Index:
 
 
 def _find_step(index):
-    """Return the frequency of dates: their own, inferred from three, or the difference of two."""
+    """Return the frequency of dates: given by the index, inferred from three dates, or the difference of two."""
     if index.freq is not None:
         return index.freq
     if len(index) > 2:
         return type(index)(index, freq="infer").freq
     width = index[1] - index[0] if len(index) == 2 else pd.Timedelta(0)
-    # two days, months or quarters do not tell the calendar
+    # two days, months or quarters do not determine the calendar
     return width if pd.Timedelta(0) < width < pd.Timedelta(days=1) else None
 
 
 def label_columns(names: tuple) -> pd.Index:
-    """Return names as the columns of a frame, tuples whole."""
+    """Return names as the columns of a frame; tuples stay single labels."""
     return pd.Index(names, tupleize_cols=False)

@@ -25,20 +25,20 @@ class LinearDynamicalSystem(SystemForecasts, SavedByParts):
 
     .. math:: x_t = c + \sum_{l=1}^{L} A_l\, x_{t-l} + B\, z_t + \varepsilon_t, \qquad \varepsilon_t \sim N(0, Q)
 
-    Its numbers are the user's units and do not change.
+    The parameters are in the user's units and do not change.
 
     Parameters
     ----------
     names : sequence of hashable, length n
-        Distinct names of the series; anything but None.
+        Distinct names of the series; None is not allowed.
     coef : array_like or scipy.sparse matrix of shape (n, n), or a sequence of L + 1 of them
-        Coefficients ``[target, source]``: of lag 1 alone, or of the lags 0 to L with zeros at lag 0, as the attribute
-        ``coef_`` of learners has them. Sparse ones are never made dense, except where a method says so.
+        Coefficients ``[target, source]`` of lag 1, or of the lags 0 to L with zeros at lag 0, as in the attribute
+        ``coef_`` of learners. Sparse matrices stay sparse, except in methods whose documentation says otherwise.
     intercept : array_like of shape (n,), optional
         The constants c; 0 by default.
     noise_covariance : array_like of shape (n, n) or (n,), optional
-        Covariance Q of the noise, or its variances where it is uncorrelated. Without it there are forecasts, but
-        nothing that needs the noise.
+        Covariance Q of the noise, or its variances if it is uncorrelated. Without it only methods that do not need the
+        noise are available, such as `predict`.
     exogenous_coef : array_like of shape (n, n_exogenous), optional
         The coefficients B of exogenous columns z, which enter at the time of their row.
     exogenous_names : sequence of hashable, optional
@@ -55,15 +55,15 @@ class LinearDynamicalSystem(SystemForecasts, SavedByParts):
     intercept : ndarray of shape (n,)
         The constants.
     noise_covariance : ndarray of shape (n, n) or (n,), or None
-        As it was given.
+        As given.
     spectral_radius : float
         Largest absolute eigenvalue of the companion matrix.
 
     Raises
     ------
     ValueError, TypeError
-        If names occur twice, a shape is wrong, a number is not finite, a coefficient of lag 0 not zero, or the noise
-        covariance not symmetric or not positive semidefinite.
+        If names occur twice, a shape is wrong, a value is not finite, a coefficient of lag 0 is not zero, or the noise
+        covariance is not symmetric or not positive semidefinite.
 
     References
     ----------
@@ -100,7 +100,7 @@ class LinearDynamicalSystem(SystemForecasts, SavedByParts):
         n = len(self._names)
         matrices = read_coefficients(coef, n)
         if len(matrices) < 2:
-            raise ValueError("coef holds lag 0 alone: give the matrices of the lags 0 to L, or that of lag 1 as (n, n)")
+            raise ValueError("coef holds only lag 0: give matrices of the lags 0 to L, or one (n, n) matrix of lag 1")
         if count_entries(matrices[0]):
             raise ValueError(
                 "coef has instantaneous coefficients A_0: give the reduced form inv(I - A_0) A_l, and zeros at lag 0"
@@ -112,7 +112,7 @@ class LinearDynamicalSystem(SystemForecasts, SavedByParts):
         self._exogenous_coef = read_exogenous_coef(exogenous_coef, n, len(self._exogenous_names))
         self._cache: dict[str, Any] = {}
 
-    # ---- what the system is ----
+    # ---- parameters ----
 
     @property
     def names(self) -> tuple:
@@ -131,7 +131,7 @@ class LinearDynamicalSystem(SystemForecasts, SavedByParts):
 
     @property
     def coef(self) -> np.ndarray | csr_array | tuple[csr_array, ...]:
-        """Coefficients: (n, n) [target, source] for one lag, else of the lags 0 to L."""
+        """Coefficients: (n, n) [target, source] for one lag, else one matrix for each of the lags 0 to L."""
         matrices: Any = self._matrices
         if self.lags == 1:
             return matrices[0]
@@ -146,7 +146,7 @@ class LinearDynamicalSystem(SystemForecasts, SavedByParts):
 
     @property
     def noise_covariance(self) -> np.ndarray | None:
-        """Covariance of the noise, (n, n), or its variances (n,), as they were given."""
+        """Covariance of the noise, (n, n), or its variances (n,), as given."""
         return self._noise
 
     @property
@@ -158,10 +158,10 @@ class LinearDynamicalSystem(SystemForecasts, SavedByParts):
     def spectral_radius(self) -> float:
         """Largest absolute eigenvalue of the companion matrix, computed once.
 
-        Where all parts of the graph that hold cycles have at most 600 rows (lags counted) it is exact. For larger ones
-        the implicitly restarted Arnoldi iteration on products with the coefficients seeks the ten largest eigenvalues:
-        in large random graphs it may miss one that exceeds them by a thousandth. Where it does not converge (many
-        eigenvalues of one size) the growth over 2,000 products is taken, to about three digits.
+        It is exact if the companion matrix of each strongly connected component has at most 600 rows. For larger
+        components an implicitly restarted Arnoldi iteration computes the ten largest eigenvalues. In large random
+        graphs it may miss an eigenvalue that is larger by a thousandth. If it does not converge (many eigenvalues of
+        equal size), the growth over 2,000 products is used, which is accurate to about three digits.
         """
         if "radius" not in self._cache:
             self._cache["radius"] = compute_spectral_radius(self._matrices)
@@ -174,14 +174,14 @@ class LinearDynamicalSystem(SystemForecasts, SavedByParts):
     # ---- other forms ----
 
     def to_networkx(self) -> TimeSeriesGraph:
-        """Return the graph of the coefficients that are not zero.
+        """Return the graph of the nonzero coefficients.
 
         Returns
         -------
         TimeSeriesGraph
-            Edges with the coefficient as ``weight``, and as ``strength`` its absolute value for series in units of the
-            standard deviations of their noise, which does not depend on the user's units. Without a known noise the
-            strength is the absolute coefficient.
+            The ``weight`` of an edge is the coefficient. The ``strength`` is its absolute value after each series is
+            divided by the standard deviation of its noise, so that it does not depend on the user's units. If the noise
+            is unknown, the strength is the absolute coefficient.
         """
         coefs = (csr_array(self._matrices[0].shape), *self._matrices)
         if self._noise is None:
@@ -197,10 +197,10 @@ class LinearDynamicalSystem(SystemForecasts, SavedByParts):
         Returns
         -------
         pgmpy.models.LinearGaussianBayesianNetwork
-            Nodes ``name@t-lag``, oldest first, ``name@t-0`` the present. The present depends on the L slices before it
-            by the coefficients, and within its slice where the noise is correlated. The L oldest slices are dependent
-            by what came before them: they have the edges of a full order, from the Cholesky factor of the stationary
-            covariance.
+            Nodes ``name@t-lag``, oldest first; ``name@t-0`` is the present. The present depends on the L previous
+            slices by the coefficients, and within its slice if the noise is correlated. The L oldest slices depend on
+            each other through earlier rows. They form a complete graph whose coefficients come from the Cholesky factor
+            of the stationary covariance.
 
         Raises
         ------
@@ -209,12 +209,12 @@ class LinearDynamicalSystem(SystemForecasts, SavedByParts):
 
         Notes
         -----
-        Dense: O((L n)^3) time, O((L n)^2) memory and edges.
+        The computation is dense: O((L n)^3) time, O((L n)^2) memory and edges.
         """
         if not self.is_stable():
             raise ValueError(f"the spectral radius is {self.spectral_radius:.6g}: only stable systems are stationary")
         if self._exogenous_names:
-            raise ValueError(f"the rows depend on the exogenous column(s) {join_names(self._exogenous_names)} as well")
+            raise ValueError(f"the rows also depend on the exogenous column(s) {join_names(self._exogenous_names)}")
         noise = self._require_noise()
         covariance = np.diag(noise) if noise.ndim == 1 else noise
         return make_unrolled_network(self._names, make_companion(self._matrices), self._intercept, covariance)
@@ -223,7 +223,7 @@ class LinearDynamicalSystem(SystemForecasts, SavedByParts):
 
     @classmethod
     def from_parts(cls, parts: SystemParts) -> Self:
-        """Make a system of its parts, as files hold them; they are checked and copied."""
+        """Make a system from the fields that files hold; they are checked and copied."""
         first = parts.matrices[0]
         nothing = np.zeros_like(first) if isinstance(first, np.ndarray) else csr_array(first.shape)
         return cls(
@@ -236,7 +236,7 @@ class LinearDynamicalSystem(SystemForecasts, SavedByParts):
         )
 
     def parts(self) -> SystemParts:
-        """Return what files hold of a system: names, coefficients, intercept, noise and exogenous coefficients."""
+        """Return the fields that files hold: names, coefficients, intercept, noise and exogenous coefficients."""
         numbers = (self._matrices, self._intercept, self._noise, self._exogenous_coef)
         return SystemParts(self._names, *numbers, self._exogenous_names)
 
@@ -246,5 +246,5 @@ class LinearDynamicalSystem(SystemForecasts, SavedByParts):
         return f"LinearDynamicalSystem({n} series, {lags}, {edges} coefficient{'' if edges == 1 else 's'})"
 
     def __getstate__(self) -> dict:
-        # What is cached can be computed again.
+        # Cached values can be recomputed.
         return {**self.__dict__, "_cache": {}}

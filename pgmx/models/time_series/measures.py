@@ -1,4 +1,4 @@
-"""Measures of whole graphs, of one graph and of the graphs learned from windows of a series."""
+"""Measures of a graph, and of graphs learned from windows of a series."""
 
 from collections.abc import Hashable, Sequence
 from itertools import pairwise
@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from pgmx.checks import check_natural
 
-#: Nodes whose distances to all others are held at a time.
+#: Number of nodes whose distances to all other nodes are computed at a time.
 _ROWS = 256
 
 
@@ -31,7 +31,7 @@ class GraphMeasures(NamedTuple):
 
 
 def measure_graph(graph: nx.Graph) -> GraphMeasures:
-    """Return the measures of a graph, of which an undirected edge counts as two opposite ones."""
+    """Return the measures of a graph; an undirected edge counts as two opposite edges."""
     names = list(graph.nodes())
     n, place = len(names), {name: v for v, name in enumerate(names)}
     edges = {(place[u], place[v]) for u, v in graph.edges() if u != v}
@@ -64,7 +64,7 @@ def measure_graph(graph: nx.Graph) -> GraphMeasures:
 
 
 def _measure_distances(arcs: csr_array) -> tuple[np.ndarray, np.ndarray, int]:
-    """Return for each node the sum of its finite distances to others and their number, and the largest of all."""
+    """Return per node the sum and the number of its finite distances to other nodes, and the largest distance."""
     n = len(arcs.indptr) - 1
     sums, counts, longest = np.zeros(n), np.zeros(n, dtype=np.int64), 0
     for start in range(0, n, _ROWS):
@@ -78,7 +78,7 @@ def _measure_distances(arcs: csr_array) -> tuple[np.ndarray, np.ndarray, int]:
 
 
 def _measure_clustering(arcs: csr_array) -> float:
-    """Return the share of connected triplets that are closed, directions left out; 0 without triplets."""
+    """Return the share of connected triplets that are closed, ignoring directions; 0 without triplets."""
     joined = ((arcs + arcs.T) > 0).astype(np.float64)
     degrees = np.asarray(joined.sum(axis=1)).ravel()
     triplets = float((degrees * (degrees - 1)).sum())
@@ -86,18 +86,19 @@ def _measure_clustering(arcs: csr_array) -> float:
 
 
 def graphs_by_window(series: Any, learner: Any, boundaries: int | Sequence[int]) -> list[nx.Graph]:
-    """Learn a graph from each of the windows of a series.
+    """Learn a graph from each window of a series.
 
     Parameters
     ----------
     series : DataFrame, polars frame or array of shape (T, n_series)
         Rows of one series, oldest first.
     learner : learner of pgmx
-        Whatever has `fit` and then a `graph_`; a clone is fitted to each window, the learner itself is not changed.
+        An object with `fit` and the fitted attribute `graph_`. A clone is fitted to each window; the learner itself is
+        not changed.
     boundaries : int or sequence of int
-        Rows with which the windows after the first begin, increasing: ``[200, 400]`` for three windows, the rows 0 to
-        199, 200 to 399 and all from 400 on (0 and T may be given too). An integer is the length of the windows; rows
-        beyond the last whole window belong to that one.
+        Increasing first rows of the windows after the first. ``[200, 400]`` gives three windows: rows 0 to 199, 200 to
+        399 and 400 to the end (0 and T may be given too). An integer is the length of the windows; the last window also
+        contains the remaining rows.
 
     Returns
     -------
@@ -107,7 +108,8 @@ def graphs_by_window(series: Any, learner: Any, boundaries: int | Sequence[int])
     Raises
     ------
     ValueError, TypeError
-        If `series` has no rows to take, the boundaries do not increase or lie outside of it, or as the learner has it.
+        If `series` has no rows, the boundaries do not increase or are outside of the series, or an error of the
+        learner.
 
     Examples
     --------
@@ -122,14 +124,14 @@ def graphs_by_window(series: Any, learner: Any, boundaries: int | Sequence[int])
 
 
 def measures_by_window(series: Any, learner: Any, boundaries: int | Sequence[int]) -> pd.DataFrame:
-    """Learn a graph from each of the windows of a series and measure it.
+    """Learn a graph from each window of a series and compute its measures.
 
     Parameters
     ----------
     series : DataFrame, polars frame or array of shape (T, n_series)
         As for `graphs_by_window`.
     learner : learner of pgmx
-        As for `graphs_by_window`; a graph over lags is measured by its summary graph.
+        As for `graphs_by_window`. The measures of a graph over lags are computed from its summary graph.
     boundaries : int or sequence of int
         As for `graphs_by_window`.
 
@@ -170,7 +172,7 @@ def measures_by_window(series: Any, learner: Any, boundaries: int | Sequence[int
 
 
 def _split(series: Any, boundaries: int | Sequence[int]) -> list[tuple[tuple[int, int], Any]]:
-    """Return the place (start, stop) and the rows of each window."""
+    """Return the positions (start, stop) and the rows of each window."""
     if not hasattr(series, "shape") or len(series.shape) != 2:
         raise TypeError(f"series must be one frame or array of rows and columns, got {type(series).__name__}")
     n_rows = series.shape[0]
@@ -195,11 +197,11 @@ def _split(series: Any, boundaries: int | Sequence[int]) -> list[tuple[tuple[int
 
 
 def make_lagged_strength_table(names: Sequence[Hashable], shares: np.ndarray, undirected: bool) -> pd.DataFrame:
-    """Return one row (from, lag, to, strength, direction) for each edge that was ever there, strongest first.
+    """Return one row (from, lag, to, strength, direction) for each edge of at least one graph, strongest first.
 
-    `shares` are those of the graphs with the edge ``[lag, target, source]``; `undirected` says that edges at lag 0 have
-    no direction, and the same share in both. Pairs at lag 0 have one row, in their more frequent direction:
-    ``direction`` is its share among the graphs that join the two.
+    `shares` are the shares of graphs with the edge ``[lag, target, source]``. With `undirected`, edges at lag 0 have
+    the same share in both directions. Pairs at lag 0 have one row, in their more frequent direction: ``direction`` is
+    its share among the graphs that join the two variables.
     """
     either = shares.copy()
     if not undirected:
@@ -208,7 +210,7 @@ def make_lagged_strength_table(names: Sequence[Hashable], shares: np.ndarray, un
     np.divide(shares[0], shares[0] + shares[0].T, out=direction[0], where=either[0] > 0)
     listed = either > 0
     n = len(names)
-    is_first = np.arange(n)[:, None] > np.arange(n)  # of a tie the row from the first variable
+    is_first = np.arange(n)[:, None] > np.arange(n)  # for ties the row from the first variable
     listed[0] &= (direction[0] > 0.5) | ((direction[0] == 0.5) & is_first)
     lags, targets, sources = np.nonzero(listed)
     strength, direction = either[listed], direction[listed]

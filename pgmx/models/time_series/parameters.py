@@ -1,4 +1,4 @@
-"""The numbers of a linear dynamical system besides its coefficients: checked, copied and read-only."""
+"""Checks of the parameters of a linear dynamical system other than its coefficients."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -7,12 +7,12 @@ from pgmx.checks import as_reals, read_only
 
 
 def read_column(values: ArrayLike | None, n: int, what: str) -> np.ndarray:
-    """Return numbers (n,), zeros by default."""
+    """Return one value per series, shape (n,), zeros by default."""
     array = np.zeros(n) if values is None else np.array(as_reals(values, what), dtype=np.float64)
     if array.shape != (n,):
-        raise ValueError(f"{what} must have the shape ({n},), one number per series, got {array.shape}")
+        raise ValueError(f"{what} must have the shape ({n},), one value per series, got {array.shape}")
     if not np.isfinite(array).all():
-        raise ValueError(f"{what} must hold finite numbers, got {float(array[~np.isfinite(array)][0])}")
+        raise ValueError(f"{what} must be finite, got {float(array[~np.isfinite(array)][0])}")
     return read_only(array)
 
 
@@ -24,17 +24,17 @@ def read_noise(values: ArrayLike | None, n: int) -> np.ndarray | None:
     if array.ndim == 1:
         array = np.array(read_column(array, n, "noise_covariance"))
         if (array < 0.0).any():
-            raise ValueError(f"noise_covariance must hold variances, not negative; got {float(array.min())}")
+            raise ValueError(f"noise_covariance must not hold negative variances; got {float(array.min())}")
         return read_only(array)
     if array.shape != (n, n):
         raise ValueError(f"noise_covariance must have the shape ({n}, {n}) or ({n},), got {array.shape}")
     if not np.isfinite(array).all():
-        raise ValueError(f"noise_covariance must hold finite numbers, got {float(array[~np.isfinite(array)][0])}")
+        raise ValueError(f"noise_covariance must be finite, got {float(array[~np.isfinite(array)][0])}")
     scale = np.sqrt(np.maximum(array.diagonal(), 0.0))
     units = np.where(scale > 0.0, scale, 1.0)
     correlation = array / np.outer(units, units)
     if np.abs(correlation - correlation.T).max() > 1e-8:
-        raise ValueError("noise_covariance must be symmetric: average it with its transpose if that is meant")
+        raise ValueError("noise_covariance must be symmetric: average it with its transpose")
     lowest = float(np.linalg.eigvalsh((correlation + correlation.T) / 2.0)[0])
     if lowest < -1e-8:
         raise ValueError(
@@ -51,5 +51,5 @@ def read_exogenous_coef(values: ArrayLike | None, n: int, n_exogenous: int) -> n
             f"exogenous_coef must have the shape ({n}, {n_exogenous}), series by exogenous_names, got {array.shape}"
         )
     if not np.isfinite(array).all():
-        raise ValueError(f"exogenous_coef must hold finite numbers, got {float(array[~np.isfinite(array)][0])}")
+        raise ValueError(f"exogenous_coef must be finite, got {float(array[~np.isfinite(array)][0])}")
     return read_only(array)

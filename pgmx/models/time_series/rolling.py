@@ -1,4 +1,4 @@
-"""Forecasts from every row of a series as their origin, of several methods, and their errors."""
+"""Forecast errors of several methods, with every row of a series as origin."""
 
 from collections.abc import Sequence
 
@@ -14,7 +14,7 @@ def score_origins(
     start: int,
     steps: int,
 ) -> dict[str, np.ndarray]:
-    """Return the root mean square errors (steps,) of each method, of series divided by their scales before `start`.
+    """Return root mean square errors (steps,) per method, for series divided by their scales before `start`.
 
     `systems` holds matrices of the lags 1 to L, intercept and exogenous coefficients; "naive" repeats the last row.
     """
@@ -25,7 +25,7 @@ def score_origins(
     for name in errors:
         past: list[np.ndarray] = []
         for step in range(steps):
-            first = origins[: len(origins) - step]  # rows that are forecast have numbers
+            first = origins[: len(origins) - step]  # the forecast rows are within the data
             past = [part[: len(first)] for part in past]
             if name == "naive":
                 means = rows[first - 1]

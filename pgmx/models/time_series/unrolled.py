@@ -14,15 +14,15 @@ from pgmx.models.time_series.companion import compute_stationary_covariance
 def make_unrolled_network(
     names: tuple, companion: np.ndarray, intercept: np.ndarray, noise: np.ndarray
 ) -> LinearGaussianBayesianNetwork:
-    """Make the network of a stable system; its oldest slices have edges of a full order.
+    """Make the network of a stable system; its oldest slices form a complete graph.
 
-    The order is from the oldest slice to the newest, in each by position; the noise is a covariance (n, n).
+    The order is from the oldest slice to the newest, then by position. The noise is a covariance (n, n).
     """
     n, width = len(names), len(companion)
     lags = width // n
     mean = np.linalg.solve(np.eye(n) - companion[:n].reshape(n, lags, n).sum(axis=1), intercept)
     stationary = compute_stationary_covariance(companion, noise)
-    # Nodes by age: slices L, ..., 1 of the past, then the present. The companion state has the newest slice first.
+    # Nodes by age: slices L, ..., 1 of the past, then the present. In the companion state the newest slice is first.
     order = np.arange(width).reshape(lags, n)[::-1].ravel()
     labels = [f"{name}@t-{lag}" for lag in range(lags, -1, -1) for name in names]
     if len(set(labels)) < len(labels):
@@ -39,14 +39,14 @@ def make_unrolled_network(
 
 
 def _regress(covariance: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
-    """Return the slopes of each variable on those before it, strictly lower, and the standard deviations left."""
+    """Return the regression of each variable on its predecessors: slopes (strictly lower), residual deviations."""
     units = np.sqrt(covariance.diagonal())
     try:
         if not (units > 0.0).all():
             raise LinAlgError
         factor = cholesky(covariance / np.outer(units, units), lower=True)
     except LinAlgError:
-        raise ValueError(f"the {what} is singular: the network needs noise in every direction") from None
+        raise ValueError(f"the {what} is singular: the network needs a positive definite covariance") from None
     deviations = factor.diagonal()
     inverse = solve_triangular(factor, np.eye(len(factor)), lower=True)
     slopes = -np.tril(deviations[:, None] * inverse, -1)
@@ -62,7 +62,7 @@ def _make_network(labels, slopes, intercepts, deviations) -> LinearGaussianBayes
         parents = np.flatnonzero(slopes[v])
         beta = [float(intercepts[v]), *slopes[v, parents].tolist()]
         cpds.append(LinearGaussianCPD(label, beta, float(deviations[v]), [labels[u] for u in parents.tolist()]))
-    # networkx's own method: pgmpy's adds edges one by one.
+    # The method of networkx: pgmpy's method adds edges one by one.
     nx.DiGraph.add_edges_from(model, ((u, cpd.variable, {"weight": None}) for cpd in cpds for u in cpd.evidence))
     model.add_cpds(*cpds)
     return model
