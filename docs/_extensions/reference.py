@@ -83,7 +83,7 @@ def write_page(package: str) -> str:
 def write_results() -> str:
     """Return the page of the classes that no package exports."""
     title = "Base classes, and results of callbacks, paths and solvers"
-    text = "Base classes of public classes, and objects that learners, callbacks and solvers return. You need not create them."
+    text = "Base classes, and objects that learners, callbacks and solvers return. You need not create them."
     names = [f"   {name}" for name in RESULTS]
     return "\n".join([title, "=" * len(title), "", text, "", ".. autosummary::", "   :toctree: names", "", *names, ""])
 
