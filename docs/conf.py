@@ -27,7 +27,7 @@ source_suffix = {".rst": "restructuredtext", ".md": "markdown"}
 templates_path = ["_templates"]
 nitpicky = True
 
-# Names of other packages, in types and in docstrings, are shown without a link. No name of pgmx may stand here.
+# Names of other packages, in types and in docstrings, are shown without a link. Do not add names of pgmx.
 nitpick_ignore_regex = [
     (r"py:.*", rf"(?:{package})(?:\..*)?")
     for package in (

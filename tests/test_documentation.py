@@ -47,7 +47,7 @@ def test_classes_that_nobody_exports_are_where_the_reference_says():
     ("text", "expected"),
     [
         ("[all](../tests/benchmarks/MIXED.md#cost)", "[all](benchmarks/MIXED.md#cost)"),
-        ("[a](tables.md), [b](https://x.org/y)", "[a](tables.md), [b](https://x.org/y)"),
+        ("[a](input_data.md), [b](https://x.org/y)", "[a](input_data.md), [b](https://x.org/y)"),
         ("![curve](../tests/benchmarks/results/a.png)", "![curve](benchmarks/a.png)"),
         ("[`hc.py`](../tests/benchmarks/hill_climb.py)", "`hc.py`"),
     ],

@@ -43,7 +43,7 @@ def test_there_are_tutorials():
         "05_gaussian_graphical_models",
         "06_time_series",
         "07_streams",
-        "08_floats_beside_states",
+        "08_mixed_data",
         "09_a_cluster",
     ]
 

@@ -1,4 +1,4 @@
-"""The pages of ``tests/benchmarks`` as pages of the site, with links that lead to where their targets stand here."""
+"""The pages of ``tests/benchmarks`` as pages of the site, with links adapted to the site."""
 
 import re
 from pathlib import Path, PurePosixPath
@@ -10,7 +10,7 @@ LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 
 
 def place_of(target: str) -> str | None:
-    """Return where a file of the repository stands in ``docs``, None if it is no page or picture of the site."""
+    """Return the path in ``docs`` of a file of the repository, None if it is not a page or figure of the site."""
     path = PurePosixPath(target)
     if target.startswith("docs/"):
         return target.removeprefix("docs/")
@@ -22,10 +22,10 @@ def place_of(target: str) -> str | None:
 
 
 def adapt_links(text: str, source: str, docname: str) -> str:
-    """Return Markdown whose links hold in ``docs``.
+    """Return Markdown whose links are valid in ``docs``.
 
-    `source` is the file in the repository that the text comes from, `docname` its page. Links to files that are not
-    part of the site, such as programs, become their words.
+    `source` is the file of the text in the repository, `docname` its page. Links to files outside the site,
+    such as programs, become plain text.
     """
     folder, depth = str(PurePosixPath(source).parent), docname.count("/")
 
@@ -54,7 +54,7 @@ def copy_pages(app, config):
 
 
 def adapt_source(app, docname, source):
-    """Adapt the links of a Markdown page that stands in ``docs`` and is read in the repository too."""
+    """Adapt the links of a Markdown page in ``docs``, which is also read in the repository."""
     if app.env.doc2path(docname).suffix == ".md" and not docname.startswith("benchmarks/"):
         source[0] = adapt_links(source[0], f"docs/{docname}.md", docname)
 

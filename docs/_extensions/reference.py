@@ -12,18 +12,18 @@ from sphinx.addnodes import desc_signature, pending_xref
 PACKAGES = {
     "pgmx": "The package itself",
     "pgmx.estimators": "Learners",
-    "pgmx.models": "Models and files of them",
+    "pgmx.models": "Models and their files",
     "pgmx.inference": "Inference",
     "pgmx.scores": "Scores",
     "pgmx.data": "Data",
     "pgmx.datasets": "Networks and samples",
     "pgmx.metrics": "Metrics",
-    "pgmx.plotting": "Pictures and reports",
-    "pgmx.streaming": "Streams",
+    "pgmx.plotting": "Plots and reports",
+    "pgmx.streaming": "Data streams",
     "pgmx.statistics": "Statistics",
     "pgmx.solvers": "Solvers",
 }
-#: Classes that no package exports: what others derive from, what callbacks receive, what attributes and results are.
+#: Classes that no package exports: base classes, arguments of callbacks, types of attributes and results.
 RESULTS = (
     "pgmx.estimators.markov.learner.MarkovLearner",
     "pgmx.solvers.markov.penalised_loss.PenalisedLoss",
@@ -45,12 +45,12 @@ FOLDERS = {
     "pgmx.estimators.bayesian": "Bayesian networks",
     "pgmx.estimators.markov": "Markov networks",
     "pgmx.estimators.gaussian": "Gaussian graphical models",
-    "pgmx.estimators.selection": "Choice of the penalty",
-    "pgmx.estimators.resampling": "Confidence in edges",
+    "pgmx.estimators.selection": "Choosing a penalty",
+    "pgmx.estimators.resampling": "Edge confidence",
     "pgmx.estimators.time_series": "Time series",
-    "pgmx.scores.discrete": "States",
-    "pgmx.scores.gaussian": "Floats",
-    "pgmx.scores.mixed": "Floats beside states",
+    "pgmx.scores.discrete": "Discrete data",
+    "pgmx.scores.gaussian": "Continuous data",
+    "pgmx.scores.mixed": "Mixed data",
     "pgmx.scores.priors": "Prior probabilities of graphs",
 }
 
@@ -59,7 +59,7 @@ def group_names(package: str) -> dict[str, list[str]]:
     """Return the public names of a package by the headings of the folders that they come from."""
     module = import_module(package)
     groups: dict[str, list[str]] = {heading: [] for folder, heading in FOLDERS.items() if folder.startswith(package)}
-    groups["All of them" if not groups else "What they share"] = []
+    groups["All names" if not groups else "Common names"] = []
     for name in module.__all__:
         place = getattr(getattr(module, name), "__module__", "")
         folder = next((f for f in FOLDERS if f.startswith(f"{package}.") and f"{place}.".startswith(f"{f}.")), None)
@@ -82,8 +82,8 @@ def write_page(package: str) -> str:
 
 def write_results() -> str:
     """Return the page of the classes that no package exports."""
-    title = "Bases, and what callbacks, paths and solvers return"
-    text = "You need not make these: public classes derive from them, and learners, callbacks and solvers return them."
+    title = "Base classes, and results of callbacks, paths and solvers"
+    text = "Base classes, and objects that learners, callbacks and solvers return. You need not create them."
     names = [f"   {name}" for name in RESULTS]
     return "\n".join([title, "=" * len(title), "", text, "", ".. autosummary::", "   :toctree: names", "", *names, ""])
 
@@ -92,12 +92,12 @@ def write_contents() -> str:
     """Return the page that lists the packages."""
     title = "Reference"
     rows = [f"   {page}" for page in (*PACKAGES, "results")]
-    text = "Every public name, with its signature, types, defaults, formula and sources, from the docstrings."
+    text = "All public names, with signatures, types, defaults, formulas and sources, from the docstrings."
     return "\n".join([title, "=" * len(title), "", text, "", ".. toctree::", "   :maxdepth: 1", "", *rows, ""])
 
 
 def write_pages(app, config):
-    """Write the pages into ``reference/``; those that stand there with the same text are left as they are."""
+    """Write the pages into ``reference/``. Existing pages with the same text are not written again."""
     folder = Path(app.srcdir) / "reference"
     folder.mkdir(exist_ok=True)
     pages = {"index": write_contents(), "results": write_results()}
@@ -108,7 +108,7 @@ def write_pages(app, config):
 
 
 def is_foreign(app, what, name, member, skip, options):
-    """Leave out what classes inherit from other packages: their manuals have it."""
+    """Omit members inherited from other packages, which their own manuals document."""
     function = member.fget if isinstance(member, property) else member
     module = getattr(inspect.unwrap(function) if callable(function) else function, "__module__", None)
     if what == "class" and isinstance(module, str) and module.partition(".")[0] != "pgmx":
@@ -117,21 +117,21 @@ def is_foreign(app, what, name, member, skip, options):
 
 
 def unlink_builtins(app, doctree):
-    """Show types such as ``bytes`` without a link, which would else lead to an attribute of that name."""
+    """Show types such as ``bytes`` without a link, which would otherwise lead to an attribute of that name."""
     for node in list(doctree.findall(pending_xref)):
         if node.get("refdomain") == "py" and hasattr(builtins, node.get("reftarget", "")):
             node.replace_self(Text(node["reftarget"]))
 
 
 def list_parents(node):
-    """Yield what a node stands in, the nearest first."""
+    """Yield the ancestors of a node, the nearest first."""
     while node.parent is not None:
         node = node.parent
         yield node
 
 
 def show_unlinked(app, env, node, content):
-    """Show a type in a signature that has no page without a link; references in docstrings must lead somewhere."""
+    """Show a type in a signature without a link if it has no page. References in docstrings must have a target."""
     if any(isinstance(parent, desc_signature) for parent in list_parents(node)):
         return Text(node["reftarget"].rpartition(".")[2])
     return None

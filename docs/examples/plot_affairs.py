@@ -1,8 +1,8 @@
 """
-What you know: tiers and forbidden arcs
-=======================================
+Prior knowledge: tiers of variables
+===================================
 
-A survey in which some answers come before others. Tiers allow arcs from earlier to later columns only.
+A survey in which some answers precede others. Tiers allow only edges from earlier to later columns.
 """
 
 from pgmx.datasets import load_example

@@ -2,7 +2,7 @@
 A Bayesian network from a table
 ===============================
 
-Rows are sampled from a known network, the structure is learned back, and the two are compared.
+Sample rows from a known network, learn the structure from the rows, and compare it with the true structure.
 """
 
 from pgmx.datasets import load_network, sample
@@ -17,5 +17,5 @@ print(f"score {search.score_:.1f} nats, {search.dag_.number_of_edges()} arcs, th
 print(edge_differences(truth, search.dag_))
 
 # %%
-# Arcs of the wrong direction and arcs that are missing or too many differ in colour and in line.
+# Reversed, missing and superfluous edges have different colours and line styles.
 picture = plot_graph(search.dag_, reference=truth)

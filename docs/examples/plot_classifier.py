@@ -2,9 +2,8 @@
 A tree-augmented classifier
 ===========================
 
-Every column depends on the class and on one other column at most. The parameters of a classifier have a prior of one
-pseudo row by default, so that every row of known states has class probabilities, also a row whose states did not occur
-together in the data.
+Every column depends on the class and on at most one other column. The default prior of a classifier is one pseudo row.
+Every row of known states therefore has class probabilities, even if its states did not occur together in the data.
 """
 
 from pgmx.datasets import load_example

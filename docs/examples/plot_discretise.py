@@ -1,8 +1,8 @@
 """
-Numbers as ordered categories
-=============================
+Binning continuous columns
+==========================
 
-Hartemink's bins keep what the columns say of each other.
+Hartemink's method chooses bins that preserve the mutual information between columns.
 """
 
 from pgmx.data import discretize

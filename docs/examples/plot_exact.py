@@ -1,8 +1,8 @@
 """
-The proof that no graph is better
-=================================
+Exact search with a proof of optimality
+=======================================
 
-Up to about 25 variables the exact search visits all that bounds do not rule out.
+For up to about 25 variables, the exact search visits all candidates that bounds do not exclude.
 """
 
 from pgmx.datasets import sample_network

@@ -1,8 +1,8 @@
 """
-Two Gaussian graphs beside each other
-=====================================
+Gaussian graphical models: two learners compared
+================================================
 
-The graphical lasso and CLIME on the crime rates of the states of the USA.
+Compare the graphs of the graphical lasso and CLIME for the crime rates of the states of the USA.
 """
 
 from pgmx.datasets import load_example

@@ -1,8 +1,8 @@
 """
-Six hundred variables
-=====================
+A Gaussian graphical model of 600 variables
+===========================================
 
-A random Gaussian network, its graph learned within a second, communities drawn in colours.
+Learn the graph of a random Gaussian network within a second, and draw communities in colours.
 """
 
 from pgmx.datasets import gaussian_preferential_attachment_network

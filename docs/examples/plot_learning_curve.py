@@ -1,8 +1,8 @@
 """
-How many rows are enough
-========================
+Learning curves: how many rows are enough
+=========================================
 
-Distance of the learned distribution from the true one against the number of rows.
+Plot the distance between the learned and the true distribution against the number of rows.
 """
 
 from pgmx.datasets import load_network

@@ -2,7 +2,7 @@
 A Markov network and its queries
 ================================
 
-Edges without directions; probabilities of everything given what is known.
+Learn an undirected graph, and query conditional probabilities given evidence.
 """
 
 from pgmx.datasets import load_example

@@ -1,8 +1,8 @@
 """
-Missing cells: drop the rows, or expect the counts
-==================================================
+Missing values: complete rows or structural EM
+==============================================
 
-A fifth of the cells is taken out at random. Structural EM learns from all rows, ``drop`` from the complete ones.
+A fifth of the values is removed at random. Structural EM learns from all rows, ``drop`` from the complete rows.
 """
 
 import numpy as np

@@ -1,8 +1,8 @@
 """
-Floats beside states
-====================
+Mixed data: discrete and continuous variables
+=============================================
 
-A conditional linear Gaussian network of the iris flowers, and the species given two lengths.
+Learn a conditional linear Gaussian network of the iris flowers, and predict the species from two lengths.
 """
 
 from pgmx.datasets import load_example
@@ -13,5 +13,5 @@ frame = load_example("iris")
 search = HillClimbSearch(discrete_children="forbidden").fit(frame)
 given = frame[["petal length (cm)", "sepal length (cm)"]]
 guess = search.model_.predict(given)["species"]
-print(f"{(guess.astype(str) == frame['species'].astype(str)).mean():.1%} of the species are right")
+print(f"{(guess.astype(str) == frame['species'].astype(str)).mean():.1%} of the predicted species are correct")
 picture = plot_graph(search.dag_)

@@ -1,8 +1,8 @@
 """
-The choice of a penalty
-=======================
+Choosing a penalty
+==================
 
-A path of penalties of the graphical lasso, and the one that EBIC takes.
+Solve the graphical lasso for a path of penalties, and select one by EBIC.
 """
 
 from pgmx.datasets import load_example

@@ -2,7 +2,7 @@
 A time series and its forecast
 ==============================
 
-Which quarterly figures of the economy act on which, one quarter later, and the quarters that follow.
+Learn which quarterly figures of the economy help to predict others one quarter later, and forecast the next quarters.
 """
 
 import numpy as np
@@ -19,5 +19,5 @@ print(learner.graph_)
 picture = plot_summary_graph(learner.graph_)
 
 # %%
-# Eight quarters ahead.
+# A forecast of eight quarters.
 forecast = plot_forecast(learner.model_, growth, 8)

@@ -1,8 +1,8 @@
 """
-Greedy, thorough, best
-======================
+Search strategies: greedy, thorough and best
+============================================
 
-The course of a search that goes on past the first optimum.
+Compare the scores of three searches. Two of them continue past the first local optimum.
 """
 
 from pgmx.datasets import sample_network
@@ -15,5 +15,5 @@ for strategy in ("greedy", "thorough", "best"):
     print(f"{strategy:9} {search.score_:.1f} nats")
 
 # %%
-# The score of the last one against its seconds.
+# The score of the last search against its running time in seconds.
 picture = plot_history(search)

@@ -1,8 +1,8 @@
 """
-A stream, row by row
-====================
+Data streams: prediction row by row
+===================================
 
-Each row is predicted before it is learned; the error is that of predictions, not of a fit.
+Each row is predicted before it is learned. The error is therefore a prediction error, not the error of a fit.
 """
 
 from pgmx.datasets import load_example
