@@ -119,7 +119,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         y : None
             Ignored; scikit-learn's convention. A named Series that is no column of a frame `X` brings a warning.
         sample_weight : array of shape (n_samples,), optional
-            Weights of the rows, not negative, with a sum of at most 2**62; a row of weight 2 counts as two rows.
+            Non-negative weights of the rows, with a sum of at most 2**62. A row of weight 2 counts as two rows.
 
         Returns
         -------

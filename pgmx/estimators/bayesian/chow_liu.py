@@ -37,7 +37,7 @@ class ChowLiuForest(DagLearner):
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable, optional
-        What ``estimate()`` learns from; ``fit(X)`` needs none.
+        Data for ``estimate()``. ``fit(X)`` does not use it.
     weight : {"mutual_info", "bic", "aic", "bdeu", "bde", "bge", "bic-dg"}, default="mutual_info"
         The score s. ``"mutual_info"`` is the log-likelihood: w is N times the empirical mutual information, given the
         class where there is one. ``"bic"``, ``"aic"`` take :math:`\tfrac12 \ln N`, 1 for each of the
@@ -57,16 +57,18 @@ class ChowLiuForest(DagLearner):
         the parameters of `model_` too, shared equally by the cells of a table. If neither prior is given, it is 1 for
         `score`, and with `class_node` for `model_`.
     pseudo_counts : float, default=None
-        Rows that the prior of `model_` adds to each cell instead; 1 is the prior of K2.
+        Number of rows that the prior of `model_` adds to each cell of a CPT, in place of `equivalent_sample_size`. 1 is
+        the prior of K2.
     prior_network : DiscreteBayesianNetwork, default=None
         B0 of ``"bde"``.
     expert_knowledge : ExpertKnowledge, default=None
-        pgmpy's object. It holds together with the next five options; contradictions are an error. Of later versions of
-        pgmpy ``root_nodes`` and ``orientations`` are read too: an edge between the two variables has that direction.
+        Prior knowledge as an object of pgmpy. It is combined with the next five options; contradictions are an error.
+        ``root_nodes`` and ``orientations`` of later versions of pgmpy are read too. An orientation fixes the direction
+        of an edge, if there is one.
     required_edges, forbidden_edges : collection of (tail, head), default=None
         Edges that the graph must have, and edges that it must not have.
     tiers : list of collections, default=None
-        Groups of variables from the earliest to the latest; no edge leads to an earlier group.
+        Groups of variables from the earliest to the latest. No edge leads to an earlier group.
     root_nodes : collection, default=None
         Variables without parents.
     candidate_edges : collection of (tail, head), default=None
@@ -76,25 +78,25 @@ class ChowLiuForest(DagLearner):
     max_time : float, default=None
         Seconds after which the forest so far is returned, the variables that have not joined it without parents.
     show_progress : bool, default=True
-        Whether a run of more than a second shows a progress bar, unless ``pgmpy.config.SHOW_PROGRESS`` is off.
+        Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
     callback : callable, default=None
         Called with the named tuple (n_iter, score, n_edges, seconds) after each variable that joins the forest; under
         directed knowledge after each block of variables whose weights are known, with a score of NaN. A true answer
         ends the search. Without `callback` and `max_time` all pairs are counted before the first variable joins: the
         same forest and history, faster, and in less memory.
     state_names : dict, default=None
-        States of some or all variables, in order; may hold states that never occur.
+        States of some or all variables, in order. States that do not occur in the data are allowed.
     missing : {"error", "drop", "category", "pairwise"}, default="error"
         A missing cell is an error; drops its row; is a state of its own, ``"missing"``; or families are scored on the
         rows that are complete in them, each parent beside the others on the same rows (BIC, AIC and log-likelihood).
         Structural EM is for the searches: ``HillClimbSearch(max_indegree=1, missing="em")`` learns a forest by it.
     na_values : scalar, str, list-like or dict, default=None
-        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
-        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
-        memory are used as they are.
+        Additional markers of missing values in a CSV file, such as "?", as in ``pandas.read_csv``. A dict gives markers
+        per column. Any value, even an empty list, switches off the warning about possible markers. Data in memory are
+        not changed.
     discrete_columns : list of hashable, default=None
-        Columns whose numbers are states, floats too: their states are the distinct values, as integers if all of them
-        are whole.
+        Numeric columns that are discrete variables. Their states are the distinct values, as integers if all values are
+        whole.
     n_jobs : int, default=None
         Threads that code the data and count pairs; the result is the same for any number.
     random_state : int, RandomState, Generator or None, default=0
@@ -121,11 +123,11 @@ class ChowLiuForest(DagLearner):
     converged_, stopped_by_ : bool, str
         Whether all pairs were looked at, and why the search ended: "converged", "max_time", "callback" or "interrupt".
     history_ : dict of ndarray
-        ``"score"``, ``"n_edges"``, ``"seconds"`` wherever `callback` is called.
+        ``"score"``, ``"n_edges"`` and ``"seconds"`` at each point at which `callback` is called.
     adjacency_matrix_ : DataFrame
-        Of `graph_`, made on access.
+        Adjacency matrix of `graph_`, made on access.
     variables_, n_features_in_, feature_names_in_ : list, int, ndarray
-        Names of the columns, and scikit-learn's forms of them.
+        Names of the columns, and their number and names as in scikit-learn.
 
     Raises
     ------
@@ -249,7 +251,7 @@ class ChowLiuForest(DagLearner):
         Parameters
         ----------
         X : DataFrame, array, DiscreteTable or path
-            The data; an iterator would be used up.
+            The data. Iterators are not accepted, because reading would exhaust them.
 
         Returns
         -------

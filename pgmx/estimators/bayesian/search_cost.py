@@ -79,7 +79,7 @@ class SearchCost(DagLearner):
         n_floats : int, default=0
             Number of continuous variables, in place of `X`.
         weighted : bool, default=False
-            Whether rows will have weights that are not whole numbers.
+            Whether the rows will have non-integer weights.
         missing_share : float, default=0.0
             Share of the values that are missing, 0 to 1, in place of `X`; only for ``missing="em"``.
 

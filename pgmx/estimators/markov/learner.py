@@ -220,7 +220,7 @@ class MarkovLearner(MarkovResults):
         cardinalities : array-like of int, optional
             Number of states of each variable, in place of `X`.
         weighted : bool, default=False
-            Whether rows will have weights that are not whole numbers.
+            Whether the rows will have non-integer weights.
 
         Returns
         -------

@@ -54,13 +54,13 @@ class BlockBootstrap(BaseStructureLearner):
     n_resamples : int, default=100
         Number of resamples B.
     max_time : float, default=None
-        Seconds after which no resample is begun; the results are those of the resamples done, one at least.
+        Time limit in seconds, after which no new resample starts. The results use the finished resamples, at least one.
     show_progress : bool, default=True
-        Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+        Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
     callback : callable, default=None
         Called with (n_iter, seconds) after some resamples; True ends the run. Its own time is not counted.
     n_jobs : int, default=None
-        Workers, as in joblib; the result is the same for any number.
+        Number of workers, as in joblib. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=0
         Draw k of resample b is a function of (random_state, b, k), as those of :class:`BootstrapStructure`; of a
         generator, a seed is drawn first.
@@ -87,18 +87,19 @@ class BlockBootstrap(BaseStructureLearner):
     n_blocks_ : int
         Number of blocks; the last of each complete segment may be shorter.
     n_resamples_ : int
-        Resamples done.
+        Number of finished resamples.
     converged_, stopped_by_ : bool, str
-        Whether all resamples were done; ``"converged"`` then, else ``"max_time"``, ``"callback"`` or ``"interrupt"``.
+        Whether all resamples were finished, and why the run ended: ``"converged"``, ``"max_time"``, ``"callback"`` or
+        ``"interrupt"``.
     variables_, adjacency_matrix_ : list, DataFrame
-        Names of the series; the matrix of `graph_`, made on access.
+        Names of the series, and the adjacency matrix of `graph_`, made on access.
     n_features_in_, feature_names_in_ : int, ndarray
-        As in scikit-learn; of the series.
+        Number and names of the series, as in scikit-learn.
 
     Raises
     ------
     ValueError, TypeError
-        For options out of range, and for whatever the learner does not take; the message names the culprit.
+        If an option is out of range, or the learner does not accept the data. The message names the cause.
 
     Notes
     -----

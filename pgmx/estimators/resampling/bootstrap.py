@@ -63,14 +63,14 @@ class BootstrapStructure(NetworkResults):
     n_resamples : int, default=100
         Number of resamples B.
     max_time : float, default=None
-        Seconds after which no resample is begun; the results are those of the resamples done, one at least.
+        Time limit in seconds, after which no new resample starts. The results use the finished resamples, at least one.
     checkpoint : path-like, default=None
         File with the graphs of the resamples done, from which ``fit`` goes on to the same result, also to more of them;
         it is deleted when all are done. The checkpoint of the learner is turned off.
     checkpoint_every : float, default=60.0
         Seconds between two snapshots; 0 takes one per resample.
     show_progress : bool, default=True
-        Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+        Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
     callback : callable, default=None
         Called with (n_iter, seconds) after each resample; True ends the run. Its own time is not counted.
     n_jobs : int, default=None
@@ -103,20 +103,21 @@ class BootstrapStructure(NetworkResults):
     pair_counts_ : ndarray of shape (n_pairs, 3), int64
         In how many resamples the edge is u → v, v → u, and undirected.
     n_resamples_ : int
-        Resamples done.
+        Number of finished resamples.
     converged_, stopped_by_ : bool, str
-        Whether all resamples were done; ``"converged"`` then, else ``"max_time"``, ``"callback"`` or ``"interrupt"``.
+        Whether all resamples were finished, and why the run ended: ``"converged"``, ``"max_time"``, ``"callback"`` or
+        ``"interrupt"``.
     edges_ : ndarray of shape (n_edges, 2), int64
         Arcs (tail, head) of `dag_`, or edges of an undirected graph, as positions in `variables_`.
     variables_, adjacency_matrix_ : list, DataFrame
-        Names of the columns; the matrix of `graph_`, made on access.
+        Names of the columns, and the adjacency matrix of `graph_`, made on access.
     n_features_in_, feature_names_in_ : int, ndarray
-        As in scikit-learn.
+        Number and names of the columns, as in scikit-learn.
 
     Raises
     ------
     ValueError, TypeError
-        For options out of range, and for whatever the learner does not take; the message names the culprit.
+        If an option is out of range, or the learner does not accept the data. The message names the cause.
 
     Notes
     -----
@@ -239,7 +240,7 @@ class BootstrapStructure(NetworkResults):
         Parameters
         ----------
         X : DataFrame, array, DiscreteTable or path
-            The data; an iterator would be used up.
+            The data. Iterators are not accepted, because reading would exhaust them.
 
         Returns
         -------
