@@ -19,19 +19,20 @@ from pgmx.search.dag.course import Course
 from pgmx.search.dag.hill_climb import climb
 from pgmx.search.dag.state import DagProblem, DagState
 
-#: Draws for each variable where the user names no number.
+#: Default number of draws per variable.
 DRAWS_PER_VARIABLE = 10_000
 
 
 class SimulatedAnnealing(SearchLearner):
-    r"""Search for the directed acyclic graph of best score by simulated annealing.
+    r"""Search for the directed acyclic graph with the highest score by simulated annealing.
 
-    Additions, deletions and reversals of arcs are drawn at random; one of gain d is made with probability
+    Additions, deletions and reversals of edges are drawn at random. A move that changes the score by d is made with
+    probability
 
     .. math:: \min(1, e^{d / T}), \qquad T_i = T_0 \left(\frac{T_L}{T_0}\right)^{i / (L - 1)}
 
-    while the temperature falls geometrically over L = 100 levels of equally many draws. A climb from the best graph
-    seen ends the search.
+    The temperature falls geometrically over L = 100 levels with equal numbers of draws. At the end, hill climbing
+    starts from the best graph found.
 
     Parameters
     ----------
@@ -46,12 +47,12 @@ class SimulatedAnnealing(SearchLearner):
         Whether conditional linear Gaussian scores allow edges from continuous to discrete variables, see
         :class:`pgmx.scores.BICCondLinearGauss`. If such an edge is learned, `model_` raises an error.
     n_draws : int, default=None
-        Moves drawn in all; 10,000 for each variable by default.
+        Total number of moves drawn. The default is 10,000 per variable.
     initial_temperature : float, default=None
-        T_0 > 0 in nats; by default a tenth of what the best single parent of a variable gains, the median over the
-        variables.
+        Initial temperature T_0 > 0 in nats. The default is a tenth of the gain of the best single parent of a variable,
+        median over the variables.
     final_temperature : float, default=0.1
-        T_L > 0 in nats.
+        Final temperature T_L > 0 in nats.
     start_dag : DAG or {"tree", "random"}, default=None
         Start graph: a DAG, a Chow-Liu forest of the score, or a random graph. The default has no edges.
     max_indegree : int, default=None
@@ -116,14 +117,14 @@ class SimulatedAnnealing(SearchLearner):
     n_jobs : int, default=None
         Number of threads that code the data and count pairs of variables. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=0
-        Draws the moves, and the permutation of the variables that decides equal gains in the last climb.
+        Seed or generator for the moves, and for the permutation of the variables that decides ties in the last climb.
 
     Attributes
     ----------
     graph_, causal_graph_ : pgmpy.base.PDAG or pgmpy.base.DAG
         The learned graph, of the type given by `return_type`.
     dag_ : pgmpy.base.DAG
-        The learned DAG, whatever `return_type`.
+        The learned DAG, independent of `return_type`.
     model_ : DiscreteBayesianNetwork, LinearGaussianBayesianNetwork or ConditionalGaussianNetwork
         The network of `dag_`, made on first access. By default its parameters are maximum likelihood estimates, so new
         rows may have probability 0. `equivalent_sample_size` or `pseudo_counts` prevent this.
@@ -151,14 +152,15 @@ class SimulatedAnnealing(SearchLearner):
     Raises
     ------
     ValueError, TypeError
-        As in :class:`HillClimbSearch`.
+        For the same reasons as :class:`HillClimbSearch`.
 
     Notes
     -----
-    Cost: a draw that is refused costs a look-up, one that is accepted a row of gains (two for a reversal). The best
-    score is reached with probability one only under cooling far slower than is practical; on the networks of the
-    benchmark the defaults end at or below ``HillClimbSearch(strategy="thorough")``, at ten times its cost and more, and
-    now and then below a plain climb.
+    Cost: a rejected draw costs a look-up. An accepted draw computes a row of gains (two rows for a reversal). Simulated
+    annealing reaches the highest score with probability one only if the temperature falls much more slowly than is
+    practical. On the benchmark networks, the defaults reach at most the score of
+    ``HillClimbSearch(strategy="thorough")`` and take at least ten times as long. Sometimes the score is below that of
+    greedy hill climbing.
 
     References
     ----------

@@ -20,14 +20,14 @@ from pgmx.search.dag.state import DagProblem, DagState
 
 
 class BestFirstSearch(SearchLearner):
-    r"""Best-first search for the directed acyclic graph of best score.
+    r"""Best-first search for the directed acyclic graph with the highest score.
 
-    Of all graphs reached and not yet expanded, the one of highest
+    The search expands, of all graphs reached and not yet expanded, the graph with the highest
 
     .. math:: \mathrm{score}(G) = \sum_x s(x \mid \Pi_x^G) + \ln P(G)
 
-    is expanded next: its `width` best single-arc moves lead to new graphs. Where a climb would end, the search goes
-    back to the next best graph.
+    Its `width` best single-edge moves lead to new graphs. At a local optimum, at which hill climbing ends, the search
+    continues from the next best graph.
 
     Parameters
     ----------
@@ -42,12 +42,13 @@ class BestFirstSearch(SearchLearner):
         Whether conditional linear Gaussian scores allow edges from continuous to discrete variables, see
         :class:`pgmx.scores.BICCondLinearGauss`. If such an edge is learned, `model_` raises an error.
     width : int, default=10
-        Moves of a graph that are followed.
+        Number of moves that are followed from each graph.
     patience : int, default=100
-        Expansions without a new best score that the search goes through before it ends, that of the first graph among
-        them.
+        Number of expansions without a new best score after which the search ends, including the expansion of the start
+        graph.
     max_open : int, default=10_000
-        Graphs that wait to be expanded; the worst ones beyond are forgotten.
+        Largest number of graphs that wait for expansion. If there are more, the graphs with the lowest scores are
+        dropped.
     start_dag : DAG or {"tree", "random"}, default=None
         Start graph: a DAG, a Chow-Liu forest of the score, or a random graph. The default has no edges.
     max_indegree : int, default=None
@@ -112,14 +113,14 @@ class BestFirstSearch(SearchLearner):
     n_jobs : int, default=None
         Number of threads that code the data and count pairs of variables. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=0
-        Draws the permutation of the variables that decides equal gains.
+        Seed or generator for the permutation of the variables that decides ties.
 
     Attributes
     ----------
     graph_, causal_graph_ : pgmpy.base.PDAG or pgmpy.base.DAG
         The learned graph, of the type given by `return_type`.
     dag_ : pgmpy.base.DAG
-        The learned DAG, whatever `return_type`.
+        The learned DAG, independent of `return_type`.
     model_ : DiscreteBayesianNetwork, LinearGaussianBayesianNetwork or ConditionalGaussianNetwork
         The network of `dag_`, made on first access. By default its parameters are maximum likelihood estimates, so new
         rows may have probability 0. `equivalent_sample_size` or `pseudo_counts` prevent this.
@@ -147,12 +148,12 @@ class BestFirstSearch(SearchLearner):
     Raises
     ------
     ValueError, TypeError
-        As in :class:`HillClimbSearch`.
+        For the same reasons as :class:`HillClimbSearch`.
 
     Notes
     -----
-    An expansion counts as a move in `n_iter_`, `max_iter` and `history_`. Cost: a row of gains for each child in which
-    the graph differs from the one expanded before; 8 bytes an arc for each graph that waits.
+    An expansion counts as a move in `n_iter_`, `max_iter` and `history_`. Cost: one row of gains for each child whose
+    parents differ from the graph expanded before, and 8 bytes per edge of each waiting graph.
 
     References
     ----------

@@ -21,16 +21,17 @@ from pgmx.search.dag.state import DagProblem, DagState
 
 
 class GreedyEquivalenceSearch(SearchLearner):
-    r"""Greedy search for the class of equivalent directed acyclic graphs of best score.
+    r"""Greedy search for the equivalence class of directed acyclic graphs with the highest score.
 
-    DAGs are equivalent when they have the same conditional independences; scores such as BIC and BDeu are the same for
-    all of a class. From the class without edges, the insertion of an edge that raises
+    DAGs are equivalent if they imply the same conditional independences. Scores such as BIC and BDeu are equal for all
+    DAGs of a class. The search starts from the class without edges. In the forward phase, it inserts the edge that
+    raises
 
     .. math:: \mathrm{score}(G) = \sum_x s(x \mid \Pi_x^G) + \ln P(G)
 
-    most is made until none gains `epsilon`, then the best deletions, then the best turns of an edge, and these phases
-    again until none of them gains. An operator compares all graphs of a class at once, so that no tie of two directions
-    leads astray.
+    most, until no insertion gains `epsilon`. The backward phase makes the best deletions, and the turning phase
+    reverses the best edges. The phases are repeated until none of them gains. The search compares classes, so ties
+    between the two directions of an edge do not affect it.
 
     Parameters
     ----------
@@ -45,13 +46,13 @@ class GreedyEquivalenceSearch(SearchLearner):
         Whether conditional linear Gaussian scores allow edges from continuous to discrete variables, see
         :class:`pgmx.scores.BICCondLinearGauss`. If such an edge is learned, `model_` raises an error.
     phases : sequence of {"forward", "backward", "turning"}, default=("forward", "backward", "turning")
-        Phases in their order: insertions, deletions, turns. The first two are Chickering's search.
+        Phases in their order: insertions, deletions, reversals. The first two are Chickering's search.
     repeat : bool, default=True
-        Whether the phases follow each other until none of them gains; each is gone through once otherwise.
+        Whether the phases are repeated until none of them gains. Otherwise each phase runs once.
     start_dag : DAG or {"tree", "random"}, default=None
-        A DAG of the first class, a Chow-Liu forest of the score, or a random graph; without edges by default.
+        DAG of the first class, a Chow-Liu forest of the score, or a random graph. The default has no edges.
     max_indegree : int, default=None
-        Most parents that an operator may give a node; unlimited by default.
+        Largest number of parents that an operator may give a node. The default is unlimited.
     max_candidates : int, default=None
         Number of candidate parents of each variable, chosen by the score of the pair. Variables that chose it are
         candidates too. By default all variables are candidates.
@@ -78,9 +79,9 @@ class GreedyEquivalenceSearch(SearchLearner):
         Whether `graph_` is the equivalence class of the DAG, which keeps the directions known in advance, or the DAG
         itself.
     epsilon : float, default=1e-4
-        An operator that gains less, in nats, is no improvement.
+        Smallest increase of the score, in nats, that counts as an improvement.
     max_iter : int, default=1_000_000
-        Most operators that are made; may be infinite.
+        Largest number of operators. May be infinite.
     max_time : float, default=None
         Time limit in seconds, after which the best graph so far is returned. Coding the data and counting are not
         interrupted.
@@ -88,12 +89,12 @@ class GreedyEquivalenceSearch(SearchLearner):
         File of snapshots. If it exists, ``fit`` resumes from it and returns the same graph. It is deleted when the
         search has converged.
     checkpoint_every : float, default=60.0
-        Seconds between two snapshots; 0 takes one per operator.
+        Seconds between two snapshots. 0 writes one per operator.
     show_progress : bool, default=True
         Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
     callback : callable, default=None
-        Called with the named tuple (n_iter, score, n_edges, seconds) after each operator; a true answer ends
-        the search.
+        Called with the named tuple (n_iter, score, n_edges, seconds) after each operator. If it returns a true value,
+        the search ends.
     state_names : dict, default=None
         States of some or all variables, in order. States that do not occur in the data are allowed.
     missing : {"error", "drop", "category", "pairwise", "em"}, default="error"
@@ -112,21 +113,21 @@ class GreedyEquivalenceSearch(SearchLearner):
     n_jobs : int, default=None
         Number of threads that code the data and count pairs of variables. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=0
-        Draws the permutation of the variables that decides equal gains of different edges.
+        Seed or generator for the permutation of the variables that decides ties between different edges.
 
     Attributes
     ----------
     graph_, causal_graph_ : pgmpy.base.PDAG or pgmpy.base.DAG
         The learned graph, of the type given by `return_type`.
     dag_ : pgmpy.base.DAG
-        A DAG of the learned class, whatever `return_type`.
+        A DAG of the learned class, independent of `return_type`.
     model_ : DiscreteBayesianNetwork, LinearGaussianBayesianNetwork or ConditionalGaussianNetwork
         The network of `dag_`, made on first access. By default its parameters are maximum likelihood estimates, so new
         rows may have probability 0. `equivalent_sample_size` or `pseudo_counts` prevent this.
     score_ : float
         Score of `dag_`, in nats, including the log prior of the graph.
     n_iter_ : int
-        Operators made.
+        Number of operators made.
     converged_, stopped_by_ : bool, str
         Whether the search converged, and why it ended: "converged", "max_iter", "max_time", "callback" or "interrupt"
         (Ctrl-C or an error in a callback; the results describe the best graph so far).
@@ -147,22 +148,23 @@ class GreedyEquivalenceSearch(SearchLearner):
     Raises
     ------
     ValueError, TypeError
-        As in :class:`HillClimbSearch`.
+        For the same reasons as :class:`HillClimbSearch`.
 
     Notes
     -----
-    If the rows are many draws of a network whose independences are just those that its graph tells, the first two
-    phases of a search under BIC or BDeu end in its class [1]_, which climbs by single arcs do not promise. On finite
-    data the turns [2]_ and the repetition find better classes.
+    Suppose that the rows are drawn from a network whose independences are exactly the independences of its graph. With
+    many rows, the first two phases under BIC or BDeu then end in the class of this graph [1]_. Greedy search over
+    single edges does not have this guarantee. On finite data, the turning phase [2]_ and the repetition find better
+    classes.
 
-    Under what is known of directions, the class holds only graphs that obey it; operators that would need others are
-    left out. Under a score that differs within a class (K2, BDs, missing cells pair by pair), an operator is made where
-    the DAG that it leads to has a higher score than the present one.
+    With prior knowledge of directions, the class contains only graphs that satisfy it. Operators that need other graphs
+    are excluded. Some scores differ within a class (K2, BDs, ``missing="pairwise"``). An operator is then made if its
+    DAG has a higher score than the current DAG.
 
-    Cost: a row of gains (n families of one child) for each variable and each clique of its neighbours (by undirected
-    edges) when it is first asked; after an operator only variables near the edge are looked at again, as in [3]_. The
-    number of cliques grows exponentially where many neighbours are adjacent to each other. Memory beside that of
-    :class:`HillClimbSearch`: 8 n² bytes, and at most 128 MB of rows.
+    Cost: a row of gains (n families of one child) for each variable and each clique of its neighbours (joined by
+    undirected edges), at its first use. After an operator only variables near the edge are evaluated again, as in [3]_.
+    The number of cliques grows exponentially if many neighbours are adjacent to each other. Memory in addition to the
+    memory of :class:`HillClimbSearch`: 8 n² bytes, and at most 128 MB of rows.
 
     References
     ----------
@@ -190,7 +192,7 @@ class GreedyEquivalenceSearch(SearchLearner):
 
     _parameter_constraints: dict[str, Any] = {
         **SearchLearner._parameter_constraints,
-        "phases": "no_validation",  # judged by _check_phases
+        "phases": "no_validation",  # checked by _check_phases
         "repeat": ["boolean"],
     }
 
@@ -271,7 +273,7 @@ class GreedyEquivalenceSearch(SearchLearner):
         return super()._fit(opened, sample_weight)
 
     def _check_phases(self) -> None:
-        """Raise ValueError unless `phases` lists phases, each once."""
+        """Raise ValueError unless `phases` lists phases without repetition."""
         is_list = isinstance(self.phases, Iterable) and not isinstance(self.phases, str)
         phases = list(map(str, self.phases)) if is_list else []
         if not phases or len(set(phases)) < len(phases) or not set(phases) <= KINDS.keys():
