@@ -19,18 +19,19 @@ from pgmx.runs.progress import GraftingProgress
 
 
 class BestChoiceEdgeGrafting(MarkovLearner):
-    r"""Markov network by best-choice edge grafting: pairs are tested one after another, and their tables not stored.
+    r"""Markov network by best-choice edge grafting, which tests pairs one by one and does not store their tables.
 
     .. math::
 
         \min_{\theta, W} \; L(\theta, W) + \lambda \sum_e c_e d_e \|W_e\|_2 + \frac{l_2}{2} \|(\theta, W)\|_2^2,
         \qquad d_e = \sqrt{s_i s_j}
 
-    An edge that passes its test, :math:`s_e = \|\nabla_e L\|_2 / d_e > \lambda c_e`, enters a reservoir that keeps the
-    best. A round tests some pairs, then activates edges of the reservoir, no two with a common variable, from
-    :math:`\tau_\alpha = (1 - \alpha)\,\text{mean} + \alpha\,\text{max}` of its scores on.
-    Edges that fail, or that leave the reservoir, wait with the offset :math:`v_e = 1 - s_e / (\lambda c_e)` for the
-    next pass; a pass that finds no edge in the optimal model of the active ones is the certificate that ends the run.
+    An edge passes its test if :math:`s_e = \|\nabla_e L\|_2 / d_e > \lambda c_e`. It then enters a reservoir, which
+    keeps the edges with the highest scores. Each round tests some pairs. It then activates edges of the reservoir with
+    a score of at least :math:`\tau_\alpha = (1 - \alpha)\,\text{mean} + \alpha\,\text{max}` of its scores, no two of
+    them with a common variable. Edges that fail their test or leave the reservoir wait for the next pass, with the
+    priority :math:`v_e = 1 - s_e / (\lambda c_e)`. The run ends after a pass in which no edge passes its test at the
+    optimum of the active edges. This pass certifies optimality.
 
     Parameters
     ----------
@@ -134,21 +135,21 @@ class BestChoiceEdgeGrafting(MarkovLearner):
     Raises
     ------
     ValueError, TypeError
-        For unusable data, unknown options and contradictory knowledge, and where `lam` is needed because there are more
-        than 20 million pairs. The message names the culprit.
+        If the data cannot be used, options are unknown, prior knowledge contradicts itself, or `lam` is needed because
+        there are more than 20 million pairs. The message names the cause.
 
     Notes
     -----
-    Where all pair tables can be stored and the run goes on to the optimum, :class:`EdgeGrafting` and
-    :class:`GroupLassoMarkovNetwork` are faster and activate fewer wrong edges, for counts from bit planes make a full
-    scoring of all pairs cheap. Testing a stream pays where pairs are too many to be scored, or where one stops early:
-    by `max_edges`, `max_time` or a callback.
+    If all pair tables fit into memory and the run continues to the optimum, use :class:`EdgeGrafting` or
+    :class:`GroupLassoMarkovNetwork`. They are faster and activate fewer wrong edges, because counts from bit planes
+    make scoring all pairs cheap. Testing pairs one after another is useful if there are too many pairs to score, or if
+    the run stops early by `max_edges`, `max_time` or a callback.
 
-    A pair that waits to be tested again takes up to 72 bytes; where more than 2²² = 4,194,304 failed their test, a byte
-    for each pair of variables, 200 MB for 20,000. Its priority :math:`v_e` is then rounded down, by at most 1/32 down
-    to -2, and pairs of equal priority are tested in random order: which edges come first after the first pass may
-    depend on it, the certificate does not. The conditionals of the pseudolikelihood take 4 N bytes per state of each
-    variable with an edge.
+    A pair that waits for another test takes up to 72 bytes. If more than 2²² = 4,194,304 pairs failed their test, each
+    pair of variables takes one byte, 200 MB for 20,000 variables. Its priority :math:`v_e` is then rounded down, by at
+    most 1/32 down to -2, and pairs of equal priority are tested in random order. The order of edges after the first
+    pass may depend on this, the certificate of optimality does not. The conditionals of the pseudolikelihood take 4 N
+    bytes per state of each variable with an edge.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Grafting that scores all pairs each round and activates the best edge, or a batch of edges."""
+"""Grafting that scores all pairs in each round and activates the best edge or a batch of edges."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from numbers import Real
@@ -23,19 +23,19 @@ class EdgeGrafting(MarkovLearner):
         \min_{\theta, W} \; L(\theta, W) + \lambda \sum_e c_e d_e \|W_e\|_2 + \frac{l_2}{2} \|(\theta, W)\|_2^2,
         \qquad d_e = \sqrt{s_i s_j}
 
-    Each round activates the edge whose gradient violates the condition of optimality most,
-    :math:`s_e / c_e > \lambda` with :math:`s_e = \|\nabla_e L\|_2 / d_e`, and optimises around it, until no pair does.
+    Each round activates the edge whose gradient violates the optimality condition most, :math:`s_e / c_e > \lambda`
+    with :math:`s_e = \|\nabla_e L\|_2 / d_e`, and optimises the parameters around it, until no pair violates the
+    condition.
 
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable, optional
         Data for ``estimate()``. ``fit(X)`` does not use it.
     batch : bool, default=False
-        Whether a round activates all edges from the threshold of `alpha` on, in decreasing order of their scores, which
-        share no variable with one activated before in the round: the rule of best-choice grafting with an unlimited
-        reservoir. It reaches the same optimum in far fewer rounds.
+        Whether a round activates all edges above the threshold of `alpha`, in decreasing order of their scores, if they
+        share no variable with an edge activated in the same round. The optimum is the same, in many fewer rounds.
     alpha : float, default=0.0
-        With `batch`, the threshold (1 - α) mean + α max of the scores of all violators.
+        With `batch`, the threshold is (1 - α) mean + α max of the scores of all violating edges.
     lam : float, default=None
         Penalty λ of the objective, in nats per row. None means `lam_ratio` times `lam_max_`.
     lam_ratio : float, default=0.1
@@ -126,16 +126,17 @@ class EdgeGrafting(MarkovLearner):
 
     Notes
     -----
-    Scores are stored with bounds on how far they may have moved, so that a round scores a few hundred pairs anew, not
-    all; the best edge is the same. Cost: all n² / 2 pair tables, once; for the pseudolikelihood, about
-    N (s_i - 1)(s_j - 1) / 8 additions in vectors of 16 per score, and 4 N bytes per state of a variable with an edge.
-    :class:`~pgmx.estimators.markov.learner.MarkovLearner` says more of penalties, losses and limits.
+    Scores are stored with bounds on their changes, so that a round scores only a few hundred pairs again. The best edge
+    is the same. With `batch`, the rule is that of best-choice grafting with an unlimited reservoir. Cost: all n² / 2
+    pair tables, once; for the pseudolikelihood, about N (s_i - 1)(s_j - 1) / 8 additions in vectors of 16 per score,
+    and 4 N bytes per state of a variable with an edge. :class:`~pgmx.estimators.markov.learner.MarkovLearner` explains
+    penalties, losses and limits.
 
     References
     ----------
     .. [1] Chaabene, W. and Huang, B. (2017). Best-choice edge grafting for efficient structure learning of Markov
-       random fields, algorithm 1, equations 2 to 5; the condition of optimality (3) is corrected to
-       :math:`\nabla_g L + \lambda d_g w_g / \|w_g\| + l_2 w_g = 0` where :math:`w_g \ne 0`.
+       random fields, algorithm 1, equations 2 to 5; the optimality condition (3) is corrected to :math:`\nabla_g L +
+       \lambda d_g w_g / \|w_g\| + l_2 w_g = 0` for :math:`w_g \ne 0`.
     .. [2] Lee, S.-I., Ganapathi, V. and Koller, D. (2006). Efficient structure learning of Markov networks using
        L1-regularization. Advances in Neural Information Processing Systems 19, 817-824.
 

@@ -1,4 +1,4 @@
-"""Grafting that scores all features each round and activates the best one."""
+"""Grafting that scores all features in each round and activates the best feature."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
@@ -21,8 +21,8 @@ class FeatureGrafting(MarkovLearner):
 
         \min_{\theta, W} \; L(\theta, W) + \lambda \sum_e c_e \|W_e\|_1 + \frac{l_2}{2} \|(\theta, W)\|_2^2
 
-    Each round activates the entry of an edge's table whose derivative violates the condition of optimality most,
-    :math:`|\partial_k L| > \lambda c_e`, and optimises around it, until none does.
+    Each round activates the entry of an edge's table whose derivative violates the optimality condition most,
+    :math:`|\partial_k L| > \lambda c_e`, and optimises the parameters around it, until no entry violates the condition.
 
     Parameters
     ----------
@@ -118,8 +118,8 @@ class FeatureGrafting(MarkovLearner):
 
     Notes
     -----
-    `max_edges` and `n_activated_` count features here. An edge is in the graph when a feature of it is not zero. Node
-    features are active from the start. This is the oldest and slowest of the methods: it takes one round per feature.
+    `max_edges` and `n_activated_` count features. An edge is in the graph if one of its features is not zero. Node
+    features are active from the start. This is the oldest and slowest method, because it takes one round per feature.
 
     References
     ----------
@@ -202,15 +202,15 @@ class FeatureGrafting(MarkovLearner):
 
 
 class GraftingLight(MarkovLearner):
-    r"""Markov network by grafting single features with one step for each.
+    r"""Markov network by grafting single features with one step per feature.
 
     .. math::
 
         \min_{\theta, W} \; L(\theta, W) + \lambda \sum_e c_e \|W_e\|_1 + \frac{l_2}{2} \|(\theta, W)\|_2^2
 
-    The objective is that of :class:`FeatureGrafting`. After each activation the blocks around the new feature take one
-    proximal step instead of an optimisation; the last optimisation is complete, and rounds follow until no
-    feature violates the condition of optimality, so that the result is the same.
+    The objective and the result are those of :class:`FeatureGrafting`. After each activation, the blocks around the new
+    feature take one proximal step in place of a full optimisation. The last optimisation is complete, and rounds
+    continue until no feature violates the optimality condition.
 
     Parameters
     ----------
@@ -306,9 +306,9 @@ class GraftingLight(MarkovLearner):
 
     Notes
     -----
-    As :class:`FeatureGrafting`; it takes less time per round and activates more features that end at zero. Under
-    Bethe's loss messages have not converged after one step, so that the objective may rise between rounds; the end is
-    optimised in full.
+    The Notes of :class:`FeatureGrafting` apply. This method takes less time per round and activates more features that
+    end at zero. With the Bethe loss, messages have not converged after one step, so the objective may rise between
+    rounds. The final optimisation is complete.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Grafting that activates each edge that passes its test at once."""
+"""Grafting that immediately activates each edge that passes its test."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
@@ -13,16 +13,16 @@ from pgmx.runs.progress import GraftingProgress
 
 
 class FirstHitEdgeGrafting(MarkovLearner):
-    r"""Markov network by activating the first edge that passes its test, at once.
+    r"""Markov network by first-hit edge grafting, which immediately activates each edge that passes its test.
 
     .. math::
 
         \min_{\theta, W} \; L(\theta, W) + \lambda \sum_e c_e d_e \|W_e\|_2 + \frac{l_2}{2} \|(\theta, W)\|_2^2,
         \qquad d_e = \sqrt{s_i s_j}
 
-    Pairs are tested one after another; one with :math:`s_e = \|\nabla_e L\|_2 / d_e > \lambda c_e` is activated before
-    the next is tested: best-choice grafting with a reservoir of one. It is the baseline of the papers, which shows what
-    the reservoir is good for: more edges are activated that end at zero or stay for no good reason.
+    Pairs are tested one after another. A pair with :math:`s_e = \|\nabla_e L\|_2 / d_e > \lambda c_e` is activated
+    before the next pair is tested. This is best-choice grafting with a reservoir of one edge, the baseline of the
+    papers. Without a larger reservoir, more edges are activated that end at zero or are kept although they are wrong.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ class FirstHitEdgeGrafting(MarkovLearner):
 
     Notes
     -----
-    :class:`BestChoiceEdgeGrafting` says when it pays to test a stream of pairs.
+    :class:`BestChoiceEdgeGrafting` explains when testing pairs one after another is useful.
 
     References
     ----------

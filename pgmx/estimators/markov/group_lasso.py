@@ -1,4 +1,4 @@
-"""The exact optimum of the group-penalised pseudolikelihood, alone or along a path of penalties."""
+"""The exact optimum of the group-penalised pseudolikelihood, for one penalty or a penalty path."""
 
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -27,39 +27,39 @@ from pgmx.search.edges.exhaustive import WorkingSet
 from pgmx.search.edges.grafting import COMPLETE, EdgeSource, Grafting
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
-#: Violators per variable that the first batch of a working set holds. Of a loss that is not convex it holds one: where
-#: parameters have to be taken back, there are some between none and too many.
+#: Violating edges per variable in the first batch of a working set. For a non-convex loss the first batch holds one
+#: edge. If earlier parameters have to be restored, there are then some with few edges.
 _FIRST = 3
 
 
 class GroupLassoMarkovNetwork(MarkovLearner):
-    r"""Markov network at the optimum of the penalised loss, by working sets.
+    r"""Markov network that minimises the penalised loss, by working sets.
 
     .. math::
 
         \min_{\theta, W} \; L(\theta, W) + \lambda \sum_e c_e d_e \|W_e\|_2 + \frac{l_2}{2} \|(\theta, W)\|_2^2,
         \qquad d_e = \sqrt{s_i s_j}
 
-    Violators of the condition of optimality become active in batches, best first, and everything active is optimised,
-    until no pair violates it. The optimum is that of the grafting learners, which reach it edge by edge.
+    Edges that violate the optimality condition are activated in batches, largest violation first. All active edges are
+    optimised, until no pair violates the condition. The optimum is the same as for the grafting learners, which
+    activate edge by edge.
 
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable, optional
         Data for ``estimate()``. ``fit(X)`` does not use it.
     selection : {"held_out", "ebic", "stars"}, default=None
-        Choose the penalty from a path of `n_lams` values, which ends at `lam`, or at `lam_ratio` times `lam_max_`: by
-        the pseudolikelihood of held-out rows (those of `held_out`, or a fifth of the data), by the extended Bayesian
-        information criterion, or by the stability of the edges over subsamples. None takes the end itself. Held-out
-        rows choose among penalised and, with `refit`, refitted parameters and their mean, see `relaxation_`.
+        Criterion that chooses λ from a path of `n_lams` penalties, which ends at `lam` or at `lam_ratio` times
+        `lam_max_`: pseudolikelihood of held-out rows, extended BIC, or stability of the edges over subsamples. None
+        uses the last penalty.
     n_lams : int, default=20
-        Penalties of the path.
+        Number of penalties of the path.
     gamma : float, default=0.25
-        Of ``"ebic"``: weight of the number of possible edges.
+        Weight of the number of possible edges, for ``"ebic"``.
     stability : float, default=0.05
         Largest instability of the edges, for ``"stars"``.
     n_subsamples : int, default=20
-        Of ``"stars"``: subsamples of 10 √N rows.
+        Number of subsamples of 10 √N rows, for ``"stars"``.
     lam : float, default=None
         Penalty λ of the objective, in nats per row. None means `lam_ratio` times `lam_max_`.
     lam_ratio : float, default=0.1
@@ -112,12 +112,12 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     n_jobs : int, default=None
         Number of threads that code, count and score. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=0
-        Draws the rows held out and the subsamples.
+        Seed or generator for the held-out rows and the subsamples.
 
     Attributes
     ----------
     path_ : RegularizationPath or None
-        All networks of the path and what the selection compared; None without `selection`.
+        All networks of the path and the values of the criterion. None without `selection`.
     graph_, adjacency_matrix_ : networkx.Graph, DataFrame
         The learned graph and its adjacency matrix. The ``weight`` of an edge is the norm of its parameter table after
         the means of rows and columns are subtracted.
@@ -128,8 +128,9 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     lam_, lam_max_ : float
         The penalty λ, and the smallest λ for which the graph has no edges (NaN if it was not needed).
     relaxation_ : float
-        Share of the parameters fitted without λ in those of `model_`, the others being the penalised ones: 0 without
-        `refit`, 1 with it, and with ``"held_out"`` the best of 0, 0.5 and 1 on the held-out rows [5]_.
+        Weight of the parameters refitted without λ in the parameters of `model_`, a weighted mean of penalised and
+        refitted parameters: 0 without `refit`, 1 with it, and with ``"held_out"`` the best of 0, 0.5 and 1 on the
+        held-out rows [5]_.
     objective_, kkt_residual_ : float
         Objective in nats per row, and largest distance of zero from the subdifferential over nodes and activated edges.
     converged_ : bool
@@ -155,9 +156,11 @@ class GroupLassoMarkovNetwork(MarkovLearner):
 
     Notes
     -----
-    Along the path each optimum starts from the one before; pairs with :math:`s_e > 2 \lambda_{new} - \lambda_{old}` are
-    activated first (sequential strong rule), and a pair is scored again only where its bound allows a violation. Cost:
-    about one scoring of all pairs and a dozen sweeps over the active edges for each penalty.
+    ``selection="held_out"`` uses the rows of `held_out`, or a fifth of the data. With `refit` it compares penalised
+    parameters, refitted parameters and their mean, see `relaxation_`. Along the path each optimisation starts from the
+    previous optimum. Pairs with :math:`s_e > 2 \lambda_{new} - \lambda_{old}` are activated first (sequential strong
+    rule). A pair is scored again only if its bound allows a violation. Cost per penalty: about one scoring of all pairs
+    and a dozen sweeps over the active edges.
 
     References
     ----------
@@ -268,11 +271,11 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     def _validate(self) -> None:
         super()._validate()
         if self.selection is not None and self.start is not None:
-            raise ValueError("a path starts from the network without edges: give selection=None, or no start")
+            raise ValueError("a path starts from the network without edges: give selection=None, or omit start")
 
     def _code(self, opened, sample_weight):
         if self.selection == "stars" or (self.selection == "held_out" and self.held_out is None):
-            remedy = "take selection='ebic', give held_out in memory, or learn from rows in memory"
+            remedy = "use selection='ebic', give held_out in memory, or learn from rows in memory"
             refuse_distributed(opened, f"selection={self.selection!r}", remedy)
         return super()._code(opened, sample_weight)
 
@@ -287,7 +290,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     # ---- the path ----
 
     def _learn_path(self, problem: MarkovProblem) -> Run:
-        """Solve for each penalty of a path and choose one; of an interrupted path the last one."""
+        """Solve for each penalty of a path and choose one. An interrupted path chooses its last penalty."""
         seed = random_draws(1, self.random_state)[1]
         measures = self._make_measures(problem)
         with self._open_run(problem, seed) as run:
@@ -300,17 +303,17 @@ class GroupLassoMarkovNetwork(MarkovLearner):
             part = stored.open(RegularizationPath(problem.names, list(problem.table.states), lams))
             grafting = self._graft_path(problem, loss, source, run, part, measures)
             path = part.path
-            run.expect_steps(self._count_parts() * (len(path.lams) - self.n_lams))  # of which fewer are needed
+            run.expect_steps(self._count_parts() * (len(path.lams) - self.n_lams))  # fewer may be needed
             path.selected = len(path) - 1
             if run.error is None:
                 with run.catch_interrupt():
                     path.criterion, path.selected = self._select(problem, path, run, stored, seed)
-            run.end(run.stopped_by if run.is_over() else part.reason)  # out of time: of what there is, one is chosen
+            run.end(run.stopped_by if run.is_over() else part.reason)  # time limit: choose among the finished ones
         self.path_ = path
         if path.at_end and run.stopped_by == "converged":
             warnings.warn(
                 f"selection={self.selection!r} chose the smallest of {len(path)} penalties, "
-                f"{path.lams[-1]:.3g}: a smaller lam or lam_ratio may do better",
+                f"{path.lams[-1]:.3g}: a smaller lam or lam_ratio may be better",
                 UserWarning,
                 stacklevel=caller_level(),
             )
@@ -322,7 +325,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         return run
 
     def _count_parts(self) -> int:
-        """Return how many parts of the rows get a path of their own."""
+        """Return the number of subsets of the rows that get their own path."""
         if self.selection == "stars":
             return int(self.n_subsamples)
         return int(self.selection == "held_out" and self.held_out is None)
@@ -336,7 +339,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         part: PathStore,
         measures: RoundMeasures | None = None,
     ) -> Grafting:
-        """Solve for each penalty that is not solved yet, the largest first, until one does not converge."""
+        """Solve for each unsolved penalty, the largest first, until a run does not converge."""
         path, most = part.path, self._most_edges(problem)
         grafting = Grafting(loss, source, run, tol=self.tol, max_edges=most, measure=measures, store=part)
         part.check_networks(self._make_loss(problem))
@@ -368,7 +371,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     def _graft_part(
         self, problem: MarkovProblem, run: Run, stored: StoredPaths, lams: np.ndarray
     ) -> RegularizationPath:
-        """Return the path of a problem of some of the rows, within the time of the run."""
+        """Return the path of a subset of the rows, within the time of the run."""
         part = stored.open(RegularizationPath(problem.names, list(problem.table.states), lams))
         if part.reason:
             run.advance(len(lams))
@@ -384,7 +387,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     def _select(
         self, problem: MarkovProblem, path: RegularizationPath, run: Run, stored: StoredPaths, seed: int
     ) -> tuple[np.ndarray, int]:
-        """Return the criterion of each network of the path, and the position of the one that is chosen by it."""
+        """Return the criterion of each network of the path, and the position of the chosen network."""
         rng = np.random.default_rng(seed)
         if self.selection == "stars":
             n_rows, sets = problem.table.n_rows, []
@@ -400,9 +403,9 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         return criterion, len(path) - 1 if np.isnan(criterion).all() else best_position(criterion)
 
     def _compute_ebic(self, problem: MarkovProblem, path: RegularizationPath, run: Run) -> np.ndarray:
-        """Return the extended BIC of each network, NaN of those that there is no time for.
+        """Return the extended BIC of each network, NaN if there is no time to compute it.
 
-        It compares likelihoods at their maximum, without the shrinking.
+        It compares maximum likelihoods, without shrinkage.
         """
         total = problem.table.n_rows if problem.weights is None else float(problem.weights.sum())
         losses = []
@@ -414,16 +417,16 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     def _test(
         self, problem: MarkovProblem, path: RegularizationPath, run: Run, stored: StoredPaths, rng: np.random.Generator
     ) -> np.ndarray:
-        """Return the loss of each network on held-out rows, by default of networks of four fifths on the others.
+        """Return the loss of each network on held-out rows. The default holds out a fifth of the rows.
 
-        With `refit` that of the best blend, whose share becomes the `relaxation` of the path.
+        With `refit`, the loss is that of the best weighted mean, whose weight becomes the `relaxation` of the path.
         """
         codes, weights, tested = code_held_out(self.held_out, problem.table), None, path
         if codes is None:
             order = rng.permutation(problem.table.n_rows)
             cut = max(1, problem.table.n_rows // 5)
             if cut == problem.table.n_rows:
-                raise ValueError("selection='held_out' needs 2 rows at least: give more, or rows in held_out")
+                raise ValueError("selection='held_out' needs at least 2 rows: give more rows, or rows in held_out")
             codes = np.ascontiguousarray(problem.table.codes[:, order[:cut]])
             weights = None if problem.weights is None else problem.weights[order[:cut]]
             problem = problem.subset(order[cut:], self.n_jobs)
@@ -435,7 +438,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     def _measure_path(
         self, problem: MarkovProblem, path: RegularizationPath, run: Run, codes: np.ndarray, weights: np.ndarray | None
     ) -> np.ndarray:
-        """Return the loss on other rows of each network, with `refit` also of its blends, in rows of `RELAXATIONS`."""
+        """Return the loss of each network on other rows; with `refit`, for each weight in `RELAXATIONS` (in rows)."""
         if not self.refit:
             return np.array([[measure_loss(one, codes, weights)] for one in path.potentials])
         losses = np.full((len(path), len(RELAXATIONS)), inf)

@@ -26,11 +26,12 @@ class OnlineEdgeGrafting(MarkovLearner):
         \min_{\theta, W} \; L(\theta, W) + \lambda \sum_e c_e d_e \|W_e\|_2 + \frac{l_2}{2} \|(\theta, W)\|_2^2,
         \qquad d_e = \sqrt{s_i s_j}
 
-    An edge that passes its test, :math:`s_e = \|\nabla_e L\|_2 / d_e > \lambda c_e`, enters a reservoir that keeps the
-    best. A round tests some pairs, then activates edges of the reservoir, no two with a common variable, from
-    :math:`\tau_\alpha = (1 - \alpha)\,\text{mean} + \alpha\,\text{max}` of its scores on.
-    Edges that fail, or that leave the reservoir, wait with the offset :math:`v_e = 1 - s_e / (\lambda c_e)` for the
-    next pass; a pass that finds no edge in the optimal model of the active ones is the certificate that ends the run.
+    An edge passes its test if :math:`s_e = \|\nabla_e L\|_2 / d_e > \lambda c_e`. It then enters a reservoir, which
+    keeps the edges with the highest scores. Each round tests some pairs. It then activates edges of the reservoir with
+    a score of at least :math:`\tau_\alpha = (1 - \alpha)\,\text{mean} + \alpha\,\text{max}` of its scores, no two of
+    them with a common variable. Edges that fail their test or leave the reservoir wait for the next pass, with the
+    priority :math:`v_e = 1 - s_e / (\lambda c_e)`. The run ends after a pass in which no edge passes its test at the
+    optimum of the active edges. This pass certifies optimality.
 
     Parameters
     ----------
@@ -139,8 +140,9 @@ class OnlineEdgeGrafting(MarkovLearner):
 
     Notes
     -----
-    The queue takes about 60 bytes per pair, 11 MB for 600 variables, and one byte where there are more than 2²² pairs;
-    :class:`BestChoiceEdgeGrafting` does the same without it, and says when it pays to test a stream of pairs.
+    The queue takes about 60 bytes per pair (11 MB for 600 variables), or one byte per pair if there are more than 2²²
+    pairs. :class:`BestChoiceEdgeGrafting` does the same without the queue. Its Notes explain when testing pairs one
+    after another is useful.
 
     References
     ----------
