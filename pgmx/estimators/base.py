@@ -55,10 +55,10 @@ DISCRETE_COLUMNS: list = ["array-like", Set, None]
 class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
     """Base of all structure learners.
 
-    ``Learner(**options).fit(X)`` is the interface of scikit-learn, ``Learner(data, **options).estimate()`` that of
-    pgmpy. Both call the same `_fit`. A subclass stores its options in `__init__`, including `state_names`, `missing`
-    and `n_jobs`. It declares them in `_parameter_constraints` and implements ``_fit(opened, sample_weight)``, which
-    sets the fitted attributes and an empty `_results`. Graphs and networks are made from arrays on first access.
+    ``Learner(**options).fit(X)`` is the interface of scikit-learn. ``Learner(data, **options).estimate()`` is the
+    interface of pgmpy. Both call the same `_fit`. A subclass stores its options in `__init__`, including `state_names`,
+    `missing` and `n_jobs`. It declares them in `_parameter_constraints` and implements ``_fit(opened, sample_weight)``,
+    which sets the fitted attributes and an empty `_results`. Graphs and networks are made from arrays on first access.
 
     Parameters
     ----------

@@ -87,7 +87,7 @@ class SimulatedAnnealing(SearchLearner):
     max_iter : int, default=1_000_000
         Largest number of moves, including moves that are later undone. May be infinite.
     max_time : float, default=None
-        Time limit in seconds, after which the best graph so far is returned. Coding the data and counting are not
+        Time limit in seconds, after which the best graph found is returned. Coding the data and counting are not
         interrupted.
     checkpoint : path-like, default=None
         File of snapshots. If it exists, ``fit`` resumes from it and returns the same graph. It is deleted when the
@@ -134,7 +134,7 @@ class SimulatedAnnealing(SearchLearner):
         Number of moves, including moves that were later undone.
     converged_, stopped_by_ : bool, str
         Whether the search converged, and why it ended: "converged", "max_iter", "max_time", "callback" or "interrupt"
-        (Ctrl-C or an error in a callback; the results describe the best graph so far).
+        (Ctrl-C or an error in a callback; the results describe the best graph found).
     n_em_iter_ : int
         Number of iterations of structural EM, including the last one, which found no better graph. 0 if no values are
         missing.
@@ -159,7 +159,7 @@ class SimulatedAnnealing(SearchLearner):
     Cost: a rejected draw costs a look-up. An accepted draw computes a row of gains (two rows for a reversal). Simulated
     annealing reaches the highest score with probability one only if the temperature falls much more slowly than is
     practical. On the benchmark networks, the defaults reach at most the score of
-    ``HillClimbSearch(strategy="thorough")`` and take at least ten times as long. Sometimes the score is below that of
+    ``HillClimbSearch(strategy="thorough")`` and take at least ten times as long. Sometimes the score is lower than with
     greedy hill climbing.
 
     References

@@ -83,7 +83,7 @@ class GreedyEquivalenceSearch(SearchLearner):
     max_iter : int, default=1_000_000
         Largest number of operators. May be infinite.
     max_time : float, default=None
-        Time limit in seconds, after which the best graph so far is returned. Coding the data and counting are not
+        Time limit in seconds, after which the best graph found is returned. Coding the data and counting are not
         interrupted.
     checkpoint : path-like, default=None
         File of snapshots. If it exists, ``fit`` resumes from it and returns the same graph. It is deleted when the
@@ -130,7 +130,7 @@ class GreedyEquivalenceSearch(SearchLearner):
         Number of operators made.
     converged_, stopped_by_ : bool, str
         Whether the search converged, and why it ended: "converged", "max_iter", "max_time", "callback" or "interrupt"
-        (Ctrl-C or an error in a callback; the results describe the best graph so far).
+        (Ctrl-C or an error in a callback; the results describe the best graph found).
     n_em_iter_ : int
         Number of iterations of structural EM, including the last one, which found no better graph. 0 if no values are
         missing.

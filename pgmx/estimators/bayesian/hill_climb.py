@@ -112,7 +112,7 @@ class HillClimbSearch(SearchLearner):
     max_iter : int, default=1_000_000
         Largest number of moves, including moves that are later undone. May be infinite.
     max_time : float, default=None
-        Time limit in seconds, after which the best graph so far is returned. Coding the data and counting are not
+        Time limit in seconds, after which the best graph found is returned. Coding the data and counting are not
         interrupted.
     checkpoint : path-like, default=None
         File of snapshots. If it exists, ``fit`` resumes from it and returns the same graph. It is deleted when the
@@ -161,7 +161,7 @@ class HillClimbSearch(SearchLearner):
         Number of moves, including moves that were later undone.
     converged_, stopped_by_ : bool, str
         Whether the search converged, and why it ended: "converged", "max_iter", "max_time", "callback" or "interrupt"
-        (Ctrl-C or an error in a callback; the results describe the best graph so far).
+        (Ctrl-C or an error in a callback; the results describe the best graph found).
     proven_ : bool
         Whether it is proven that no graph allowed by the options has a higher score. Only ``strategy="exact"`` proves
         it.
@@ -282,8 +282,8 @@ class HillClimbSearch(SearchLearner):
     random: whether a value is missing depends on observed values only. It needs the name of a score.
 
     ``missing="em"`` is structural EM [6]_. The first graph is the result of ``missing="pairwise"``. Each iteration
-    completes the rows by the network of the best graph so far: all completions of a row are weighted by their
-    probabilities; if there are too many, 10 stratified draws from their exact distribution are used. The search runs on
+    completes the rows by the network of the current best graph. All completions of a row are weighted by their
+    probabilities. If there are too many, 10 stratified draws from their exact distribution are used. The search runs on
     the completed rows, and the parameters of its graph are fitted with exact expected counts. The new graph is accepted
     if
 

@@ -1,4 +1,4 @@
-"""Structural expectation maximisation: graph search on the expected counts of the best graph so far.
+"""Structural expectation maximisation: graph search on the expected counts of the current best graph.
 
 Friedman (1997), Learning belief networks in the presence of missing values and hidden variables, ICML. Rows with
 missing values are completed by their exact distribution: by weighted complete rows, or by expected moments if all
@@ -34,7 +34,7 @@ CheckGraph = Callable[[Snapshot, np.ndarray, str], None]
 class Candidate(NamedTuple):
     """A graph with its parameters, the rows completed by them, and its score.
 
-    The types of the first two are those of `scoring.rows`.
+    The types of the first two depend on `scoring.rows`.
     """
 
     fit: Any

@@ -81,7 +81,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         Tolerance of convergence: largest distance of zero from the subdifferential of a group, see `kkt_residual_`.
     required_edges, forbidden_edges : collection of pairs, default=None
         Edges that are always in the graph and not penalised, and edges that are never in the graph.
-    edge_weights : mapping of pairs to floats, or symmetric table, default=None
+    edge_weights : mapping of pairs to float, or symmetric table, default=None
         Factors c_e of the penalties, 1 for edges without an entry. 0 requires an edge, infinity forbids it.
     start : PairwiseMarkovNetwork, default=None
         Network with the initial edges and parameters, for example the `model_` of an earlier fit.
@@ -139,7 +139,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         ``"converged"``, ``"max_edges"``, ``"max_time"``, ``"callback"``, ``"interrupt"``, or (Bethe's loss only)
         ``"unsettled"``.
     n_iter_, n_activated_, n_tests_, n_tables_ : int
-        Numbers of rounds, of activations, of scores of inactive pairs, and of pair tables counted.
+        Number of rounds, activations, scores of inactive pairs, and pair tables counted.
     history_ : dict of ndarray
         Values per round: ``"n_edges"`` (activated), ``"n_tables"``, ``"n_tests"``, ``"objective"``, ``"cpu_seconds"``,
         ``"seconds"``, and ``"recall"`` and ``"held_out"`` if requested.
