@@ -261,7 +261,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
             Confidence of the edges. A slider in the report hides edges below a chosen confidence. A bootstrap uses its
             own confidence by default.
         title : str, optional
-            The heading. The default is the name of the class.
+            The heading. Default: the name of the class.
         notes : iterable of str, default=()
             Sentences to add to the warnings and limits.
 
@@ -290,7 +290,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         if len(shape) == 2 and shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
-                "input: give the columns that were learned from"
+                "input: give the columns of the training data"
             )
 
     @property

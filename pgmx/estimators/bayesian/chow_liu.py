@@ -398,7 +398,7 @@ def _without_class(constraints: EdgeConstraints, class_id: int, names: list) -> 
         forbidden = features[allowed[features, class_id] == 0]
         if len(forbidden):
             raise ValueError(
-                f"class_node={names[class_id]!r} is the parent of every variable, but the knowledge forbids "
+                f"class_node={names[class_id]!r} is the parent of every variable, but prior knowledge forbids "
                 f"{names[class_id]!r} -> {names[forbidden[0]]!r}: allow that edge, or choose another class_node"
             )
         allowed = allowed[np.ix_(features, features)]

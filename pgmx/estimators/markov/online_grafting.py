@@ -120,7 +120,7 @@ class OnlineEdgeGrafting(MarkovLearner):
     converged_ : bool
         Whether all pairs and all parameters satisfy their optimality conditions.
     stopped_by_ : str
-        ``"converged"``, ``"max_edges"``, ``"max_time"``, ``"callback"``, ``"interrupt"``, or (Bethe's loss only)
+        ``"converged"``, ``"max_edges"``, ``"max_time"``, ``"callback"``, ``"interrupt"``, or (Bethe loss only)
         ``"unsettled"``.
     n_iter_, n_activated_, n_tests_, n_tables_ : int
         Number of rounds, activations, scores of inactive pairs, and pair tables counted.

@@ -152,7 +152,7 @@ class PathStore(PartStore):
 
 
 class StoredPaths:
-    """The paths of a selection in the checkpoint of its run, in the order in which they are solved."""
+    """Paths of a selection in the checkpoint of its run, in the order of their solution."""
 
     def __init__(self, run: Run):
         self._run = run

@@ -127,7 +127,7 @@ class ExactLoss(PenalisedLoss):
         return joint, float(top + np.log(total))
 
     def _around(self, v: int, first: int, end: int) -> tuple[int, int, int]:
-        """Return the configurations of the variables first to v, of v, and of those after it up to `end`."""
+        """Return the numbers of configurations of variables `first` to v - 1, of v, and of v + 1 to `end` - 1."""
         cards = self.cardinalities
         return int(np.prod(cards[first:v])), int(cards[v]), int(np.prod(cards[v + 1 : end]))
 
