@@ -61,9 +61,8 @@ class SimulatedAnnealing(SearchLearner):
         Number of candidate parents of each variable, chosen by the score of the pair. Variables that chose it are
         candidates too. By default all variables are candidates.
     expert_knowledge : ExpertKnowledge, default=None
-        Prior knowledge as an object of pgmpy. It is combined with the next five options; contradictions are an error.
-        ``root_nodes`` and ``orientations`` of later versions of pgmpy are read too. An orientation fixes the direction
-        of an edge, if there is one.
+        Prior knowledge as an object of pgmpy, combined with the next five options; contradictions are an error.
+        ``root_nodes`` and ``orientations`` of later versions of pgmpy are read too.
     required_edges, forbidden_edges : collection of (tail, head), default=None
         Edges that the graph must have, and edges that it must not have.
     tiers : list of collections, default=None
@@ -73,9 +72,8 @@ class SimulatedAnnealing(SearchLearner):
     candidate_edges : collection of (tail, head), default=None
         The only edges that the graph may have.
     equivalent_sample_size : float, default=None
-        Number of rows that the Dirichlet prior of the parameters of `model_` represents, divided equally among the
-        cells of a CPT. The default is maximum likelihood. `score` uses 1 if neither this option nor `pseudo_counts` is
-        given.
+        Number of rows that the Dirichlet prior of `model_` represents, divided equally among the cells of a CPT. The
+        default is maximum likelihood. `score` then uses 1, unless `pseudo_counts` is given.
     pseudo_counts : float, default=None
         Number of rows that the prior of `model_` adds to each cell of a CPT, in place of `equivalent_sample_size`. 1 is
         the prior of K2.
@@ -105,12 +103,10 @@ class SimulatedAnnealing(SearchLearner):
         Treatment of missing values: raise an error; drop the row; add a state ``"missing"``; score each family on the
         rows complete in it (BIC, AIC, log-likelihood); or structural EM. See the Notes of :class:`HillClimbSearch`.
     na_values : scalar, str, list-like or dict, default=None
-        Additional markers of missing values in a CSV file, such as "?", as in ``pandas.read_csv``. A dict gives markers
-        per column. Any value, even an empty list, switches off the warning about possible markers. Data in memory are
-        not changed.
+        Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
+        ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     discrete_columns : list of hashable, default=None
-        Numeric columns that are discrete variables. Their states are the distinct values, as integers if all values are
-        whole.
+        Numeric columns that are discrete. Their states are the distinct values, as integers if all values are whole.
     n_em_restarts : int, default=0
         Additional starts with ``missing="em"``. Each start draws the missing values from the observed values of their
         columns. The graph of highest score is kept.

@@ -31,8 +31,8 @@ class ChowLiuForest(DagLearner):
     .. math:: \max_F \sum_{(i \to j) \in F} w(i, j), \qquad w(i, j) = s(j \mid i) - s(j)
 
     over rooted forests F, for a decomposable score s. The forest maximises :math:`\sum_j s(j \mid \Pi_j)`. With
-    `class_node` C the result is tree-augmented naive Bayes: C is a parent of every other variable, and :math:`w(i, j) =
-    s(j \mid i, C) - s(j \mid C)`.
+    `class_node` C the result is tree-augmented naive Bayes: C is a parent of every other variable, and
+    :math:`w(i, j) = s(j \mid i, C) - s(j \mid C)`.
 
     Parameters
     ----------
@@ -55,9 +55,8 @@ class ChowLiuForest(DagLearner):
     prior_network : DiscreteBayesianNetwork, default=None
         Prior network B0 of ``"bde"``.
     expert_knowledge : ExpertKnowledge, default=None
-        Prior knowledge as an object of pgmpy. It is combined with the next five options; contradictions are an error.
-        ``root_nodes`` and ``orientations`` of later versions of pgmpy are read too. An orientation fixes the direction
-        of an edge, if there is one.
+        Prior knowledge as an object of pgmpy, combined with the next five options; contradictions are an error.
+        ``root_nodes`` and ``orientations`` of later versions of pgmpy are read too.
     required_edges, forbidden_edges : collection of (tail, head), default=None
         Edges that the graph must have, and edges that it must not have.
     tiers : list of collections, default=None
@@ -82,12 +81,10 @@ class ChowLiuForest(DagLearner):
         Treatment of missing values: raise an error; drop the row; add a state ``"missing"``; or score each family on
         the rows that are complete in it (BIC, AIC and log-likelihood).
     na_values : scalar, str, list-like or dict, default=None
-        Additional markers of missing values in a CSV file, such as "?", as in ``pandas.read_csv``. A dict gives markers
-        per column. Any value, even an empty list, switches off the warning about possible markers. Data in memory are
-        not changed.
+        Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
+        ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     discrete_columns : list of hashable, default=None
-        Numeric columns that are discrete variables. Their states are the distinct values, as integers if all values are
-        whole.
+        Numeric columns that are discrete. Their states are the distinct values, as integers if all values are whole.
     n_jobs : int, default=None
         Number of threads that code the data and count pairs. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=0
@@ -130,10 +127,10 @@ class ChowLiuForest(DagLearner):
     Notes
     -----
     ``"mutual_info"`` is the log-likelihood: w is N times the empirical mutual information, conditional on the class if
-    there is one. ``"bic"`` and ``"aic"`` subtract :math:`\tfrac12 \ln N` and 1 for each of the :math:`(r_i - 1)(r_j -
-    1)` parameters. ``"bdeu"`` and ``"bde"`` are Bayes factors. For continuous variables the scores are Gaussian,
-    :math:`w = -\tfrac{N}{2} \ln(1 - \rho_{ij}^2)` minus the penalty, and ``"bge"`` is their Bayes factor,
-    :class:`~pgmx.scores.BGe`. For mixed data the scores are conditional linear Gaussian and exclude edges from
+    there is one. ``"bic"`` and ``"aic"`` subtract :math:`\tfrac12 \ln N` and 1 for each of the
+    :math:`(r_i - 1)(r_j - 1)` parameters. ``"bdeu"`` and ``"bde"`` are Bayes factors. For continuous variables the
+    scores are Gaussian, :math:`w = -\tfrac{N}{2} \ln(1 - \rho_{ij}^2)` minus the penalty, and ``"bge"`` is their Bayes
+    factor, :class:`~pgmx.scores.BGe`. For mixed data the scores are conditional linear Gaussian and exclude edges from
     continuous to discrete variables. ``"bic-dg"`` accepts all columns and all edges, see
     :class:`~pgmx.scores.BICDegenerateGauss`. There is no `model_` if an edge leads from a continuous to a discrete
     variable.

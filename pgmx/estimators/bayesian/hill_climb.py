@@ -64,9 +64,8 @@ class HillClimbSearch(SearchLearner):
         Whether conditional linear Gaussian scores allow edges from continuous to discrete variables, see
         :class:`pgmx.scores.BICCondLinearGauss`. If such an edge is learned, `model_` raises an error.
     strategy : {"greedy", "thorough", "best", "exact"}, default="greedy"
-        ``"greedy"`` ends at the first local optimum, like pgmpy's search. ``"thorough"`` takes about 10 to 20 times as
-        long and mostly reaches much higher scores. ``"best"`` takes another 5 to 30 times as long. ``"exact"`` finds
-        the optimum and proves it. See the Notes.
+        ``"greedy"`` ends at the first local optimum. ``"thorough"`` mostly reaches much higher scores in 10 to 20 times
+        the time. ``"best"`` takes 5 to 30 times as long as that. ``"exact"`` proves the optimum.
     start_dag : DAG or {"tree", "random"}, default=None
         Start graph: a DAG, a Chow-Liu forest of the score, or a random graph. The default has no edges.
     max_indegree : int, default=None
@@ -86,9 +85,8 @@ class HillClimbSearch(SearchLearner):
     n_restart_moves : int, default=10
         Number of random moves per restart.
     expert_knowledge : ExpertKnowledge, default=None
-        Prior knowledge as an object of pgmpy. It is combined with the next five options; contradictions are an error.
-        ``root_nodes`` and ``orientations`` of later versions of pgmpy are read too. An orientation fixes the direction
-        of an edge, if there is one.
+        Prior knowledge as an object of pgmpy, combined with the next five options; contradictions are an error.
+        ``root_nodes`` and ``orientations`` of later versions of pgmpy are read too.
     required_edges, forbidden_edges : collection of (tail, head), default=None
         Edges that the graph must have, and edges that it must not have.
     tiers : list of collections, default=None
@@ -98,9 +96,8 @@ class HillClimbSearch(SearchLearner):
     candidate_edges : collection of (tail, head), default=None
         The only edges that the graph may have.
     equivalent_sample_size : float, default=None
-        Number of rows that the Dirichlet prior of the parameters of `model_` represents, divided equally among the
-        cells of a CPT. The default is maximum likelihood. `score` uses 1 if neither this option nor `pseudo_counts` is
-        given.
+        Number of rows that the Dirichlet prior of `model_` represents, divided equally among the cells of a CPT. The
+        default is maximum likelihood. `score` then uses 1, unless `pseudo_counts` is given.
     pseudo_counts : float, default=None
         Number of rows that the prior of `model_` adds to each cell of a CPT, in place of `equivalent_sample_size`. 1 is
         the prior of K2.
@@ -130,12 +127,10 @@ class HillClimbSearch(SearchLearner):
         Treatment of missing values: raise an error; drop the row; add a state ``"missing"``; score each family on the
         rows complete in it (BIC, AIC, log-likelihood); or structural EM. See the Notes of :class:`HillClimbSearch`.
     na_values : scalar, str, list-like or dict, default=None
-        Additional markers of missing values in a CSV file, such as "?", as in ``pandas.read_csv``. A dict gives markers
-        per column. Any value, even an empty list, switches off the warning about possible markers. Data in memory are
-        not changed.
+        Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
+        ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     discrete_columns : list of hashable, default=None
-        Numeric columns that are discrete variables. Their states are the distinct values, as integers if all values are
-        whole.
+        Numeric columns that are discrete. Their states are the distinct values, as integers if all values are whole.
     n_em_restarts : int, default=0
         Additional starts with ``missing="em"``. Each start draws the missing values from the observed values of their
         columns. The graph of highest score is kept.
@@ -274,6 +269,10 @@ class HillClimbSearch(SearchLearner):
     number of variables of the largest group that can be in cycles: 8 MB and 0.3 s for 20 variables, 0.3 GB and 10 s for
     25. More than 28 variables, or more than 2²⁴ families, are refused unless `max_time` is given. Then the best graph
     found is returned, and `optimality_gap_` bounds its distance from the optimum.
+
+    *Prior knowledge*
+
+    An orientation in `expert_knowledge` fixes the direction of an edge between two variables, if there is one.
 
     *Missing values*
 

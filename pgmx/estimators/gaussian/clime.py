@@ -75,9 +75,8 @@ class CLIME(GaussianLearner):
     missing : {"error", "drop", "pairwise"}, default="error"
         A missing cell raises, drops its row, or only leaves the row out of the covariances of its column.
     na_values : scalar, str, list-like or dict, default=None
-        Additional markers of missing values in a CSV file, such as "?", as in ``pandas.read_csv``. A dict gives markers
-        per column. Any value, even an empty list, switches off the warning about possible markers. Data in memory are
-        not changed.
+        Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
+        ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     show_progress : bool, default=True
         Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
     callback : callable, default=None

@@ -39,9 +39,8 @@ class Nonparanormal(WrappingLearner):
         What a missing cell means: an error; its row is dropped; or, for ``"kendall"`` and ``"spearman"``, each pair of
         variables is compared on the rows that have both.
     na_values : scalar, str, list-like or dict, default=None
-        Additional markers of missing values in a CSV file, such as "?", as in ``pandas.read_csv``. A dict gives markers
-        per column. Any value, even an empty list, switches off the warning about possible markers. Data in memory are
-        not changed.
+        Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
+        ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     n_jobs : int, default=None
         Threads for the rank correlations; the estimator has its own.
 

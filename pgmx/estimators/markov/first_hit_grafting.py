@@ -76,12 +76,10 @@ class FirstHitEdgeGrafting(MarkovLearner):
     missing : {"error", "drop", "category"}, default="error"
         Treatment of missing values: raise an error; drop the row; or add a state ``"missing"``.
     na_values : scalar, str, list-like or dict, default=None
-        Additional markers of missing values in a CSV file, such as "?", as in ``pandas.read_csv``. A dict gives markers
-        per column. Any value, even an empty list, switches off the warning about possible markers. Data in memory are
-        not changed.
+        Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
+        ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     discrete_columns : list of hashable, default=None
-        Numeric columns that are discrete variables. Their states are the distinct values, as integers if all values are
-        whole.
+        Numeric columns that are discrete. Their states are the distinct values, as integers if all values are whole.
     n_jobs : int, default=None
         Number of threads that code, count and score. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=0

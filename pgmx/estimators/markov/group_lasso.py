@@ -49,9 +49,8 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     data : DataFrame, array or DiscreteTable, optional
         Data for ``estimate()``. ``fit(X)`` does not use it.
     selection : {"held_out", "ebic", "stars"}, default=None
-        Criterion that chooses λ from a path of `n_lams` penalties, which ends at `lam` or at `lam_ratio` times
-        `lam_max_`: pseudolikelihood of held-out rows, extended BIC, or stability of the edges over subsamples. None
-        uses the last penalty.
+        Criterion that chooses λ from a path of penalties, which ends at `lam` or at `lam_ratio` times `lam_max_`: loss
+        on held-out rows, extended BIC, or stability of the edges. None uses the last penalty.
     n_lams : int, default=20
         Number of penalties of the path.
     gamma : float, default=0.25
@@ -103,12 +102,10 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     missing : {"error", "drop", "category"}, default="error"
         Treatment of missing values: raise an error; drop the row; or add a state ``"missing"``.
     na_values : scalar, str, list-like or dict, default=None
-        Additional markers of missing values in a CSV file, such as "?", as in ``pandas.read_csv``. A dict gives markers
-        per column. Any value, even an empty list, switches off the warning about possible markers. Data in memory are
-        not changed.
+        Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
+        ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     discrete_columns : list of hashable, default=None
-        Numeric columns that are discrete variables. Their states are the distinct values, as integers if all values are
-        whole.
+        Numeric columns that are discrete. Their states are the distinct values, as integers if all values are whole.
     n_jobs : int, default=None
         Number of threads that code, count and score. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=0

@@ -57,9 +57,8 @@ class SparsityEnforcingLDS(LDSLearner):
     missing : {"error", "drop"}, default="error"
         A missing cell raises, or the rows whose lag window has one are left out.
     na_values : scalar, str, list-like or dict, default=None
-        Additional markers of missing values in a CSV file, such as "?", as in ``pandas.read_csv``. A dict gives markers
-        per column. Any value, even an empty list, switches off the warning about possible markers. Data in memory are
-        not changed.
+        Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
+        ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     irregular : {"error", "ignore"}, default="error"
         Times that are not regular raise, or rows are taken as equidistant.
     n_jobs : int, default=None

@@ -55,9 +55,8 @@ class TensorSEMTracker(EquationsLearner):
     missing : {"error", "drop"}, default="error"
         Whether rows with missing cells are refused or left out.
     na_values : scalar, str, list-like or dict, default=None
-        Additional markers of missing values in a CSV file, such as "?", as in ``pandas.read_csv``. A dict gives markers
-        per column. Any value, even an empty list, switches off the warning about possible markers. Data in memory are
-        not changed.
+        Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
+        ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     irregular : {"error", "ignore"}, default="error"
         Whether an index without a regular step is refused.
     n_jobs : int, default=None

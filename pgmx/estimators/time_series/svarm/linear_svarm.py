@@ -59,9 +59,8 @@ class LinearSVARM(SVARMLearner):
     missing : {"error", "drop"}, default="error"
         Whether missing cells raise, or the rows whose lag window holds one are left out.
     na_values : scalar, str, list-like or dict, default=None
-        Additional markers of missing values in a CSV file, such as "?", as in ``pandas.read_csv``. A dict gives markers
-        per column. Any value, even an empty list, switches off the warning about possible markers. Data in memory are
-        not changed.
+        Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
+        ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     irregular : {"error", "ignore"}, default="error"
         Whether times that are not equidistant raise, or count as equidistant.
     max_time : float, default=None
