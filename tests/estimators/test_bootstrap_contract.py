@@ -279,7 +279,7 @@ def test_unfitted():
 @pytest.mark.parametrize("threshold", [-0.1, 1.5, float("nan"), "high"])
 def test_wrong_thresholds(threshold):
     fitted = boot(n_resamples=1).fit(dependent_frame(0))
-    with pytest.raises(ValueError, match="threshold must be a number between 0 and 1"):
+    with pytest.raises(ValueError, match="threshold must be a share of resamples, between 0 and 1"):
         fitted.consensus_graph(threshold)
 
 
