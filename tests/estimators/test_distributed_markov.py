@@ -219,7 +219,7 @@ def test_what_needs_the_rows_is_refused(client, frame):
     with pytest.raises(TypeError, match="give some rows in memory"):
         EdgeGrafting(held_out=table, show_progress=False).fit(frame)
     for selection in ("stars", "held_out"):
-        with pytest.raises(TypeError, match=f"selection='{selection}' needs rows"):
+        with pytest.raises(TypeError, match=f"selection='{selection}' needs single rows"):
             GroupLassoMarkovNetwork(selection=selection, show_progress=False).fit(table)
 
 

@@ -111,7 +111,7 @@ def test_a_negative_penalty_may_not_be_set(rng):
 
 def test_cells_need_feature_wise(rng):
     loss = make_loss(dependent_codes(rng, CARDS), CARDS)
-    with pytest.raises(ValueError, match="feature_wise=True only"):
+    with pytest.raises(ValueError, match="only with feature_wise=True"):
         loss.activate_features(np.array([[0, 1]]), np.array([[0, 0]]))
     assert not len(loss.edges)
 
