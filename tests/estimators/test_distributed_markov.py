@@ -281,9 +281,12 @@ def test_changed_checkpoints_are_refused(client, frame):
     assert resume().loss() == loss.loss()
     for changes, words in (
         ({"heads": heads[1:]}, "steps"),
-        ({"heads": heads[1:], "steps": steps[3:]}, "in an impossible order"),
+        ({"heads": heads[1:], "steps": steps[3:]}, "impossible order"),
         ({"heads": heads - 1}, "outside -1 to 6"),
-        ({"heads": np.where(np.arange(len(heads))[:, None] == first, heads[:, [1, 1]], heads)}, "on an unknown variable"),
+        (
+            {"heads": np.where(np.arange(len(heads))[:, None] == first, heads[:, [1, 1]], heads)},
+            "on an unknown variable",
+        ),
         ({"heads": heads[heads[:, 0] != 0], "steps": steps[3 + 9 * (sum(heads[:, 0] == 0) - 1) :]}, "with edges"),
         ({"steps": steps + np.where(np.arange(len(steps)) == 3, 1e-3, 0)}, "that do not lead to its parameters"),
         ({"steps": np.where(np.arange(len(steps)) == 0, -1.0, steps)}, "that do not lead to its parameters"),

@@ -132,8 +132,8 @@ class ChowLiuForest(DagLearner):
     scores are Gaussian, :math:`w = -\tfrac{N}{2} \ln(1 - \rho_{ij}^2)` minus the penalty, and ``"bge"`` is their Bayes
     factor, :class:`~pgmx.scores.BGe`. For mixed data the scores are conditional linear Gaussian and exclude edges from
     continuous to discrete variables. ``"bic-dg"`` accepts all columns and all edges, see
-    :class:`~pgmx.scores.BICDegenerateGauss`. There is no `model_` if an edge leads from a continuous to a discrete
-    variable.
+    :class:`~pgmx.scores.BICDegenerateGauss`. With an edge from a continuous to a discrete variable, `model_` raises an
+    error.
 
     Only edges of positive weight are included. Penalised weights therefore give a forest. Mutual information gives a
     tree, unless pairs are exactly independent. Weights below the rounding error 2⁻⁴⁶ N ln N count as zero, and weights

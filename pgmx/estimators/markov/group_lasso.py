@@ -400,7 +400,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         return criterion, len(path) - 1 if np.isnan(criterion).all() else best_position(criterion)
 
     def _compute_ebic(self, problem: MarkovProblem, path: RegularizationPath, run: Run) -> np.ndarray:
-        """Return the extended BIC of each network, NaN if there is no time to compute it.
+        """Return the extended BIC of each network, NaN after the time limit.
 
         It compares maximum likelihoods, without shrinkage.
         """
