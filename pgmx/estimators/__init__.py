@@ -1,14 +1,13 @@
-"""Learners: scikit-learn estimators that hand back native pgmpy and networkx objects.
+"""Learners: scikit-learn estimators that return native pgmpy and networkx objects.
 
-- `base`: the one class with two faces: scikit-learn's ``fit`` and pgmpy's ``estimate``
-- `cost`: the memory that learning takes
-- `paths`: what the choice of a penalty takes, whatever the model: the path, stability of edges, the best of a
-  criterion
+- `base`: the base class of all learners, with scikit-learn's ``fit`` and pgmpy's ``estimate``
+- `cost`: memory required for learning
+- `paths`: choice of a penalty for any model: penalty path, stability of edges, best value of a criterion
 - `bayesian`: learners of Bayesian networks
 - `gaussian`: learners of Gaussian graphical models
 - `markov`: learners of discrete Markov networks
-- `resampling`: the same learner on many resamples
-- `selection`: the choice of a penalty for Gaussian graphical models
+- `resampling`: one learner on many resamples
+- `selection`: choice of a penalty for Gaussian graphical models
 - `time_series`: learners of time series
 """
 

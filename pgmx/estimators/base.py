@@ -1,4 +1,4 @@
-"""The base of all learners: scikit-learn's ``fit`` and pgmpy's ``estimate`` on one class."""
+"""Base class of all learners, with scikit-learn's ``fit`` and pgmpy's ``estimate``."""
 
 import warnings
 from abc import ABC, abstractmethod
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 T = TypeVar("T")
-Learner = TypeVar("Learner", bound="BaseStructureLearner")  # of Self jedi returns the base class
+Learner = TypeVar("Learner", bound="BaseStructureLearner")  # jedi completes `Self` as the base class
 
-#: Characters of an option that messages show.
+#: Longest text of an option in messages, in characters.
 LONGEST_VALUE = 200
 
-# scikit-learn's private names, and pgmpy's switch, pass through here: one place to mend when they move
+# private names of scikit-learn and pgmpy's configuration are imported here only, so that one module changes with them
 __all__ = [
     "DISCRETE_COLUMNS",
     "NA_VALUES",
@@ -47,7 +47,7 @@ __all__ = [
     "random_draws",
 ]
 
-#: Values of the options of reading files and of discrete columns; what they hold is judged with the data.
+#: Types of the options for reading files and for discrete columns. Their contents are checked with the data.
 NA_VALUES: list = [str, Real, "array-like", Set, Mapping, None]
 DISCRETE_COLUMNS: list = ["array-like", Set, None]
 
@@ -55,15 +55,15 @@ DISCRETE_COLUMNS: list = ["array-like", Set, None]
 class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
     """Base of all structure learners.
 
-    ``Learner(**options).fit(X)`` is scikit-learn's face, ``Learner(data, **options).estimate()`` pgmpy's; both run the
-    same `_fit`. A subclass stores its options in `__init__`, `state_names`, `missing` and `n_jobs` among them, declares
-    them in `_parameter_constraints`, and implements ``_fit(opened, sample_weight)``, which sets the fitted attributes
-    and an empty `_results`; graphs and networks are made from arrays when they are first asked for.
+    ``Learner(**options).fit(X)`` is the interface of scikit-learn. ``Learner(data, **options).estimate()`` is the
+    interface of pgmpy. Both call the same `_fit`. A subclass stores its options in `__init__`, including `state_names`,
+    `missing` and `n_jobs`. It declares them in `_parameter_constraints` and implements ``_fit(opened, sample_weight)``,
+    which sets the fitted attributes and an empty `_results`. Graphs and networks are made from arrays on first access.
 
     Parameters
     ----------
     data : DataFrame, array, DiscreteTable, path or iterator of frames, optional
-        What ``estimate()`` learns from. It is no hyper-parameter: ``get_params`` leaves it out, ``clone`` drops it.
+        Data for ``estimate()``. It is not a hyper-parameter: ``get_params`` and ``clone`` omit it.
     """
 
     _parameter_constraints: dict[str, Any] = {}
@@ -80,9 +80,9 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
     n_features_in_: int
     feature_names_in_: np.ndarray
     _results: dict[str, Any]
-    #: Where the clock of a fit that is under way began; None outside of ``fit``, where a run begins its own.
+    #: Start time of the current fit. None outside of ``fit``; a run then starts its own clock.
     _start: Start | None = None
-    #: Seconds of the last fit, with the reading of the data.
+    #: Seconds of the last fit, including reading the data.
     _fit_seconds: float
 
     if TYPE_CHECKING:  # `_fit` sets it, or a subclass makes it on access
@@ -101,9 +101,9 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
 
     @abstractmethod
     def _fit(self, opened: Any, sample_weight: ArrayLike | None) -> Run | None:
-        """Learn from a coded table, a frame or what else `_open` returns, and set the fitted attributes.
+        """Learn from a coded table, a frame or another result of `_open`, and set the fitted attributes.
 
-        What has interrupted the run that is returned is raised by ``fit``; None stands for a run that cannot be.
+        ``fit`` raises the error that interrupted the returned run. None means that the run cannot be interrupted.
         """
 
     # ---- scikit-learn ----
@@ -114,12 +114,13 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         Parameters
         ----------
         X : DataFrame, array or DiscreteTable of shape (n_samples, n_features), path, or iterator of frames
-            One column a variable; pandas, polars and Arrow tables and numpy arrays (columns ``x0``, ``x1``, ...) are
-            taken. A path names a CSV, Parquet or plane file or a folder of Parquet files. It is never changed.
+            The data, one column per variable: a pandas, polars or Arrow table, a numpy array (columns ``x0``, ``x1``,
+            ...), or the path of a CSV, Parquet or plane file or of a folder of Parquet files. The data are never
+            changed.
         y : None
-            Ignored; scikit-learn's convention. A named Series that is no column of a frame `X` brings a warning.
+            Ignored; scikit-learn's convention. A named Series that is not a column of a frame `X` causes a warning.
         sample_weight : array of shape (n_samples,), optional
-            Weights of the rows, not negative, with a sum of at most 2**62; a row of weight 2 counts as two rows.
+            Non-negative weights of the rows, with a sum of at most 2**62. A row of weight 2 counts as two rows.
 
         Returns
         -------
@@ -137,7 +138,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         self._validate()
         with self._start_clock():
             opened = self._open(X)
-            if self._holds_numbers(opened) and not isinstance(X, Frame):  # a frame was opened, and looked at, before
+            if self._holds_numbers(opened) and not isinstance(X, Frame):  # a frame was checked when it was opened
                 self._warn_of_few_values(opened if isinstance(opened, Frame) else X)
             names = opened.columns if isinstance(opened, DiscreteTable) else opened.names
             run = self._fit(opened, sample_weight)
@@ -146,14 +147,14 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         return self
 
     def _end_fit(self, run: Run | None) -> None:
-        """Take the seconds of a fit, and raise what has interrupted it."""
+        """Set the seconds of a fit, and raise the error that interrupted it."""
         if run is not None:
             self._fit_seconds = run.seconds
             run.raise_error()
 
     @contextmanager
     def _start_clock(self) -> Iterator[None]:
-        """Let the runs that begin in the block count their seconds from here."""
+        """Let runs in the block measure their seconds from its start."""
         self._start = Start.now()
         try:
             yield
@@ -161,7 +162,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
             del self._start
 
     def _warn_of_time(self, consequence: str) -> None:
-        """Warn that the time ended before there was a result worth the name; a caller's time is the caller's matter."""
+        """Warn that the time limit was reached before there was a useful result, unless the limit is the caller's."""
         if self._limit_time() is None:
             return
         warnings.warn(
@@ -172,7 +173,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         )
 
     def _limit_time(self) -> float | None:
-        """Return the shortest `max_time` of the learner and of those that it wraps, None where there is none."""
+        """Return the shortest `max_time` of the learner and of the learners that it wraps, None if there is none."""
         limits = [value for name, value in self.get_params().items() if name.split("__")[-1] == "max_time"]
         return min((limit for limit in limits if limit is not None), default=None)
 
@@ -189,7 +190,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
             raise type(error)(f"{before}{got}{value} ... instead.") from None
 
     def _refuse_data_for_learner(self) -> None:
-        """Refuse data as the first argument of what wraps a learner, which is made with the data."""
+        """Refuse data as the first argument of a class that wraps a learner. The data belong to the wrapped learner."""
         name, estimator = type(self).__name__, self.get_params(deep=False).get("estimator")
         is_path = isinstance(estimator, str | Path) and not _is_word(estimator)
         if is_path or hasattr(estimator, "shape") or isinstance(estimator, list):
@@ -206,32 +207,32 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
 
     def _open(self, X) -> Any:
         if isinstance(X, np.ndarray) and X.dtype.kind == "f":
-            # scikit-learn's own words for infinite or missing numbers
+            # scikit-learn's wording for infinite or missing values
             check_array(X, ensure_all_finite=self.missing == "error", estimator=self)
         return open_any(X, **self._list_coding())
 
     def _list_coding(self) -> dict[str, Any]:
-        """Return the options of this learner by which rows are read and coded."""
+        """Return the options of this learner for reading and coding rows."""
         options = {name: getattr(self, name) for name in ("state_names", "na_values", "discrete_columns", "n_jobs")}
         return {**options, "missing": self._coding}
 
     @property
     def _coding(self) -> str:
-        """How missing cells are coded: those that are filled in later are marked."""
+        """Coding of missing values. Missing values that are filled in later are marked."""
         return "pairwise" if self.missing == "em" else self.missing
 
     def _holds_numbers(self, opened: Any) -> bool:
-        """Return whether floats of the rows would be taken for numbers; some may have been meant as states."""
+        """Return whether columns of floats are read as continuous variables; some may be meant as discrete."""
         return not isinstance(opened, DiscreteTable)
 
     def _warn_of_few_values(self, table: Any) -> None:
-        """Warn of columns of floats that look like states, with what this learner can do about them."""
+        """Warn of columns of floats that look discrete, and name the options of this learner for them."""
         can_declare = any(name.endswith("discrete_columns") for name in self.get_params())
         options: dict[str, Any] = {"na_values": self.na_values, "can_declare": can_declare}
         warn_of_few_values(table, self._list_special_columns(), **options)
 
     def _list_special_columns(self) -> set:
-        """Return the columns that an option sets apart, such as the times of a series."""
+        """Return the columns with a special role, such as the times of a series."""
         given = {name.split("__")[-1]: value for name, value in self.get_params().items()}
         columns = {given.get(name) for name in ("time_column", "groups")}
         return columns | set(given.get("exogenous_columns") or ())
@@ -247,16 +248,18 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         title: str | None = None,
         notes: Iterable[str] = (),
     ) -> Path:
-        """Write what was learned as one HTML file for a browser, with the graph to move, search and click.
+        """Write the results as one HTML file with an interactive graph.
 
         Parameters
         ----------
         path : str or path-like, default="report.html"
-            Where to write; the suffix is ``.html`` or ``.htm``.
+            Path of the file, with the suffix ``.html`` or ``.htm``.
         data : DataFrame, array, DiscreteTable or path, optional
-            The rows learned from, for their number, states and missing cells. Default: the `data` of the constructor.
+            The training data. The report shows the number of rows, the states and the missing values. The default is
+            the `data` of the constructor.
         bootstrap : BootstrapStructure, DataFrame or mapping, optional
-            How sure the edges are; a slider then hides edges below a share. Default: of a bootstrap its own.
+            Confidence of the edges. A slider in the report hides edges below a chosen confidence. A bootstrap uses its
+            own confidence by default.
         title : str, optional
             The heading. Default: the name of the class.
         notes : iterable of str, default=()
@@ -265,13 +268,13 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         Returns
         -------
         pathlib.Path
-            The file written; see :func:`pgmx.plotting.save_report`.
+            Path of the written file, see :func:`pgmx.plotting.save_report`.
         """
         self._require_fit()
         return _import_page().save_report(self, path, data=data, bootstrap=bootstrap, title=title, notes=notes)
 
     def _make_once(self, name: str, make: Callable[[], T]) -> T:
-        """Return the result of this name, made by the first call after `fit`."""
+        """Return the result with this name. The first call after `fit` makes it."""
         self._require_fit()
         if name not in self._results:
             self._results[name] = make()
@@ -282,23 +285,23 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
             raise AttributeError(f"{type(self).__name__} is not fitted yet: call fit or estimate first")
 
     def _check_n_features(self, X) -> None:
-        """Refuse rows with another number of columns, in the words that scikit-learn expects."""
+        """Refuse rows with another number of columns, with the message that scikit-learn expects."""
         shape = np.shape(X)
         if len(shape) == 2 and shape[1] != self.n_features_in_:
             raise ValueError(
                 f"X has {shape[1]} features, but {type(self).__name__} is expecting {self.n_features_in_} features as "
-                "input: give the columns that were learned from"
+                "input: give the columns of the training data"
             )
 
     @property
     def adjacency_matrix_(self) -> "DataFrame":
-        """Adjacency matrix of the learned graph, 1 for each edge, rows are tails; made on each access."""
+        """Adjacency matrix of the learned graph, 1 for each edge, tails in rows. It is made on each access."""
         return nx.to_pandas_adjacency(self.graph_, weight=None, dtype="int")  # pyright: ignore[reportArgumentType]
 
     # ---- scikit-learn's further methods ----
 
     def __sklearn_tags__(self):
-        """Say what input is taken: categories, no target, missing cells refused by default."""
+        """Return scikit-learn's tags: categorical input, no target, missing values refused by default."""
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         tags.input_tags.string = True
@@ -311,14 +314,14 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         return list(_list_options(cls))
 
     def __sklearn_clone__(self):
-        # a score is bound to its data, a clone is not to copy them: it shares the score
+        # a clone shares the score, which holds its data, so that the data are not copied
         options = self.get_params(deep=False)
         return type(self)(
             **{name: value if _is_score(value) else clone(value, safe=False) for name, value in options.items()}
         )
 
     def set_params(self: Learner, **params: Any) -> Learner:
-        """Set options by name, and `data` as well.
+        """Set options by name, including `data`.
 
         Parameters
         ----------
@@ -340,7 +343,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         return super()._repr_html_inner() + self._summarize_result()
 
     def _repr_mimebundle_(self, **kwargs):
-        """Show scikit-learn's diagram, and below it what was learned."""
+        """Show scikit-learn's diagram, followed by the results."""
         bundle = super()._repr_mimebundle_(**kwargs)
         if "text/html" in bundle:
             bundle["text/html"] += self._summarize_result()
@@ -352,7 +355,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
     # ---- pgmpy ----
 
     def estimate(self) -> nx.Graph:
-        """Learn from the data given to the constructor and return the graph.
+        """Learn from the data of the constructor and return the graph.
 
         Returns
         -------
@@ -371,7 +374,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         self._refuse_data_for_learner()
         if self.data is None:
             name, inner = type(self).__name__, ""
-            if "estimator" in self.get_params(deep=False):  # which is made with the data
+            if "estimator" in self.get_params(deep=False):  # the wrapped learner holds the data
                 inner = type(self.estimator).__name__ if getattr(self, "estimator", None) is not None else "learner"
             made = f"{name}({inner}(data))" if inner else f"{name}(data)"
             bare = f"{name}({inner}())" if inner else f"{name}()"
@@ -395,16 +398,16 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         variable : hashable
             A column of the data given to the constructor.
         parents : iterable of hashable
-            Further columns.
+            Other columns.
         weighted : bool, default=False
             Must be False: the learner has no row weights.
         reindex : bool, default=True
-            Whether configurations that never occur get a column.
+            Whether configurations that do not occur get a column.
 
         Returns
         -------
         pandas.DataFrame
-            Counts, states in rows, configurations in columns, as pgmpy gives them.
+            Counts, with states in rows and configurations in columns, as in pgmpy.
         """
         from pgmpy.utils import get_state_counts
 
@@ -416,7 +419,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         parents = list(parents)
         ids = {name: k for k, name in enumerate(dict.fromkeys([variable, *parents]))}
         columns = table.to_pandas(ids)  # a mapped table may be larger than memory
-        columns.columns = range(len(ids))  # pandas takes a name that is a tuple for several names
+        columns.columns = range(len(ids))  # pandas reads a tuple as several names
         states = {k: names[name] for name, k in ids.items()}
         counts = get_state_counts(columns, states, 0, [ids[name] for name in parents], reindex=reindex)
         if parents:
@@ -426,32 +429,32 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
 
 @lru_cache(maxsize=256)
 def _list_options(learner: type[BaseStructureLearner]) -> tuple[str, ...]:
-    """Return the options of a class of learners, whose signature takes a third of a millisecond to read."""
+    """Return the options of a class of learners. Reading its signature takes a third of a millisecond."""
     read: Any = BaseEstimator._get_param_names  # bound to scikit-learn's own class
     names = read.__func__(learner)
     return tuple(name for name in names if name != "data")
 
 
 def clone_learner(learner: T) -> T:
-    """Return an unfitted copy with the same options, of the type that scikit-learn's ``clone`` leaves open."""
+    """Return an unfitted copy with the same options, typed more exactly than scikit-learn's ``clone``."""
     copy: Any = clone(learner)
     return copy
 
 
 def _import_page() -> Any:
-    """Return the module of reports, late: the one import against the order, for users look for reports on learners."""
+    """Return the module of reports. The import is late because it is against the order of imports."""
     from pgmx.plotting.reports import page
 
     return page
 
 
 def _is_score(value: object) -> bool:
-    """Tell a score of pgmpy's kind, bound to data, without an import of pgmpy's scores."""
+    """Return whether a value is a score object in pgmpy's style, without importing pgmpy's scores."""
     return hasattr(value, "local_score") and not isinstance(value, type)
 
 
 def _is_word(data) -> bool:
-    """Tell a score's name from the name of a file."""
+    """Return whether a string is the name of a score, not of a file."""
     return isinstance(data, str) and not Path(data).suffix and not Path(data).exists()
 
 

@@ -1,19 +1,20 @@
-"""The memory that learning takes, counted from shapes; one module `cost` for each family of learners."""
+"""Memory required for learning, counted from shapes. Each family of learners has a module `cost`."""
 
 from typing import NamedTuple
 
 
 class LearningCost(NamedTuple):
-    """Bytes that a learner takes.
+    """Memory of a learner, in bytes.
 
     Attributes
     ----------
     codes, planes : int
-        The coded table. Of a table that is mapped from a plane file they are the system's file cache.
+        The coded table. For a table that is mapped from a plane file, this memory is file cache of the operating
+        system.
     gains, pair_counts, kept_counts, kept_rows, scratch : int
-        The working memory of a learner; learners of Gaussian graphs and of time series have it all in `scratch`.
+        The working memory of a learner. Learners of Gaussian graphs and of time series report all of it in `scratch`.
     numbers : int
-        Continuous columns, and their copies.
+        Continuous columns and their copies.
     total : int
         The sum of all these.
     """
@@ -41,7 +42,7 @@ class LearningCost(NamedTuple):
         scratch: int = 0,
         numbers: int = 0,
     ) -> "LearningCost":
-        """Return the cost with the sum of its entries."""
+        """Return the cost with the sum of its entries as `total`."""
         entries = (codes, planes, gains, pair_counts, kept_counts, kept_rows, scratch, numbers)
         return cls(*entries, sum(entries))
 
@@ -50,7 +51,7 @@ class LearningCost(NamedTuple):
         return self._replace(scratch=self.scratch + scratch, total=self.total + scratch)
 
     def multiply(self, workers: int) -> "LearningCost":
-        """Return the cost of learning on several workers at a time, which share one table and draw rows from it."""
+        """Return the cost of several simultaneous workers, which share one table and draw rows from it."""
         shared = self.codes + self.planes + self.numbers
         return self.from_bytes(
             codes=self.codes,

@@ -1,4 +1,4 @@
-"""What the choice of a penalty takes, whatever the model: the path, stability of edges, the best of a criterion."""
+"""Choice of a penalty for any model: the penalty path, the stability of edges, and the best value of a criterion."""
 
 from collections.abc import Sequence
 from math import inf, sqrt
@@ -6,15 +6,16 @@ from math import inf, sqrt
 import networkx as nx
 import numpy as np
 
-#: Rises of a criterion in a row, and edges per edge of the best graph, after which a path stops early.
+#: A path stops early after this number of consecutive rises of its criterion, if it has this many times the edges of
+#: the best graph.
 N_RISES, DENSER = 3, 4
 
 
 class PenaltyPath:
-    """Base of what was learned for a decreasing sequence of penalties; `selected` is the position of the chosen one."""
+    """Base of the results for a decreasing sequence of penalties; `selected` is the position of the chosen penalty."""
 
     selected: int
-    #: Whether smaller penalties were left out, since the criterion could not choose them any more.
+    #: Whether smaller penalties were omitted because the criterion could not choose them any more.
     stopped_early: bool = False
 
     def __len__(self) -> int:
@@ -34,7 +35,7 @@ class PenaltyPath:
 
     @property
     def at_end(self) -> bool:
-        """Whether the smallest penalty was chosen, so that a longer path might hold a better one."""
+        """Whether the smallest penalty was chosen, so that a longer path might contain a better one."""
         return len(self) > 1 and self.selected == len(self) - 1
 
     @property
@@ -44,7 +45,7 @@ class PenaltyPath:
 
     @property
     def n_edges(self) -> np.ndarray:
-        """Edges under each penalty."""
+        """Number of edges under each penalty."""
         return np.array([len(self._edges(k)) for k in range(len(self))], dtype=np.int64)
 
     def graph(self, k: int) -> nx.Graph:
@@ -58,7 +59,7 @@ class PenaltyPath:
         Returns
         -------
         networkx.Graph
-            All variables, and the edges.
+            The graph with all variables.
         """
         names = self._names()
         graph = nx.Graph()
@@ -68,7 +69,7 @@ class PenaltyPath:
 
 
 def path_of_penalties(largest: float, smallest: float, n: int) -> np.ndarray:
-    """Return n penalties in equal ratios from the largest to the smallest; that alone where it is not smaller."""
+    """Return n penalties in geometric progression, or only the smallest if it is not below the largest."""
     if n == 1 or smallest >= largest:
         return np.array([smallest])
     if smallest <= 0:
@@ -80,7 +81,7 @@ def instability(edge_sets: list[list[np.ndarray]], n: int) -> np.ndarray:
     r"""Return the StARS instability at each penalty, made monotone from the sparse end.
 
     :math:`D(\lambda) = \max_{\lambda' \ge \lambda} \sum_{i<j} 2 \hat\theta_{ij} (1 - \hat\theta_{ij}) / \binom{n}{2}`,
-    the shares :math:`\hat\theta` taken over subsamples.
+    with the shares :math:`\hat\theta` of the subsamples that have the edge.
     """
     found = []
     for subsets in zip(*edge_sets, strict=True):
@@ -97,15 +98,14 @@ def choose_stable(instabilities: np.ndarray, threshold: float) -> int:
 
 
 def subsample_size(n_rows: int) -> int:
-    """Return the rows of a StARS subsample, 10 √N, or 4/5 of them where that is not fewer."""
+    """Return the number of rows of a StARS subsample: 10 √N, or 4 N / 5 if that is smaller."""
     return max(1, min(int(10 * sqrt(n_rows)), int(0.8 * n_rows)))
 
 
 def is_past_best(criterion: np.ndarray, n_edges: Sequence[int]) -> bool:
-    """Return whether a path may end: its criterion has risen `N_RISES` times in a row, and its edges are too many.
+    """Return whether a path may end: its criterion rose `N_RISES` times in a row, and it has too many edges.
 
-    These are more than `DENSER` times the edges of the best penalty. A criterion that is NaN cannot be the smallest,
-    and counts as risen.
+    Too many means more than `DENSER` times the edges of the best penalty. A criterion of NaN counts as a rise.
     """
     rises = ~(np.diff(criterion) <= 0)
     best = best_position(criterion)
@@ -113,11 +113,11 @@ def is_past_best(criterion: np.ndarray, n_edges: Sequence[int]) -> bool:
 
 
 def best_position(criterion: np.ndarray) -> int:
-    """Return the position of the smallest value, the largest penalty among equals."""
+    """Return the position of the smallest value. Ties are decided for the largest penalty."""
     return int(np.argmin(np.where(np.isnan(criterion), inf, criterion)))
 
 
 def extend_penalties(lams: np.ndarray) -> np.ndarray:
-    """Return penalties in equal ratios, followed by half as many smaller ones."""
+    """Return the penalties followed by half as many smaller ones with the same ratio."""
     ratio = (lams[-1] / lams[0]) ** (1 / (len(lams) - 1))
     return np.concatenate([lams, lams[-1] * ratio ** np.arange(1, len(lams) // 2 + 1)])

@@ -89,7 +89,7 @@ def test_a_killed_run_ends_as_one_that_was_not(learner, is_settled, path, monkey
         ("loss_caution", lambda _: -1, "loss_caution=-1, expected 0 to 2"),
         ("loss_flags", lambda values: values[:1], "of shape"),
         ("loss_bp_failures", lambda _: -1, "loss_bp_failures=-1"),
-        ("loss_beliefs_returned", lambda values: values / 2, "marginals in 'beliefs_returned' that do not add to 1"),
+        ("loss_beliefs_returned", lambda values: values / 2, "marginals in 'beliefs_returned' that do not sum to 1"),
         ("loss_beliefs_then", lambda values: values + 1, "outside"),
         ("loss_drift", lambda values: values + 1e9, "outside"),
         ("iterates_stride", lambda _: 0, "iterates_stride=0"),

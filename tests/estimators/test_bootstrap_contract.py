@@ -129,7 +129,7 @@ def test_missing_numbers():
 
 def test_max_time_keeps_what_is_done():
     data = dependent_frame(0)
-    with pytest.warns(ConvergenceWarning, match="one resample, whose search was cut short"):
+    with pytest.warns(ConvergenceWarning, match="one resample, whose search was interrupted"):
         stopped = boot(n_resamples=50, max_time=0).fit(data)
     assert stopped.n_resamples_ == 1
     assert (stopped.converged_, stopped.stopped_by_) == (False, "max_time")
@@ -236,7 +236,7 @@ def test_the_checkpoint_of_another_bootstrap_is_refused(estimator, options, tmp_
         ({"edges": np.array([[0, 1], [2, 2]], dtype=np.int32)}, "to itself"),
         ({"edges": np.array([[0, 1], [2, 99]], dtype=np.int32)}, "outside"),
         ({"edges": np.array([[0, 1], [1, 0]], dtype=np.int32), "sizes": np.array([[2, 0], [0, 0]])}, "joined twice"),
-        ({"kind": "dag"}, "edges that no dag has"),
+        ({"kind": "dag"}, "edges that a dag cannot have"),
     ],
 )
 def test_changed_graphs_are_refused(change, words):
@@ -279,7 +279,7 @@ def test_unfitted():
 @pytest.mark.parametrize("threshold", [-0.1, 1.5, float("nan"), "high"])
 def test_wrong_thresholds(threshold):
     fitted = boot(n_resamples=1).fit(dependent_frame(0))
-    with pytest.raises(ValueError, match="threshold must be a number between 0 and 1"):
+    with pytest.raises(ValueError, match="threshold must be a share of resamples, between 0 and 1"):
         fitted.consensus_graph(threshold)
 
 
@@ -287,7 +287,7 @@ def test_what_the_learner_refuses_is_refused_before_the_resamples():
     data = dependent_frame(0)
     with pytest.raises(ValueError, match="no such score"):
         boot(HillClimbSearch(scoring_method="no such score")).fit(data)
-    with pytest.raises(ValueError, match=r"K2\(\.\.\.\) is a score of pgmpy that is bound to its rows"):
+    with pytest.raises(ValueError, match=r"K2\(\.\.\.\) is a score object of pgmpy with its own rows"):
         boot(HillClimbSearch(scoring_method=pgmpy.structure_score.K2(data))).fit(data)
     with pytest.raises(ValueError, match="class_node='z'"):
         boot(ChowLiuForest(class_node="z"), n_jobs=2).fit(data)

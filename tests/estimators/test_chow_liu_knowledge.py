@@ -101,7 +101,7 @@ def test_directed_knowledge_stays_directed_in_the_pdag():
         ({"required_edges": [("a", "b")], "class_node": "b"}, r"class_node='b' has the required parent 'a'"),
         ({"forbidden_edges": [("a", "b")], "class_node": "a"}, r"class_node='a'.*forbids 'a' -> 'b'"),
         ({"root_nodes": ["d"], "class_node": "a"}, r"class_node='a'.*forbids 'a' -> 'd'"),
-        ({"root": "a", "class_node": "a"}, r"root='a' is the class_node too"),
+        ({"root": "a", "class_node": "a"}, r"root='a' is also the class_node"),
         ({"root": "z"}, r"root='z' is not a column of the data; the columns are 'a', 'b'"),
         ({"class_node": "z"}, r"class_node='z' is not a column"),
         ({"required_edges": [("a", "b"), ("b", "a")]}, r"required_edges form the cycle 'a' -> 'b' -> 'a'"),

@@ -88,7 +88,7 @@ def test_what_sums_do_not_give_is_refused_before_any_is_asked_for(client, rows, 
     for learner in (CLIMB, FOREST, BootstrapStructure(CLIMB, n_resamples=2, show_progress=False)):
         with pytest.raises(ValueError, match="'age' hold integers, which are states beside floats"):
             learner.fit(counted)
-    with pytest.raises(ValueError, match="prior for the probabilities of states"):
+    with pytest.raises(ValueError, match="prior of discrete variables"):
         HillClimbSearch(pseudo_counts=1, show_progress=False).fit(table)
     with pytest.raises(ValueError, match=r"one weight per row|600"):
         CLIMB.fit(table, sample_weight=[1, 2])

@@ -214,12 +214,12 @@ def test_late_states_and_missing_cells(client):
 @pytest.mark.slow
 def test_what_needs_the_rows_is_refused(client, frame):
     table = distribute(frame, client)
-    with pytest.raises(TypeError, match=r"partial_fit needs rows one by one.*start=model_"):
+    with pytest.raises(TypeError, match=r"partial_fit needs single rows.*start=model_"):
         OnlineEdgeGrafting(show_progress=False).partial_fit(table)
     with pytest.raises(TypeError, match="give some rows in memory"):
         EdgeGrafting(held_out=table, show_progress=False).fit(frame)
     for selection in ("stars", "held_out"):
-        with pytest.raises(TypeError, match=f"selection='{selection}' needs rows"):
+        with pytest.raises(TypeError, match=f"selection='{selection}' needs single rows"):
             GroupLassoMarkovNetwork(selection=selection, show_progress=False).fit(table)
 
 
@@ -281,9 +281,12 @@ def test_changed_checkpoints_are_refused(client, frame):
     assert resume().loss() == loss.loss()
     for changes, words in (
         ({"heads": heads[1:]}, "steps"),
-        ({"heads": heads[1:], "steps": steps[3:]}, "an order that no run has"),
+        ({"heads": heads[1:], "steps": steps[3:]}, "impossible order"),
         ({"heads": heads - 1}, "outside -1 to 6"),
-        ({"heads": np.where(np.arange(len(heads))[:, None] == first, heads[:, [1, 1]], heads)}, "on no variable"),
+        (
+            {"heads": np.where(np.arange(len(heads))[:, None] == first, heads[:, [1, 1]], heads)},
+            "on an unknown variable",
+        ),
         ({"heads": heads[heads[:, 0] != 0], "steps": steps[3 + 9 * (sum(heads[:, 0] == 0) - 1) :]}, "with edges"),
         ({"steps": steps + np.where(np.arange(len(steps)) == 3, 1e-3, 0)}, "that do not lead to its parameters"),
         ({"steps": np.where(np.arange(len(steps)) == 0, -1.0, steps)}, "that do not lead to its parameters"),

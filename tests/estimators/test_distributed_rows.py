@@ -144,7 +144,7 @@ def test_learners_of_graphs(client, numbers, frame):
     assert learner.score(distribute(floats, client)) == pytest.approx(learner.score(floats), rel=1e-12)
     with pytest.raises(ValueError, match="features"):
         learner.score(distribute(numbers, client))
-    with pytest.raises(TypeError, match="correlation_score.* rows stay with the workers"):
+    with pytest.raises(TypeError, match="correlation_score.* rows are distributed"):
         learner.score(distribute(floats, client), metric="correlation_score")
     mixed = HillClimbSearch(show_progress=False).fit(numbers)
     assert mixed.score(distribute(numbers, client)) == pytest.approx(mixed.score(numbers), rel=1e-12)

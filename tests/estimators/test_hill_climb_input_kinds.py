@@ -212,7 +212,7 @@ def test_a_pickle_outlives_the_coded_file(make, tmp_path):
     restored = pickle.loads(bare)
     assert restored.edges_.tolist() == edges
     assert set(restored.graph_.nodes()) == set(nodes)
-    with pytest.raises(FileNotFoundError, match="ask for model_ before the learner is pickled"):
+    with pytest.raises(FileNotFoundError, match="Access model_ before the learner is pickled"):
         restored.model_  # noqa: B018
     assert pickle.loads(whole).model_.nodes() == nodes
 

@@ -169,7 +169,7 @@ def test_rows_in_parts(make, loss):
 def test_fit_keeps_no_rows_and_nothing_is_added_to_it():
     learner = EdgeGrafting(lam=0.02).fit(ROWS[:300])
     assert learner.rows_ is None
-    with pytest.raises(ValueError, match="fitted by fit, which keeps none: begin with partial_fit"):
+    with pytest.raises(ValueError, match="fitted by fit, which stores no rows. Start with partial_fit"):
         learner.partial_fit(ROWS[300:])
     assert learner.objective_ == EdgeGrafting(lam=0.02).fit(ROWS[:300]).objective_
 

@@ -269,12 +269,12 @@ def test_start_with_more_edges_than_the_limit():
     start = EdgeGrafting(lam=0.01).fit(ROWS).model_
     n = start.number_of_edges()
     limited = EdgeGrafting(lam=0.01, start=start, max_edges=n - 1)
-    message = f"max_edges={n - 1}, but {n} edges are required or in the start: give max_edges of at least {n}, or take"
+    message = f"max_edges={n - 1}, but {n} edges are required or in start: give max_edges of at least {n}, or give"
     with pytest.raises(ValueError, match=message):
         limited.fit(ROWS)
     with pytest.raises(ValueError, match=message):
         limited.set_params(required_edges=list(start.edges())[:1]).fit(ROWS)
     assert limited.set_params(max_edges=n).fit(ROWS).n_activated_ == n
     further = EdgeGrafting(lam=0.001, max_edges=3).partial_fit(ROWS)
-    with pytest.raises(ValueError, match="max_edges=2, but 3 edges are required or in the start"):
+    with pytest.raises(ValueError, match="max_edges=2, but 3 edges are required or in start"):
         further.set_params(max_edges=2).partial_fit(ROWS)

@@ -196,7 +196,7 @@ def test_recall_along_the_path():
         ({"n_subsamples": 1}, r"'n_subsamples'.*1"),
         ({"selection": "ebic", "lam": 0.0}, "smallest penalty above 0.*lam"),
         ({"selection": "ebic", "lam_ratio": 0.0}, "smallest penalty above 0.*lam_ratio"),
-        ({"selection": "ebic", "start": planted_network(12)}, "starts from the network without edges.*no start"),
+        ({"selection": "ebic", "start": planted_network(12)}, "starts from the network without edges.*omit start"),
     ],
     ids=str,
 )

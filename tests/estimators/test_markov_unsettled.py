@@ -29,7 +29,7 @@ def latent_rows():
 )
 def test_the_best_parameters_are_kept(learner):
     rows = latent_rows()
-    with pytest.warns(ConvergenceWarning, match="did not converge .* its best parameters are kept"):
+    with pytest.warns(ConvergenceWarning, match="did not converge .* Its best parameters are kept"):
         learner.fit(rows)
     assert learner.stopped_by_ == "unsettled"
     assert not learner.converged_

@@ -134,7 +134,7 @@ def test_score_of_rows_is_that_of_a_network_with_a_prior():
         learner.score(holes)
     unknown = frame.iloc[600:].astype({"S": str})
     unknown.loc[700, "S"] = "9"
-    with pytest.warns(UserWarning, match="1 of 200 rows hold states of 'S'"):
+    with pytest.warns(UserWarning, match="1 of 200 rows have states of 'S'"):
         assert learner.score(unknown) == -np.inf
     result = held_out_log_likelihood(learner.model_, unknown)
     assert result.n_impossible == 1 and result.impossible == {"S": 1}

@@ -89,7 +89,7 @@ def draw_loss(rng: np.random.Generator) -> Case:
         options[kind] = -1.0
         faults = [fault(kind)]
     elif kind == "twice" and pairs:
-        faults = [fault("active already")]
+        faults = [fault("already active")]
 
     def call(folder: Path) -> Any:
         loss = getattr(solvers, name)(table, statistics.PairTables(table), **options)

@@ -64,7 +64,7 @@ def test_an_empty_store():
 def test_a_refused_list_leaves_nothing_behind(pairs):
     active = ActiveEdges(np.array([2, 2, 2]))
     active.add(np.array([[0, 1]]), np.zeros(4), np.ones(1))
-    with pytest.raises(ValueError, match="is active already"):
+    with pytest.raises(ValueError, match="is already active"):
         active.add(np.array(pairs), np.zeros(8), np.ones(2))
     assert active.pairs.tolist() == [[0, 1]]
     assert active.position(1, 2) is None

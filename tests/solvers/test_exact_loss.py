@@ -125,12 +125,12 @@ def test_starts_that_do_not_fit_are_refused(rng):
     from pgmx.inference import PairwisePotentials
 
     loss = make(ExactLoss, dependent_codes(rng, CARDS), CARDS)
-    with pytest.raises(ValueError, match="other numbers of states"):
+    with pytest.raises(ValueError, match="numbers of states that differ"):
         loss.set_potentials(PairwisePotentials.independent([2, 2, 2, 2]))
     zero = PairwisePotentials.build(CARDS, [[0.0, -np.inf], None, None, None])
     with pytest.raises(ValueError, match="must be finite"):
         loss.set_potentials(zero)
-    with pytest.raises(ValueError, match="feature_wise=True only"):
+    with pytest.raises(ValueError, match="only with feature_wise=True"):
         loss.activate_features(np.array([[0, 1]]), np.array([[0, 0]]))
 
 

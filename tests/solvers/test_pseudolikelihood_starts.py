@@ -87,7 +87,7 @@ def test_scores_after_a_start_are_not_those_before(rng):
 
 def test_starts_that_do_not_fit_are_refused(rng):
     loss = make_loss(dependent_codes(rng, CARDS), CARDS)
-    with pytest.raises(ValueError, match="other numbers of states"):
+    with pytest.raises(ValueError, match="numbers of states that differ"):
         loss.set_potentials(PairwisePotentials.independent([2] * 5))
     with pytest.raises(ValueError, match="must be finite"):
         loss.set_potentials(PairwisePotentials.build(CARDS, [[0.0, -np.inf], None, None, None, None]))
@@ -111,7 +111,7 @@ def test_a_negative_penalty_may_not_be_set(rng):
 
 def test_cells_need_feature_wise(rng):
     loss = make_loss(dependent_codes(rng, CARDS), CARDS)
-    with pytest.raises(ValueError, match="feature_wise=True only"):
+    with pytest.raises(ValueError, match="only with feature_wise=True"):
         loss.activate_features(np.array([[0, 1]]), np.array([[0, 0]]))
     assert not len(loss.edges)
 
@@ -119,7 +119,7 @@ def test_cells_need_feature_wise(rng):
 def test_an_edge_is_activated_once(rng):
     loss = make_loss(dependent_codes(rng, CARDS), CARDS)
     loss.activate(PAIRS[:2])
-    with pytest.raises(ValueError, match="between variables 0 and 2 is active already"):
+    with pytest.raises(ValueError, match="between variables 0 and 2 is already active"):
         loss.activate(PAIRS[1:3])
     assert loss.edges.tolist() == PAIRS[:2].tolist()
     loss.activate(PAIRS[2:])

@@ -1,11 +1,11 @@
 """Learners of Bayesian networks.
 
-- `pgmpy_face`: what they take from pgmpy: its base class, scores and metrics
-- `dag_learner`: the bases of all learners of directed graphs: results, knowledge of edges, the equivalence class
-- `chow_liu`: forests: Chow-Liu trees, their penalised kin, and tree-augmented naive Bayes
-- `structural_em`: searches on the expected counts of rows with missing cells
-- `cost`, `search_cost`: the memory that learning takes, from shapes, and of a search from its table
-- `search_learner`: the base of those that search by moves: the first graph, the limits, the checkpoint
+- `pgmpy_face`: base class, scores and metrics of pgmpy
+- `dag_learner`: base classes of all learners of directed graphs: results, prior knowledge, equivalence class
+- `chow_liu`: Chow-Liu trees, penalised forests, and tree-augmented naive Bayes
+- `structural_em`: structural EM for rows with missing values
+- `cost`, `search_cost`: memory required for learning, from shapes, and memory of a search, from its table
+- `search_learner`: base class of searches by moves: start graph, limits, checkpoint
 - `annealing`: simulated annealing for Bayesian networks
 - `best_first`: best-first search for Bayesian networks
 - `equivalence`: greedy search over equivalence classes

@@ -20,134 +20,136 @@ from pgmx.search.dag.state import DagProblem, DagState
 
 
 class BestFirstSearch(SearchLearner):
-    r"""Best-first search for the directed acyclic graph of best score.
+    r"""Best-first search for the directed acyclic graph with the highest score.
 
-    Of all graphs reached and not yet expanded, the one of highest
+    The search expands, of all graphs reached and not yet expanded, the graph with the highest
 
     .. math:: \mathrm{score}(G) = \sum_x s(x \mid \Pi_x^G) + \ln P(G)
 
-    is expanded next: its `width` best single-arc moves lead to new graphs. Where a climb would end, the search goes
-    back to the next best graph.
+    Its `width` best single-edge moves lead to new graphs. At a local optimum, at which hill climbing ends, the search
+    continues from the next best graph.
 
     Parameters
     ----------
     data : DataFrame, array, DiscreteTable, path or iterator of frames, optional
-        What ``estimate()`` learns from; ``fit(X)`` needs none.
+        Data for ``estimate()``. ``fit(X)`` does not use it.
     scoring_method : str or BaseStructureScore, default=None
-        Name of a score, see the Notes of :class:`HillClimbSearch`, or a score of pgmx or pgmpy made from the same data;
-        BIC by default, in its Gaussian or conditional linear Gaussian form for floats.
+        Name of a score (see the Notes of :class:`HillClimbSearch`), or a score object of pgmx or pgmpy made from the
+        same data. The default is BIC, in the form for discrete, continuous or mixed data.
     structure_prior : UniformPrior, EdgePrior or ParameterPrior, default=None
-        Prior of the graph, from :mod:`pgmx.scores`; uniform by default.
+        Prior of the graph, from :mod:`pgmx.scores`. The default is uniform.
     discrete_children : {"forbidden", "allowed"}, default="forbidden"
-        Whether the scores of conditional linear Gaussian networks take arcs from floats to states, see
-        :class:`pgmx.scores.BICCondLinearGauss`: there is no such network then, and `model_` raises.
+        Whether conditional linear Gaussian scores allow edges from continuous to discrete variables, see
+        :class:`pgmx.scores.BICCondLinearGauss`. If such an edge is learned, `model_` raises an error.
     width : int, default=10
-        Moves of a graph that are followed.
+        Number of moves that are followed from each graph.
     patience : int, default=100
-        Expansions without a new best score that the search goes through before it ends, that of the first graph among
-        them.
+        Number of expansions without a new best score after which the search ends, including the expansion of the start
+        graph.
     max_open : int, default=10_000
-        Graphs that wait to be expanded; the worst ones beyond are forgotten.
+        Largest number of graphs that wait for expansion. If there are more, the graphs with the lowest scores are
+        dropped.
     start_dag : DAG or {"tree", "random"}, default=None
-        First graph: a DAG, a Chow-Liu forest of the score, or a random graph; without edges by default.
+        Start graph: a DAG, a Chow-Liu forest of the score, or a random graph. The default has no edges.
     max_indegree : int, default=None
-        Most parents that a move may give a node; unlimited by default.
+        Largest number of parents that a move may give a node. The default is unlimited.
     max_candidates : int, default=None
-        Best partners by pair score that each variable keeps as candidate parents, beside those that chose it; all by
-        default.
+        Number of candidate parents of each variable, chosen by the score of the pair. Variables that chose it are
+        candidates too. By default all variables are candidates.
     expert_knowledge : ExpertKnowledge, default=None
-        pgmpy's object. It holds together with the next five options; contradictions are an error. Of later versions of
-        pgmpy ``root_nodes`` and ``orientations`` are read too: an edge between the two variables has that direction.
+        Prior knowledge as an object of pgmpy, combined with the next five options; contradictions are an error.
+        ``root_nodes`` and ``orientations`` of later versions of pgmpy are read too.
     required_edges, forbidden_edges : collection of (tail, head), default=None
         Edges that the graph must have, and edges that it must not have.
     tiers : list of collections, default=None
-        Groups of variables from the earliest to the latest; no edge leads to an earlier group.
+        Groups of variables from the earliest to the latest. No edge leads to an earlier group.
     root_nodes : collection, default=None
         Variables without parents.
     candidate_edges : collection of (tail, head), default=None
         The only edges that the graph may have.
     equivalent_sample_size : float, default=None
-        Rows that the Dirichlet prior of the parameters of `model_` stands for, shared equally by the cells of a table;
-        maximum likelihood by default. `score` takes 1 where neither prior is given.
+        Number of rows that the Dirichlet prior of `model_` represents, divided equally among the cells of a CPT. The
+        default is maximum likelihood. `score` then uses 1, unless `pseudo_counts` is given.
     pseudo_counts : float, default=None
-        Rows that the prior of `model_` adds to each cell instead; 1 is the prior of K2.
+        Number of rows that the prior of `model_` adds to each cell of a CPT, in place of `equivalent_sample_size`. 1 is
+        the prior of K2.
     return_type : {"pdag", "dag"}, default="pdag"
-        Whether `graph_` is the equivalence class of the DAG, in which known directions stay, or the DAG itself.
+        Whether `graph_` is the equivalence class of the DAG, which keeps the directions known in advance, or the DAG
+        itself.
     epsilon : float, default=1e-4
-        A move that gains less, in nats, is no improvement.
+        Smallest increase of the score, in nats, that counts as an improvement.
     max_iter : int, default=1_000_000
-        Most moves, those on trial among them; may be infinite.
+        Largest number of moves, including moves that are later undone. May be infinite.
     max_time : float, default=None
-        Seconds after which the best graph so far is returned; coding and counting are not interrupted.
+        Time limit in seconds, after which the best graph found is returned. Coding the data and counting are not
+        interrupted.
     checkpoint : path-like, default=None
-        File of snapshots, from which ``fit`` resumes to the same graph; it is deleted when the search has converged.
+        File of snapshots. If it exists, ``fit`` resumes from it and returns the same graph. It is deleted when the
+        search has converged.
     checkpoint_every : float, default=60.0
-        Seconds between two snapshots; 0 takes one per move.
+        Seconds between two snapshots. 0 writes one per move.
     show_progress : bool, default=True
-        Whether a run of more than a second shows a progress bar, unless ``pgmpy.config.SHOW_PROGRESS`` is off.
+        Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
     callback : callable, default=None
-        Called with the named tuple (n_iter, score, n_edges, seconds) after each move and each trial that led to a
-        better graph; a true answer ends the search.
+        Called with the named tuple (n_iter, score, n_edges, seconds) after each move, and after each trial that led to
+        a better graph. If it returns a true value, the search ends.
     state_names : dict, default=None
-        States of some or all variables, in order; may hold states that never occur.
+        States of some or all variables, in order. States that do not occur in the data are allowed.
     missing : {"error", "drop", "category", "pairwise", "em"}, default="error"
-        A missing cell is an error; drops its row; is a state of its own, ``"missing"``; families are scored on the
-        rows that are complete in them, each parent beside the others on the same rows (BIC, AIC and log-likelihood);
-        or structural EM takes expected counts of what is missing (scores by name), see the Notes of
-        :class:`HillClimbSearch`.
+        Treatment of missing values: raise an error; drop the row; add a state ``"missing"``; score each family on the
+        rows complete in it (BIC, AIC, log-likelihood); or structural EM. See the Notes of :class:`HillClimbSearch`.
     na_values : scalar, str, list-like or dict, default=None
-        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
-        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
-        memory are used as they are.
+        Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
+        ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     discrete_columns : list of hashable, default=None
-        Columns whose numbers are states, floats too: their states are the distinct values, as integers if all of them
-        are whole.
+        Numeric columns that are discrete. Their states are the distinct values, as integers if all values are whole.
     n_em_restarts : int, default=0
-        With ``missing="em"``: further starts, each from rows whose missing cells are drawn from their columns; the best
-        score is kept.
+        Additional starts with ``missing="em"``. Each start draws the missing values from the observed values of their
+        columns. The graph of highest score is kept.
     n_jobs : int, default=None
-        Threads that code the data and count the pairs of variables; the result is the same for any number.
+        Number of threads that code the data and count pairs of variables. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=0
-        Draws the permutation of the variables that decides equal gains.
+        Seed or generator for the permutation of the variables that decides ties.
 
     Attributes
     ----------
     graph_, causal_graph_ : pgmpy.base.PDAG or pgmpy.base.DAG
-        The learned graph, as `return_type` says.
+        The learned graph, of the type given by `return_type`.
     dag_ : pgmpy.base.DAG
-        The learned DAG, whatever `return_type`.
+        The learned DAG, independent of `return_type`.
     model_ : DiscreteBayesianNetwork, LinearGaussianBayesianNetwork or ConditionalGaussianNetwork
-        The network of `dag_`, made on first access, with parameters by maximum likelihood, under which rows that were
-        not learned from may be impossible: `equivalent_sample_size` or `pseudo_counts` prevent that.
+        The network of `dag_`, made on first access. By default its parameters are maximum likelihood estimates, so new
+        rows may have probability 0. `equivalent_sample_size` or `pseudo_counts` prevent this.
     score_ : float
-        Score of `dag_`, in nats, the log prior of the graph included.
+        Score of `dag_`, in nats, including the log prior of the graph.
     n_iter_ : int
-        Moves made, those on trial among them.
+        Number of moves, including moves that were later undone.
     converged_, stopped_by_ : bool, str
-        Whether the search came to its end, and why it ended: "converged", "max_iter", "max_time", "callback" or
-        "interrupt" (Ctrl-C, or a callback that raised: the results are those of the best graph so far).
+        Whether the search converged, and why it ended: "converged", "max_iter", "max_time", "callback" or "interrupt"
+        (Ctrl-C or an error in a callback; the results describe the best graph found).
     n_em_iter_ : int
-        Iterations of structural EM, the last of which found no better graph; 0 without missing cells.
+        Number of iterations of structural EM, including the last one, which found no better graph. 0 if no values are
+        missing.
     observed_log_likelihood_ : float
-        With ``missing="em"``: log-likelihood of the observed cells under `dag_` at its maximum, in nats; else NaN.
+        Maximum log-likelihood of the observed values under `dag_`, in nats, with ``missing="em"``. Otherwise NaN.
     history_ : dict of ndarray
-        ``"score"``, ``"n_edges"``, ``"seconds"`` wherever `callback` is called.
+        ``"score"``, ``"n_edges"`` and ``"seconds"`` at each point at which `callback` is called.
     edges_ : ndarray of shape (n_edges, 2), int64
-        Arcs (tail, head) of `dag_` as positions in `variables_`.
+        Edges (tail, head) of `dag_` as positions in `variables_`.
     adjacency_matrix_ : DataFrame
-        Of `graph_`, made on access.
+        Adjacency matrix of `graph_`, made on access.
     variables_, n_features_in_, feature_names_in_ : list, int, ndarray
-        Names of the columns, and scikit-learn's forms of them.
+        Names of the columns, and their number and names as in scikit-learn.
 
     Raises
     ------
     ValueError, TypeError
-        As in :class:`HillClimbSearch`.
+        For the same reasons as :class:`HillClimbSearch`.
 
     Notes
     -----
-    An expansion counts as a move in `n_iter_`, `max_iter` and `history_`. Cost: a row of gains for each child in which
-    the graph differs from the one expanded before; 8 bytes an arc for each graph that waits.
+    An expansion counts as a move in `n_iter_`, `max_iter` and `history_`. Cost: one row of gains for each child whose
+    parents differ from the graph expanded before, and 8 bytes per edge of each waiting graph.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Forests: Chow-Liu trees, their penalised kin, and tree-augmented naive Bayes."""
+"""Chow-Liu trees, penalised forests, and tree-augmented naive Bayes."""
 
 from collections.abc import Callable, Collection, Hashable, Sequence
 from math import fsum
@@ -26,47 +26,41 @@ from pgmx.search.knowledge.constraints import EdgeConstraints
 
 
 class ChowLiuForest(DagLearner):
-    r"""The forest of largest weight: the best network in which a variable has one parent at most.
+    r"""Forest of largest weight: the best network in which each variable has at most one parent.
 
     .. math:: \max_F \sum_{(i \to j) \in F} w(i, j), \qquad w(i, j) = s(j \mid i) - s(j)
 
-    over rooted forests F, s being a decomposable score; the forest maximises :math:`\sum_j s(j \mid \Pi_j)`. With
-    `class_node` C it is tree-augmented naive Bayes: C is a parent of every other variable, and
+    over rooted forests F, for a decomposable score s. The forest maximises :math:`\sum_j s(j \mid \Pi_j)`. With
+    `class_node` C the result is tree-augmented naive Bayes: C is a parent of every other variable, and
     :math:`w(i, j) = s(j \mid i, C) - s(j \mid C)`.
 
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable, optional
-        What ``estimate()`` learns from; ``fit(X)`` needs none.
+        Data for ``estimate()``. ``fit(X)`` does not use it.
     weight : {"mutual_info", "bic", "aic", "bdeu", "bde", "bge", "bic-dg"}, default="mutual_info"
-        The score s. ``"mutual_info"`` is the log-likelihood: w is N times the empirical mutual information, given the
-        class where there is one. ``"bic"``, ``"aic"`` take :math:`\tfrac12 \ln N`, 1 for each of the
-        :math:`(r_i - 1)(r_j - 1)` parameters. ``"bdeu"``, ``"bde"`` are Bayes factors; they need columns of states.
-        Where all columns are floats the scores are Gaussian, :math:`w = -\tfrac{N}{2} \ln(1 - \rho_{ij}^2)` less the
-        penalty; floats beside states take the conditional linear Gaussian scores, by which no arc leads from a float to
-        a state. ``"bge"`` is the Bayes factor of columns of floats, :class:`~pgmx.scores.BGe`, and ``"bic-dg"`` takes
-        any columns, :class:`~pgmx.scores.BICDegenerateGauss`: arcs of all kinds, but no `model_` where one leads from a
-        float to a state.
+        The score s, in the form for discrete, continuous or mixed data; see the Notes. ``"bdeu"`` and ``"bde"`` need
+        discrete variables, ``"bge"`` continuous variables.
     root : hashable, default=None
-        Variable without a parent (but the class). By default each tree is rooted at its variable of most neighbours,
-        see the Notes.
+        Variable without a parent other than the class. By default the root of each tree is its variable with the most
+        neighbours, see the Notes.
     class_node : hashable, default=None
         Class variable of a tree-augmented naive Bayes.
     equivalent_sample_size : float, default=None
-        Rows that the Dirichlet prior stands for: of ``"bdeu"`` and ``"bde"``, 10 by default, and if it is given of
-        the parameters of `model_` too, shared equally by the cells of a table. If neither prior is given, it is 1 for
-        `score`, and with `class_node` for `model_`.
+        Number of rows that the Dirichlet prior represents, divided equally among the cells of a CPT: for ``"bdeu"`` and
+        ``"bde"`` (default 10) and, if given, for `model_`. See the Notes for the default.
     pseudo_counts : float, default=None
-        Rows that the prior of `model_` adds to each cell instead; 1 is the prior of K2.
+        Number of rows that the prior of `model_` adds to each cell of a CPT, in place of `equivalent_sample_size`. 1 is
+        the prior of K2.
     prior_network : DiscreteBayesianNetwork, default=None
-        B0 of ``"bde"``.
+        Prior network B0 of ``"bde"``.
     expert_knowledge : ExpertKnowledge, default=None
-        pgmpy's object. It holds together with the next five options; contradictions are an error. Of later versions of
-        pgmpy ``root_nodes`` and ``orientations`` are read too: an edge between the two variables has that direction.
+        Prior knowledge as an object of pgmpy, combined with the next five options; contradictions are an error.
+        ``root_nodes`` and ``orientations`` of later versions of pgmpy are read too.
     required_edges, forbidden_edges : collection of (tail, head), default=None
         Edges that the graph must have, and edges that it must not have.
     tiers : list of collections, default=None
-        Groups of variables from the earliest to the latest; no edge leads to an earlier group.
+        Groups of variables from the earliest to the latest. No edge leads to an earlier group.
     root_nodes : collection, default=None
         Variables without parents.
     candidate_edges : collection of (tail, head), default=None
@@ -74,78 +68,91 @@ class ChowLiuForest(DagLearner):
     return_type : {"dag", "pdag"}, default="dag"
         Whether `graph_` is the rooted forest or its equivalence class.
     max_time : float, default=None
-        Seconds after which the forest so far is returned, the variables that have not joined it without parents.
+        Time limit in seconds, after which the current forest is returned. Variables that are not in it yet have no
+        parents.
     show_progress : bool, default=True
-        Whether a run of more than a second shows a progress bar, unless ``pgmpy.config.SHOW_PROGRESS`` is off.
+        Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
     callback : callable, default=None
-        Called with the named tuple (n_iter, score, n_edges, seconds) after each variable that joins the forest; under
-        directed knowledge after each block of variables whose weights are known, with a score of NaN. A true answer
-        ends the search. Without `callback` and `max_time` all pairs are counted before the first variable joins: the
-        same forest and history, faster, and in less memory.
+        Called with the named tuple (n_iter, score, n_edges, seconds) after each variable that joins the forest, see the
+        Notes. If it returns a true value, the search ends.
     state_names : dict, default=None
-        States of some or all variables, in order; may hold states that never occur.
+        States of some or all variables, in order. States that do not occur in the data are allowed.
     missing : {"error", "drop", "category", "pairwise"}, default="error"
-        A missing cell is an error; drops its row; is a state of its own, ``"missing"``; or families are scored on the
-        rows that are complete in them, each parent beside the others on the same rows (BIC, AIC and log-likelihood).
-        Structural EM is for the searches: ``HillClimbSearch(max_indegree=1, missing="em")`` learns a forest by it.
+        Treatment of missing values: raise an error; drop the row; add a state ``"missing"``; or score each family on
+        the rows that are complete in it (BIC, AIC and log-likelihood).
     na_values : scalar, str, list-like or dict, default=None
-        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
-        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
-        memory are used as they are.
+        Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
+        ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     discrete_columns : list of hashable, default=None
-        Columns whose numbers are states, floats too: their states are the distinct values, as integers if all of them
-        are whole.
+        Numeric columns that are discrete. Their states are the distinct values, as integers if all values are whole.
     n_jobs : int, default=None
-        Threads that code the data and count pairs; the result is the same for any number.
+        Number of threads that code the data and count pairs. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=0
-        Draws the permutation of the variables that decides between equal weights.
+        Seed or generator for the permutation of the variables that decides ties.
 
     Attributes
     ----------
     graph_ : pgmpy.base.DAG or pgmpy.base.PDAG
-        The learned graph; `causal_graph_` is the same object.
+        The learned graph. `causal_graph_` is the same object.
     dag_ : pgmpy.base.DAG
-        The rooted forest, with the arcs from the class.
+        The rooted forest, with the edges from the class.
     forest_ : networkx.Graph
-        The forest without directions and without the class, ``weight`` on its edges.
+        The undirected forest without the class. Each edge has an attribute ``weight``.
     model_ : DiscreteBayesianNetwork, LinearGaussianBayesianNetwork or ConditionalGaussianNetwork
-        The network of `dag_`, made on first access, with parameters by maximum likelihood, under which rows that were
-        not learned from may be impossible: `equivalent_sample_size` or `pseudo_counts` prevent that. With `class_node`
-        the default is a prior of one pseudo row, so that every row of known states has class probabilities.
+        The network of `dag_`, made on first access. By default its parameters are maximum likelihood estimates, so new
+        rows may have probability 0. `equivalent_sample_size` or `pseudo_counts` prevent this. With `class_node` the
+        default is a prior of one pseudo row, so that every row of known states has class probabilities.
     edges_ : ndarray of shape (n_edges, 2), int64
-        Arcs (tail, head) of `dag_` as positions in `variables_`, by head and tail.
+        Edges (tail, head) of `dag_` as positions in `variables_`, sorted by head and tail.
     edge_weights_ : ndarray of shape (n_edges,)
-        Weights of the arcs in nats; of an arc from the class, what it gains alone.
+        Weights of the edges in nats. The weight of an edge from the class is its gain as the only parent.
     score_ : float
         Score of `dag_`, in nats.
     converged_, stopped_by_ : bool, str
-        Whether all pairs were looked at, and why the search ended: "converged", "max_time", "callback" or "interrupt".
+        Whether all pairs were considered, and why the search ended: "converged", "max_time", "callback" or "interrupt".
     history_ : dict of ndarray
-        ``"score"``, ``"n_edges"``, ``"seconds"`` wherever `callback` is called.
+        ``"score"``, ``"n_edges"`` and ``"seconds"`` at each point at which `callback` is called.
     adjacency_matrix_ : DataFrame
-        Of `graph_`, made on access.
+        Adjacency matrix of `graph_`, made on access.
     variables_, n_features_in_, feature_names_in_ : list, int, ndarray
-        Names of the columns, and scikit-learn's forms of them.
+        Names of the columns, and their number and names as in scikit-learn.
 
     Raises
     ------
     ValueError, TypeError
-        For unusable data and unknown options; for contradictory knowledge, and for knowledge that no forest can follow:
-        two required parents of a variable, a parent required for `root` or the class. The message names the culprit.
+        If the data cannot be used, options are unknown, or prior knowledge contradicts itself or does not allow a
+        forest: two required parents of a variable, or a required parent of `root` or of the class. The message names
+        the cause.
 
     Notes
     -----
-    Arcs of no positive weight are left out: the penalised weights give a forest, mutual information a tree, but for
-    pairs that are exactly independent. What lies below rounding errors (2⁻⁴⁶ N ln N) counts as zero, and weights are
-    compared in multiples of it. Among equal weights the edge whose smaller, then larger end stands first in a
-    permutation drawn from `random_state` goes first. A tree is rooted at the variable of most neighbours, among equals
-    at the first by the permutation. Where knowledge forbids some directions only, or requires an arc, the forest is a
-    maximum branching: the best under the directions, not a tree that is directed afterwards; so it is for floats beside
-    states.
+    ``"mutual_info"`` is the log-likelihood: w is N times the empirical mutual information, conditional on the class if
+    there is one. ``"bic"`` and ``"aic"`` subtract :math:`\tfrac12 \ln N` and 1 for each of the
+    :math:`(r_i - 1)(r_j - 1)` parameters. ``"bdeu"`` and ``"bde"`` are Bayes factors. For continuous variables the
+    scores are Gaussian, :math:`w = -\tfrac{N}{2} \ln(1 - \rho_{ij}^2)` minus the penalty, and ``"bge"`` is their Bayes
+    factor, :class:`~pgmx.scores.BGe`. For mixed data the scores are conditional linear Gaussian and exclude edges from
+    continuous to discrete variables. ``"bic-dg"`` accepts all columns and all edges, see
+    :class:`~pgmx.scores.BICDegenerateGauss`. With an edge from a continuous to a discrete variable, `model_` raises an
+    error.
 
-    Cost: n² / 2 pair tables, each :math:`(r_i - 1)(r_j - 1)` N / 512 vector operations with AVX-512, and memory for a
-    block of rows beside the planes. Directed knowledge, and scores that are not counted from planes (Gaussian, BDe,
-    conditional Gaussian, pairwise), keep a matrix of n² weights.
+    Only edges of positive weight are included. Penalised weights therefore give a forest. Mutual information gives a
+    tree, unless pairs are exactly independent. Weights below the rounding error 2⁻⁴⁶ N ln N count as zero, and weights
+    are compared in multiples of it. Ties between edges are decided by a permutation of the variables drawn from
+    `random_state`: the edge whose smaller, then larger end comes first in the permutation is chosen. The root of a tree
+    is the variable with the most neighbours; ties are decided by the permutation.
+
+    If prior knowledge requires an edge or forbids one direction only, the forest is a maximum branching. It is the best
+    forest under the directions, not a tree that is directed afterwards. The same holds for mixed data.
+
+    If neither `equivalent_sample_size` nor `pseudo_counts` is given, `score` uses an equivalent sample size of 1, as
+    does `model_` with `class_node`. With directed knowledge, `callback` is called after each block of variables whose
+    weights are computed, with a score of NaN. Without `callback` and `max_time`, all pairs are counted before the first
+    variable joins. The forest and the history are the same, but the run is faster and uses less memory. For structural
+    EM use ``HillClimbSearch(max_indegree=1, missing="em")``, which learns a forest.
+
+    Cost: n² / 2 pair tables, each with :math:`(r_i - 1)(r_j - 1)` N / 512 vector operations with AVX-512, and memory
+    for a block of rows in addition to the bit planes. Directed knowledge, and scores that are not computed from bit
+    planes (Gaussian, BDe, conditional Gaussian, pairwise), need a matrix of n² weights.
 
     References
     ----------
@@ -180,11 +187,11 @@ class ChowLiuForest(DagLearner):
 
     _parameter_constraints: dict[str, Any] = {
         "weight": [StrOptions({"mutual_info", "bic", "aic", "bdeu", "bde", "bge", "bic-dg"})],
-        "root": "no_validation",  # any name of a column, looked up in the data
+        "root": "no_validation",  # any column name, checked with the data
         "class_node": "no_validation",
-        "prior_network": "no_validation",  # judged by BDe
+        "prior_network": "no_validation",  # checked by BDe
         **DagLearner._parameter_constraints,
-        "missing": [StrOptions({"error", "drop", "category", "pairwise", "em"})],  # "em" is refused with the remedy
+        "missing": [StrOptions({"error", "drop", "category", "pairwise", "em"})],  # "em" is refused with advice
         "max_time": [Interval(Real, 0, None, closed="left"), None],
         "show_progress": ["boolean"],
         "callback": [callable, None],
@@ -244,17 +251,18 @@ class ChowLiuForest(DagLearner):
     # ---- learning ----
 
     def estimate_cost(self, X: Any) -> LearningCost:
-        """Estimate the memory that learning takes.
+        """Estimate the memory required for learning.
 
         Parameters
         ----------
         X : DataFrame, array, DiscreteTable or path
-            The data; an iterator would be used up.
+            The data. Iterators are not accepted, because reading would exhaust them.
 
         Returns
         -------
         LearningCost
-            Bytes by part and their sum; at most three times the peak if that is some megabytes.
+            Bytes per component and their sum. The sum is at most three times the measured peak, if the peak is some
+            megabytes.
         """
         opened = self._open(X)
         if isinstance(opened, DistributedNumericTable):
@@ -287,7 +295,7 @@ class ChowLiuForest(DagLearner):
     def _find_forest(self, opened: Opened, sample_weight: ArrayLike | None, run: Run) -> None:
         if self.missing == "em":
             raise ValueError(
-                "missing='em' is not for ChowLiuForest, which makes no search that EM could repeat: take "
+                "ChowLiuForest does not support missing='em', because it does not search. Use "
                 "HillClimbSearch(max_indegree=1, missing='em'), or missing='pairwise', 'category' or 'drop'"
             )
         self._check_return_type()
@@ -297,7 +305,7 @@ class ChowLiuForest(DagLearner):
         root, class_id = _find_column("root", self.root, names), _find_column("class_node", self.class_node, names)
         if root is not None and root == class_id:
             raise ValueError(
-                f"root={self.root!r} is the class_node too, which is the parent of every variable: choose another"
+                f"root={self.root!r} is also the class_node, which is the parent of every variable: choose another root"
             )
         constraints = self._read_constraints(names)
         variables, inner = np.arange(len(names)), constraints
@@ -343,12 +351,12 @@ class ChowLiuForest(DagLearner):
         if (self.weight == "bde") == (self.prior_network is None):
             network = "no prior_network" if self.prior_network is None else f"prior_network={self.prior_network!r}"
             raise ValueError(
-                f"weight={self.weight!r} with {network}: 'bde' needs one, the other weights have no use for it"
+                f"weight={self.weight!r} with {network}: 'bde' needs a prior_network, the other weights do not use it"
             )
 
     @property
     def forest_(self) -> nx.Graph:
-        """The forest as an undirected networkx graph, weights on its edges."""
+        """The forest as an undirected networkx graph with weights on its edges."""
         return self._make_once("forest", self._make_forest)
 
     def _make_forest(self) -> nx.Graph:
@@ -361,7 +369,7 @@ class ChowLiuForest(DagLearner):
 
 
 def _find_column(option: str, name: Hashable | None, names: list) -> int | None:
-    """Return the position of the column that an option names, None where it names none."""
+    """Return the position of the column that an option names, None if the option is None."""
     if name is None:
         return None
     if name not in names:
@@ -370,7 +378,7 @@ def _find_column(option: str, name: Hashable | None, names: list) -> int | None:
 
 
 def _without_class(constraints: EdgeConstraints, class_id: int, names: list) -> EdgeConstraints:
-    """Return the constraints between the other variables; refuse those that the class cannot meet."""
+    """Return the constraints between the other variables. Refuse constraints that the class cannot satisfy."""
     features = np.delete(np.arange(len(names)), class_id)
     position = {int(v): i for i, v in enumerate(features)}
     inner = []
@@ -378,7 +386,7 @@ def _without_class(constraints: EdgeConstraints, class_id: int, names: list) -> 
         if head == class_id:
             raise ValueError(
                 f"class_node={names[class_id]!r} has the required parent {names[tail]!r}, but it is the parent of "
-                "every variable: drop that edge, or choose another class_node"
+                "every variable: remove that edge, or choose another class_node"
             )
         if tail != class_id:
             inner.append((position[tail], position[head]))
@@ -387,7 +395,7 @@ def _without_class(constraints: EdgeConstraints, class_id: int, names: list) -> 
         forbidden = features[allowed[features, class_id] == 0]
         if len(forbidden):
             raise ValueError(
-                f"class_node={names[class_id]!r} is the parent of every variable, but the knowledge forbids "
+                f"class_node={names[class_id]!r} is the parent of every variable, but prior knowledge forbids "
                 f"{names[class_id]!r} -> {names[forbidden[0]]!r}: allow that edge, or choose another class_node"
             )
         allowed = allowed[np.ix_(features, features)]

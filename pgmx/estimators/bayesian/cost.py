@@ -1,7 +1,7 @@
-"""The memory that learning a Bayesian network takes, counted from shapes.
+"""Memory required for learning a Bayesian network, counted from shapes.
 
-Structural EM searches on complete rows that stand for those of the table, and passes over the rows for expected counts.
-The graphs that a pass meets are not known before: the figures are those of sparse ones.
+Structural EM searches on completed rows, and passes over the rows to compute expected counts. The graphs are not known
+in advance, so the estimates assume sparse graphs.
 """
 
 from collections.abc import Sequence
@@ -17,28 +17,29 @@ from pgmx.estimators.cost import LearningCost
 from pgmx.inference.exact.row_posteriors import CHUNK_BYTES, DRAW_BYTES
 from pgmx.models.bayesian.incomplete_rows import N_DRAWS
 
-#: Bytes per row that has a weight: the number of its cell, and its key while cells are sorted.
+#: Bytes per row that has a weight: the index of its cell, and its key while cells are sorted.
 CELL_NUMBER_BYTES = 28
 
-#: Copies of the continuous columns that are made while they are read and scored.
+#: Number of copies of the continuous columns while they are read and scored.
 COPIES = 4
 
-#: Bytes per variable of the edges that a thread keeps for a forest, and of the block of weights that it looks at.
+#: Bytes per variable of the edges that a thread keeps for a forest, and of its block of weights.
 FOREST_BYTES, FOREST_BLOCK = 340, 1 << 19
 
-#: Bytes per value of completed rows of mixed data, and further copies of continuous columns.
+#: Bytes per value of completed rows of mixed data, and number of additional copies of continuous columns.
 COMPLETED_BYTES, FLOAT_COPIES = 72, 2
 
-#: Numbers of the blocks in which missing numbers are computed, and bytes per square of the missing values of a row.
+#: Values per block in which missing continuous values are computed, and bytes per squared number of missing values of a
+#: row.
 BLOCK_BYTES, SQUARE_BYTES = 5 << 23, 10
 
-#: Copies of the clique tables of a chunk of rows, and of the distributions that draws are taken from at a time.
+#: Copies of the clique tables of a chunk of rows, and of the distributions for simultaneous draws.
 CHUNK_COPIES, DRAW_COPIES = 2.5, 3
 
-#: Bytes for each row of a table, in addition to copies of its codes, in which equal rows are found.
+#: Bytes per row of a table for finding equal rows, in addition to copies of its codes.
 ROW_BYTES, ROW_COPIES = 40, 3
 
-#: Rows of gains that a climb stores per variable; a row takes 8 bytes per variable, and some more.
+#: Rows of gains that a climb stores per variable. A row takes slightly more than 8 bytes per variable.
 GAIN_ROWS, GAIN_BYTES = 16, 128
 
 
@@ -54,12 +55,12 @@ def estimate_discrete(
 
 
 def estimate_continuous(n_rows: int, n_floats: int, cardinalities: ArrayLike = ()) -> LearningCost:
-    """Return the cost of a search over continuous variables, with discrete ones or without."""
+    """Return the cost of a search over continuous variables, with or without discrete variables."""
     cards = np.asarray(cardinalities, dtype=np.int64)
     n = n_floats + len(cards)
     numbers = 8 * n_rows * n_floats * (1 + COPIES)
     gains, scratch = 32 * n * n, 24 * n_rows
-    if not len(cards):  # gains come from partial covariances, and no row is looked at twice
+    if not len(cards):  # gains come from partial covariances, so each row is read once
         return LearningCost.from_bytes(gains=gains, kept_counts=32 * n * n, scratch=scratch, numbers=numbers)
     codes, planes = size_table(n_rows, cards)
     kept = min(1 << 28, 8 * n * n_floats * (n_floats + 1) * int(max(cards, default=1)) ** 2)
@@ -71,7 +72,7 @@ def estimate_continuous(n_rows: int, n_floats: int, cardinalities: ArrayLike = (
 def estimate_forest(
     n_rows: int, cardinalities: ArrayLike, *, n_threads: int = 1, at_once: bool = False
 ) -> LearningCost:
-    """Return the cost of a forest from the counts of all pairs, `at_once` without rows that wait."""
+    """Return the cost of a forest from the counts of all pairs; `at_once` needs no waiting rows."""
     need = estimate_memory(n_rows, cardinalities, kept_memory=0)
     n = len(np.asarray(cardinalities))
     gains = 12 * n * n if not at_once else n_threads * (FOREST_BYTES * n + FOREST_BLOCK) + FOREST_BYTES * n
@@ -79,13 +80,13 @@ def estimate_forest(
 
 
 class MissingCounts(NamedTuple):
-    """Counts of missing values that decide the memory; equal rows of a discrete table count once."""
+    """Counts of missing values that determine the memory. Equal rows of a discrete table count once."""
 
-    #: Rows, those with missing values, and the complete rows that stand for all of them in a search.
+    #: Number of rows, of rows with missing values, and of completed rows in a search.
     n_rows: float
     n_incomplete: float
     n_completed: float
-    #: Missing values of a row, and their squares, summed over rows.
+    #: Number of missing values per row, and its square, summed over rows.
     cells: float
     squares: float
 
@@ -132,9 +133,9 @@ class MissingCounts(NamedTuple):
 def estimate_expectations(
     missing: MissingCounts, n_rows: int, cards: Sequence[int], n_floats: int, *, climbs: float, row_memory: int = 0
 ) -> LearningCost:
-    """Return the cost of structural EM, each search of which stores rows of gains as `climbs` greedy ones do.
+    """Return the cost of structural EM, if each search stores as many rows of gains as `climbs` greedy searches.
 
-    `n_rows` counts all rows, also equal ones.
+    `n_rows` counts all rows, including equal rows.
     """
     if not n_floats:
         n = len(cards)
@@ -166,7 +167,7 @@ def _size_continuous(missing: MissingCounts, n_columns: int) -> int:
 
 
 def _find_distinct(columns: np.ndarray) -> np.ndarray:
-    """Return the places of distinct rows of (n_columns, n_rows), by a hash of 64 bits."""
+    """Return the positions of distinct rows of (n_columns, n_rows), by a hash of 64 bits."""
     keys = np.zeros(columns.shape[1], dtype=np.uint64)
     for column in columns:
         keys ^= keys >> np.uint64(29)

@@ -1,4 +1,4 @@
-"""The bases of the learners of directed acyclic graphs: their results, and what is known of the edges."""
+"""Base classes of the learners of directed acyclic graphs: results, and prior knowledge of edges."""
 
 import warnings
 from collections.abc import Collection, Sequence
@@ -27,32 +27,32 @@ from pgmx.scores.binding.discrete import FormulaScoring
 from pgmx.scores.binding.scoring import Scoring, StoredScoring
 from pgmx.search.knowledge.constraints import EdgeConstraints, read_constraints
 
-#: The options of what is known of the edges; `read_constraints` checks them.
+#: Options of prior knowledge of edges. `read_constraints` checks them.
 KNOWLEDGE_OPTIONS = ("expert_knowledge", "required_edges", "forbidden_edges", "tiers", "root_nodes", "candidate_edges")
 
 
-#: Families with a smaller share of complete rows are not to be trusted: from there on more arcs are missed.
+#: Families with a smaller share of complete rows are unreliable: below it more edges are missed.
 LEAST_SHARE = 0.1
 
-#: What a missing cell means to the likelihood of rows, by the option of the learner; as a state it is not missing.
+#: Treatment of missing values in the likelihood of rows, per option of the learner. A state "missing" is not missing.
 SCORED_AS = {"error": "error", "drop": "drop", "category": "error", "pairwise": "observed", "em": "observed"}
 
-#: The options of the parameters of `model_`.
+#: Options for the parameters of `model_`.
 PRIOR_OPTIONS = ("equivalent_sample_size", "pseudo_counts")
 
-#: The prior of `score`, and of the `model_` of a classifier, if no option gives one: known states are possible.
+#: Prior of `score`, and of the `model_` of a classifier, if no option gives one. It makes all known states possible.
 ONE_PSEUDO_ROW = {"equivalent_sample_size": 1.0}
 
 
-#: Data as learners of graphs open them.
+#: Types of opened data.
 Opened: TypeAlias = Frame | DiscreteTable | DistributedNumericTable
 
 
 class NetworkResults(BaseStructureLearner, CausalDiscovery):
-    """Base of the learners of directed acyclic graphs: the graph that they learn, and a network.
+    """Base of the learners of directed acyclic graphs: the learned graph and its network.
 
-    `_fit` sets `edges_`, `_names`, an empty `_results`, `_prior`, and `_scoring`, the score bound to data that makes
-    `model_`.
+    `_fit` sets `edges_`, `_names`, an empty `_results`, `_prior`, and `_scoring`, the score with its data, from which
+    `model_` is made.
     """
 
     edges_: np.ndarray
@@ -66,8 +66,8 @@ class NetworkResults(BaseStructureLearner, CausalDiscovery):
         names = check_discrete_columns(self.discrete_columns, X.names)
         if names:
             raise ValueError(
-                f"discrete_columns names {join_names(sorted(names, key=X.names.index))}, but {X!r} holds numbers: give "
-                "discrete_columns to distribute, or rows in memory"
+                f"discrete_columns names {join_names(sorted(names, key=X.names.index))}, but {X!r} has continuous "
+                "columns: give discrete_columns to distribute, or rows in memory"
             )
         return X
 
@@ -83,13 +83,14 @@ class NetworkResults(BaseStructureLearner, CausalDiscovery):
 
     @property
     def model_(self) -> DiscreteBayesianNetwork | LinearGaussianBayesianNetwork | ConditionalGaussianNetwork:
-        """The network of `dag_` with its parameters, by maximum likelihood.
+        """The network of `dag_` with its parameters, by default maximum likelihood estimates.
 
-        That of a table with columns of floats and of states is a `ConditionalGaussianNetwork`; it has none where the
-        score allows arcs from floats to states, and the graph has some (AttributeError).
+        For mixed data it is a `ConditionalGaussianNetwork`. If the graph has an edge from a continuous to a discrete
+        variable, there is no such network (AttributeError).
 
-        Under it a row whose states did not occur together may be impossible; the options `equivalent_sample_size` and
-        `pseudo_counts` give states a prior that rules nothing out. With a `class_node` one pseudo row is the default.
+        A row with a combination of states that does not occur in the data may have probability 0. The options
+        `equivalent_sample_size` and `pseudo_counts` set a prior under which all rows are possible. With a `class_node`
+        the default is one pseudo row.
         """
         return self._make_once("model", lambda: self._make_model(self._prior))
 
@@ -100,8 +101,8 @@ class NetworkResults(BaseStructureLearner, CausalDiscovery):
             scoring = self._scoring.get()
         except FileNotFoundError as error:
             raise FileNotFoundError(
-                f"model_ is made from the coded table, whose file is gone ({error}); ask for model_ before the "
-                "learner is pickled, or learn from a file of pgmx.data.write_table and keep it"
+                f"model_ is made from the coded table, but its file is gone ({error}). Access model_ before the "
+                "learner is pickled, or learn from a file of pgmx.data.write_table and keep the file"
             ) from error
         return scoring.model(self.edges_.tolist(), **prior)
 
@@ -110,49 +111,50 @@ class NetworkResults(BaseStructureLearner, CausalDiscovery):
 
         .. math:: \frac1N \sum_{i=1}^N \sum_v \ln P(x_{iv} \mid u_{iv})
 
-        with :math:`u_{iv}` the states (or values) of the parents of variable v in row i. The parameters are not those
-        of maximum likelihood, under which a row with a combination that was not learned from is impossible: discrete
-        tables have the Dirichlet prior of the options `equivalent_sample_size` and `pseudo_counts`, of one equivalent
-        row when neither is given.
+        with :math:`u_{iv}` the states (or values) of the parents of variable v in row i. CPTs are estimated with the
+        Dirichlet prior of the options `equivalent_sample_size` and `pseudo_counts`, or with one equivalent row if
+        neither is given. Under maximum likelihood, rows with a new combination of states would be impossible.
 
         Parameters
         ----------
         X : DataFrame, array, DiscreteTable, distributed table, path or iterator of frames, optional
-            Rows with the columns and states that were learned from: at least one in memory, two in a file or an
-            iterator. Those of a distributed table are summed by its workers, states of a file or an iterator are coded
-            piece by piece. What a missing cell means is the option `missing` of the learner: an error, a row that is
-            left out ("drop", with a warning), or a state ("category"). With "em" and "pairwise" a row has the
-            likelihood of its observed cells o, exactly: ln P(x_o) = ln Σ P(x_o, x_m) over the states (or values) of the
-            missing ones, and counts in the mean.
+            Rows with the columns and states of the training data: at least one row in memory, or two in a file or an
+            iterator. The option `missing` of the learner sets the treatment of missing values, see the Notes.
         y : None
             Ignored; scikit-learn's convention.
         true_graph : DAG, optional
-            Compare the graph with this one, by `metric`, as pgmpy's learners do.
+            Graph to compare the learned graph with by `metric`, as in pgmpy.
         metric : str or metric, optional
-            A name or an instance from ``pgmpy.metrics``, in place of the likelihood; pgmpy's default for graphs where
-            `true_graph` alone is given.
+            A name or an instance from ``pgmpy.metrics``, in place of the likelihood. If only `true_graph` is given, the
+            default is pgmpy's default for graphs.
 
         Returns
         -------
         float
-            Or what else the metric gives. A metric that takes no PDAG is given `dag_`.
+            The mean log-likelihood, or the value of the metric. Metrics that do not accept a PDAG get `dag_`.
 
         Raises
         ------
         ValueError
             If neither `X` nor `true_graph` is given, the metric is not known, or `X` has other columns.
         TreewidthError
-            With "em" and "pairwise", if what is missing in a row would take more than 2^27 numbers to sum out.
+            With "em" and "pairwise", if summing out the missing values of a row needs more than 2^27 values.
 
         Warns
         -----
         UserWarning
-            If rows are left out, and if a row has a state that was not learned from: the score is minus infinity.
-            `state_names` declares states.
+            If rows are dropped, or if a row has a state that is not in the training data. The score is then minus
+            infinity. Declare such states with `state_names`.
 
         Notes
         -----
         pgmpy's ``score(X)`` is its metric ``"correlation_score"``: write ``score(X, metric="correlation_score")``.
+
+        The option `missing` "error" raises an error for missing values, "drop" drops the row with a warning, and
+        "category" uses the state. With "em" and "pairwise" the likelihood of a row is the exact likelihood of its
+        observed values o: ln P(x_o) = ln Σ P(x_o, x_m), summed over the missing values m.
+
+        Workers of a distributed table sum their rows. Rows of a file or an iterator are coded in chunks.
         """
         check_is_fitted(self, "edges_")
         if isinstance(y, nx.Graph):
@@ -163,39 +165,39 @@ class NetworkResults(BaseStructureLearner, CausalDiscovery):
             return self._score_rows(X)
         if is_distributed(X):
             raise TypeError(
-                f"metric={metric!r} needs rows in memory, and the rows stay with the workers: leave it out, or give "
-                "rows in memory"
+                f"metric={metric!r} needs rows in memory, but these rows are distributed: omit metric, or give rows in "
+                "memory"
             )
         is_named = metric is None or isinstance(metric, str)
         chosen = make_metric(metric, compares_graphs=X is None) if is_named else metric
         graph = self.graph_ if isinstance(self.graph_, tuple(chosen.get_tag("supported_graph_types"))) else self.dag_
         if X is not None:
-            frame = self._read_rows(X).to_pandas()  # a copy, checked for missing and infinite cells
+            frame = self._read_rows(X).to_pandas()  # a copy, checked for missing and infinite values
             return chosen.evaluate(X if isinstance(X, type(frame)) else frame, graph)
         return chosen.evaluate(true_causal_graph=true_graph, est_causal_graph=graph)
 
     def _score_rows(self, X: Any) -> float:
-        """Return the mean log-likelihood of rows; the network has no probability of 0 for states that it knows."""
+        """Return the mean log-likelihood of rows. The network has no probability of 0 for known states."""
         prior = self._prior or ONE_PSEUDO_ROW
         network = self._make_once("predictive", lambda: self._make_model(prior))
         if isinstance(network, LinearGaussianBayesianNetwork | ConditionalGaussianNetwork):
             rows = self._read_rows(X)
         else:
             coding = self._list_coding()
-            is_large = is_path(X) or is_iterator(X)  # coded piece by piece to a temporary plane file
+            is_large = is_path(X) or is_iterator(X)  # coded in chunks to a temporary plane file
             rows = encode(self._read_rows(encode(X, **coding) if is_large else X), **coding)
         likelihood = held_out_log_likelihood(network, rows, missing=SCORED_AS[self.missing])
         if likelihood.impossible:
             warnings.warn(
-                f"{likelihood.n_impossible} of {likelihood.n_rows} rows hold states of "
-                f"{join_names(likelihood.impossible)} that were not learned from, so that they are impossible and the "
-                "score is minus infinity: declare all states with state_names={name: [...]}, or as categories",
+                f"{likelihood.n_impossible} of {likelihood.n_rows} rows have states of "
+                f"{join_names(likelihood.impossible)} that are not in the training data, so the score is minus "
+                "infinity. Declare all states with state_names={name: [...]}, or as categories",
                 stacklevel=caller_level(),
             )
         return likelihood.mean
 
     def _read_rows(self, X: Any) -> Any:
-        """Return rows that have the columns that were learned from."""
+        """Return rows with the columns of the training data."""
         rows = open_rows_to_score(X)
         if not isinstance(rows, DiscreteTable | DistributedNumericTable):
             rows = open_frame(rows, na_values=self.na_values).declare_discrete(self.discrete_columns)
@@ -210,17 +212,16 @@ class NetworkResults(BaseStructureLearner, CausalDiscovery):
 
 
 class DagLearner(NetworkResults):
-    """Base of the learners of one directed acyclic graph.
+    """Base of the learners of a directed acyclic graph.
 
-    A subclass has the options that are declared here, calls `_check_return_type` first and `_set_graph` last in its
-    `_fit`.
+    A subclass has the options declared here. Its `_fit` calls `_check_return_type` first and `_set_graph` last.
     """
 
     _parameter_constraints: dict[str, Any] = {
         **dict.fromkeys(KNOWLEDGE_OPTIONS, "no_validation"),
         "equivalent_sample_size": [Interval(Real, 0, None, closed="neither"), None],
         "pseudo_counts": [Interval(Real, 0, None, closed="left"), None],
-        "return_type": [str],  # any case, judged by _check_return_type
+        "return_type": [str],  # any case, checked by _check_return_type
         "state_names": [dict, None],
         "missing": [StrOptions({"error", "drop", "category", "pairwise"})],
         "na_values": NA_VALUES,
@@ -236,7 +237,7 @@ class DagLearner(NetworkResults):
             raise ValueError(f"the option 'return_type' must be 'dag' or 'pdag', got {self.return_type!r}")
 
     def _read_prior(self, opened: Opened) -> None:
-        """Set `_prior`, the options of the parameters that are given; refuse them where all columns hold floats."""
+        """Set `_prior`, the given options of the parameters. Refuse them if all columns are continuous."""
         self._prior = read_parameter_prior(self)
         given = _list_given_prior(self)
         if not given or isinstance(opened, DiscreteTable):
@@ -245,8 +246,8 @@ class DagLearner(NetworkResults):
         if floats and len(floats) == opened.n_columns:
             option, value = next(iter(given.items()))
             raise ValueError(
-                f"{option}={value!r} is a prior for the probabilities of states, but {join_names(floats)} hold floats: "
-                "leave it out, or turn these columns into categories"
+                f"{option}={value!r} is a prior of discrete variables, but {join_names(floats)} hold floats: "
+                "omit it, or convert these columns to categories"
             )
 
     def _read_constraints(self, names: Sequence) -> EdgeConstraints:
@@ -263,7 +264,7 @@ class DagLearner(NetworkResults):
 
     @property
     def graph_(self) -> DAG | PDAG:
-        """The learned graph, a PDAG or a DAG as `return_type` says."""
+        """The learned graph, a PDAG or a DAG as given by `return_type`."""
         self._require_fit()
         if self._kind == "dag":
             return self.dag_
@@ -276,7 +277,7 @@ class DagLearner(NetworkResults):
 
 
 def warn_of_few_complete_rows(scoring: Scoring, edges: np.ndarray) -> None:
-    """Warn of learned families in which few rows are complete, where these alone decide."""
+    """Warn of learned families with few complete rows, if only complete rows are scored."""
     if not isinstance(scoring, FormulaScoring):
         return
     table = scoring.table
@@ -293,16 +294,16 @@ def warn_of_few_complete_rows(scoring: Scoring, edges: np.ndarray) -> None:
         warnings.warn(
             f"missing='pairwise': fewer than {LEAST_SHARE:.0%} of the rows are complete in the families of "
             f"{join_names([scoring.names[child] for child in few])} ({n_complete[least]:,} of {table.n_rows:,} rows in "
-            f"that of {scoring.names[least]!r}), and these alone have chosen the parents: missing='em' takes all rows",
+            f"that of {scoring.names[least]!r}). Only complete rows choose the parents: missing='em' uses all rows",
             IncompleteRowsWarning,
             stacklevel=caller_level(),
         )
 
 
 def read_parameter_prior(learner: Any) -> dict[str, float]:
-    """Return the prior of the parameters that a learner's options give; that of a classifier is never empty.
+    """Return the prior of the parameters from a learner's options. The prior of a classifier is never empty.
 
-    By maximum likelihood a new row may be impossible under each class, and then no class has a probability.
+    Under maximum likelihood a new row may be impossible for every class, so that class probabilities are undefined.
     """
     given = _list_given_prior(learner)
     check_parameter_prior(*(given.get(name) for name in PRIOR_OPTIONS))

@@ -30,240 +30,295 @@ from pgmx.search.dag.thorough import search_thoroughly
 
 
 class HillClimbSearch(SearchLearner):
-    r"""Greedy search for the directed acyclic graph of best score.
+    r"""Greedy search for the directed acyclic graph with the highest score.
 
-    From a start graph, the single-arc addition, deletion or reversal that raises
+    Each move adds, removes or reverses the edge that raises the score of the graph most. The search ends if no move
+    gains `epsilon`. It replaces ``pgmpy.causal_discovery.HillClimbSearch``; the Notes list the differences.
 
-    .. math:: \mathrm{score}(G) = \sum_x s(x \mid \Pi_x^G) + \ln P(G)
+    >>> import pandas as pd
+    >>> data = pd.DataFrame({"rain": [0, 1] * 50, "wet": [0, 1] * 50, "coin": [0, 0, 1, 1] * 25})
+    >>> search = HillClimbSearch(scoring_method="bic", max_indegree=3).fit(data)
+    >>> list(search.graph_.undirected_edges)
+    [('rain', 'wet')]
 
-    most is made, until none gains `epsilon`. It takes the place of ``pgmpy.causal_discovery.HillClimbSearch``: the same
-    parameters and fitted attributes; the Notes list the differences.
+    Most users need five options:
+
+    - `scoring_method`: the score. The default is BIC, in the form for discrete, continuous or mixed data.
+    - `strategy`: ``"greedy"`` is the fastest. ``"thorough"``, ``"best"`` and ``"exact"`` reach higher scores.
+    - `max_indegree`: the largest number of parents of a variable.
+    - `expert_knowledge`: prior knowledge of required edges, forbidden edges and the order of the variables.
+    - `missing`: the treatment of missing values.
+
+    The Notes group the other options by purpose.
 
     Parameters
     ----------
     data : DataFrame, array, DiscreteTable, path or iterator of frames, optional
-        What ``estimate()`` learns from; ``fit(X)`` needs none.
+        Data for ``estimate()``. ``fit(X)`` does not use it.
     scoring_method : str or BaseStructureScore, default=None
-        Name of a score, see the Notes of :class:`HillClimbSearch`, or a score of pgmx or pgmpy made from the same data;
-        BIC by default, in its Gaussian or conditional linear Gaussian form for floats.
+        Name of a score (see the Notes of :class:`HillClimbSearch`), or a score object of pgmx or pgmpy made from the
+        same data. The default is BIC, in the form for discrete, continuous or mixed data.
     structure_prior : UniformPrior, EdgePrior or ParameterPrior, default=None
-        Prior of the graph, from :mod:`pgmx.scores`; uniform by default.
+        Prior of the graph, from :mod:`pgmx.scores`. The default is uniform.
     discrete_children : {"forbidden", "allowed"}, default="forbidden"
-        Whether the scores of conditional linear Gaussian networks take arcs from floats to states, see
-        :class:`pgmx.scores.BICCondLinearGauss`: there is no such network then, and `model_` raises.
+        Whether conditional linear Gaussian scores allow edges from continuous to discrete variables, see
+        :class:`pgmx.scores.BICCondLinearGauss`. If such an edge is learned, `model_` raises an error.
     strategy : {"greedy", "thorough", "best", "exact"}, default="greedy"
-        ``"greedy"`` ends at the first local optimum, as pgmpy's search does. ``"thorough"`` goes on by optimal
-        reinsertion: nodes and small groups of neighbours are taken out with all their arcs and put back by a climb, as
-        long as that raises the score; it does so twice, equal gains decided the other way round the second time. Up to
-        24 variables it exchanges single parents and kicks orders besides, as ``"best"`` does, see the Notes. It
-        takes about ten to twenty times as long and mostly ends far higher; under BDeu, where graphs grow dense, it can
-        take eighty times as long: set `max_time` or `max_indegree` there. ``"best"`` goes on from there over orders of
-        the variables, in which each takes its parents from its predecessors: from random orders, that of a greedy graph
-        and that of the best one, some variables are moved to random places again and again and all to their best ones.
-        In the end parents that gain only together are looked for: all sets of them where these are few, else pairs. It
-        never ends below ``"thorough"`` and takes about 5 to 30 times as long, with up to 18 variables as much as a few
-        seconds, see the Notes. ``"exact"`` returns the best
-        graph of all and proves it, see the Notes.
+        ``"greedy"`` ends at the first local optimum. ``"thorough"`` mostly reaches much higher scores in 10 to 20 times
+        the time. ``"best"`` takes 5 to 30 times as long as that. ``"exact"`` proves the optimum.
     start_dag : DAG or {"tree", "random"}, default=None
-        First graph: a DAG, a Chow-Liu forest of the score, or a random graph; without edges by default.
+        Start graph: a DAG, a Chow-Liu forest of the score, or a random graph. The default has no edges.
     max_indegree : int, default=None
-        Most parents that a move may give a node; unlimited by default.
+        Largest number of parents that a move may give a node. The default is unlimited.
     max_candidates : int, default=None
-        Best partners by pair score that each variable keeps as candidate parents, beside those that chose it; all by
-        default.
+        Number of candidate parents of each variable, chosen by the score of the pair. Variables that chose it are
+        candidates too. By default all variables are candidates.
     tabu_length : int, default=100
-        The last `tabu_length` moves may not be undone. The list is emptied where no other move improves the best graph,
-        so that the result is a local optimum of all moves.
+        Number of last moves that may not be undone. The list is emptied if no other move improves the best graph, so
+        the result is a local optimum of all moves.
     patience : int, default=0
-        Moves without a new best score that the search makes before it ends (a tabu search); 0 ends it at the
-        first local optimum. The best graph seen is the result.
+        Number of moves without a new best score after which the search ends (tabu search). 0 ends it at the first local
+        optimum. The best graph found is the result.
     n_restarts : int, default=0
-        Climbs that begin again some random legal moves away from the optimum; the best graph is kept.
+        Number of restarts. Each restart makes random legal moves away from the optimum and climbs again. The best graph
+        is kept.
     n_restart_moves : int, default=10
-        Random moves of a restart.
+        Number of random moves per restart.
     expert_knowledge : ExpertKnowledge, default=None
-        pgmpy's object. It holds together with the next five options; contradictions are an error. Of later versions of
-        pgmpy ``root_nodes`` and ``orientations`` are read too: an edge between the two variables has that direction.
+        Prior knowledge as an object of pgmpy, combined with the next five options; contradictions are an error.
+        ``root_nodes`` and ``orientations`` of later versions of pgmpy are read too.
     required_edges, forbidden_edges : collection of (tail, head), default=None
         Edges that the graph must have, and edges that it must not have.
     tiers : list of collections, default=None
-        Groups of variables from the earliest to the latest; no edge leads to an earlier group.
+        Groups of variables from the earliest to the latest. No edge leads to an earlier group.
     root_nodes : collection, default=None
         Variables without parents.
     candidate_edges : collection of (tail, head), default=None
         The only edges that the graph may have.
     equivalent_sample_size : float, default=None
-        Rows that the Dirichlet prior of the parameters of `model_` stands for, shared equally by the cells of a table;
-        maximum likelihood by default. `score` takes 1 where neither prior is given.
+        Number of rows that the Dirichlet prior of `model_` represents, divided equally among the cells of a CPT. The
+        default is maximum likelihood. `score` then uses 1, unless `pseudo_counts` is given.
     pseudo_counts : float, default=None
-        Rows that the prior of `model_` adds to each cell instead; 1 is the prior of K2.
+        Number of rows that the prior of `model_` adds to each cell of a CPT, in place of `equivalent_sample_size`. 1 is
+        the prior of K2.
     return_type : {"pdag", "dag"}, default="pdag"
-        Whether `graph_` is the equivalence class of the DAG, in which known directions stay, or the DAG itself.
+        Whether `graph_` is the equivalence class of the DAG, which keeps the directions known in advance, or the DAG
+        itself.
     epsilon : float, default=1e-4
-        A move that gains less, in nats, is no improvement.
+        Smallest increase of the score, in nats, that counts as an improvement.
     max_iter : int, default=1_000_000
-        Most moves, those on trial among them; may be infinite.
+        Largest number of moves, including moves that are later undone. May be infinite.
     max_time : float, default=None
-        Seconds after which the best graph so far is returned; coding and counting are not interrupted.
+        Time limit in seconds, after which the best graph found is returned. Coding the data and counting are not
+        interrupted.
     checkpoint : path-like, default=None
-        File of snapshots, from which ``fit`` resumes to the same graph; it is deleted when the search has converged.
+        File of snapshots. If it exists, ``fit`` resumes from it and returns the same graph. It is deleted when the
+        search has converged.
     checkpoint_every : float, default=60.0
-        Seconds between two snapshots; 0 takes one per move.
+        Seconds between two snapshots. 0 writes one per move.
     show_progress : bool, default=True
-        Whether a run of more than a second shows a progress bar, unless ``pgmpy.config.SHOW_PROGRESS`` is off.
+        Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
     callback : callable, default=None
-        Called with the named tuple (n_iter, score, n_edges, seconds) after each move and each trial that led to a
-        better graph; a true answer ends the search.
+        Called with the named tuple (n_iter, score, n_edges, seconds) after each move, and after each trial that led to
+        a better graph. If it returns a true value, the search ends.
     state_names : dict, default=None
-        States of some or all variables, in order; may hold states that never occur.
+        States of some or all variables, in order. States that do not occur in the data are allowed.
     missing : {"error", "drop", "category", "pairwise", "em"}, default="error"
-        A missing cell is an error; drops its row; is a state of its own, ``"missing"``; families are scored on the
-        rows that are complete in them, each parent beside the others on the same rows (BIC, AIC and log-likelihood);
-        or structural EM takes expected counts of what is missing (scores by name), see the Notes of
-        :class:`HillClimbSearch`.
+        Treatment of missing values: raise an error; drop the row; add a state ``"missing"``; score each family on the
+        rows complete in it (BIC, AIC, log-likelihood); or structural EM. See the Notes of :class:`HillClimbSearch`.
     na_values : scalar, str, list-like or dict, default=None
-        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
-        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
-        memory are used as they are.
+        Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
+        ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     discrete_columns : list of hashable, default=None
-        Columns whose numbers are states, floats too: their states are the distinct values, as integers if all of them
-        are whole.
+        Numeric columns that are discrete. Their states are the distinct values, as integers if all values are whole.
     n_em_restarts : int, default=0
-        With ``missing="em"``: further starts, each from rows whose missing cells are drawn from their columns; the best
-        score is kept.
+        Additional starts with ``missing="em"``. Each start draws the missing values from the observed values of their
+        columns. The graph of highest score is kept.
     n_jobs : int, default=None
-        Threads that code the data, count the pairs of variables, compute the gains that a climb will ask for next, or
-        count shares of the rows for those that it asks for (four at most; not with `callback`), and make restarts, the
-        trials of the thorough strategy and the searches from random orders of the best one, as many as pay; restarts
-        also run on joblib's backends. The result is the same for any number. With a checkpoint, and for scores that are
-        not compiled, the orders are searched one after the other; with threads they keep up to 128 MB of rows besides.
+        Number of threads for coding, counting, gains, restarts and trials; see the Notes. Restarts also run on joblib's
+        backends. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=0
-        Draws the permutation of the variables that decides equal gains, see the Notes, restarts and reinsertions.
+        Seed or generator for the permutation of the variables that decides ties (see the Notes), for restarts and for
+        reinsertions.
 
     Attributes
     ----------
     graph_, causal_graph_ : pgmpy.base.PDAG or pgmpy.base.DAG
-        The learned graph, as `return_type` says.
+        The learned graph, of the type given by `return_type`.
     dag_ : pgmpy.base.DAG
-        The learned DAG, whatever `return_type`.
+        The learned DAG, independent of `return_type`.
     model_ : DiscreteBayesianNetwork, LinearGaussianBayesianNetwork or ConditionalGaussianNetwork
-        The network of `dag_`, made on first access, with parameters by maximum likelihood, under which rows that were
-        not learned from may be impossible: `equivalent_sample_size` or `pseudo_counts` prevent that.
+        The network of `dag_`, made on first access. By default its parameters are maximum likelihood estimates, so new
+        rows may have probability 0. `equivalent_sample_size` or `pseudo_counts` prevent this.
     score_ : float
-        Score of `dag_`, in nats, the log prior of the graph included.
+        Score of `dag_`, in nats, including the log prior of the graph.
     n_iter_ : int
-        Moves made, those on trial among them.
+        Number of moves, including moves that were later undone.
     converged_, stopped_by_ : bool, str
-        Whether the search came to its end, and why it ended: "converged", "max_iter", "max_time", "callback" or
-        "interrupt" (Ctrl-C, or a callback that raised: the results are those of the best graph so far).
+        Whether the search converged, and why it ended: "converged", "max_iter", "max_time", "callback" or "interrupt"
+        (Ctrl-C or an error in a callback; the results describe the best graph found).
     proven_ : bool
-        Whether no graph that the options allow has a higher score; False but for ``strategy="exact"``.
+        Whether it is proven that no graph allowed by the options has a higher score. Only ``strategy="exact"`` proves
+        it.
     optimality_gap_ : float
-        No graph has a higher score than `score_` by more than this, in nats: 0 where that is proven, infinite where
-        nothing bounds the score, NaN under the other strategies.
+        Upper bound of the best score minus `score_`, in nats: 0 if the graph is proven optimal, infinite if no bound is
+        known, NaN under the other strategies.
     n_em_iter_ : int
-        Iterations of structural EM, the last of which found no better graph; 0 without missing cells.
+        Number of iterations of structural EM, including the last one, which found no better graph. 0 if no values are
+        missing.
     observed_log_likelihood_ : float
-        With ``missing="em"``: log-likelihood of the observed cells under `dag_` at its maximum, in nats; else NaN.
+        Maximum log-likelihood of the observed values under `dag_`, in nats, with ``missing="em"``. Otherwise NaN.
     history_ : dict of ndarray
-        ``"score"``, ``"n_edges"``, ``"seconds"`` wherever `callback` is called; with ``strategy="best"`` also
-        ``"member"``, what came to the graph: "greedy", "thorough", "equivalence classes", "random order", "order of a
-        greedy graph", "order of the best graph", "last climb", "all sets of parents" or "pairs of parents".
+        ``"score"``, ``"n_edges"`` and ``"seconds"`` at each point at which `callback` is called. With
+        ``strategy="best"`` also ``"member"``, the search that found the graph: "greedy", "thorough", "equivalence
+        classes", "random order", "order of a greedy graph", "order of the best graph", "last climb", "all sets of
+        parents" or "pairs of parents".
     edges_ : ndarray of shape (n_edges, 2), int64
-        Arcs (tail, head) of `dag_` as positions in `variables_`.
+        Edges (tail, head) of `dag_` as positions in `variables_`.
     adjacency_matrix_ : DataFrame
-        Of `graph_`, made on access.
+        Adjacency matrix of `graph_`, made on access.
     variables_, n_features_in_, feature_names_in_ : list, int, ndarray
-        Names of the columns, and scikit-learn's forms of them.
+        Names of the columns, and their number and names as in scikit-learn.
 
     Raises
     ------
     ValueError, TypeError
-        For data that are empty, have missing or unhashable cells or duplicate columns; for unknown scores and options;
-        for contradictory or cyclic knowledge; for a start graph over other variables; for a checkpoint of another
-        search. The message names the culprit.
+        If the data are empty, have missing or unhashable values or duplicate columns; if scores or options are unknown;
+        if prior knowledge is contradictory or cyclic; if the start graph has other variables; or if the checkpoint
+        belongs to another search. The message names the cause.
 
     Notes
     -----
-    Discrete scores: ``"bic"``, ``"aic"``, ``"ll"``, ``"k2"``, ``"bdeu"``, ``"bds"`` (pgmpy's ``"bic-d"``, ``"aic-d"``
-    and ``"ll-d"`` are the same). Continuous: ``"ll-g"``, ``"aic-g"``, ``"bic-g"``, ``"bge"``. Mixed: ``"bic-clg"``, see
-    :class:`pgmx.scores.BICCondLinearGauss`: no arcs lead from floats to states, which the PDAG knows; ``"bic-dg"``,
-    :class:`pgmx.scores.BICDegenerateGauss`, which takes arcs of all kinds; and pgmpy's ``"ll-cg"``, ``"aic-cg"``,
-    ``"bic-cg"``, which reward such arcs. All these are compiled. Integers are states.
+    The search maximises
 
-    `max_candidates` makes thousands of variables feasible. The time that `callback` takes is not counted.
+    .. math:: \mathrm{score}(G) = \sum_x s(x \mid \Pi_x^G) + \ln P(G)
 
-    With n variables and N rows the first step counts n²/2 pair tables, each move re-scores one child (two for a
-    reversal) against n candidates; a table takes about cells · N / 512 vector operations with AVX-512.
+    with the local scores s of `scoring_method` and the `structure_prior` P.
 
-    ``strategy="exact"`` climbs, lists for each variable the sets of parents that beat all their subsets, and compares
-    the subsets of the variables by dynamic programming. It takes any score that decomposes. Bounds of BIC, AIC and
-    the log-likelihood (of states, linear Gaussian too) and of the Dirichlet scores exclude most sets of parents; for
-    other scores and for rows with weights under a Dirichlet score all sets up to `max_indegree` are scored, at most 2²⁰
-    (16 variables with any number of parents). Memory:
-    8 · 2ᵐ bytes, time: m² 2ᵐ operations, m ≤ n being the variables of the largest group that can be in cycles: 8 MB
-    and .3 s for 20, .3 GB and 10 s for 25. More than 28, or more than 2²⁴ families, are refused, unless `max_time` is
-    given: then the best graph found is returned, and `optimality_gap_` says how far it can be from the optimum.
+    *Options by purpose*
 
-    Under a score-equivalent score the two directions of the first arc between two variables tie exactly. Such ties go
-    to the head, then the tail, that stands first in one permutation of the variables: those with more partners
-    (variables that gain as their only parent) first, `random_state` drawing the order among equals.
+    - Score: `scoring_method`, `structure_prior`, `discrete_children`.
+    - Search: `strategy`, `start_dag`, `max_indegree`, `max_candidates`, `epsilon`, `random_state`.
+    - Greedy search, which the other strategies start with: `tabu_length`, `patience` (tabu search), `n_restarts`,
+      `n_restart_moves` (restarts).
+    - Prior knowledge: `expert_knowledge`, `required_edges`, `forbidden_edges`, `tiers`, `root_nodes`,
+      `candidate_edges`.
+    - Result: `return_type`; parameters of `model_`: `equivalent_sample_size`, `pseudo_counts`.
+    - Run: `max_iter`, `max_time`, `checkpoint`, `checkpoint_every`, `show_progress`, `callback`, `n_jobs`.
+    - Data: `state_names`, `discrete_columns`, `na_values`, `missing`; only for ``missing="em"``: `n_em_restarts`.
 
-    The orders of ``strategy="best"`` are those of [5]_, with exchanges of one parent inside grow-shrink. Each search
-    over orders ends where 100 kicks, and one more per variable, led to no better order; four begin at random orders.
-    Dense graphs make kicks dear: there are no more than 5,000,000 of them over the rows of gains that the first climb
-    took. Their trees of parent sets take at most 256 MB: beyond, the sets that were not visited for longest are
-    dropped. With up to 18 variables the exact search follows, where it scores no more than 2¹⁹ families of states and
-    these times the rows no more than 6·10⁹ (2¹⁶ families of other compiled scores, 2¹² of others), as with 16 variables
-    at 10,000 rows; where all are more, of families with so few parents that they are no more than 2¹⁵. With up to 100
-    variables of a compiled score, pairs of parents are added that gain together while neither does, where the family
-    of the first one has no more than 32 cells. It is no proof: larger sets of parents may be missed.
+    *Scores*
 
-    ``missing="em"`` is structural EM [6]_. The first graph is that of ``missing="pairwise"``. Then, again and again,
-    the rows are completed by the network of the best graph so far (all completions of a row weighted by their
-    probabilities, 10 stratified draws from their exact distribution where there are more), the search runs as it does
-    on complete rows, and the parameters of its graph are fitted by exact expected counts. The graph is taken where
+    Discrete scores are ``"bic"``, ``"aic"``, ``"ll"``, ``"k2"``, ``"bdeu"`` and ``"bds"``; pgmpy's names ``"bic-d"``,
+    ``"aic-d"`` and ``"ll-d"`` are accepted. Continuous scores are ``"ll-g"``, ``"aic-g"``, ``"bic-g"`` and ``"bge"``.
+    Scores for mixed data are ``"bic-clg"``, ``"aic-clg"`` and ``"ll-clg"``, see
+    :class:`pgmx.scores.BICCondLinearGauss`. They exclude edges from continuous to discrete variables, and the PDAG
+    respects this. ``"bic-dg"``, see :class:`pgmx.scores.BICDegenerateGauss`, allows all edges. pgmpy's ``"ll-cg"``,
+    ``"aic-cg"`` and ``"bic-cg"`` allow them too, and favour edges from continuous to discrete variables. All these
+    scores are compiled. Columns of integers are discrete.
+
+    *Cost and ties*
+
+    With n variables and N rows, the first step counts n²/2 pair tables. Each move scores one child again (two children
+    for a reversal) with n candidate parents. A table takes about cells · N / 512 vector operations with AVX-512. With
+    `max_candidates` the search can handle thousands of variables. The time of `callback` is not counted.
+
+    Under a score-equivalent score, the two directions of the first edge between two variables have equal scores. Such
+    ties are decided by a permutation of the variables: first by the head, then by the tail that comes first in it.
+    Variables with more partners (variables with a positive gain as the only parent) come first. `random_state` draws
+    the order of variables with equally many partners.
+
+    Threads code the data, count pairs, compute gains in advance, or count chunks of the rows for one climb (at most
+    four threads; not with `callback`). They also run restarts, trials of ``"thorough"`` and searches of ``"best"`` from
+    random orders, which then keep up to 128 MB of additional rows. With a checkpoint, and for scores that are not
+    compiled, the orders are searched one after another.
+
+    Memory in addition to the data, for S states of all variables together: N n bytes of codes, N S / 8 bytes of bit
+    planes, 8 n² bytes of gains, 4 (S - n)² bytes of pair counts (not stored above 256 MB), at most 64 MB of counts kept
+    between moves, and working memory for one child, which grows with its cells and is usually much smaller than 64 MB.
+
+    *Strategies*
+
+    ``"thorough"`` continues from the local optimum by optimal reinsertion [2]_. It removes nodes and small groups of
+    neighbours with all their edges, and a climb inserts them again, as long as this raises the score. This is done
+    twice; the second time, ties are decided in the opposite way. With up to 24 variables, it also exchanges single
+    parents and perturbs orders of the variables as ``"best"`` does. Under BDeu graphs become dense, and ``"thorough"``
+    can take eighty times as long as ``"greedy"``. Set `max_time` or `max_indegree` in this case.
+
+    ``"best"`` continues from the result of ``"thorough"`` and searches over orders of the variables, in which each
+    variable has its parents among its predecessors. The method is that of [5]_, with exchanges of one parent inside
+    grow-shrink. It starts from four random orders, the order of a greedy graph and the order of the best graph. A
+    perturbation moves some variables to random positions; then all variables move to their best positions. A search
+    over orders ends after 100 perturbations, plus one per variable, without a better order. For dense graphs the number
+    of perturbations is smaller: at most 5,000,000 divided by the rows of gains of the first climb. Trees of parent sets
+    take at most 256 MB; above this limit, the sets used least recently are dropped.
+
+    At the end, ``"best"`` searches for parents that gain only together. With up to 18 variables the exact search
+    follows, if it scores at most 2¹⁹ families of discrete scores, and families times rows are at most 6·10⁹, as with 16
+    variables and 10,000 rows (2¹⁶ families of other compiled scores, 2¹² of other scores). If there are more families,
+    it is limited to families with so few parents that at most 2¹⁵ families are scored. With up to 100 variables and a
+    compiled score, pairs of parents are added that gain together but not alone, if the family of the first parent has
+    at most 32 cells. This is not a proof of optimality: larger sets of parents may be missed. The score is never lower
+    than that of ``"thorough"``. With up to 18 variables ``"best"`` takes up to a few seconds.
+
+    ``"exact"`` starts with a climb, lists for each variable the parent sets that score higher than all their subsets,
+    and compares subsets of the variables by dynamic programming [3]_. It accepts every decomposable score. Bounds of
+    BIC, AIC and the log-likelihood (discrete and linear Gaussian) and of the Dirichlet scores exclude most parent sets.
+    For other scores, and for weighted rows under a Dirichlet score, all sets up to `max_indegree` are scored, at most
+    2²⁰ sets (16 variables with any number of parents). It takes 8 · 2ᵐ bytes and m² 2ᵐ operations, m ≤ n being the
+    number of variables of the largest group that can be in cycles: 8 MB and 0.3 s for 20 variables, 0.3 GB and 10 s for
+    25. More than 28 variables, or more than 2²⁴ families, are refused unless `max_time` is given. Then the best graph
+    found is returned, and `optimality_gap_` bounds its distance from the optimum.
+
+    *Prior knowledge*
+
+    An orientation in `expert_knowledge` fixes the direction of an edge between two variables, if there is one.
+
+    *Missing values*
+
+    With ``missing="pairwise"`` each parent of a family is compared with the other parents on the same rows. ``"drop"``
+    and ``"pairwise"`` assume that values are missing completely at random. ``"em"`` assumes that they are missing at
+    random: whether a value is missing depends on observed values only. It needs the name of a score.
+
+    ``missing="em"`` is structural EM [6]_. The first graph is the result of ``missing="pairwise"``. Each iteration
+    completes the rows by the network of the current best graph. All completions of a row are weighted by their
+    probabilities. If there are too many, 10 stratified draws from their exact distribution are used. The search runs on
+    the completed rows, and the parameters of its graph are fitted with exact expected counts. The new graph is accepted
+    if
 
     .. math:: \ell_{\mathrm{obs}}(\theta) + s(G; D^*) - \ell(\hat\theta; D^*)
 
-    is higher: the log-likelihood of the observed cells, penalised as the score penalises the completed rows D* (BIC and
-    AIC: by the same penalty; Dirichlet scores and BGe: the approximation of [7]_). That is `score_`, which never falls.
-    Where neither the search nor one from the best graph gains `epsilon`, EM ends. It assumes that whether a cell is
-    missing depends on observed cells alone, where ``"drop"`` and ``"pairwise"`` assume that it depends on nothing.
-    `callback` is called after each graph that is taken, `max_iter` bounds each search, `checkpoint` holds the graph
-    that was taken last. A pass over the rows takes rows times cells of the junction tree: 2 to 6 s in all for 37
-    variables and 5,000 rows.
+    increases. This is the log-likelihood of the observed values with the penalty of the score on the completed rows D*
+    (BIC and AIC: the same penalty; Dirichlet scores and BGe: the approximation of [7]_). It is `score_`, which never
+    decreases. EM ends if neither the search nor a search from the best graph gains `epsilon`. `callback` is called
+    after each accepted graph, `max_iter` limits each search, and `checkpoint` stores the graph accepted last. A pass
+    over the rows takes rows times cells of the junction tree: 2 to 6 s in total for 37 variables and 5,000 rows.
 
-    Of columns of floats the expected moments take the place of completed rows, and are exact: the first graph is that
-    of the moments under one normal distribution, fitted to the observed cells, counted for fewer rows by the mean share
-    of rows in which two columns are known together. A pass takes N n² multiplications and,
-    for each pattern of k missing cells, k³ of them; more than 10¹² are refused. .1 s in all for 20 columns and 2,000
-    rows with 30 % of the cells missing.
+    For continuous variables, exact expected moments replace the completed rows. The first graph uses the moments of one
+    normal distribution fitted to the observed values. Its number of rows is N times the mean share of rows in which two
+    columns are both observed. A pass takes N n² multiplications and k³ multiplications for each pattern of k missing
+    values; more than 10¹² are refused. 20 columns and 2,000 rows with 30 % of the values missing take 0.1 s in total.
 
-    Of floats beside states (``"bic-clg"``, ``"aic-clg"``, ``"ll-clg"``) the search scores 10 draws of each row that
-    lacks cells, with fixed random numbers, since the expected moments of all families it may try would be too many;
-    floats are drawn so that they have exactly their means and covariances given the states. Parameters and likelihood
-    are exact. The first graph is that of the moments of floats and indicators of states under one normal distribution.
-    A pass takes, for each set of missing variables that families join, a millisecond and its rows times their
-    configurations; above 2·10⁹ numbers, or 10⁶ for a row, it is refused. .1 s in all for 10 floats, 10 columns of
-    states and 2,000 rows with 10 % of the cells missing, .2 s with 30 %.
+    For mixed data (``"bic-clg"``, ``"aic-clg"``, ``"ll-clg"``), the search scores 10 draws of each incomplete row, with
+    fixed random numbers, because the expected moments of all candidate families would need too much memory. Continuous
+    values are drawn so that they have exactly their means and covariances given the states. Parameters and likelihood
+    are exact. The first graph uses the moments of continuous variables and indicators of states under one normal
+    distribution. For each set of missing variables that families connect, a pass takes a millisecond plus its rows
+    times their configurations; above 2·10⁹ values, or 10⁶ per row, it is refused. 10 continuous and 10 discrete columns
+    with 2,000 rows take 0.1 s in total if 10 % of the values are missing, and 0.2 s if 30 % are.
 
-    Memory beside the data, with S states in all: N n bytes of codes, N S / 8 of bit planes, 8 n² of gains, 4 (S - n)²
-    of pair counts (left out above 256 MB), at most 64 MB of counts kept between moves, and scratch for one child that
-    grows with its cells, mostly far below 64 MB.
+    *Differences from pgmpy 1.1.2*
 
-    Differences from pgmpy 1.1.2:
-
-    - Integer and boolean columns are states; pgmpy scores them as Gaussian. Discrete scores refuse floats.
-    - K2 and BDeu follow their formulas where pgmpy departs from them (states and configurations that never occur).
-    - Ties are decided by `random_state`, pgmpy's by the hash seed.
+    - Integer and boolean columns are discrete; pgmpy scores them as Gaussian. Discrete scores refuse floats.
+    - K2 and BDeu follow their formulas also for states and configurations that do not occur; pgmpy does not.
+    - Ties are decided by `random_state`; in pgmpy they depend on the hash seed.
     - The tabu list is emptied at a local optimum, see `tabu_length`.
-    - Required edges, the temporal order and forbidden directions stay directed in the PDAG, and the knowledge object is
-      not changed; contradictory knowledge is an error.
+    - Required edges, the temporal order and forbidden directions remain directed in the PDAG. The knowledge object is
+      not changed. Contradictory knowledge is an error.
     - A variable with one state gets no edges.
     - A score made from other data is refused.
-    - ``score(X)`` is the mean log-likelihood per row, pgmpy's the metric ``"correlation_score"``; its second argument
-      is scikit-learn's `y`: give `true_graph` by keyword.
+    - ``score(X)`` is the mean log-likelihood per row; in pgmpy it is the metric ``"correlation_score"``. Its second
+      argument is scikit-learn's `y`, so give `true_graph` by keyword.
 
     References
     ----------
@@ -411,7 +466,7 @@ class HillClimbSearch(SearchLearner):
         return {"thorough": 7, "exact": 7, "best": 12}.get(self.strategy, int(self.n_restarts > 0))
 
     def _take_bound(self, upper_bound: float) -> None:
-        if self.strategy == "exact" and np.isnan(upper_bound):  # ended before anything was proven
+        if self.strategy == "exact" and np.isnan(upper_bound):  # ended without a bound
             upper_bound = np.inf
         self.optimality_gap_ = float(np.maximum(upper_bound - self.score_, 0.0))
         self.proven_ = self.optimality_gap_ == 0
@@ -432,7 +487,7 @@ class HillClimbSearch(SearchLearner):
                 search_thoroughly(problem, state, course, **options)
 
     def _climb_first(self, problem: DagProblem, state: DagState, course: Course, seed: int, n_threads: int = 1) -> None:
-        """Climb from the first graph, on `n_threads` threads, and again from random moves away."""
+        """Climb from the start graph on `n_threads` threads, then make the restarts."""
         if course.enter(0):
             if self.strategy == "greedy" and not self.n_restarts and not self.patience:
                 course.run.estimate_left = partial(estimate_moves_left, state, course)

@@ -1,7 +1,7 @@
-"""What the learners of Bayesian networks take from pgmpy: scores, metrics, and the base of causal discovery.
+"""Scores, metrics and the base class of causal discovery, imported from pgmpy.
 
-pgmpy renames these between its versions: `get_metrics` becomes `get_metric`, and its private base of causal discovery
-becomes `BaseCausalDiscovery`, with the tags of scikit-base. Both spellings are looked for here, and nowhere else.
+Some names differ between versions of pgmpy: `get_metrics` becomes `get_metric`, and the private base class of causal
+discovery becomes `BaseCausalDiscovery`, with the tags of scikit-base. Only this module handles both names.
 """
 
 import sys
@@ -14,7 +14,7 @@ __all__ = ["BaseStructureScore", "CausalDiscovery", "make_metric"]
 
 
 def make_metric(name: str | None, *, compares_graphs: bool) -> Any:
-    """Return pgmpy's metric of that name, or without a name its default for two graphs, or for data and a graph."""
+    """Return pgmpy's metric of that name, or its default for two graphs or for data and a graph."""
     if hasattr(metrics, "get_metric"):
         return metrics.get_metric(name, requires_true_graph=compares_graphs)
     if name is not None:
@@ -28,7 +28,7 @@ def make_metric(name: str | None, *, compares_graphs: bool) -> Any:
 
 
 def _find_base() -> Any:
-    """Return pgmpy's base of causal discovery if it is public. Its private form of earlier versions has no tags."""
+    """Return pgmpy's base class of causal discovery if it is public. The private one has no tags."""
     modules: tuple[Any, ...] = causal_discovery, sys.modules.get("pgmpy.causal_discovery._base")
     return next((m.BaseCausalDiscovery for m in modules if hasattr(m, "BaseCausalDiscovery")), object)
 
@@ -40,10 +40,10 @@ else:
 
 
 class CausalDiscovery(_Base):
-    """The tags of pgmpy's causal discovery under any version of pgmpy, and the other methods of its base if it has one.
+    """Tags of pgmpy's causal discovery under any version, and other methods of its base class if any.
 
-    Learners inherit `BaseStructureLearner` first, so that ``fit`` and the checks of the input are ours. A class states
-    its tags in `_tags`, and inherits those that it does not state.
+    Learners inherit `BaseStructureLearner` first, so that ``fit`` and the input checks are defined by pgmx. A class
+    sets its tags in `_tags` and inherits the other tags.
     """
 
     _tags: ClassVar[dict[str, Any]] = {
@@ -71,7 +71,7 @@ class CausalDiscovery(_Base):
         Returns
         -------
         dict
-            From names of tags to their values; see :meth:`get_tags`.
+            Values of the tags by name, see :meth:`get_tags`.
         """
         tags: dict[str, Any] = {}
         for base in reversed(cls.__mro__):
@@ -87,7 +87,7 @@ class CausalDiscovery(_Base):
         tag_name : str
             Name of the tag.
         tag_value_default : object, default=None
-            What to return if there is no such tag.
+            Value to return if there is no such tag.
 
         Returns
         -------
@@ -97,13 +97,13 @@ class CausalDiscovery(_Base):
         return cls.get_class_tags().get(tag_name, tag_value_default)
 
     def get_tags(self) -> dict[str, Any]:
-        """Return the tags of the learner, as learners of ``pgmpy.causal_discovery`` have them.
+        """Return the tags of the learner, as in ``pgmpy.causal_discovery``.
 
         Returns
         -------
         dict
-            From names of tags to their values: those of the class, and those of :meth:`set_tags`. They tell what data
-            the learner accepts, what knowledge it respects and what its guarantees assume.
+            Values of the tags by name, from the class and from :meth:`set_tags`. They describe which data the learner
+            accepts, which prior knowledge it uses, and which assumptions its guarantees need.
         """
         return self.get_class_tags() | getattr(self, "_tags_dynamic", {})
 
@@ -115,9 +115,9 @@ class CausalDiscovery(_Base):
         tag_name : str
             Name of the tag.
         tag_value_default : object, default=None
-            What to return if there is no such tag and `raise_error` is False.
+            Value to return if there is no such tag and `raise_error` is False.
         raise_error : bool, default=True
-            Whether an unknown tag is an error.
+            Whether an unknown tag raises an error.
 
         Returns
         -------
@@ -135,12 +135,12 @@ class CausalDiscovery(_Base):
         return tags.get(tag_name, tag_value_default)
 
     def set_tags(self, **tag_dict: Any) -> Self:
-        """Set tags of this learner; its class and its clones keep theirs.
+        """Set tags of this learner. Its class and its clones are not changed.
 
         Parameters
         ----------
         **tag_dict
-            From names of tags to their values.
+            Values of the tags by name.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""The memory that a search takes: of a table or of its shape, by the kind of search."""
+"""Memory required for a search, from a table or its shape."""
 
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from pgmx.scores.gains import AHEAD_ROWS, ROW_MEMORY
 
 
 class _Size(NamedTuple):
-    """Rows, numbers of states of discrete columns, continuous columns, and missing values if EM fills them in."""
+    """Number of rows, states of discrete columns, number of continuous columns, and missing values if EM is used."""
 
     n_rows: int
     cards: list[int]
@@ -24,36 +24,36 @@ class _Size(NamedTuple):
 
 
 class SearchCost(DagLearner):
-    """Base of the learners that estimate the memory of a search before it begins."""
+    """Base of the learners that estimate the memory of a search before it starts."""
 
     def _revisits_graphs(self) -> bool:
-        """Return whether the search comes back to earlier graphs, so that rows of gains are worth storing."""
+        """Return whether the search returns to earlier graphs, so that storing rows of gains is useful."""
         return True
 
     def _uses_workers(self) -> bool:
-        """Return whether the search sends its problem to other workers."""
+        """Return whether the search sends its problem to workers."""
         return False
 
     def _uses_threads(self) -> bool:
-        """Return whether `n_jobs` threads search on graphs of their own."""
+        """Return whether each of `n_jobs` threads searches on its own graph."""
         return self._uses_workers()
 
     def _climbs_ahead(self) -> bool:
-        """Return whether `n_jobs` threads compute the rows of one climb, which the first of them makes."""
+        """Return whether `n_jobs` threads compute the rows of gains of one climb."""
         return False
 
     def _limit_rows(self, n: int) -> int:
-        """Return how many bytes of rows of n gains the search keeps at most."""
+        """Return the largest number of bytes for the rows of n gains that the search keeps."""
         if self._revisits_graphs():
             return ROW_MEMORY
         return AHEAD_ROWS * 8 * (n + 1) if self._climbs_ahead() and count_threads(self.n_jobs) > 1 else 0
 
     def _limit_trees(self) -> int:
-        """Return how many bytes each thread keeps beside rows of gains at most."""
+        """Return the largest number of bytes that each thread keeps in addition to rows of gains."""
         return 0
 
     def _count_climbs(self) -> float:
-        """Return how many greedy climbs visit about as many graphs as this search."""
+        """Return the number of greedy climbs that visit about as many graphs as this search."""
         return 1.0
 
     def estimate_cost(
@@ -66,12 +66,12 @@ class SearchCost(DagLearner):
         weighted: bool = False,
         missing_share: float = 0.0,
     ) -> LearningCost:
-        """Estimate the memory that learning takes.
+        """Estimate the memory required for learning.
 
         Parameters
         ----------
         X : DataFrame, array, DiscreteTable or path, optional
-            The data; states are coded to count them. An iterator would be used up.
+            The data. States are coded to count them. Iterators are not accepted, because reading would exhaust them.
         n_rows : int, optional
             Number of rows, in place of `X`.
         cardinalities : array-like of int, optional
@@ -79,26 +79,26 @@ class SearchCost(DagLearner):
         n_floats : int, default=0
             Number of continuous variables, in place of `X`.
         weighted : bool, default=False
-            Whether rows will have weights that are not whole numbers.
+            Whether the rows will have non-integer weights.
         missing_share : float, default=0.0
-            Share of the values that are missing, 0 to 1, in place of `X`; only for ``missing="em"``.
+            Share of missing values, from 0 to 1, in place of `X`. Only for ``missing="em"``.
 
         Returns
         -------
         LearningCost
-            Bytes by part and their sum; :func:`pgmx.data.estimate_memory` has the formula for discrete variables.
+            Bytes per component and their sum. See :func:`pgmx.data.estimate_memory` for the formula for discrete
+            variables.
 
         Raises
         ------
         ValueError
-            If neither `X` nor the numbers are given, or `missing_share` is out of range or given without
-            ``missing="em"``.
+            If neither `X` nor its shape is given, or `missing_share` is out of range or given without ``missing="em"``.
 
         Notes
         -----
         On ten tables, from alarm (37 variables x 10,000 rows) to 100 variables x 5,000,000 rows in a plane file, the
-        bytes are between the peak that was measured and three times as much. For structural EM (``missing="em"``)
-        they assume sparse graphs, since those that it visits are not known beforehand.
+        estimate is between one and three times the measured peak. For structural EM (``missing="em"``) it assumes
+        sparse graphs, because the graphs are not known in advance.
         """
         numbers = n_rows, cardinalities, n_floats, missing_share
         size = self._describe(*numbers) if X is None else self._measure(X)
@@ -111,7 +111,7 @@ class SearchCost(DagLearner):
         if size.n_floats:
             return estimate_continuous(size.n_rows, size.n_floats, size.cards)
         cost = estimate_discrete(size.n_rows, size.cards, row_memory=rows, weighted=weighted, n_threads=n_threads)
-        if n_threads == 1 and self._climbs_ahead():  # those that help have no graph
+        if n_threads == 1 and self._climbs_ahead():  # the helping threads have no graph
             n_helpers = min(count_threads(self.n_jobs), MOST_HELPED) - 1
             cost = cost.add(scratch=n_helpers * (cost.kept_counts + cost.scratch))
         return cost
@@ -119,7 +119,7 @@ class SearchCost(DagLearner):
     def _describe(
         self, n_rows: int | None, cardinalities: ArrayLike | None, n_floats: int, missing_share: float
     ) -> _Size:
-        """Return the size of a table that is given by its numbers."""
+        """Return the size of a table from its shape."""
         if n_rows is None or (cardinalities is None and not n_floats):
             raise ValueError("estimate_cost needs the data, or n_rows=... and cardinalities=[...] or n_floats=...")
         if not 0.0 <= missing_share <= 1.0 or (missing_share and self.missing != "em"):
@@ -132,7 +132,7 @@ class SearchCost(DagLearner):
         return _Size(n_rows, cards, n_floats, missing)
 
     def _measure(self, X: Any) -> _Size:
-        """Return the size of a table; of files and iterators states are coded."""
+        """Return the size of a table. States of files and iterators are coded."""
         opened = self._open(X)
         if isinstance(opened, DistributedNumericTable):
             return _Size(opened.n_rows, [], opened.n_columns, None)

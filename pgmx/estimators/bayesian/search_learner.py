@@ -1,4 +1,4 @@
-"""The base of the learners that search by moves: the first graph, the limits, the checkpoint, the results."""
+"""Base class of the learners that search by moves: start graph, limits, checkpoint, results."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
@@ -42,16 +42,16 @@ from pgmx.search.knowledge.constraints import EdgeConstraints, restrict_to_score
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-#: Longer tabu lists are cut to this length, since no search makes so many moves.
+#: Longer tabu lists are cut to this length, because no search makes that many moves.
 LONGEST_TABU = 1_000_000
 
 
 class SearchLearner(SearchCost):
-    """Base of the learners that go from graph to graph by moves of single arcs; a subclass makes them in `_search`."""
+    """Base of the learners that change single edges per move. A subclass makes the moves in `_search`."""
 
     _parameter_constraints: dict[str, Any] = {
         "scoring_method": [str, BaseStructureScore, None],
-        "structure_prior": "no_validation",  # judged by resolve_scoring
+        "structure_prior": "no_validation",  # checked by resolve_scoring
         "discrete_children": [StrOptions({"forbidden", "allowed"})],
         "start_dag": [nx.DiGraph, StrOptions({"tree", "random"}), None],
         "max_indegree": [Interval(Integral, 0, None, closed="left"), Options(Real, {inf}), None],
@@ -91,18 +91,18 @@ class SearchLearner(SearchCost):
     stopped_by_: str
     history_: dict[str, np.ndarray]
 
-    # not every search has options of these names
+    # not every search has these options
     tabu_length = 0
     patience = 0
 
     @abstractmethod
     def _search(self, problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
-        """Make the moves; limits end it by `Stopped`."""
+        """Make the moves. Limits end the search by `Stopped`."""
 
     def _holds_numbers(self, opened: Any) -> bool:
         method = self.scoring_method
         is_discrete = isinstance(method, DiscreteScore)
-        if isinstance(method, str):  # no text of other scores: it would be that of their table
+        if isinstance(method, str):  # no text of score objects, because it would contain their table
             is_discrete = method.lower() in DISCRETE_SCORES
         return super()._holds_numbers(opened) and not is_discrete  # discrete scores refuse floats
 
@@ -111,7 +111,7 @@ class SearchLearner(SearchCost):
         return 0
 
     def _needs_all_moves(self) -> bool:
-        """Return whether moves that lower the score are made too."""
+        """Return whether the search also makes moves that lower the score."""
         return True
 
     def _fit(self, opened: Opened, sample_weight: ArrayLike | None) -> Run:
@@ -146,7 +146,7 @@ class SearchLearner(SearchCost):
         return run
 
     def _maximise_expectations(self, scoring: IncompleteScoring, constraints: EdgeConstraints, run: Run) -> np.ndarray:
-        """Learn from rows with missing cells by structural EM, each of its searches a run of its own."""
+        """Learn from rows with missing values by structural EM. Each search is a separate run."""
         n = len(scoring.names)
         permutation, seed = random_draws(n, self.random_state)
         limit = n if self.max_indegree is None else int(min(self.max_indegree, n))
@@ -161,7 +161,7 @@ class SearchLearner(SearchCost):
             part = Run(SearchProgress)
             part.deadline = run.deadline
             edges = self._search_for(bound, constraints, part, start, resumable=False)
-            part.estimate_left = None  # which holds the search, and that the run
+            part.estimate_left = None  # it refers to the search, which refers to the run
             if part.error is not None:
                 run.interrupt(part.error)
             return edges, self.n_iter_
@@ -177,34 +177,35 @@ class SearchLearner(SearchCost):
         return best.fit.edges
 
     def _fit_complete_rows(self, scoring: Any, edges: np.ndarray) -> float:
-        """Return the log-likelihood that structural EM would give a table without missing cells; NaN without EM."""
+        """Return the log-likelihood of complete rows as structural EM would report it; NaN without EM."""
         return compute_log_likelihood(scoring, edges) if self.missing == "em" else float("nan")
 
     def imputed_frame(self) -> "DataFrame":
-        """Return the rows that were learned from, with each missing cell filled in from its row.
+        """Return the training data with each missing value imputed from its row.
 
-        A missing state is the most probable one, a missing float its mean, given the observed cells of the row. The
-        probabilities are those of `model_` by maximum likelihood, cell by cell, computed exactly.
+        A discrete value is replaced by its most probable state, a continuous value by its mean, given the observed
+        values of the row. Each value is imputed separately and exactly, under the maximum likelihood parameters of
+        `model_`.
 
         Returns
         -------
         pandas.DataFrame of shape (n_samples, n_features)
-            Category columns with all states declared, float columns as float64, and a fresh index; rows in the order
-            of the data.
+            Categorical columns with all states declared, continuous columns as float64, and a new index. The rows are
+            in the order of the data.
 
         Raises
         ------
         ValueError
-            If the learner has another value of `missing` than "em".
+            If `missing` is not "em".
 
         Notes
         -----
-        Of states, a pass over the junction tree per row. Imputed cells are more regular than observed ones: learn from
-        the table with its missing cells, not from this one.
+        For discrete variables the cost is one pass over the junction tree per row. Do not learn from the imputed table,
+        because imputed values vary less than observed values. Learn from the table with missing values.
         """
         self._require_fit()
         if self.missing != "em":
-            raise ValueError(f"imputed_frame needs missing='em', got missing={self.missing!r}: fit again with 'em'")
+            raise ValueError(f"imputed_frame needs missing='em', got missing={self.missing!r}: fit with missing='em'")
         return take_rows(self._scoring.get()).to_pandas()
 
     def _search_for(
@@ -224,11 +225,11 @@ class SearchLearner(SearchCost):
 
     @contextmanager
     def _list_choices(self) -> Iterator[None]:
-        """Let an error about missing cells name all ways that this learner has."""
+        """Let errors about missing values name all options of this learner."""
         try:
             yield
         except ChoiceError as error:
-            by_name = not isinstance(self.scoring_method, BaseStructureScore)  # others are bound to complete rows
+            by_name = not isinstance(self.scoring_method, BaseStructureScore)  # score objects hold complete rows
             raise error.among((*error.choices, "em"), marks=by_name and bool(error.choices)) from None
 
     def _find_best_graph(
@@ -239,9 +240,9 @@ class SearchLearner(SearchCost):
         start: np.ndarray | None = None,
         resumable: bool = True,
     ) -> np.ndarray:
-        """Search from the first graph, or from where the checkpoint left it; return the arcs of the best graph.
+        """Search from the start graph or from the checkpoint; return the edges of the best graph.
 
-        `start` replaces the first graph of the options; a search that is not `resumable` has no checkpoint.
+        `start` replaces the start graph of the options. A search that is not `resumable` has no checkpoint.
         """
         permutation, seed = random_draws(len(scoring.names), self.random_state)
         problem = self._make_problem(scoring, constraints, permutation, run)
@@ -264,28 +265,28 @@ class SearchLearner(SearchCost):
                 self._search(problem, state, course, seed)
                 run.end("converged")
         except Stopped:
-            if course.n_iter > 0:  # else there is nothing to go on from
+            if course.n_iter > 0:  # otherwise there is nothing to resume
                 course.save(state)
             elif run.stopped_by == "max_time":
                 self._take_forest(state, course)
-        except OSError:  # counts are gone, such as those of a file that a worker cannot read again
+        except OSError:  # counts are lost, for example if a worker cannot read a file again
             course.save()
             raise
         course.recall()
         self.score_, self.n_iter_ = course.best_score, course.n_iter
         self._take_bound(course.upper_bound)
         edges = course.best_edges(state)
-        if isinstance(run.error, KeyboardInterrupt):  # perhaps in the middle of a move
+        if isinstance(run.error, KeyboardInterrupt):  # possibly during a move
             course.save()
             self.score_ = state.score_graph(edges)
         return edges
 
     def _take_bound(self, upper_bound: float) -> None:
-        """Take what the search has proven: no graph has a higher score."""
+        """Store the proven upper bound of the score."""
 
     def _take_forest(self, state: DagState, course: Course) -> None:
-        """Take the best forest that the gains of the first pass hold, as far as these were computed, without a move."""
-        self._warn_of_time("the graph is the first one, or the best forest by the pairs that were scored")
+        """Use the best forest by the gains that the first pass has computed, without a move."""
+        self._warn_of_time("the graph is the start graph, or the best forest of the pairs scored so far")
         if not state.moves.n_edges:
             with lift_limits():
                 forest = find_forest(state)
@@ -293,14 +294,14 @@ class SearchLearner(SearchCost):
             course.adopt(edges, state.score_graph(edges))
 
     def _open_checkpoint(self, scoring: Scoring, problem: DagProblem, state: DagState, seed: int) -> Checkpoint:
-        """Return the checkpoint; in its fingerprint edges are ids and random numbers are drawn."""
+        """Return the checkpoint. Its fingerprint contains edges as ids and random numbers as drawn."""
         resolved = self._resolve_options(problem.start, seed, problem.permutation)
-        # a forbidden arc has a gain of -inf
+        # a forbidden edge has a gain of -inf
         facts = list_facts(scoring, state.gains, state.scores)
         return open_checkpoint(self, *facts, problem.required, problem.bonus, **resolved)
 
     def _resolve_options(self, start: np.ndarray, seed: int, permutation: np.ndarray) -> dict[str, Any]:
-        """Return the options that a fingerprint takes in another form; what is known of edges enters as arrays."""
+        """Return the options in the form that the fingerprint uses; prior knowledge enters as arrays."""
         first = self.start_dag if isinstance(self.start_dag, str) else start
         return {"start_dag": first, "random_state": [seed, permutation], **dict.fromkeys(KNOWLEDGE_OPTIONS)}
 
@@ -337,7 +338,7 @@ class SearchLearner(SearchCost):
         )
 
     def _start_edges(self, names: list, constraints: EdgeConstraints, max_indegree: int) -> np.ndarray:
-        """Return the edges of the first graph: those of `start_dag` and the required ones, without forbidden ones."""
+        """Return the edges of the start graph: `start_dag` with required edges and without forbidden edges."""
         n_required = np.bincount(constraints.required[:, 1], minlength=len(names))
         crowded = int(np.argmax(n_required))
         if n_required[crowded] > max_indegree:
@@ -348,14 +349,14 @@ class SearchLearner(SearchCost):
         edges = dict.fromkeys((tail, head) for tail, head in constraints.required.tolist())
         if isinstance(self.start_dag, nx.DiGraph):
             if getattr(self.start_dag, "undirected_edges", None):
-                raise ValueError("start_dag has undirected edges: give a DAG (of a learner dag_), not its class (PDAG)")
-            remedy = "Add missing nodes with start_dag.add_nodes_from, drop superfluous ones"
+                raise ValueError("start_dag has undirected edges: give a DAG, such as dag_ of a learner, not a PDAG")
+            remedy = "Add missing nodes with start_dag.add_nodes_from, remove superfluous nodes"
             check_same_names(self.start_dag.nodes, names, "start_dag", "the data", remedy=remedy)
             ids = {name: i for i, name in enumerate(names)}
             edges = dict.fromkeys((ids[tail], ids[head]) for tail, head in self.start_dag.edges()) | edges
             cycle = find_cycle(len(names), list(edges))
             if cycle is not None:
                 path = " -> ".join(repr(names[v]) for v in [*cycle, cycle[0]])
-                raise ValueError(f"start_dag with the required edges has the cycle {path}: take out one of these edges")
+                raise ValueError(f"start_dag with the required edges has the cycle {path}: remove one of these edges")
         allowed = [(tail, head) for tail, head in edges if constraints.allows(tail, head)]
         return np.array(allowed, dtype=np.int64).reshape(-1, 2)

@@ -1,9 +1,9 @@
-"""Structural expectation maximisation: a search over graphs on the expected counts of the best graph so far.
+"""Structural expectation maximisation: graph search on the expected counts of the current best graph.
 
 Friedman (1997), Learning belief networks in the presence of missing values and hidden variables, ICML. Rows with
-missing cells are completed by their exact distribution: by weighted complete rows, or by expected moments where all
-columns are floats. A search takes the best graph on these, and its parameters are fitted by exact expected counts. A
-graph is taken only where the penalised likelihood of the observed cells is higher, so that it never falls.
+missing values are completed by their exact distribution: by weighted complete rows, or by expected moments if all
+columns are continuous. A search finds the best graph on these, and its parameters are fitted with exact expected
+counts. A graph is accepted only if the penalised likelihood of the observed values increases.
 """
 
 from collections.abc import Callable
@@ -19,22 +19,22 @@ from pgmx.scores.binding.scoring import Scoring
 from pgmx.scores.mixed.source import UnscorableFamilyError
 from pgmx.search.knowledge.constraints import EdgeConstraints
 
-#: Steps of the parameters for each new graph, before the rows are completed again.
+#: EM steps of the parameters for each new graph, before the rows are completed again.
 STEPS_PER_GRAPH = 5
-#: Most graphs from one start.
+#: Largest number of graphs from one start.
 MOST_ITERATIONS = 50
 
-#: Searches from the learner's first graph, or from some arcs; returns arcs and how many moves it made.
+#: Search from the learner's start graph, or from given edges; returns edges and the number of moves.
 Search = Callable[[Scoring, np.ndarray | None], tuple[np.ndarray, int]]
 
-#: Raises where the search cannot come to a graph of a snapshot: its arcs, and their name there.
+#: Function of the edges of a snapshot and their name there. It raises an error if the search cannot reach this graph.
 CheckGraph = Callable[[Snapshot, np.ndarray, str], None]
 
 
 class Candidate(NamedTuple):
     """A graph with its parameters, the rows completed by them, and its score.
 
-    The types of the first two are those of `scoring.rows`.
+    The types of the first two depend on `scoring.rows`.
     """
 
     fit: Any
@@ -43,11 +43,11 @@ class Candidate(NamedTuple):
 
 
 class StructuralEM:
-    """Structural EM of one table; `run` records a row for each graph that is better than those before.
+    """Structural EM of one table; `run` records a row for each graph that is better than all previous graphs.
 
-    A graph that gains less than `least_gain` nats ends a climb. Restart r begins at the graph that the search finds
-    where each missing cell is drawn from its column, by the seed (`seed`, r). A run with a checkpoint can be resumed
-    from each graph that a climb took.
+    A climb ends if a graph gains less than `least_gain` nats. Restart r starts from the graph that the search finds
+    after each missing value is drawn from its column, by the seed (`seed`, r). A run with a checkpoint can be resumed
+    from each graph that a climb accepted.
     """
 
     def __init__(
@@ -65,10 +65,10 @@ class StructuralEM:
         self.seed, self.least_gain, self.n_restarts = seed, least_gain, n_restarts
         self.n_iter = self.n_moves = 0
         self._best_score = -np.inf
-        self._place: tuple[dict[str, Any], int] | None = None  # where the run can be resumed, and rows of its history
+        self._place: tuple[dict[str, Any], int] | None = None  # state to resume from, and rows of the history
 
     def learn(self) -> Candidate:
-        """Return the best graph, its parameters at a maximum of the likelihood."""
+        """Return the best graph with maximum likelihood parameters."""
         climb, present, best = self._restore()
         if self.n_restarts:
             self.run.count_steps(1 + self.n_restarts, "starts", climb)
@@ -94,7 +94,7 @@ class StructuralEM:
         return best
 
     def _climb(self, present: Candidate, climb: int, best: Candidate | None) -> Candidate:
-        """Go from graph to graph as long as one is better."""
+        """Move to better graphs until there is none."""
         for _ in range(MOST_ITERATIONS):
             if self.run.is_over():
                 break
@@ -106,7 +106,7 @@ class StructuralEM:
         return present
 
     def _take(self, candidate: Candidate, climb: int, best: Candidate | None) -> Candidate:
-        """Record a graph, and keep the place; a graph that a limit has cut short is no place to resume from."""
+        """Record a graph and the state to resume from. A search that a limit ended early is not resumed."""
         is_whole = not self.run.is_over()
         if candidate.score > self._best_score:
             self._best_score = candidate.score
@@ -127,7 +127,7 @@ class StructuralEM:
         }
 
     def _restore(self) -> tuple[int, Candidate | None, Candidate | None]:
-        """Return the number of the climb, its graph, and the best one of those before, from the checkpoint if any."""
+        """Return the number of the climb, its graph, and the best earlier graph, from the checkpoint if any."""
         snapshot = self.run.restore()
         if snapshot is None:
             return 0, None, None
@@ -151,7 +151,7 @@ class StructuralEM:
         return candidate
 
     def _start(self, climb: int) -> Any:
-        """Return the first fit of a climb; None where there is none."""
+        """Return the first fit of a climb, or None."""
         if not climb:
             return self._fit(self._count_moves(self.scoring.available, None))
         return self._start_at_random(climb - 1)
@@ -162,10 +162,10 @@ class StructuralEM:
         return edges
 
     def _search(self, completed: Any, start: np.ndarray | None) -> np.ndarray | None:
-        """Return the best graph on completed rows; None where `start`, or what is required, cannot be scored there."""
+        """Return the best graph on completed rows; None if `start` or the required edges cannot be scored."""
         try:
             return self._count_moves(self.scoring.bind_completed(completed), start)
-        except UnscorableFamilyError:  # a rare configuration of states has too few draws for a regression
+        except UnscorableFamilyError:  # a rare configuration of discrete parents has too few draws for a regression
             return None
 
     def _start_at_random(self, restart: int) -> Any:
@@ -178,7 +178,7 @@ class StructuralEM:
         return self.scoring.rows.fit(edges, counts, max_steps=STEPS_PER_GRAPH, deadline=self.run.deadline)
 
     def _improve(self, best: Candidate) -> Candidate | None:
-        """Return a better graph; None where neither the search nor one from the best graph finds any."""
+        """Return a better graph; None if neither the search nor a search from the best graph finds one."""
         for start in (None, best.fit.edges):
             edges = self._search(best.completed, start)
             if self.run.is_over():
@@ -196,14 +196,14 @@ class StructuralEM:
 
 
 def same_edges(edges: np.ndarray, others: np.ndarray) -> bool:
-    """Return whether two arrays hold the same arcs."""
+    """Return whether two arrays hold the same edges."""
     return set(map(tuple, edges.tolist())) == set(map(tuple, others.tolist()))
 
 
 def check_graph(
     snapshot: Snapshot, edges: np.ndarray, name: str, constraints: EdgeConstraints, most_parents: np.ndarray
 ) -> None:
-    """Raise an error unless a graph of a snapshot is one that a search may come to."""
+    """Raise an error unless a search can reach the graph of a snapshot."""
     arcs = [(int(tail), int(head)) for tail, head in edges.tolist()]
     snapshot.check(all(constraints.allows(*arc) for arc in arcs), f"an arc in {name!r} that is not allowed")
     crowded = np.bincount(edges[:, 1], minlength=len(most_parents)) > most_parents

@@ -59,7 +59,7 @@ class ContinuousLearner(GaussianResults):
         y : None
             Ignored; scikit-learn's convention.
         sample_weight : array of shape (n_samples,), optional
-            Weights of the rows, not negative, with a sum of at most 2**62; a row of weight 2 counts as two rows.
+            Non-negative weights of the rows, with a sum of at most 2**62. A row of weight 2 counts as two rows.
 
         Returns
         -------

@@ -66,15 +66,14 @@ class NeighborhoodLasso(GaussianLearner):
     missing : {"error", "drop", "pairwise"}, default="error"
         A missing cell raises, drops its row, or only leaves the row out of the covariances of its column.
     na_values : scalar, str, list-like or dict, default=None
-        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
-        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
-        memory are used as they are.
+        Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
+        ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     show_progress : bool, default=True
-        Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+        Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
     callback : callable, default=None
         Called with (n_iter, objective, n_edges, seconds) after each sweep or block of columns; True ends the run.
     n_jobs : int, default=None
-        Workers, as in joblib; the result is the same for any number.
+        Number of workers, as in joblib. The result does not depend on it.
 
     Attributes
     ----------
@@ -106,9 +105,9 @@ class NeighborhoodLasso(GaussianLearner):
     history_ : dict of ndarray
         ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
     variables_, adjacency_matrix_ : list, DataFrame
-        Names of the columns; the matrix of `graph_`, made on access.
+        Names of the columns, and the adjacency matrix of `graph_`, made on access.
     n_features_in_, feature_names_in_ : int, ndarray
-        As in scikit-learn.
+        Number and names of the columns, as in scikit-learn.
 
     Raises
     ------

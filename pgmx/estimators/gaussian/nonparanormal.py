@@ -39,9 +39,8 @@ class Nonparanormal(WrappingLearner):
         What a missing cell means: an error; its row is dropped; or, for ``"kendall"`` and ``"spearman"``, each pair of
         variables is compared on the rows that have both.
     na_values : scalar, str, list-like or dict, default=None
-        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
-        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
-        memory are used as they are.
+        Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
+        ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     n_jobs : int, default=None
         Threads for the rank correlations; the estimator has its own.
 
@@ -75,9 +74,9 @@ class Nonparanormal(WrappingLearner):
     history_ : dict of ndarray
         ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
     variables_, adjacency_matrix_ : list, DataFrame
-        Names of the columns; the matrix of `graph_`, made on access.
+        Names of the columns, and the adjacency matrix of `graph_`, made on access.
     n_features_in_, feature_names_in_ : int, ndarray
-        As in scikit-learn.
+        Number and names of the columns, as in scikit-learn.
 
     Raises
     ------

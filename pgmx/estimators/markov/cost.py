@@ -1,4 +1,4 @@
-"""The memory that learning a Markov network takes, counted from shapes."""
+"""Memory required for learning a Markov network, counted from shapes."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -6,17 +6,17 @@ from numpy.typing import ArrayLike
 from pgmx.data.memory import size_table
 from pgmx.estimators.cost import LearningCost
 
-#: Bytes per pair that is stored with its score, and per pair that waits in a heap; bytes per cell that is being scored.
+#: Bytes per pair stored with its score, per pair waiting in a heap, and per cell while it is scored.
 PAIR_BYTES, HEAP_BYTES, CELL_BYTES = 64, 60, 48
 
-#: Pairs that wait in a heap at most, and bytes of a pair that failed its test, see search.edges.tested_pairs.
+#: Largest number of pairs in a heap, and bytes per pair that failed its test, see search.edges.tested_pairs.
 HEAP_PAIRS, FROZEN_BYTES = 1 << 22, 12
 
-#: Cells that are scored at a time.
+#: Number of cells scored at the same time.
 SCORED_CELLS = 1 << 20
 
-#: Rounds per variable in which a stream finds its first edges, several in each; bytes of the parameters that a run on a
-#: loss which is not convex has passed through, see search.edges.iterates, and what thinning them out leaves unused.
+#: Rounds per variable in which a stream finds its first edges, several per round; bytes of the earlier parameters of a
+#: run on a non-convex loss, see search.edges.iterates, and the part that is unused after thinning.
 FIRST_ROUNDS, ITERATE_BYTES = 0.1, 1 << 27
 
 
@@ -32,9 +32,9 @@ def estimate_markov(
     weighted: bool = False,
     max_edges: float | None = None,
 ) -> LearningCost:
-    """Return the cost of grafting a Markov network of two edges per variable, at most.
+    """Return the cost of grafting a Markov network with at most two edges per variable.
 
-    With fewer edges a stream is taken to test half of the pairs once, most of them between variables without edges.
+    With fewer edges, a stream is assumed to test half of the pairs once, mostly between variables without edges.
     """
     cards = np.asarray(cardinalities, dtype=np.int64)
     n, states = len(cards), int(cards.sum())
@@ -47,7 +47,7 @@ def estimate_markov(
     waiting = PAIR_BYTES * pairs
     if is_stream:
         frozen = FROZEN_BYTES * max(HEAP_PAIRS, pairs // 16)
-        again = min(1.0, max(0.0, edges / n - 1.0))  # a run to few edges ends in the first pass, and none waits again
+        again = min(1.0, max(0.0, edges / n - 1.0))  # with few edges a run ends in the first pass
         waiting = int((again * HEAP_BYTES + FROZEN_BYTES) * pairs) if pairs <= HEAP_PAIRS else pairs + frozen
     scored = min(cells, SCORED_CELLS / 8 if is_stream else SCORED_CELLS)
     parameters = int(48 * edges * (cells / max(pairs, 1)))

@@ -1,4 +1,4 @@
-"""Grafting that scores all features each round and activates the best one."""
+"""Grafting that scores all features in each round and activates the best feature."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from pathlib import Path
@@ -21,99 +21,103 @@ class FeatureGrafting(MarkovLearner):
 
         \min_{\theta, W} \; L(\theta, W) + \lambda \sum_e c_e \|W_e\|_1 + \frac{l_2}{2} \|(\theta, W)\|_2^2
 
-    Each round activates the entry of an edge's table whose derivative violates the condition of optimality most,
-    :math:`|\partial_k L| > \lambda c_e`, and optimises around it, until none does.
+    Each round activates the entry of an edge's table whose derivative violates the optimality condition most,
+    :math:`|\partial_k L| > \lambda c_e`, and optimises the parameters around it, until no entry violates the condition.
 
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable, optional
-        What ``estimate()`` learns from; ``fit(X)`` needs none.
+        Data for ``estimate()``. ``fit(X)`` does not use it.
     lam : float, default=None
-        Penalty λ of the objective, in nats per row; None takes `lam_ratio` times `lam_max_`.
+        Penalty λ of the objective, in nats per row. None means `lam_ratio` times `lam_max_`.
     lam_ratio : float, default=0.1
-        Share of the smallest λ that leaves all edges out; useful values are mostly between 0.02 and 0.3.
+        λ divided by `lam_max_`, the smallest λ for which the graph has no edges. Useful values are mostly between 0.02
+        and 0.3.
     l2 : float, default=0.001
-        Weight of half the squared parameters, which keeps them finite.
+        Weight of half the sum of the squared parameters. This term keeps the parameters finite.
     refit : bool, default=False
-        Whether `model_` gets parameters estimated once more without λ, which shrinks them.
+        Whether the parameters of `model_` are estimated again without λ, because λ shrinks them.
     loss : {"pseudolikelihood", "bethe", "exact"}, default="pseudolikelihood"
-        L: negative pseudolikelihood; Bethe's free energy, which is not convex; or the likelihood by enumeration.
+        The loss L: negative log-pseudolikelihood; Bethe approximation of the negative log-likelihood (not convex); or
+        the negative log-likelihood by enumeration.
     penalize_nodes : bool, default=False
-        Whether the parameters of each node are a penalised group too, as in the papers.
+        Whether the parameters of each node are also a penalised group, as in the papers.
     max_edges : int, default=None
-        Most edges that are activated, required ones included, which must not be more.
+        Largest number of activated edges, including the required edges. It must be at least the number of required
+        edges.
     tol : float, default=1e-4
-        Largest distance of zero from the subdifferential of a group at the end, see `kkt_residual_`.
+        Tolerance of convergence: largest distance of zero from the subdifferential of a group, see `kkt_residual_`.
     required_edges, forbidden_edges : collection of pairs, default=None
-        Edges without penalty, which are in the graph always; edges that must not be.
-    edge_weights : mapping of pairs to floats, or symmetric table, default=None
-        Factors c_e of the penalties, 1 where there is none; 0 requires an edge, infinity forbids it.
+        Edges that are always in the graph and not penalised, and edges that are never in the graph.
+    edge_weights : mapping of pairs to float, or symmetric table, default=None
+        Factors c_e of the penalties, 1 for edges without an entry. 0 requires an edge, infinity forbids it.
     start : PairwiseMarkovNetwork, default=None
-        Network whose edges and parameters the run starts from, such as the `model_` of an earlier fit.
+        Network with the initial edges and parameters, for example the `model_` of an earlier fit.
     true_graph, held_out : graph or collection of pairs; DataFrame, array or DiscreteTable, default=None
-        True edges, for the ``"recall"`` in the history; rows, for their mean loss, ``"held_out"``.
+        True edges, for ``"recall"`` in the history, and test data, for their mean loss ``"held_out"``.
     max_time : float, default=None
-        Seconds after which the network so far is returned.
+        Time limit in seconds, after which the current network is returned.
     checkpoint : path-like, default=None
-        File with the state of a running fit. Where it exists, ``fit`` resumes it; it is deleted on convergence.
+        File with the state of an unfinished fit. If it exists, ``fit`` resumes from it. It is deleted on convergence.
     checkpoint_every : float, default=60.0
-        Seconds between two snapshots; 0 writes one per round.
+        Seconds between two snapshots. 0 writes one per round.
     show_progress : bool, default=True
-        Whether a run of more than a second shows a progress bar.
+        Whether runs of more than one second show a progress bar.
     callback : callable, default=None
-        Called each round with a named tuple (n_iter, objective, n_edges, seconds, n_tests); a true answer ends the run.
+        Called in each round with a named tuple (n_iter, objective, n_edges, seconds, n_tests). If it returns a true
+        value, the run ends.
     state_names : dict, default=None
-        States of some or all variables, in order; may hold states that never occur.
+        States of some or all variables, in order. States that do not occur in the data are allowed.
     missing : {"error", "drop", "category"}, default="error"
-        What a missing cell means: an error; its row is dropped; it is a state of its own, ``"missing"``.
+        Treatment of missing values: raise an error; drop the row; or add a state ``"missing"``.
     na_values : scalar, str, list-like or dict, default=None
-        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
-        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
-        memory are used as they are.
+        Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
+        ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     discrete_columns : list of hashable, default=None
-        Columns whose numbers are states, floats too: their states are the distinct values, as integers if all of them
-        are whole.
+        Numeric columns that are discrete. Their states are the distinct values, as integers if all values are whole.
     n_jobs : int, default=None
-        Threads that code, count and score; the result is the same for any number.
+        Number of threads that code, count and score. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=0
-        Not used: nothing is drawn.
+        Not used, because the algorithm is deterministic.
 
     Attributes
     ----------
     graph_, adjacency_matrix_ : networkx.Graph, DataFrame
-        The learned graph; ``weight`` of an edge is the norm of its table less the means of rows and columns.
+        The learned graph and its adjacency matrix. The ``weight`` of an edge is the norm of its parameter table after
+        the means of rows and columns are subtracted.
     model_ : PairwiseMarkovNetwork
         The learned network, made on first access.
     edges_ : ndarray of shape (n_edges, 2), int64
-        Its edges as positions in `variables_`: tables that are not zero, and required ones.
+        Edges of `graph_` as positions in `variables_`: edges with a non-zero parameter table, and required edges.
     lam_, lam_max_ : float
-        The penalty, and the smallest one without edges (NaN where it was not needed).
+        The penalty λ, and the smallest λ for which the graph has no edges (NaN if it was not needed).
     objective_, kkt_residual_ : float
-        In nats per row; largest distance of zero from the subdifferential over nodes and activated edges.
+        Objective in nats per row, and largest distance of zero from the subdifferential over nodes and activated edges.
     converged_ : bool
-        Whether no pair and no parameter violates its condition of optimality.
+        Whether all pairs and all parameters satisfy their optimality conditions.
     stopped_by_ : str
-        ``"converged"``, ``"max_edges"``, ``"max_time"``, ``"callback"``, ``"interrupt"``, or (Bethe's loss only)
+        ``"converged"``, ``"max_edges"``, ``"max_time"``, ``"callback"``, ``"interrupt"``, or (Bethe loss only)
         ``"unsettled"``.
     n_iter_, n_activated_, n_tests_, n_tables_ : int
-        Rounds; activations; scores of inactive pairs; pair tables counted.
+        Number of rounds, activations, scores of inactive pairs, and pair tables counted.
     history_ : dict of ndarray
-        Per round: ``"n_edges"`` activated, ``"n_tables"``, ``"n_tests"``, ``"objective"``, ``"cpu_seconds"``,
-        ``"seconds"``, and ``"recall"`` and ``"held_out"`` where asked for.
+        Values per round: ``"n_edges"`` (activated), ``"n_tables"``, ``"n_tests"``, ``"objective"``, ``"cpu_seconds"``,
+        ``"seconds"``, and ``"recall"`` and ``"held_out"`` if requested.
     rows_ : object or None
-        The coded rows of all calls of ``partial_fit``, and what is counted on them; None after ``fit``.
+        The coded rows of all calls of ``partial_fit``, and their counts. None after ``fit``.
     variables_, n_features_in_, feature_names_in_ : list, int, ndarray
-        Names of the columns; their number and names, as in scikit-learn.
+        Names of the columns, and their number and names as in scikit-learn.
 
     Raises
     ------
     ValueError, TypeError
-        For unusable data, unknown options and contradictory knowledge. The message names the culprit.
+        If the data cannot be used, options are unknown, or prior knowledge contradicts itself. The message names the
+        cause.
 
     Notes
     -----
-    `max_edges` and `n_activated_` count features here. An edge is in the graph when a feature of it is not zero. Node
-    features are active from the start. This is the oldest and slowest of the methods: it takes one round per feature.
+    `max_edges` and `n_activated_` count features. An edge is in the graph if one of its features is not zero. Node
+    features are active from the start. This is the oldest and slowest method, because it takes one round per feature.
 
     References
     ----------
@@ -196,107 +200,111 @@ class FeatureGrafting(MarkovLearner):
 
 
 class GraftingLight(MarkovLearner):
-    r"""Markov network by grafting single features with one step for each.
+    r"""Markov network by grafting single features with one step per feature.
 
     .. math::
 
         \min_{\theta, W} \; L(\theta, W) + \lambda \sum_e c_e \|W_e\|_1 + \frac{l_2}{2} \|(\theta, W)\|_2^2
 
-    The objective is that of :class:`FeatureGrafting`. After each activation the blocks around the new feature take one
-    proximal step instead of an optimisation; the last optimisation is complete, and rounds follow until no
-    feature violates the condition of optimality, so that the result is the same.
+    The objective and the result are those of :class:`FeatureGrafting`. After each activation, the blocks around the new
+    feature take one proximal step in place of a full optimisation. The last optimisation is complete, and rounds
+    continue until no feature violates the optimality condition.
 
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable, optional
-        What ``estimate()`` learns from; ``fit(X)`` needs none.
+        Data for ``estimate()``. ``fit(X)`` does not use it.
     lam : float, default=None
-        Penalty λ of the objective, in nats per row; None takes `lam_ratio` times `lam_max_`.
+        Penalty λ of the objective, in nats per row. None means `lam_ratio` times `lam_max_`.
     lam_ratio : float, default=0.1
-        Share of the smallest λ that leaves all edges out; useful values are mostly between 0.02 and 0.3.
+        λ divided by `lam_max_`, the smallest λ for which the graph has no edges. Useful values are mostly between 0.02
+        and 0.3.
     l2 : float, default=0.001
-        Weight of half the squared parameters, which keeps them finite.
+        Weight of half the sum of the squared parameters. This term keeps the parameters finite.
     refit : bool, default=False
-        Whether `model_` gets parameters estimated once more without λ, which shrinks them.
+        Whether the parameters of `model_` are estimated again without λ, because λ shrinks them.
     loss : {"pseudolikelihood", "bethe", "exact"}, default="pseudolikelihood"
-        L: negative pseudolikelihood; Bethe's free energy, which is not convex; or the likelihood by enumeration.
+        The loss L: negative log-pseudolikelihood; Bethe approximation of the negative log-likelihood (not convex); or
+        the negative log-likelihood by enumeration.
     penalize_nodes : bool, default=False
-        Whether the parameters of each node are a penalised group too, as in the papers.
+        Whether the parameters of each node are also a penalised group, as in the papers.
     max_edges : int, default=None
-        Most edges that are activated, required ones included, which must not be more.
+        Largest number of activated edges, including the required edges. It must be at least the number of required
+        edges.
     tol : float, default=1e-4
-        Largest distance of zero from the subdifferential of a group at the end, see `kkt_residual_`.
+        Tolerance of convergence: largest distance of zero from the subdifferential of a group, see `kkt_residual_`.
     required_edges, forbidden_edges : collection of pairs, default=None
-        Edges without penalty, which are in the graph always; edges that must not be.
-    edge_weights : mapping of pairs to floats, or symmetric table, default=None
-        Factors c_e of the penalties, 1 where there is none; 0 requires an edge, infinity forbids it.
+        Edges that are always in the graph and not penalised, and edges that are never in the graph.
+    edge_weights : mapping of pairs to float, or symmetric table, default=None
+        Factors c_e of the penalties, 1 for edges without an entry. 0 requires an edge, infinity forbids it.
     start : PairwiseMarkovNetwork, default=None
-        Network whose edges and parameters the run starts from, such as the `model_` of an earlier fit.
+        Network with the initial edges and parameters, for example the `model_` of an earlier fit.
     true_graph, held_out : graph or collection of pairs; DataFrame, array or DiscreteTable, default=None
-        True edges, for the ``"recall"`` in the history; rows, for their mean loss, ``"held_out"``.
+        True edges, for ``"recall"`` in the history, and test data, for their mean loss ``"held_out"``.
     max_time : float, default=None
-        Seconds after which the network so far is returned.
+        Time limit in seconds, after which the current network is returned.
     checkpoint : path-like, default=None
-        File with the state of a running fit. Where it exists, ``fit`` resumes it; it is deleted on convergence.
+        File with the state of an unfinished fit. If it exists, ``fit`` resumes from it. It is deleted on convergence.
     checkpoint_every : float, default=60.0
-        Seconds between two snapshots; 0 writes one per round.
+        Seconds between two snapshots. 0 writes one per round.
     show_progress : bool, default=True
-        Whether a run of more than a second shows a progress bar.
+        Whether runs of more than one second show a progress bar.
     callback : callable, default=None
-        Called each round with a named tuple (n_iter, objective, n_edges, seconds, n_tests); a true answer ends the run.
+        Called in each round with a named tuple (n_iter, objective, n_edges, seconds, n_tests). If it returns a true
+        value, the run ends.
     state_names : dict, default=None
-        States of some or all variables, in order; may hold states that never occur.
+        States of some or all variables, in order. States that do not occur in the data are allowed.
     missing : {"error", "drop", "category"}, default="error"
-        What a missing cell means: an error; its row is dropped; it is a state of its own, ``"missing"``.
+        Treatment of missing values: raise an error; drop the row; or add a state ``"missing"``.
     na_values : scalar, str, list-like or dict, default=None
-        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
-        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
-        memory are used as they are.
+        Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
+        ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     discrete_columns : list of hashable, default=None
-        Columns whose numbers are states, floats too: their states are the distinct values, as integers if all of them
-        are whole.
+        Numeric columns that are discrete. Their states are the distinct values, as integers if all values are whole.
     n_jobs : int, default=None
-        Threads that code, count and score; the result is the same for any number.
+        Number of threads that code, count and score. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=0
-        Not used: nothing is drawn.
+        Not used, because the algorithm is deterministic.
 
     Attributes
     ----------
     graph_, adjacency_matrix_ : networkx.Graph, DataFrame
-        The learned graph; ``weight`` of an edge is the norm of its table less the means of rows and columns.
+        The learned graph and its adjacency matrix. The ``weight`` of an edge is the norm of its parameter table after
+        the means of rows and columns are subtracted.
     model_ : PairwiseMarkovNetwork
         The learned network, made on first access.
     edges_ : ndarray of shape (n_edges, 2), int64
-        Its edges as positions in `variables_`: tables that are not zero, and required ones.
+        Edges of `graph_` as positions in `variables_`: edges with a non-zero parameter table, and required edges.
     lam_, lam_max_ : float
-        The penalty, and the smallest one without edges (NaN where it was not needed).
+        The penalty λ, and the smallest λ for which the graph has no edges (NaN if it was not needed).
     objective_, kkt_residual_ : float
-        In nats per row; largest distance of zero from the subdifferential over nodes and activated edges.
+        Objective in nats per row, and largest distance of zero from the subdifferential over nodes and activated edges.
     converged_ : bool
-        Whether no pair and no parameter violates its condition of optimality.
+        Whether all pairs and all parameters satisfy their optimality conditions.
     stopped_by_ : str
-        ``"converged"``, ``"max_edges"``, ``"max_time"``, ``"callback"``, ``"interrupt"``, or (Bethe's loss only)
+        ``"converged"``, ``"max_edges"``, ``"max_time"``, ``"callback"``, ``"interrupt"``, or (Bethe loss only)
         ``"unsettled"``.
     n_iter_, n_activated_, n_tests_, n_tables_ : int
-        Rounds; activations; scores of inactive pairs; pair tables counted.
+        Number of rounds, activations, scores of inactive pairs, and pair tables counted.
     history_ : dict of ndarray
-        Per round: ``"n_edges"`` activated, ``"n_tables"``, ``"n_tests"``, ``"objective"``, ``"cpu_seconds"``,
-        ``"seconds"``, and ``"recall"`` and ``"held_out"`` where asked for.
+        Values per round: ``"n_edges"`` (activated), ``"n_tables"``, ``"n_tests"``, ``"objective"``, ``"cpu_seconds"``,
+        ``"seconds"``, and ``"recall"`` and ``"held_out"`` if requested.
     rows_ : object or None
-        The coded rows of all calls of ``partial_fit``, and what is counted on them; None after ``fit``.
+        The coded rows of all calls of ``partial_fit``, and their counts. None after ``fit``.
     variables_, n_features_in_, feature_names_in_ : list, int, ndarray
-        Names of the columns; their number and names, as in scikit-learn.
+        Names of the columns, and their number and names as in scikit-learn.
 
     Raises
     ------
     ValueError, TypeError
-        For unusable data, unknown options and contradictory knowledge. The message names the culprit.
+        If the data cannot be used, options are unknown, or prior knowledge contradicts itself. The message names the
+        cause.
 
     Notes
     -----
-    As :class:`FeatureGrafting`; it takes less time per round and activates more features that end at zero. Under
-    Bethe's loss messages have not converged after one step, so that the objective may rise between rounds; the end is
-    optimised in full.
+    The Notes of :class:`FeatureGrafting` apply. This method takes less time per round and activates more features that
+    end at zero. With the Bethe loss, messages have not converged after one step, so the objective may rise between
+    rounds. The final optimisation is complete.
 
     References
     ----------

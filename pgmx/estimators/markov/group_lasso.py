@@ -1,4 +1,4 @@
-"""The exact optimum of the group-penalised pseudolikelihood, alone or along a path of penalties."""
+"""The exact optimum of the group-penalised pseudolikelihood, for one penalty or a penalty path."""
 
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -27,131 +27,137 @@ from pgmx.search.edges.exhaustive import WorkingSet
 from pgmx.search.edges.grafting import COMPLETE, EdgeSource, Grafting
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
-#: Violators per variable that the first batch of a working set holds. Of a loss that is not convex it holds one: where
-#: parameters have to be taken back, there are some between none and too many.
+#: Violating edges per variable in the first batch of a working set. For a non-convex loss the first batch holds one
+#: edge. If earlier parameters have to be restored, there are then some with few edges.
 _FIRST = 3
 
 
 class GroupLassoMarkovNetwork(MarkovLearner):
-    r"""Markov network at the optimum of the penalised loss, by working sets.
+    r"""Markov network that minimises the penalised loss, by working sets.
 
     .. math::
 
         \min_{\theta, W} \; L(\theta, W) + \lambda \sum_e c_e d_e \|W_e\|_2 + \frac{l_2}{2} \|(\theta, W)\|_2^2,
         \qquad d_e = \sqrt{s_i s_j}
 
-    Violators of the condition of optimality become active in batches, best first, and everything active is optimised,
-    until no pair violates it. The optimum is that of the grafting learners, which reach it edge by edge.
+    Edges that violate the optimality condition are activated in batches, largest violation first. All active edges are
+    optimised, until no pair violates the condition. The optimum is the same as for the grafting learners, which
+    activate edge by edge.
 
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable, optional
-        What ``estimate()`` learns from; ``fit(X)`` needs none.
+        Data for ``estimate()``. ``fit(X)`` does not use it.
     selection : {"held_out", "ebic", "stars"}, default=None
-        Choose the penalty from a path of `n_lams` values, which ends at `lam`, or at `lam_ratio` times `lam_max_`: by
-        the pseudolikelihood of held-out rows (those of `held_out`, or a fifth of the data), by the extended Bayesian
-        information criterion, or by the stability of the edges over subsamples. None takes the end itself. Held-out
-        rows choose among penalised and, with `refit`, refitted parameters and their mean, see `relaxation_`.
+        Criterion that chooses λ from a path of penalties, which ends at `lam` or at `lam_ratio` times `lam_max_`: loss
+        on held-out rows, extended BIC, or stability of the edges. None uses the last penalty.
     n_lams : int, default=20
-        Penalties of the path.
+        Number of penalties of the path.
     gamma : float, default=0.25
-        Of ``"ebic"``: weight of the number of possible edges.
+        Weight of the number of possible edges, for ``"ebic"``.
     stability : float, default=0.05
-        Of ``"stars"``: largest instability of the edges.
+        Largest instability of the edges, for ``"stars"``.
     n_subsamples : int, default=20
-        Of ``"stars"``: subsamples of 10 √N rows.
+        Number of subsamples of 10 √N rows, for ``"stars"``.
     lam : float, default=None
-        Penalty λ of the objective, in nats per row; None takes `lam_ratio` times `lam_max_`.
+        Penalty λ of the objective, in nats per row. None means `lam_ratio` times `lam_max_`.
     lam_ratio : float, default=0.1
-        Share of the smallest λ that leaves all edges out; useful values are mostly between 0.02 and 0.3.
+        λ divided by `lam_max_`, the smallest λ for which the graph has no edges. Useful values are mostly between 0.02
+        and 0.3.
     l2 : float, default=0.001
-        Weight of half the squared parameters, which keeps them finite.
+        Weight of half the sum of the squared parameters. This term keeps the parameters finite.
     refit : bool, default=False
-        Whether `model_` gets parameters estimated once more without λ, which shrinks them.
+        Whether the parameters of `model_` are estimated again without λ, because λ shrinks them.
     loss : {"pseudolikelihood", "bethe", "exact"}, default="pseudolikelihood"
-        L: negative pseudolikelihood; Bethe's free energy, which is not convex; or the likelihood by enumeration.
+        The loss L: negative log-pseudolikelihood; Bethe approximation of the negative log-likelihood (not convex); or
+        the negative log-likelihood by enumeration.
     penalize_nodes : bool, default=False
-        Whether the parameters of each node are a penalised group too, as in the papers.
+        Whether the parameters of each node are also a penalised group, as in the papers.
     max_edges : int, default=None
-        Most edges that are activated, required ones included, which must not be more.
+        Largest number of activated edges, including the required edges. It must be at least the number of required
+        edges.
     tol : float, default=1e-4
-        Largest distance of zero from the subdifferential of a group at the end, see `kkt_residual_`.
+        Tolerance of convergence: largest distance of zero from the subdifferential of a group, see `kkt_residual_`.
     required_edges, forbidden_edges : collection of pairs, default=None
-        Edges without penalty, which are in the graph always; edges that must not be.
-    edge_weights : mapping of pairs to floats, or symmetric table, default=None
-        Factors c_e of the penalties, 1 where there is none; 0 requires an edge, infinity forbids it.
+        Edges that are always in the graph and not penalised, and edges that are never in the graph.
+    edge_weights : mapping of pairs to float, or symmetric table, default=None
+        Factors c_e of the penalties, 1 for edges without an entry. 0 requires an edge, infinity forbids it.
     start : PairwiseMarkovNetwork, default=None
-        Network whose edges and parameters the run starts from, such as the `model_` of an earlier fit.
+        Network with the initial edges and parameters, for example the `model_` of an earlier fit.
     true_graph, held_out : graph or collection of pairs; DataFrame, array or DiscreteTable, default=None
-        True edges, for the ``"recall"`` in the history; rows, for their mean loss, ``"held_out"``.
+        True edges, for ``"recall"`` in the history, and test data, for their mean loss ``"held_out"``.
     max_time : float, default=None
-        Seconds after which the network so far is returned.
+        Time limit in seconds, after which the current network is returned.
     checkpoint : path-like, default=None
-        File with the state of a running fit. Where it exists, ``fit`` resumes it; it is deleted on convergence.
+        File with the state of an unfinished fit. If it exists, ``fit`` resumes from it. It is deleted on convergence.
     checkpoint_every : float, default=60.0
-        Seconds between two snapshots; 0 writes one per round.
+        Seconds between two snapshots. 0 writes one per round.
     show_progress : bool, default=True
-        Whether a run of more than a second shows a progress bar.
+        Whether runs of more than one second show a progress bar.
     callback : callable, default=None
-        Called each round with a named tuple (n_iter, objective, n_edges, seconds, n_tests); a true answer ends the run.
+        Called in each round with a named tuple (n_iter, objective, n_edges, seconds, n_tests). If it returns a true
+        value, the run ends.
     state_names : dict, default=None
-        States of some or all variables, in order; may hold states that never occur.
+        States of some or all variables, in order. States that do not occur in the data are allowed.
     missing : {"error", "drop", "category"}, default="error"
-        What a missing cell means: an error; its row is dropped; it is a state of its own, ``"missing"``.
+        Treatment of missing values: raise an error; drop the row; or add a state ``"missing"``.
     na_values : scalar, str, list-like or dict, default=None
-        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
-        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
-        memory are used as they are.
+        Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
+        ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     discrete_columns : list of hashable, default=None
-        Columns whose numbers are states, floats too: their states are the distinct values, as integers if all of them
-        are whole.
+        Numeric columns that are discrete. Their states are the distinct values, as integers if all values are whole.
     n_jobs : int, default=None
-        Threads that code, count and score; the result is the same for any number.
+        Number of threads that code, count and score. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=0
-        Draws the rows held out and the subsamples.
+        Seed or generator for the held-out rows and the subsamples.
 
     Attributes
     ----------
     path_ : RegularizationPath or None
-        All networks of the path and what the selection compared; None without `selection`.
+        All networks of the path and the values of the criterion. None without `selection`.
     graph_, adjacency_matrix_ : networkx.Graph, DataFrame
-        The learned graph; ``weight`` of an edge is the norm of its table less the means of rows and columns.
+        The learned graph and its adjacency matrix. The ``weight`` of an edge is the norm of its parameter table after
+        the means of rows and columns are subtracted.
     model_ : PairwiseMarkovNetwork
         The learned network, made on first access.
     edges_ : ndarray of shape (n_edges, 2), int64
-        Its edges as positions in `variables_`: tables that are not zero, and required ones.
+        Edges of `graph_` as positions in `variables_`: edges with a non-zero parameter table, and required edges.
     lam_, lam_max_ : float
-        The penalty, and the smallest one without edges (NaN where it was not needed).
+        The penalty λ, and the smallest λ for which the graph has no edges (NaN if it was not needed).
     relaxation_ : float
-        Share of the parameters fitted without λ in those of `model_`, the others being the penalised ones: 0 without
-        `refit`, 1 with it, and with ``"held_out"`` the best of 0, 0.5 and 1 on the held-out rows [5]_.
+        Weight of the parameters refitted without λ in the parameters of `model_`, a weighted mean of penalised and
+        refitted parameters: 0 without `refit`, 1 with it, and with ``"held_out"`` the best of 0, 0.5 and 1 on the
+        held-out rows [5]_.
     objective_, kkt_residual_ : float
-        In nats per row; largest distance of zero from the subdifferential over nodes and activated edges.
+        Objective in nats per row, and largest distance of zero from the subdifferential over nodes and activated edges.
     converged_ : bool
-        Whether no pair and no parameter violates its condition of optimality.
+        Whether all pairs and all parameters satisfy their optimality conditions.
     stopped_by_ : str
-        ``"converged"``, ``"max_edges"``, ``"max_time"``, ``"callback"``, ``"interrupt"``, or (Bethe's loss only)
+        ``"converged"``, ``"max_edges"``, ``"max_time"``, ``"callback"``, ``"interrupt"``, or (Bethe loss only)
         ``"unsettled"``.
     n_iter_, n_activated_, n_tests_, n_tables_ : int
-        Rounds; activations; scores of inactive pairs; pair tables counted.
+        Number of rounds, activations, scores of inactive pairs, and pair tables counted.
     history_ : dict of ndarray
-        Per round: ``"n_edges"`` activated, ``"n_tables"``, ``"n_tests"``, ``"objective"``, ``"cpu_seconds"``,
-        ``"seconds"``, and ``"recall"`` and ``"held_out"`` where asked for.
+        Values per round: ``"n_edges"`` (activated), ``"n_tables"``, ``"n_tests"``, ``"objective"``, ``"cpu_seconds"``,
+        ``"seconds"``, and ``"recall"`` and ``"held_out"`` if requested.
     rows_ : object or None
-        The coded rows of all calls of ``partial_fit``, and what is counted on them; None after ``fit``.
+        The coded rows of all calls of ``partial_fit``, and their counts. None after ``fit``.
     variables_, n_features_in_, feature_names_in_ : list, int, ndarray
-        Names of the columns; their number and names, as in scikit-learn.
+        Names of the columns, and their number and names as in scikit-learn.
 
     Raises
     ------
     ValueError, TypeError
-        For unusable data, unknown options and contradictory knowledge. The message names the culprit.
+        If the data cannot be used, options are unknown, or prior knowledge contradicts itself. The message names the
+        cause.
 
     Notes
     -----
-    Along the path each optimum starts from the one before; pairs with :math:`s_e > 2 \lambda_{new} - \lambda_{old}` are
-    activated first (sequential strong rule), and a pair is scored again only where its bound allows a violation. Cost:
-    about one scoring of all pairs and a dozen sweeps over the active edges for each penalty.
+    ``selection="held_out"`` uses the rows of `held_out`, or a fifth of the data. With `refit` it compares penalised
+    parameters, refitted parameters and their mean, see `relaxation_`. Along the path each optimisation starts from the
+    previous optimum. Pairs with :math:`s_e > 2 \lambda_{new} - \lambda_{old}` are activated first (sequential strong
+    rule). A pair is scored again only if its bound allows a violation. Cost per penalty: about one scoring of all pairs
+    and a dozen sweeps over the active edges.
 
     References
     ----------
@@ -262,11 +268,11 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     def _validate(self) -> None:
         super()._validate()
         if self.selection is not None and self.start is not None:
-            raise ValueError("a path starts from the network without edges: give selection=None, or no start")
+            raise ValueError("a path starts from the network without edges: give selection=None, or omit start")
 
     def _code(self, opened, sample_weight):
         if self.selection == "stars" or (self.selection == "held_out" and self.held_out is None):
-            remedy = "take selection='ebic', give held_out in memory, or learn from rows in memory"
+            remedy = "use selection='ebic', give held_out in memory, or learn from rows in memory"
             refuse_distributed(opened, f"selection={self.selection!r}", remedy)
         return super()._code(opened, sample_weight)
 
@@ -281,7 +287,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     # ---- the path ----
 
     def _learn_path(self, problem: MarkovProblem) -> Run:
-        """Solve for each penalty of a path and choose one; of an interrupted path the last one."""
+        """Solve for each penalty of a path and choose one. An interrupted path chooses its last penalty."""
         seed = random_draws(1, self.random_state)[1]
         measures = self._make_measures(problem)
         with self._open_run(problem, seed) as run:
@@ -294,17 +300,17 @@ class GroupLassoMarkovNetwork(MarkovLearner):
             part = stored.open(RegularizationPath(problem.names, list(problem.table.states), lams))
             grafting = self._graft_path(problem, loss, source, run, part, measures)
             path = part.path
-            run.expect_steps(self._count_parts() * (len(path.lams) - self.n_lams))  # of which fewer are needed
+            run.expect_steps(self._count_parts() * (len(path.lams) - self.n_lams))  # fewer may be needed
             path.selected = len(path) - 1
             if run.error is None:
                 with run.catch_interrupt():
                     path.criterion, path.selected = self._select(problem, path, run, stored, seed)
-            run.end(run.stopped_by if run.is_over() else part.reason)  # out of time: of what there is, one is chosen
+            run.end(run.stopped_by if run.is_over() else part.reason)  # time limit: choose among the finished ones
         self.path_ = path
         if path.at_end and run.stopped_by == "converged":
             warnings.warn(
                 f"selection={self.selection!r} chose the smallest of {len(path)} penalties, "
-                f"{path.lams[-1]:.3g}: a smaller lam or lam_ratio may do better",
+                f"{path.lams[-1]:.3g}: a smaller lam or lam_ratio may be better",
                 UserWarning,
                 stacklevel=caller_level(),
             )
@@ -316,7 +322,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         return run
 
     def _count_parts(self) -> int:
-        """Return how many parts of the rows get a path of their own."""
+        """Return the number of subsets of the rows that get their own path."""
         if self.selection == "stars":
             return int(self.n_subsamples)
         return int(self.selection == "held_out" and self.held_out is None)
@@ -330,7 +336,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         part: PathStore,
         measures: RoundMeasures | None = None,
     ) -> Grafting:
-        """Solve for each penalty that is not solved yet, the largest first, until one does not converge."""
+        """Solve for each unsolved penalty, the largest first, until a run does not converge."""
         path, most = part.path, self._most_edges(problem)
         grafting = Grafting(loss, source, run, tol=self.tol, max_edges=most, measure=measures, store=part)
         part.check_networks(self._make_loss(problem))
@@ -362,7 +368,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     def _graft_part(
         self, problem: MarkovProblem, run: Run, stored: StoredPaths, lams: np.ndarray
     ) -> RegularizationPath:
-        """Return the path of a problem of some of the rows, within the time of the run."""
+        """Return the path of a subset of the rows, within the time of the run."""
         part = stored.open(RegularizationPath(problem.names, list(problem.table.states), lams))
         if part.reason:
             run.advance(len(lams))
@@ -378,7 +384,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     def _select(
         self, problem: MarkovProblem, path: RegularizationPath, run: Run, stored: StoredPaths, seed: int
     ) -> tuple[np.ndarray, int]:
-        """Return the criterion of each network of the path, and the position of the one that is chosen by it."""
+        """Return the criterion of each network of the path, and the position of the chosen network."""
         rng = np.random.default_rng(seed)
         if self.selection == "stars":
             n_rows, sets = problem.table.n_rows, []
@@ -394,9 +400,9 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         return criterion, len(path) - 1 if np.isnan(criterion).all() else best_position(criterion)
 
     def _compute_ebic(self, problem: MarkovProblem, path: RegularizationPath, run: Run) -> np.ndarray:
-        """Return the extended BIC of each network, NaN of those that there is no time for.
+        """Return the extended BIC of each network, NaN after the time limit.
 
-        It compares likelihoods at their maximum, without the shrinking.
+        It compares maximum likelihoods, without shrinkage.
         """
         total = problem.table.n_rows if problem.weights is None else float(problem.weights.sum())
         losses = []
@@ -408,16 +414,16 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     def _test(
         self, problem: MarkovProblem, path: RegularizationPath, run: Run, stored: StoredPaths, rng: np.random.Generator
     ) -> np.ndarray:
-        """Return the loss of each network on held-out rows, by default of networks of four fifths on the others.
+        """Return the loss of each network on held-out rows. The default holds out a fifth of the rows.
 
-        With `refit` that of the best blend, whose share becomes the `relaxation` of the path.
+        With `refit`, the loss is that of the best weighted mean, whose weight becomes the `relaxation` of the path.
         """
         codes, weights, tested = code_held_out(self.held_out, problem.table), None, path
         if codes is None:
             order = rng.permutation(problem.table.n_rows)
             cut = max(1, problem.table.n_rows // 5)
             if cut == problem.table.n_rows:
-                raise ValueError("selection='held_out' needs 2 rows at least: give more, or rows in held_out")
+                raise ValueError("selection='held_out' needs at least 2 rows: give more rows, or rows in held_out")
             codes = np.ascontiguousarray(problem.table.codes[:, order[:cut]])
             weights = None if problem.weights is None else problem.weights[order[:cut]]
             problem = problem.subset(order[cut:], self.n_jobs)
@@ -429,7 +435,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     def _measure_path(
         self, problem: MarkovProblem, path: RegularizationPath, run: Run, codes: np.ndarray, weights: np.ndarray | None
     ) -> np.ndarray:
-        """Return the loss on other rows of each network, with `refit` also of its blends, in rows of `RELAXATIONS`."""
+        """Return the loss of each network on other rows; with `refit`, for each weight in `RELAXATIONS` (in rows)."""
         if not self.refit:
             return np.array([[measure_loss(one, codes, weights)] for one in path.potentials])
         losses = np.full((len(path), len(RELAXATIONS)), inf)

@@ -1,4 +1,4 @@
-"""What all learners of discrete Markov networks share: options, the run, the results."""
+"""Base class of the learners of discrete Markov networks: options, run, results."""
 
 import warnings
 from abc import abstractmethod
@@ -46,10 +46,10 @@ from pgmx.solvers.markov.pseudolikelihood import LEAST_TOL
 Pairs = Collection[tuple[Hashable, Hashable]]
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
-#: Larger ones leave no parameter that differs from zero, and their curvatures overflow.
+#: Larger values leave all parameters at zero, and their curvatures overflow.
 _LARGEST_L2 = 1e12
 
-#: Options of the learners that test a stream of pairs: those of the hubs, and those of the reservoir.
+#: Options of the learners that test a stream of pairs: options for hubs, and options for the reservoir.
 HUB_CONSTRAINTS: dict[str, Any] = {
     "structure_heuristics": ["boolean"],
     "hub_threshold": [Interval(Real, 0, 1, closed="both"), None],
@@ -60,7 +60,7 @@ RESERVOIR_CONSTRAINTS: dict[str, Any] = {
     "max_tests": [Interval(Integral, 1, None, closed="left"), None],
 }
 
-Learner = TypeVar("Learner", bound="MarkovLearner")  # of Self jedi returns the base class
+Learner = TypeVar("Learner", bound="MarkovLearner")  # jedi completes `Self` as the base class
 
 
 class MarkovLearner(MarkovResults):
@@ -68,27 +68,29 @@ class MarkovLearner(MarkovResults):
 
     Notes
     -----
-    The penalty: with `lam_ratio`, λ is a share of the smallest λ that leaves all edges out while nodes have no penalty
-    (with `penalize_nodes` a few edges stay at `lam_max_`). All pairs are counted once for it, also by the learners that
-    test a stream of pairs: these spare it when they are given `lam`. `l2` keeps parameters finite where states never
-    occur together; the papers' value is half of this one, and large ones fit worse than an independent model. `refit`
-    changes `model_` alone: objective, residual and history are those of the penalised fit.
+    Penalty: `lam_ratio` is relative to `lam_max_`, the smallest λ without edges if nodes have no penalty. With
+    `penalize_nodes` the graph at `lam_max_` may have a few edges. `lam_max_` needs one count of all pairs. Learners
+    that test a stream of pairs avoid this count if `lam` is given. `l2` keeps parameters finite if two states do not
+    occur together. The papers use half of this value. Large values fit worse than an independent model. `refit` changes
+    `model_` only; objective, residual and history describe the penalised fit.
 
-    The loss: the pseudolikelihood is halved, so that its gradients have the scale of the likelihood's. ``"bethe"`` is
-    Bethe's free energy by loopy belief propagation, as in the papers: not convex, inactive edges scored by products of
-    node beliefs. A run on it that does not converge warns, and returns its parameters of the lowest objective when
-    messages begin uniform. ``"exact"`` enumerates at most 2²² joint configurations.
+    Loss: the pseudolikelihood is halved, so that its gradients have the same scale as the gradients of the likelihood.
+    ``"bethe"`` is the Bethe free energy by loopy belief propagation, as in the papers. It is not convex, and inactive
+    edges are scored by products of node beliefs. If a run does not converge, it warns and returns the parameters with
+    the lowest objective under uniform initial messages. ``"exact"`` enumerates at most 2²² joint configurations.
 
-    Limits and history: the pseudolikelihood is computed in single precision and, for a `tol` below 1e-5, then in
-    double, which certifies 1e-10 and may take 50 times as long; `l2` may be at most 1e12. An activated edge may end
-    at zero, and is then not in the graph; inactive pairs were found to pass where `converged_`. `held_out` is
-    measured whenever the edges have grown by 2 %, and the clock stands still for it. `n_tables_` may exceed the pairs
-    tested by a stream, some being scored ahead. ``pgmpy.config.SHOW_PROGRESS`` can turn off the progress bar too.
-    A run goes on from its checkpoint to the same network to the last bit; under Bethe's loss the checkpoint holds the
-    messages and the parameters that the run passed through too.
+    Limits and history: the pseudolikelihood is computed in single precision. For a `tol` below 1e-5, double precision
+    follows, which certifies 1e-10 and may take 50 times as long. `l2` may be at most 1e12. An activated edge may end at
+    zero and is then not in the graph. If `converged_` is true, all inactive pairs satisfy their optimality conditions.
+    The loss on `held_out` is computed after each increase of the number of edges by 2 %, and this time is not counted.
+    `n_tables_` may exceed the number of pairs tested by a stream, because some pairs are scored in advance.
+    ``pgmpy.config.SHOW_PROGRESS`` can switch off the progress bar too.
 
-    A DistributedTable: its workers count pairs and keep the conditionals of their rows. Its checkpoints hold parameters
-    alone, so that a run goes on to the same optimum, not to the last bit.
+    Checkpoints: a resumed run returns the same network to the last bit. With the Bethe loss the checkpoint also
+    contains the messages and the earlier parameters of the run.
+
+    Distributed data: the workers of a DistributedTable count pairs and store the conditionals of their rows.
+    Checkpoints contain parameters only, so a resumed run reaches the same optimum, but not to the last bit.
     """
 
     _parameter_constraints: dict[str, Any] = {
@@ -100,7 +102,7 @@ class MarkovLearner(MarkovResults):
         "penalize_nodes": ["boolean"],
         "max_edges": [Interval(Integral, 0, None, closed="left"), None],
         "tol": [Interval(Real, 0, None, closed="neither")],
-        "required_edges": "no_validation",  # checked by read_pair_knowledge, as the next two
+        "required_edges": "no_validation",  # checked by read_pair_knowledge, like the next two
         "forbidden_edges": "no_validation",
         "edge_weights": "no_validation",
         "start": "no_validation",
@@ -119,10 +121,10 @@ class MarkovLearner(MarkovResults):
         "random_state": ["random_state", np.random.Generator],
     }
 
-    #: Options of the loss that are those of the method.
+    #: Options of the loss that depend on the method.
     _loss_options: dict[str, Any] = {"side_memory": SIDE_MEMORY}
 
-    #: Whether pairs are tested one after another, and wait in a queue.
+    #: Whether pairs are tested one after another and wait in a queue.
     _is_stream = False
 
     lam_: float
@@ -197,7 +199,7 @@ class MarkovLearner(MarkovResults):
 
     @abstractmethod
     def _source(self, problem: MarkovProblem, loss: PenalisedLoss, seed: int) -> EdgeSource:
-        """Return where the next edges come from; the loss has no edges yet."""
+        """Return the source of the next edges. The loss has no edges yet."""
 
     # ---- the algorithm ----
 
@@ -209,31 +211,31 @@ class MarkovLearner(MarkovResults):
         cardinalities: ArrayLike | None = None,
         weighted: bool = False,
     ) -> LearningCost:
-        """Estimate the memory that learning takes.
+        """Estimate the memory required for learning.
 
         Parameters
         ----------
         X : DataFrame, array, DiscreteTable or path, optional
-            The data; an iterator would be used up.
+            The data. Iterators are not accepted, because reading would exhaust them.
         n_rows : int, optional
             Number of rows, in place of `X`.
         cardinalities : array-like of int, optional
             Number of states of each variable, in place of `X`.
         weighted : bool, default=False
-            Whether rows will have weights that are not whole numbers.
+            Whether the rows will have non-integer weights.
 
         Returns
         -------
         LearningCost
-            Bytes by part: ``gains`` are the pairs that are stored or wait to be tested, ``pair_counts`` their tables,
-            ``kept_counts`` conditionals and parameters, ``kept_rows`` mean conditionals. It assumes two edges per
-            variable and streams that test all pairs; with a smaller `max_edges` that number, and streams that test
-            half of the pairs.
+            Bytes per component: ``gains`` are the pairs that are stored or wait for a test, ``pair_counts`` their
+            tables, ``kept_counts`` conditionals and parameters, ``kept_rows`` mean conditionals. The estimate assumes
+            two edges per variable and streams that test all pairs. With a smaller `max_edges` it assumes this number of
+            edges and streams that test half of the pairs.
 
         Raises
         ------
         ValueError
-            If neither `X` nor the numbers are given.
+            If neither `X` nor its shape is given.
         """
         if X is not None:
             opened = self._open(X)
@@ -246,7 +248,7 @@ class MarkovLearner(MarkovResults):
         return estimate_markov(n_rows, cardinalities, **options)
 
     def _learn(self, problem: MarkovProblem, start: PairwisePotentials | None) -> Run:
-        """Activate the edges that violate the condition of optimality most and optimise, until none violates it."""
+        """Activate the edges that violate the optimality condition most and optimise, until no edge violates it."""
         seed = random_draws(1, self.random_state)[1]
         measures = self._make_measures(problem)
         with self._open_run(problem, seed) as run:
@@ -283,26 +285,26 @@ class MarkovLearner(MarkovResults):
         return problem.loss(self.loss, 0.0, **{**self._loss_options, **shared, **options})
 
     def _make_measures(self, problem: MarkovProblem) -> RoundMeasures | None:
-        """Return what compares each round with a true graph and held-out rows, where either is given."""
+        """Return the measures of each round against a true graph and held-out rows, if given."""
         if self.true_graph is None and self.held_out is None:
             return None
         true_pairs = read_true_pairs(self.true_graph, problem.names)
         return RoundMeasures(true_pairs, code_held_out(self.held_out, problem.table))
 
     def _choose_lam(self, source: EdgeSource, loss: PenalisedLoss) -> float:
-        """Return λ, by the ratio to the smallest λ without edges where none is given."""
+        """Return `lam`, or `lam_ratio` times the smallest λ without edges."""
         self.lam_max_ = source.largest(loss) if self.lam is None or source.is_exhaustive else nan
         return float(self.lam_ratio * self.lam_max_ if self.lam is None else self.lam)
 
     def _most_edges(self, problem: MarkovProblem, start: PairwisePotentials | None = None) -> float:
-        """Return the limit on active edges; ValueError where the first ones exceed it."""
+        """Return the limit on active edges. Raise ValueError if the initial edges exceed it."""
         if self.max_edges is None:
             return inf
         required = problem.knowledge.required
         first = required if start is None else np.unique(np.concatenate([required, start.edges]), axis=0)
         for edges, what, remedy in (
-            (required, "edges are required (required_edges, edge_weights of 0)", "require fewer"),
-            (first, "edges are required or in the start", "take a start with fewer"),
+            (required, "edges are required (required_edges, edge_weights of 0)", "require fewer edges"),
+            (first, "edges are required or in start", "give a start with fewer edges"),
         ):
             if len(edges) > self.max_edges:
                 raise ValueError(
@@ -318,12 +320,12 @@ class MarkovLearner(MarkovResults):
         refuse_distributed(self.held_out, "held_out", "give some rows in memory")
         if self.loss == "pseudolikelihood" and self.tol < LEAST_TOL:
             raise ValueError(
-                f"tol={self.tol:g} is out of reach of loss='pseudolikelihood', which computes in double precision: "
-                f"give {LEAST_TOL:g} or more, or loss='exact' or 'bethe'"
+                f"tol={self.tol:g} is too small for loss='pseudolikelihood' in double precision: give "
+                f"{LEAST_TOL:g} or more, or loss='exact' or 'bethe'"
             )
 
     def _holds_numbers(self, opened: Any) -> bool:
-        return False  # floats are refused
+        return False  # columns of floats are refused
 
     def _open(self, X):
         with errors_without_scores():
@@ -336,17 +338,17 @@ class MarkovLearner(MarkovResults):
         return run
 
     def partial_fit(self: Learner, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Learner:
-        """Learn from further rows, together with the rows of all earlier calls of ``partial_fit``.
+        """Learn from additional rows, together with the rows of all earlier calls of ``partial_fit``.
 
-        The first call is ``fit``, but that the rows are kept in `rows_`. Each further one counts the new rows into the
-        pair tables, starts from the present parameters and edges, and grafts on. ``fit`` keeps no rows: a call of it
-        begins anew, and after it ``partial_fit`` has nothing to add rows to.
+        The first call works like ``fit`` and also stores the rows in `rows_`. Each later call adds the counts of the
+        new rows to the pair tables, and continues grafting from the current parameters and edges. ``fit`` starts again
+        and does not store rows, so ``partial_fit`` after ``fit`` is an error.
 
         Parameters
         ----------
         X : DataFrame, array or DiscreteTable
-            Rows with the columns and, at most, the states of the first call, which declares states that come later in
-            `state_names`.
+            Rows with the columns of the first call. Declare states that occur only in later calls in `state_names`
+            before the first call.
         y : None
             Ignored; scikit-learn's convention.
         sample_weight : array of shape (n_samples,), optional
@@ -360,16 +362,16 @@ class MarkovLearner(MarkovResults):
         Raises
         ------
         ValueError
-            For other columns or states than those of the first call, and after ``fit``.
+            If the columns differ from the first call, if a state is new, and after ``fit``.
         TypeError
-            For a DistributedTable.
+            If `X` is a DistributedTable.
         """
         warn_of_target(self, X, y)
         rows = getattr(self, "rows_", None)
         if rows is None and hasattr(self, "edges_"):
             raise ValueError(
                 f"partial_fit adds rows to those of earlier calls, but this {type(self).__name__} was fitted by fit, "
-                "which keeps none: begin with partial_fit on a new learner, or call fit with all rows"
+                "which stores no rows. Start with partial_fit on a new learner, or call fit with all rows"
             )
         self._validate()
         opened = self._open(X)
@@ -381,7 +383,7 @@ class MarkovLearner(MarkovResults):
             self.rows_ = self._add_rows(rows, opened, sample_weight)
             if hasattr(self, "edges_"):
                 start = without_forbidden(self._potentials, self.rows_.knowledge)
-            else:  # the first run did not come to its end
+            else:  # the first run did not finish
                 start = start_potentials(self.start, self.rows_)
         run = self._learn(self.rows_, start)
         self._set_names(self.rows_.names)
@@ -397,7 +399,7 @@ class MarkovLearner(MarkovResults):
         return MarkovProblem.from_rows(table, weights, knowledge, self.n_jobs, is_stream=self._is_stream)
 
     def _add_rows(self, rows: MarkovProblem, opened: Frame | DiscreteTable, sample_weight) -> MarkovProblem:
-        """Return the problem of the earlier rows and further ones, with the knowledge that the options hold now."""
+        """Return the problem of the earlier and the new rows, with the prior knowledge of the current options."""
         names = list(opened.columns if isinstance(opened, DiscreteTable) else opened.names)
         check_columns(names, rows.names, type(self).__name__)
         states = dict(zip(names, map(list, rows.table.states), strict=True))
@@ -405,7 +407,7 @@ class MarkovLearner(MarkovResults):
         knowledge = self._read_knowledge(names)
         try:
             return rows.with_rows(table, weights, knowledge, self.n_jobs)
-        except BaseException:  # counts may be half added
+        except BaseException:  # counts may be incomplete
             self.rows_ = MarkovProblem.from_rows(rows.table, rows.weights, rows.knowledge, self.n_jobs)
             raise
 
@@ -430,18 +432,18 @@ class MarkovLearner(MarkovResults):
             self.kkt_residual_ = loss.kkt_residual()
         self.stopped_by_, self.converged_ = run.stopped_by, run.stopped_by == "converged"
         if run.stopped_by == "max_time" and grafting.n_iter == 0:
-            self._warn_of_time("no pair of variables was tried, so that all edges are required ones or those of start")
+            self._warn_of_time("no pair of variables was tested, so all edges are required edges or edges of start")
         if run.stopped_by == "unsettled":
             warnings.warn(
                 f"{type(self).__name__} with loss={self.loss!r} did not converge (kkt_residual_ is "
-                f"{self.kkt_residual_:.1e}, tol {self.tol:g}), its best parameters are kept: raise lam, l2 or tol"
-                + ("" if self.loss == "pseudolikelihood" else ", or take loss='pseudolikelihood'"),
+                f"{self.kkt_residual_:.1e}, tol {self.tol:g}). Its best parameters are kept: raise lam, l2 or tol"
+                + ("" if self.loss == "pseudolikelihood" else ", or use loss='pseudolikelihood'"),
                 ConvergenceWarning,
                 stacklevel=caller_level(),
             )
 
     def _set_network(self, problem: MarkovProblem, potentials: PairwisePotentials, run: Run, share: float) -> None:
-        """Set edges and parameters; where it is wanted, the latter have a share of those fitted without λ."""
+        """Set edges and parameters; `share` is the weight of parameters refitted without λ."""
         pairs = np.concatenate([potentials.edges, problem.knowledge.required])
         self.edges_ = np.unique(pairs, axis=0).astype(np.int64).reshape(-1, 2)
         self._potentials = potentials
@@ -450,7 +452,7 @@ class MarkovLearner(MarkovResults):
                 self._potentials = blend(potentials, self._refit(problem, potentials).potentials(), share)
 
     def _refit(self, problem: MarkovProblem, potentials: PairwisePotentials, deadline: float = inf) -> PenalisedLoss:
-        """Return the loss at its optimum without λ over the edges with parameters and the required ones."""
+        """Return the loss at its optimum without λ, over the edges with parameters and the required edges."""
         loss = self._make_loss(problem, penalize_nodes=False)
         loss.set_potentials(potentials)
         loss.require(problem.knowledge.required)

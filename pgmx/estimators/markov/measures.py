@@ -1,4 +1,4 @@
-"""Figures of the history besides the objective: recall of the edges of a true graph, and the fit to held-out rows."""
+"""Recall of the edges of a true graph, and loss on held-out rows, for the history."""
 
 from collections.abc import Iterable
 from math import nan
@@ -12,12 +12,12 @@ from pgmx.data.recode import recode_table
 from pgmx.search.knowledge.pairs import read_pairs
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
-#: The fit to held-out rows is measured when so many more edges are active.
+#: Factor of growth of the number of active edges after which the loss on held-out rows is computed again.
 _GROWTH = 1.02
 
 
 def read_true_pairs(true_graph, names: list) -> set | None:
-    """Return the edges of a graph, or of a collection of pairs of names, by ids."""
+    """Return the edges of a graph, or of a collection of pairs of names, as ids."""
     if true_graph is None:
         return None
     edges: Iterable = true_graph.edges() if hasattr(true_graph, "edges") else true_graph
@@ -26,35 +26,35 @@ def read_true_pairs(true_graph, names: list) -> set | None:
     for u, v in read_pairs(edges, "true_graph"):
         unknown = next((name for name in (u, v) if name not in ids), None)
         if unknown is not None:
-            raise ValueError(f"true_graph has the node {unknown!r}, which is no column of the data")
+            raise ValueError(f"true_graph has the node {unknown!r}, which is not a column of the data")
         pairs.add((min(ids[u], ids[v]), max(ids[u], ids[v])))
     return pairs
 
 
 def code_held_out(held_out, table: DiscreteTable, option: str = "held_out") -> np.ndarray | None:
-    """Return the codes of further rows with the states of a table."""
+    """Return the codes of other rows with the states of a table."""
     if held_out is None:
         return None
     states = dict(zip(table.columns, map(list, table.states), strict=True))
     try:
         coded = held_out if isinstance(held_out, DiscreteTable) else encode(held_out, state_names=states)
     except UnknownColumnsError as error:
-        raise ValueError(f"{option} lacks the column(s) {join_names(error.names)}, which the data have") from None
+        raise ValueError(f"{option} does not have the column(s) {join_names(error.names)} of the data") from None
     except MissingCellsError as error:
         raise ValueError(
-            f"{option} has missing cells in column(s) {join_names(error.names)}: drop or fill them"
+            f"{option} has missing values in column(s) {join_names(error.names)}: drop or fill them"
         ) from None
     except (TypeError, ValueError) as error:
-        kind = TypeError if isinstance(error, TypeError) else ValueError  # others are not made of a text
+        kind = TypeError if isinstance(error, TypeError) else ValueError  # other types have no constructor from a text
         raise kind(f"{option} cannot be read with the states of the data: {error}") from None
     check_same_names(coded.columns, table.columns, option, "the data", "columns")
     return recode_table(coded, table.columns, table.states)
 
 
 class RoundMeasures:
-    """Recall of the edges of a true graph, and negative log pseudolikelihood of held-out rows, per round.
+    """Recall of the edges of a true graph, and negative log-pseudolikelihood of held-out rows, per round.
 
-    `true_pairs` are pairs of ids, `held_out` codes of shape (n, rows); None where it is not asked for.
+    `true_pairs` are pairs of ids, `held_out` codes of shape (n, rows); each is None if not requested.
     """
 
     def __init__(self, true_pairs: set[tuple[int, int]] | None, held_out: np.ndarray | None):
@@ -63,7 +63,7 @@ class RoundMeasures:
         self._n_measured = self._n_last = -1
 
     def __call__(self, loss: PenalisedLoss, n_active: int) -> dict[str, float]:
-        """Return the figures of a round with `n_active` activated edges."""
+        """Return the measures of a round with `n_active` activated edges."""
         figures = {}
         if self._true is not None:
             edges = loss.edges
@@ -71,7 +71,7 @@ class RoundMeasures:
             n_hits = np.count_nonzero(np.array(self._is_true, dtype=bool) & (loss.norms() > 0))
             figures["recall"] = n_hits / len(self._true) if self._true else nan
         if self._held_out is not None:
-            # where nothing was activated, only the parameters have moved
+            # if no edge was activated, only the parameters have changed
             due = n_active == self._n_last or n_active >= _GROWTH * self._n_measured
             self._n_last = n_active
             figures["held_out"] = self._measure_fit(loss, self._held_out) if due else nan

@@ -1,4 +1,4 @@
-"""A path of penalties, the choice of one of them, and the checkpoint of the paths of a choice."""
+"""Penalty path, the choice of a penalty, and checkpoints of paths."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,32 +18,32 @@ from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 _NETWORKS = ("lams", "objective", "kkt_residual", "n_edges", "edges", "nodes", "tables")
 _COUNTS = ("n_iter", "n_active")
 
-#: Log-potentials beyond this size are in no snapshot.
+#: Snapshots with larger log-potentials are refused.
 _MOST = 1e4
 
 
 @dataclass(repr=False)
 class RegularizationPath(PenaltyPath):
-    """Networks for a decreasing sequence of penalties, and why one of them was chosen.
+    """Networks for a decreasing sequence of penalties, and the criterion that chose one of them.
 
     Attributes
     ----------
     lams : ndarray of shape (k,)
         Penalties, the largest first.
     potentials : list of PairwisePotentials
-        Parameters under each.
+        Parameters under each penalty.
     objective, loss, kkt_residual : list of float
-        Of each; `n_edges` counts the edges.
+        Objective, loss and residual under each penalty. `n_edges` counts the edges.
     criterion : ndarray of shape (k,) or None
-        What the selection compares: held-out negative log pseudolikelihood per row (with ``refit``, of the best
+        Values that the selection compares: held-out negative log-pseudolikelihood per row (with ``refit``, of the best
         relaxation), EBIC, or the instability of StARS.
     relaxation : ndarray of shape (k,) or None
-        Share of the parameters fitted without λ in the best blend on the held-out rows, for each penalty; None where
-        these were not compared.
+        Weight of the refitted parameters in the best weighted mean on the held-out rows, for each penalty. None if not
+        compared.
     selected : int
         Position of the chosen penalty.
     names, states : list
-        Of the variables.
+        Names and states of the variables.
     """
 
     names: list
@@ -76,13 +76,13 @@ class RegularizationPath(PenaltyPath):
         Returns
         -------
         PairwiseMarkovNetwork
-            Ready for queries.
+            The network.
         """
         return PairwiseMarkovNetwork.from_potentials(self.names, self.states, self.potentials[k])
 
 
 def compute_ebic(networks: list[PairwisePotentials], losses: list[float], n_rows: float, gamma: float) -> np.ndarray:
-    """Return 2 N L + df ln N + 4 γ |E| ln n of each network, df counting (s_i - 1)(s_j - 1) per edge."""
+    """Return 2 N L + df ln N + 4 γ |E| ln n of each network, with (s_i - 1)(s_j - 1) degrees of freedom per edge."""
     criteria = []
     for potentials, loss in zip(networks, losses, strict=True):
         free = potentials.cardinalities - 1
@@ -96,9 +96,9 @@ def compute_ebic(networks: list[PairwisePotentials], losses: list[float], n_rows
 
 
 class PathStore(PartStore):
-    """The state of a path: the networks under its first penalties in `path`, and that of grafting under the next one.
+    """State of a path: the networks under its first penalties in `path`, and the grafting state under the next one.
 
-    `reason` says why the path ended, "" while it goes on.
+    `reason` is the reason why the path ended, "" while it is running.
     """
 
     def __init__(self, stored: "StoredPaths", run: Run, path: RegularizationPath, state: Snapshot):
@@ -107,7 +107,7 @@ class PathStore(PartStore):
         if state:
             _read_networks(state, path)
             if grafting:
-                state.check(len(path) < len(path.lams), "a path that is solved")
+                state.check(len(path) < len(path.lams), "a path that is solved already")
             else:
                 state.check(len(path) > 0, "a path without networks")
                 self.reason = COMPLETE[state.integer("reason", 0, len(COMPLETE) - 1)]
@@ -120,28 +120,28 @@ class PathStore(PartStore):
         self._stored.save({**_pack_networks(self.path), **grafting}, n_rows)
 
     def check_networks(self, loss: PenalisedLoss) -> None:
-        """Raise unless the networks that were solved before have their objectives; the loss takes on each of them."""
+        """Raise an error unless the stored networks have their stored objectives. The loss is set to each of them."""
         for k, network in enumerate(self.path.potentials if loss.is_convex else ()):
             loss.lam = self.path.lams[k]
             loss.set_potentials(network)
             objective, expected = self.path.objective[k], loss.objective()
             is_right = abs(objective - expected) <= SLACK * max(1.0, abs(objective))
-            self._state.check(is_right, f"a network with objective={objective}, but it is {expected}")
+            self._state.check(is_right, f"a network with objective={objective}, expected {expected}")
 
     def restore_counts(self, grafting: Grafting) -> None:
-        """Let the counts of a run be those of the path, which was solved before."""
+        """Set the counts of a run to the counts of the solved path."""
         grafting.n_iter, grafting.n_active = (self._counts[name] for name in _COUNTS)
         grafting.source.restore(self._source, grafting.loss)
 
     def append(self, loss: PenalisedLoss) -> None:
-        """Add the network at which a loss is under the next penalty."""
+        """Add the current network of a loss under the next penalty."""
         path = self.path
         path.objective.append(loss.objective())
         path.kkt_residual.append(loss.kkt_residual())
-        path.potentials.append(loss.potentials())  # last: these count
+        path.potentials.append(loss.potentials())  # last, because their number is the length of the path
 
     def end(self, reason: str, grafting: Grafting) -> None:
-        """Take note why the path ended; one that was cut short is not stored as solved."""
+        """Store why the path ended. An interrupted path is not stored as solved."""
         self.reason, self.path.lams = reason, self.path.lams[: len(self.path)]
         if reason in COMPLETE:
             source = {f"source_{name}": value for name, value in grafting.source.state().items()}
@@ -152,7 +152,7 @@ class PathStore(PartStore):
 
 
 class StoredPaths:
-    """The paths of a selection in the checkpoint of its run, in the order in which they are solved."""
+    """Paths of a selection in the checkpoint of its run, in the order of their solution."""
 
     def __init__(self, run: Run):
         self._run = run
@@ -167,26 +167,26 @@ class StoredPaths:
             snapshot.check(all(self._parts), "no arrays of a path")
 
     def open(self, path: RegularizationPath) -> PathStore:
-        """Return the state of the next path, whose `lams` are all of its penalties, with the networks so far."""
+        """Return the state of the next path, with all of its penalties in `lams` and the networks so far."""
         part = self._parts.pop(0) if self._parts else Snapshot({})
         arrays = {name: part.value(name) for name in part.names}
         store = PathStore(self, self._run, path, part)
         if store.reason:
             self._solved.append(arrays)
         else:
-            part.check(not self._parts, "a path that was begun before another one")
+            part.check(not self._parts, "a path that started before an earlier path was solved")
         return store
 
     def add(self, arrays: dict[str, Any]) -> None:
-        """Take a path that is solved, with the state in which it ended."""
+        """Store a solved path with its final state."""
         self._solved.append(arrays)
 
     def close(self) -> None:
-        """Store nothing more: the run is over, and paths are cut short."""
+        """Stop storing paths, because the run is over and paths may be incomplete."""
         self._is_closed = True
 
     def save(self, begun: dict[str, Any], n_rows: int | None) -> None:
-        """Write the paths that are solved, and the state of the next one."""
+        """Write the solved paths and the state of the next one."""
         if not self._is_closed:
             paths = enumerate([*self._solved, begun])
             parts = {f"{k}_{name}": value for k, arrays in paths for name, value in arrays.items()}
@@ -208,7 +208,7 @@ def _pack_networks(path: RegularizationPath) -> dict[str, Any]:
 
 
 def _read_networks(state: Snapshot, path: RegularizationPath) -> None:
-    """Put the networks that `_pack_networks` has put into a snapshot on a path."""
+    """Add the networks that `_pack_networks` stored in a snapshot to a path."""
     lams, n = state.array("lams", float, (None,)), len(path.states)
     state.check(0 < len(lams) <= len(path.lams) and np.array_equal(lams, path.lams[: len(lams)]), "other penalties")
     cards = np.array([len(states) for states in path.states], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""From a table and options to what a grafting run works on."""
+"""The problem of a grafting run, from a table and options."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -28,18 +28,18 @@ LOSSES: dict[str, type[PenalisedLoss]] = {
     "exact": ExactLoss,
 }
 
-#: Bytes of pair tables that are stored, and of mean conditionals of pairs.
+#: Largest memory of stored pair tables, and of mean conditionals of pairs, in bytes.
 TABLE_MEMORY = 1 << 28
 SIDE_MEMORY = 1 << 28
 
-#: Bytes of the latest pair tables of a stream, where all do not fit: those of the reservoir are asked for again.
+#: Bytes of the latest pair tables of a stream, if all tables do not fit. Tables of the reservoir are used again.
 STREAM_TABLE_MEMORY = 1 << 25
 MEMORY = {"table_memory": TABLE_MEMORY, "stream_table_memory": STREAM_TABLE_MEMORY, "side_memory": SIDE_MEMORY}
 
 
 @dataclass(frozen=True)
 class MarkovProblem:
-    """Coded rows with their weights, None where all are 1, what is counted on them, and what is known of the edges."""
+    """Coded rows, their weights (None if all are 1), their counts, and prior knowledge of the edges."""
 
     table: DiscreteTable
     weights: np.ndarray | None
@@ -56,10 +56,10 @@ class MarkovProblem:
         *,
         is_stream: bool = False,
     ) -> Self:
-        """Return the problem of these rows, with nothing counted yet; a stream hardly asks for a pair twice."""
+        """Return the problem of these rows, without counts. A stream rarely uses a pair twice."""
         tables = PairTables(table, weights=weights, memory=TABLE_MEMORY, n_jobs=n_jobs)
         if is_stream and not tables.fits:
-            largest = 8 * int(np.prod(np.sort(table.cardinalities)[-2:]))  # it must fit
+            largest = 8 * int(np.prod(np.sort(table.cardinalities)[-2:]))  # the largest table must fit
             memory = min(max(STREAM_TABLE_MEMORY, largest), TABLE_MEMORY)
             tables = PairTables(table, weights=weights, memory=memory, n_jobs=n_jobs)
         return cls(table, weights, tables, knowledge)
@@ -86,23 +86,22 @@ class MarkovProblem:
         )
 
     def candidate_rule(self) -> Callable[[np.ndarray], np.ndarray]:
-        """Return a function from pairs (k, 2) to whether each may be tested: columns that vary, nothing known yet.
+        """Return a function of pairs (k, 2): whether each may be tested, without constant columns and known edges.
 
-        A table with a constant column would say what the parameters of the other node say, only without the squared
-        penalty of those.
+        A table with a constant column would duplicate the parameters of the other node, without their squared penalty.
         """
         return self.knowledge.candidate_rule(np.array([m.max() < 1 - 1e-12 for m in self.statistics.margins()]))
 
     def count_pairs(self, *, by_feature: bool = False) -> ExhaustiveEdges:
-        """Count all pairs, and return the candidates among them for their scores, or for those of their features."""
+        """Count all pairs, and return the candidate pairs, or with `by_feature` candidate features, for scoring."""
         self.statistics.prepare()
         sizes = np.ones(self.n, dtype=np.int64) if by_feature else self.table.cardinalities
         return ExhaustiveEdges(sizes, weight=self.knowledge.weight, allowed=self.candidate_rule())
 
     def stream_pairs(self, *, reservoir_size: int | None, max_tests: int | None, **options: Any) -> EdgeStream:
-        """Return the candidates one after another; by default the reservoir holds n edges, and a round takes √n tests.
+        """Return the candidates one after another. By default the reservoir holds n edges, and a round makes √n tests.
 
-        The options are those of `EdgeStream`.
+        The options are the options of `EdgeStream`.
         """
         return EdgeStream(
             self.n,
@@ -115,7 +114,7 @@ class MarkovProblem:
         )
 
     def open_checkpoint(self, learner: Any, seed: int) -> Checkpoint:
-        """Return the checkpoint of a learner of these rows; knowledge of edges counts as ids, a draw as drawn."""
+        """Return the checkpoint of a learner of these rows, with prior knowledge as ids in its fingerprint."""
         table = self.table
         rows = summarise_rows(table) if isinstance(table, DistributedTable) else table.codes
         return open_checkpoint(
@@ -132,7 +131,7 @@ class MarkovProblem:
         )
 
     def subset(self, rows: np.ndarray, n_jobs: int | None) -> "MarkovProblem":
-        """Return the problem of some of the rows."""
+        """Return the problem of a subset of the rows."""
         rows = np.sort(rows)
         table = DiscreteTable(self.table.columns, self.table.states, self.table.codes[:, rows])
         weights = None if self.weights is None else self.weights[rows]
@@ -141,7 +140,7 @@ class MarkovProblem:
     def with_rows(
         self, table: DiscreteTable, weights: np.ndarray | None, knowledge: PairKnowledge, n_jobs: int | None
     ) -> "MarkovProblem":
-        """Return the problem with further rows, whose pairs are counted into the tables of this one, and knowledge."""
+        """Return the problem with additional rows, whose counts are added to these tables, and prior knowledge."""
         old, codes = self.table, np.concatenate([self.table.codes, table.codes], axis=1)
         joined = DiscreteTable(old.columns, old.states, codes)
         if weights is None and self.weights is None:
@@ -152,7 +151,7 @@ class MarkovProblem:
 
 @contextmanager
 def errors_without_scores() -> Iterator[None]:
-    """Change errors of floats and missing cells to the advice for a learner that has no scores of families."""
+    """Change errors about floats and missing values to the advice for a learner without family scores."""
     try:
         yield
     except FloatColumnsError as error:
@@ -164,29 +163,27 @@ def errors_without_scores() -> Iterator[None]:
 def code_rows(
     opened: Frame | DiscreteTable, sample_weight, *, state_names: dict | None, missing: str, n_jobs: int | None
 ) -> tuple[DiscreteTable, np.ndarray | None]:
-    """Return coded rows and their weights, None where all are 1 or rows could be repeated."""
+    """Return coded rows and their weights, None if all are 1 or rows could be repeated."""
     weights = None if sample_weight is None else check_row_weights(sample_weight, opened.n_rows)
     if weights is not None and missing == "drop":
         weights = weights_of_complete_rows(weights, opened)
     with errors_without_scores():
         table = encode(opened, state_names=state_names, missing=missing, n_jobs=n_jobs)
     table, weights = (table, None) if weights is None else combine_weights(table, None, weights)
-    if isinstance(table, DistributedTable):  # the parts get the weights of their rows, once for all that is counted
+    if isinstance(table, DistributedTable):  # the partitions get the weights of their rows once for all counts
         table = table.weigh_rows(weights)
         weights = table.row_weights
     return table, weights
 
 
 def refuse_distributed(data: Any, what: str, remedy: str) -> None:
-    """Refuse a distributed table where its rows would be needed one by one."""
+    """Refuse a distributed table if single rows are needed."""
     if isinstance(data, DistributedTable):
-        raise TypeError(
-            f"{what} needs rows one by one, and those of a DistributedTable stay with the workers: {remedy}"
-        )
+        raise TypeError(f"{what} needs single rows, but the rows of a DistributedTable stay with the workers: {remedy}")
 
 
 def summarise_rows(table: DistributedTable) -> list[int]:
-    """Return the number of rows, and a digest of them which does not depend on the parts or the order."""
+    """Return the number of rows, and a digest that does not depend on the partitions or their order."""
     return [table.n_rows, int(table.reduce(_digest_rows, add=_add_digests))]
 
 
@@ -203,23 +200,23 @@ def _add_digests(parts: list[np.uint64]) -> np.uint64:
 
 
 def check_columns(names: list, names_before: list, learner: str) -> None:
-    """Refuse rows with other columns than those before."""
+    """Refuse rows whose columns differ from the earlier rows."""
     if len(names) != len(names_before):
         raise ValueError(
             f"X has {len(names)} features, but {learner} is expecting {len(names_before)} features as input: give "
-            "the columns of the rows before"
+            "the columns of the earlier rows"
         )
     if names != names_before:
         raise ValueError(
-            f"partial_fit got the columns {names[:5]!r}..., the rows before had {names_before[:5]!r}...: give the "
+            f"partial_fit got the columns {names[:5]!r}..., the earlier rows have {names_before[:5]!r}...: give the "
             "same columns in the same order"
         )
 
 
 def start_potentials(start, problem: MarkovProblem) -> PairwisePotentials | None:
-    """Return the parameters of a network over the same variables in the order of variables and states of the data.
+    """Return the parameters of a network over the same variables, with variables and states in the order of the data.
 
-    The network may lack states that the data have, which then start at parameters of zero.
+    States of the data that are not in the network start with parameters of zero.
     """
     if start is None:
         return None
@@ -237,7 +234,7 @@ def start_potentials(start, problem: MarkovProblem) -> PairwisePotentials | None
         if not set(known) <= set(states):
             extra = next(state for state in known if state not in set(states))
             raise ValueError(
-                f"start has the state {extra!r} of {name!r}, which the data lack: declare it in state_names"
+                f"start has the state {extra!r} of {name!r}, which is not in the data: declare it in state_names"
             )
         rows.append([known.get(state, -1) for state in states])
     nodes = [np.append(potentials.node(v), 0.0)[rows[i]] for i, v in enumerate(order)]
@@ -251,7 +248,7 @@ def start_potentials(start, problem: MarkovProblem) -> PairwisePotentials | None
 
 
 def without_forbidden(potentials: PairwisePotentials, knowledge: PairKnowledge) -> PairwisePotentials:
-    """Return the parameters without the edges that are forbidden."""
+    """Return the parameters without the forbidden edges."""
     forbidden = set(map(tuple, knowledge.forbidden.tolist()))
     pairs = zip(map(tuple, potentials.edges.tolist()), potentials.tables(), strict=True)
     tables = {pair: table for pair, table in pairs if pair not in forbidden}

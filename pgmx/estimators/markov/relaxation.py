@@ -1,4 +1,4 @@
-"""Blends of a penalised fit with one that was estimated again without the penalty."""
+"""Weighted means of penalised parameters and parameters refitted without the penalty."""
 
 from collections.abc import Iterator
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from pgmx.inference import PairwisePotentials
 
-#: Shares of the fit without a penalty that a selection compares.
+#: Weights of the refitted parameters that a selection compares.
 RELAXATIONS = (0.0, 0.5, 1.0)
 
 
@@ -28,10 +28,10 @@ def _scale_tables(potentials: PairwisePotentials, share: float) -> Iterator[tupl
 def measure_blends(
     penalised: PairwisePotentials, refitted: PairwisePotentials, codes: np.ndarray, weights: np.ndarray | None
 ) -> list[float]:
-    """Return the negative log pseudolikelihood per row of codes (n, rows) under the blend of each of `RELAXATIONS`."""
+    """Return the negative log-pseudolikelihood per row of codes (n, rows) for each weight in `RELAXATIONS`."""
     return [measure_loss(blend(penalised, refitted, share), codes, weights) for share in RELAXATIONS]
 
 
 def measure_loss(potentials: PairwisePotentials, codes: np.ndarray, weights: np.ndarray | None) -> float:
-    """Return the negative log pseudolikelihood per row of codes (n, rows)."""
+    """Return the negative log-pseudolikelihood per row of codes (n, rows)."""
     return float(-np.average(potentials.pseudo_log_likelihood(codes), weights=weights))

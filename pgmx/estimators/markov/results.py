@@ -15,7 +15,7 @@ from pgmx.models.markov.factors import measure_strengths
 
 
 class MarkovResults(BaseStructureLearner):
-    """Graph and network of a learner, made from its arrays when they are asked for.
+    """Graph and network of a learner, made from its arrays on access.
 
     A subclass sets `edges_`, `_potentials`, `_names`, `_states` and an empty `_results`.
     """
@@ -32,7 +32,7 @@ class MarkovResults(BaseStructureLearner):
 
     @property
     def model_(self) -> PairwiseMarkovNetwork:
-        """The learned network, which answers queries."""
+        """The learned network."""
         return self._make_once(
             "model", lambda: PairwiseMarkovNetwork.from_potentials(self._names, self._states, self._potentials)
         )
@@ -52,26 +52,28 @@ class MarkovResults(BaseStructureLearner):
         Parameters
         ----------
         X : DataFrame, array, DiscreteTable or distributed table
-            Rows with the columns and states that were learned from; those of a distributed table are summed by its
-            workers. What a missing cell means is the learner's option `missing`: an error, a row that is left out
-            ("drop", with a warning), or a state ("category").
+            Rows with the columns and states of the training data. Workers of a distributed table sum their rows. The
+            learner's option `missing` sets the treatment of missing values: an error, dropping the row ("drop", with a
+            warning), or a state ("category").
         y : None
             Ignored; scikit-learn's convention.
 
         Returns
         -------
         float
-            (1 / N) Σ_m log p(x_m).
+            The mean (1 / N) Σ_m log p(x_m).
 
         Warns
         -----
         ApproximationWarning
-            If the log-partition takes too much memory to be exact. It is then an estimate by annealed importance
-            sampling: ``model_.log_partition_.method`` says so, and its ``standard_error`` is that of the score.
+            If the exact log-partition function needs too much memory. It is then estimated by annealed importance
+            sampling, as shown by ``model_.log_partition_.method``. Its ``standard_error`` is the standard error of the
+            score.
 
         Notes
         -----
-        ``model_.pseudo_log_likelihood(X).mean()``, the objective of most Markov learners, needs no log-partition.
+        ``model_.pseudo_log_likelihood(X).mean()``, the objective of most Markov learners, does not need the
+        log-partition function.
         """
         check_is_fitted(self, "edges_")
         self._check_n_features(X)
@@ -80,7 +82,7 @@ class MarkovResults(BaseStructureLearner):
         return float(np.mean(self.model_.log_likelihood(X if self.missing == "error" else self._code_rows(X))))
 
     def _code_rows(self, X: Any) -> DiscreteTable:
-        """Return rows without missing cells: these make a state, or their rows are left out."""
+        """Return rows without missing values: they become a state, or their rows are dropped."""
         table = encode(X, **self._list_coding())
         if isinstance(X, np.ndarray):  # its columns are the variables in order
             return DiscreteTable._from_parts(tuple(self._names), table.states, table.codes)

@@ -1,8 +1,8 @@
-"""The same learner on many resamples.
+"""One learner on many resamples.
 
-- `resampler`: one resample of a table, and what a learner makes of it
-- `finished`: the graphs of the resamples that are done, as arrays of a checkpoint
-- `tallies`: resamples of blocks of rows of series, added up
-- `block_bootstrap`: confidence in edges over (name, lag): resamples of blocks of rows of series
-- `bootstrap`: confidence in edges: the same learner on many resamples of the rows
+- `resampler`: one resample of a table, and the graph learned from it
+- `finished`: graphs of finished resamples as arrays of a checkpoint
+- `tallies`: sums over resamples of blocks of rows of time series
+- `block_bootstrap`: confidence of edges over (name, lag), by resampling blocks of rows of time series
+- `bootstrap`: confidence of edges, by resampling rows
 """

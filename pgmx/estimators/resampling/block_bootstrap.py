@@ -1,4 +1,4 @@
-"""Confidence in edges over (name, lag): a learner of series on many resamples of blocks of rows."""
+"""Confidence of edges over (name, lag): a learner of time series on many resamples of blocks of rows."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -36,48 +36,50 @@ if TYPE_CHECKING:
 
 
 class BlockBootstrap(BaseStructureLearner):
-    r"""How sure each edge over (name, lag) is: a learner of series is run on resamples of blocks of rows.
+    r"""Edge confidence for time series: a learner is run on resamples of blocks of rows.
 
-    The rows that are predicted, each with its lag window, are cut into blocks of consecutive ones. Resample b draws as
-    many blocks as there are, with replacement, and gives coefficients :math:`A^{(b)}`. The probability of an edge is
+    The predicted rows, each with its lag window, are divided into blocks of consecutive rows. Resample b draws blocks
+    with replacement, as many as there are, and gives coefficients :math:`A^{(b)}`. The probability of an edge over
+    (name, lag) is
 
     .. math:: p(j, t - l \to i, t) = \frac1B \sum_b [A^{(b)}_l[i, j] \ne 0].
 
     Parameters
     ----------
     estimator : learner of linear dynamical systems, LinearSVARM or KernelSVARM, default=None
-        The learner, with its options; it is cloned and never changed. Of KernelSVARM, strengths take the place of
-        coefficients. ``DenseLDS()`` by default, which has all edges: of it the standard errors alone are of use. A
-        penalty that its options leave open is chosen on each resample.
+        The learner with its options. It is cloned and never changed. The default is ``DenseLDS()``, which has all
+        edges, so only its standard errors are useful. For KernelSVARM, strengths replace coefficients. A penalty not
+        given by the options is chosen on each resample.
     block_length : int, default=None
-        Rows per block; None takes the cube root of the number of predicted rows, rounded up.
+        Rows per block. None means the cube root of the number of predicted rows, rounded up.
     n_resamples : int, default=100
         Number of resamples B.
     max_time : float, default=None
-        Seconds after which no resample is begun; the results are those of the resamples done, one at least.
+        Time limit in seconds, after which no new resample starts. The results use the finished resamples, at least one.
     show_progress : bool, default=True
-        Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+        Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
     callback : callable, default=None
-        Called with (n_iter, seconds) after some resamples; True ends the run. Its own time is not counted.
+        Called with (n_iter, seconds) after some resamples. True ends the run. Its own time is not counted.
     n_jobs : int, default=None
-        Workers, as in joblib; the result is the same for any number.
+        Number of workers, as in joblib. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=0
-        Draw k of resample b is a function of (random_state, b, k), as those of :class:`BootstrapStructure`; of a
-        generator, a seed is drawn first.
+        Seed or generator. Draw k of resample b is a function of (random_state, b, k), as in
+        :class:`BootstrapStructure`. From a generator, a seed is drawn first.
 
     Attributes
     ----------
     edge_probability_ : ndarray of shape (lags + 1, n, n)
-        Share of the resamples in which the coefficient ``[lag, target, source]`` is not zero. An instantaneous edge
-        without direction counts in both, once per resample, where either strength is not zero.
+        Share of the resamples in which the coefficient ``[lag, target, source]`` is not zero. An undirected
+        instantaneous edge counts in both directions, once per resample, if either strength is not zero.
     coef_mean_ : ndarray of shape (lags + 1, n, n)
-        Means of the coefficients over the resamples that have the edge, in the user's units; 0 where none has it.
+        Means of the coefficients over the resamples that have the edge, in the units of the data. 0 if no resample has
+        it.
     standard_errors_ : ndarray of shape (lags + 1, n, n)
-        Standard deviations of the coefficients over all resamples, zeros among them, in the user's units.
+        Standard deviations of the coefficients over all resamples, including zeros, in the units of the data.
     strengths_ : DataFrame
-        ``from``, ``lag``, ``to``, ``strength``, ``direction`` of each edge that some resample has, strongest first:
-        ``strength`` is the share of the resamples that have it. A pair at lag 0 has one row, in its more frequent
-        direction, whose share of the resamples that join the two is ``direction``.
+        ``from``, ``lag``, ``to``, ``strength``, ``direction`` of each edge of at least one resample, strongest first.
+        ``strength`` is the share of the resamples with the edge. A pair at lag 0 has one row, in its more frequent
+        direction. ``direction`` is the share of this direction among the resamples that join the pair.
     estimator_ : learner
         The learner, fitted on all rows.
     graph_ : TimeSeriesGraph
@@ -85,28 +87,29 @@ class BlockBootstrap(BaseStructureLearner):
     block_length_ : int
         Rows per block.
     n_blocks_ : int
-        Number of blocks; the last of each complete segment may be shorter.
+        Number of blocks. The last block of each complete segment may be shorter.
     n_resamples_ : int
-        Resamples done.
+        Number of finished resamples.
     converged_, stopped_by_ : bool, str
-        Whether all resamples were done; ``"converged"`` then, else ``"max_time"``, ``"callback"`` or ``"interrupt"``.
+        Whether all resamples were finished, and why the run ended: ``"converged"``, ``"max_time"``, ``"callback"`` or
+        ``"interrupt"``.
     variables_, adjacency_matrix_ : list, DataFrame
-        Names of the series; the matrix of `graph_`, made on access.
+        Names of the series, and the adjacency matrix of `graph_`, made on access.
     n_features_in_, feature_names_in_ : int, ndarray
-        As in scikit-learn; of the series.
+        Number and names of the series, as in scikit-learn.
 
     Raises
     ------
     ValueError, TypeError
-        For options out of range, and for whatever the learner does not take; the message names the culprit.
+        If an option is out of range, or the learner does not accept the data. The message names the cause.
 
     Notes
     -----
-    Of linear dynamical systems the cross-products of each block are computed once, and those of a resample are sums of
-    them: there is no second pass over the data, and the series are standardised once, by all rows. Memory:
-    8 (P² + P n + n²) bytes per block for P = L n predictors. Of structural vector autoregressions the columns of all
-    kernels are computed once, from all rows; a resample draws their rows, centred anew. Blocks should be longer than
-    the time over which the noise is correlated.
+    For linear dynamical systems, the cross-products of each block are computed once and summed for each resample. There
+    is no second pass over the data, and the series are standardised once, by all rows. Memory: 8 (P² + P n + n²) bytes
+    per block for P = L n predictors. For structural vector autoregressions, the columns of all kernels are computed
+    once, from all rows. Each resample draws rows of them and centres them again. Blocks should be longer than the time
+    over which the noise is correlated.
 
     References
     ----------
@@ -137,7 +140,7 @@ class BlockBootstrap(BaseStructureLearner):
         "random_state": ["random_state", np.random.Generator],
     }
 
-    state_names = None  # of discrete variables
+    state_names = None  # for discrete variables
 
     edge_probability_: np.ndarray
     coef_mean_: np.ndarray
@@ -172,17 +175,17 @@ class BlockBootstrap(BaseStructureLearner):
 
     @property
     def data(self) -> Any:
-        """The data of the estimator; ``estimate()`` learns from them."""
+        """The data of the estimator, used by ``estimate()``."""
         return getattr(self.estimator, "data", None)
 
     @property
     def missing(self) -> str:  # type: ignore[override]  # the estimator holds it
-        """What a missing cell means to the estimator."""
+        """The estimator's treatment of missing values."""
         return getattr(self.estimator, "missing", "error")
 
     @property
     def na_values(self) -> Any:
-        """Further values of files that are missing to the estimator."""
+        """The estimator's additional markers of missing values in files."""
         return getattr(self.estimator, "na_values", None)
 
     def _open(self, X: Any) -> Panel:
@@ -190,9 +193,9 @@ class BlockBootstrap(BaseStructureLearner):
         learner._validate()
         if isinstance(learner, LDSLearner) and not learner._reads_pieces():
             raise ValueError(
-                f"BlockBootstrap resamples cross-products, and {type(learner).__name__} with these options needs the "
-                "rows: give SparsityInducingLDS with solver='lasso' and screen=None, DenseLDS with solver='gram', or "
-                "SparsityEnforcingLDS"
+                f"BlockBootstrap resamples cross-products, but {type(learner).__name__} needs the rows "
+                "with these options: use SparsityInducingLDS with solver='lasso' and screen=None, DenseLDS with "
+                "solver='gram', or SparsityEnforcingLDS"
             )
         return learner._open_panel(X)
 
@@ -236,12 +239,12 @@ class BlockBootstrap(BaseStructureLearner):
         self.n_blocks_ = n_blocks
         if n_blocks < 2:
             raise ValueError(
-                f"block_length={self.block_length_} makes a single block of {n_targets} predicted rows: give shorter "
-                "blocks"
+                f"block_length={self.block_length_} makes a single block of {n_targets} predicted rows: give a smaller "
+                "block_length"
             )
 
     def _count_edges(self, blocks: BlockMoments, learner: LDSLearner, problem: LDSProblem, run: Run) -> None:
-        """Run the resamples and set the results; tasks of some resamples are the same for any number of workers."""
+        """Run the resamples and set the results. The tasks do not depend on the number of workers."""
         bare = replace(problem, panel=None)
         task = LinearResamples(learner, bare, self._draw_seed(), self.n_resamples, blocks.lags, blocks.n_exogenous)
         arrays = SharedArrays(products=blocks.products, squares=blocks.squares, sizes=blocks.sizes)
@@ -254,7 +257,7 @@ class BlockBootstrap(BaseStructureLearner):
         )
 
     def _count_structural(self, panel: Panel, learner: SVARMLearner, run: Run) -> None:
-        """Run the resamples of a structural vector autoregression: rows of its columns, which are made once."""
+        """Run the resamples of a structural vector autoregression, which draw rows of the same columns."""
         lags = learner.lags
         length = self._choose_length(panel.count_targets(lags))
         sizes = [
@@ -272,7 +275,7 @@ class BlockBootstrap(BaseStructureLearner):
         self._set_results(self._run_tasks(task, SharedArrays(**rows._asdict()), run), units, first=0)
 
     def _run_tasks(self, task: Any, arrays: SharedArrays, run: Run) -> list[Tally]:
-        """Return what the tasks have added up, in their order, and end the run."""
+        """Return the sums of the tasks, in their order, and end the run."""
         n_tasks = -(-self.n_resamples // TOGETHER)
         tallies: dict[int, Tally] = {}
         with closing(spread(task, arrays, n_tasks, n_jobs=self.n_jobs, deadline=run.wall_deadline)) as results:
@@ -281,7 +284,7 @@ class BlockBootstrap(BaseStructureLearner):
                     tallies[number] = tally
                     if run.record(n_iter=sum(one.n_resamples for one in tallies.values())):
                         break
-            except (Exception, KeyboardInterrupt) as error:  # of one resample: the others are held
+            except (Exception, KeyboardInterrupt) as error:  # error in one resample: the results of the others are kept
                 run.interrupt(error)
         if not tallies:
             run.raise_error()
@@ -302,23 +305,23 @@ class BlockBootstrap(BaseStructureLearner):
         self.n_resamples_ = done
 
     def consensus_graph(self, threshold: float = 0.9) -> TimeSeriesGraph:
-        """Return the edges that are probable enough.
+        """Return the edges with a probability of at least `threshold`.
 
         Parameters
         ----------
         threshold : float, default=0.9
-            Least probability of an edge, above 0 and at most 1.
+            Smallest probability of an edge, above 0 and at most 1.
 
         Returns
         -------
         TimeSeriesGraph
-            ``confidence`` of an edge is its probability, ``weight`` its mean coefficient, ``strength`` that of the
-            standardised series, without its sign.
+            ``confidence`` of an edge is its probability, ``weight`` its mean coefficient, ``strength`` the absolute
+            mean coefficient of the standardised series.
 
         Raises
         ------
         ValueError
-            If `threshold` is no such number.
+            If `threshold` is out of range.
         """
         self._require_fit()
         if not isinstance(threshold, Real) or not 0 < float(as_reals(threshold, "threshold")) <= 1:
@@ -330,14 +333,14 @@ class BlockBootstrap(BaseStructureLearner):
         if isinstance(learner, LDSLearner):
             return learner._graph_coefficients(weights, confidence=confidence)
         options: dict[str, Any] = {"confidence": confidence, "undirected_instantaneous": learner.instantaneous}
-        if not isinstance(learner, LinearSVARM):  # its strengths take the place of coefficients
+        if not isinstance(learner, LinearSVARM):  # its strengths replace coefficients
             return TimeSeriesGraph.from_coefficients(self.variables_, None, strengths=weights, **options)
         strengths = measure_strengths(list(weights), learner.scales_)
         return TimeSeriesGraph.from_coefficients(self.variables_, weights, strengths=strengths, **options)
 
     @property
     def strengths_(self) -> "pd.DataFrame":
-        """One row for each edge that some resample has, strongest first."""
+        """One row for each edge of at least one resample, strongest first."""
         return self._make_once("strengths", self._make_strengths)
 
     def _make_strengths(self) -> "pd.DataFrame":

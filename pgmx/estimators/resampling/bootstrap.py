@@ -1,4 +1,4 @@
-"""Confidence in edges: the same learner on many resamples of the rows."""
+"""Edge confidence (bootstrap): one learner on many resamples of the rows."""
 
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import closing
@@ -38,15 +38,15 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-#: Cells of a resample from which a learner with a compiled score is in kernels for nearly all of its time.
+#: Number of values of a resample above which a learner with a compiled score spends nearly all time in kernels.
 LONG_RESAMPLE = 1 << 20
 
 
 class BootstrapStructure(NetworkResults):
-    r"""How sure each edge is: a learner is run on resamples of the rows, and the graphs are compared.
+    r"""Edge confidence by bootstrap: a learner is run on resamples of the rows, and the graphs are compared.
 
-    Resample b takes as many rows as there are, drawn with replacement, and gives a graph :math:`G_b`. The strength of a
-    pair and the probability of a direction are
+    Resample b draws N of the N rows with replacement and gives a graph :math:`G_b`. The strength of a pair and the
+    probability of a direction are
 
     .. math::
 
@@ -57,84 +57,86 @@ class BootstrapStructure(NetworkResults):
     Parameters
     ----------
     estimator : BaseStructureLearner, default=None
-        The learner, with its options; it is cloned and never changed. ``HillClimbSearch()`` by default. Where its
-        graphs are PDAGs, an edge that the data cannot direct counts half for each direction. Its progress bar is turned
-        off, and a `random_state` of None is replaced by a seed for each resample.
+        The learner with its options. It is cloned and never changed. The default is ``HillClimbSearch()``. An
+        undirected edge of a PDAG counts half for each direction. The learner's progress bar is switched off, and a
+        `random_state` of None is replaced by a seed for each resample.
     n_resamples : int, default=100
         Number of resamples B.
     max_time : float, default=None
-        Seconds after which no resample is begun; the results are those of the resamples done, one at least.
+        Time limit in seconds, after which no new resample starts. The results use the finished resamples, at least one.
     checkpoint : path-like, default=None
-        File with the graphs of the resamples done, from which ``fit`` goes on to the same result, also to more of them;
-        it is deleted when all are done. The checkpoint of the learner is turned off.
+        File with the graphs of the finished resamples. If it exists, ``fit`` resumes from it, also with a larger
+        `n_resamples`. It is deleted at the end. The checkpoint of the learner is not used.
     checkpoint_every : float, default=60.0
-        Seconds between two snapshots; 0 takes one per resample.
+        Seconds between two snapshots. 0 writes one per resample.
     show_progress : bool, default=True
-        Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+        Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
     callback : callable, default=None
-        Called with (n_iter, seconds) after each resample; True ends the run. Its own time is not counted.
+        Called with (n_iter, seconds) after each resample. True ends the run. Its own time is not counted.
     n_jobs : int, default=None
-        Resamples that run at the same time, through joblib; the result is the same for any number and backend.
+        Number of simultaneous resamples, through joblib. The result does not depend on it or on the backend.
     random_state : int, RandomState, Generator or None, default=0
-        Draw k of resample b is a function of (random_state, b, k), see the Notes. Of a generator, a seed is drawn
-        first.
+        Seed or generator. Draw k of resample b is a function of (random_state, b, k), see the Notes. From a generator,
+        a seed is drawn first.
 
     Attributes
     ----------
     graph_ : pgmpy.base.PDAG, pgmpy.base.DAG or networkx.Graph
-        ``consensus_graph()``, of the kind that the learner gives; `causal_graph_` is the same object.
+        ``consensus_graph()``, of the same type as the learner's graphs. `causal_graph_` is the same object.
     dag_ : pgmpy.base.DAG
-        `graph_` with its undirected edges directed, without new v-structures where that is possible [3]_.
+        `graph_` with its undirected edges directed, without new v-structures if possible [3]_.
     model_ : DiscreteBayesianNetwork, LinearGaussianBayesianNetwork or ConditionalGaussianNetwork
-        The network of `dag_`, made on first access, with parameters from all rows: by maximum likelihood, or with the
-        prior of the learner's own network.
+        The network of `dag_`, made on first access. Its parameters are estimated from all rows, by maximum likelihood
+        or with the prior of the learner.
     threshold_ : float
-        Least strength of a significant edge, estimated after Scutari and Nagarajan [2]_.
+        Smallest strength of a significant edge, estimated after Scutari and Nagarajan [2]_.
     strengths_ : DataFrame
-        ``from``, ``to``, ``strength``, ``direction`` of each pair that some resample joins, strongest first, each in
+        ``from``, ``to``, ``strength``, ``direction`` of each pair joined in at least one resample, strongest first, in
         its more frequent direction.
     edge_probability_ : DataFrame
-        Strengths of all pairs as a symmetric matrix; made on access, for at most 4,000 variables.
+        Strengths of all pairs as a symmetric matrix, made on access, for at most 4,000 variables.
     direction_probability_ : DataFrame
-        Of the graphs that join u and v the share with u → v, in row u and column v; NaN where none joins them. Made on
+        Share of u → v among the graphs that join u and v, in row u and column v; NaN if no graph joins them. Made on
         access, for at most 4,000 variables.
     pairs_ : ndarray of shape (n_pairs, 2), int64
-        The pairs (u, v), u < v, that some resample joins, as positions in `variables_`.
+        The pairs (u, v), u < v, joined in at least one resample, as positions in `variables_`.
     pair_counts_ : ndarray of shape (n_pairs, 3), int64
-        In how many resamples the edge is u → v, v → u, and undirected.
+        Numbers of resamples in which the edge is u → v, v → u, and undirected.
     n_resamples_ : int
-        Resamples done.
+        Number of finished resamples.
     converged_, stopped_by_ : bool, str
-        Whether all resamples were done; ``"converged"`` then, else ``"max_time"``, ``"callback"`` or ``"interrupt"``.
+        Whether all resamples were finished, and why the run ended: ``"converged"``, ``"max_time"``, ``"callback"`` or
+        ``"interrupt"``.
     edges_ : ndarray of shape (n_edges, 2), int64
-        Arcs (tail, head) of `dag_`, or edges of an undirected graph, as positions in `variables_`.
+        Edges (tail, head) of `dag_`, or edges of an undirected graph, as positions in `variables_`.
     variables_, adjacency_matrix_ : list, DataFrame
-        Names of the columns; the matrix of `graph_`, made on access.
+        Names of the columns, and the adjacency matrix of `graph_`, made on access.
     n_features_in_, feature_names_in_ : int, ndarray
-        As in scikit-learn.
+        Number and names of the columns, as in scikit-learn.
 
     Raises
     ------
     ValueError, TypeError
-        For options out of range, and for whatever the learner does not take; the message names the culprit.
+        If an option is out of range, or the learner does not accept the data. The message names the cause.
 
     Notes
     -----
-    The table is coded once; a resample costs about one run of the learner. With `sample_weight` the rows are drawn in
-    proportion to the weights, as many as the weights add up to: integer weights give what repeated rows give.
+    The table is coded once. A resample costs about one run of the learner. With `sample_weight` the rows are drawn in
+    proportion to the weights, and the number of draws is the sum of the weights. Integer weights give the same result
+    as repeated rows.
 
-    Draws are counter-based: with u_k the k-th number of ``numpy.random.Philox(key=[random_state, b])``, cut to 53 bits
-    and divided by 2⁵³, draw k of resample b is the row ⌊u_k N⌋, or the one whose share of the weights holds u_k times
-    their sum. So the workers of a :class:`~pgmx.data.DistributedTable` draw their own rows, and the resamples are those
-    of the whole table for any parts. Weights that add up to more than four times the rows are drawn at once, from the
-    multinomial distribution; for a distributed table the driver then sends the counts of all rows, as it does for a
-    score that is bound to its rows.
+    Draws are counter-based. Let u_k be the k-th value of ``numpy.random.Philox(key=[random_state, b])``, cut to 53 bits
+    and divided by 2⁵³. Draw k of resample b is the row ⌊u_k N⌋. With weights, it is the row whose interval of the
+    cumulative weights contains u_k times their sum. Therefore the workers of a :class:`~pgmx.data.DistributedTable`
+    draw their own rows, and the resamples do not depend on the partitions. If the sum of the weights is more than four
+    times the number of rows, all counts are drawn at once from the multinomial distribution. For a distributed table
+    the driver then sends the counts of all rows; it also does so for a score object that holds its rows.
 
-    Without a backend of your own (``joblib.parallel_config``), large problems run in threads, and very many short ones
-    in processes. On a cluster (``parallel_config(backend="dask")``, the extra ``[cluster]``) a worker that dies is
-    replaced and its resamples are run again; four such deaths are an error. A table above 1 MB is sent as the path of
-    a plane file: pass one that all machines can read (:func:`pgmx.data.write_table`), or let the environment variable
-    ``JOBLIB_TEMP_FOLDER`` name such a folder.
+    If no backend is set (``joblib.parallel_config``), large problems run in threads, and many short problems in
+    processes. On a cluster (``parallel_config(backend="dask")``, the extra ``[cluster]``) a worker that dies is
+    replaced and its resamples run again. Four deaths are an error. A table above 1 MB is sent as the path of a plane
+    file. Use a file that all machines can read (:func:`pgmx.data.write_table`), or set the environment variable
+    ``JOBLIB_TEMP_FOLDER`` to such a folder.
 
     References
     ----------
@@ -204,47 +206,47 @@ class BootstrapStructure(NetworkResults):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    # ---- what the estimator decides ----
+    # ---- options of the estimator ----
 
     @property
     def data(self) -> Any:
-        """The data of the estimator; ``estimate()`` learns from them."""
+        """The data of the estimator, used by ``estimate()``."""
         return getattr(self.estimator, "data", None)
 
     @property
     def state_names(self) -> dict | None:  # type: ignore[override]  # the estimator holds it
-        """States that the estimator declares."""
+        """States declared in the estimator."""
         return getattr(self.estimator, "state_names", None)
 
     @property
     def missing(self) -> str:  # type: ignore[override]  # the estimator holds it
-        """What a missing cell means to the estimator."""
+        """The estimator's treatment of missing values."""
         return getattr(self.estimator, "missing", "error")
 
     @property
     def na_values(self) -> Any:
-        """Further values of files that are missing to the estimator."""
+        """The estimator's additional markers of missing values in files."""
         return getattr(self.estimator, "na_values", None)
 
     @property
     def discrete_columns(self) -> Sequence[Hashable] | None:  # type: ignore[override]  # the estimator holds it
-        """Columns that the estimator declares discrete."""
+        """Columns declared discrete in the estimator."""
         return getattr(self.estimator, "discrete_columns", None)
 
     # ---- learning ----
 
     def estimate_cost(self, X: Any) -> LearningCost:
-        """Estimate the memory that all resamples take.
+        """Estimate the memory required for all resamples.
 
         Parameters
         ----------
         X : DataFrame, array, DiscreteTable or path
-            The data; an iterator would be used up.
+            The data. Iterators are not accepted, because reading would exhaust them.
 
         Returns
         -------
         LearningCost
-            Bytes of the table, which workers share, and of all workers at a time.
+            Bytes of the table, which workers share, and of all simultaneous workers.
         """
         learner: Any = HillClimbSearch() if self.estimator is None else self.estimator
         return learner.estimate_cost(X).multiply(min(count_workers(self.n_jobs), self.n_resamples))
@@ -259,7 +261,7 @@ class BootstrapStructure(NetworkResults):
         learner = HillClimbSearch() if self.estimator is None else self.estimator
         data, weights = make_shared_table(learner, opened, sample_weight, self.n_jobs)
         names = list(data.columns if isinstance(data, DiscreteTable) else data.names)
-        # what is wrong with the data is found here, on all rows, and not on those that a resample happens to hold
+        # check the data here, on all rows, not on the rows of one resample
         scoring = bind_score(learner, data, weights, self.n_jobs) if isinstance(learner, NetworkResults) else None
         seed = self.random_state if isinstance(self.random_state, Integral) else random_draws(1, self.random_state)[1]
         resampler = Resampler.from_learner(learner, data.n_rows, weights, int(seed))
@@ -283,7 +285,7 @@ class BootstrapStructure(NetworkResults):
         return run
 
     def _open_checkpoint(self, resampler: Resampler, data: Opened) -> Checkpoint:
-        """Return the checkpoint; a resample depends on its number, not on how many there are to be."""
+        """Return the checkpoint. A resample depends on its index, not on `n_resamples`."""
         options = resampler.learner.get_params(deep=False).items()
         decisive = {name: value for name, value in options if name not in RUN_OPTIONS}
         rows = _summarise_rows(data)
@@ -293,14 +295,14 @@ class BootstrapStructure(NetworkResults):
         return open_checkpoint(self, names, rows, resampler.weights, **resolved)
 
     def _resample(self, resampler: Resampler, data: Opened, run: Run, is_compiled: bool) -> list[Graph]:
-        """Return the kind of graph and the edges of each resample, by number."""
+        """Return the type of graph and the edges of each resample, in order."""
         snapshot = run.restore()
         n = len(data.columns if isinstance(data, DiscreteTable) else data.names)
         done = {} if snapshot is None else read_graphs(snapshot, n)
         cut: dict[int, Graph] = {}
         due = [number for number in range(self.n_resamples) if number not in done]
         task = partial(_run_numbered, resampler, due)
-        # rows that lie with the workers of a cluster cannot be sent, and all of these count for each resample
+        # rows on the workers of a cluster cannot be sent; all workers count for each resample
         n_jobs = 1 if isinstance(data, DistributedNumericTable) else self.n_jobs
         is_long = is_compiled and isinstance(data, DiscreteTable) and data.n_rows * n > LONG_RESAMPLE
         results = spread(task, data, len(due), n_jobs=n_jobs, deadline=run.wall_deadline, at_once=is_long)
@@ -313,42 +315,42 @@ class BootstrapStructure(NetworkResults):
                         break
                     if run.is_snapshot_due():
                         run.save(pack_graphs(done))
-            except (Exception, KeyboardInterrupt) as error:  # of one resample: the others are held
+            except (Exception, KeyboardInterrupt) as error:  # error in one resample: the results of the others are kept
                 run.interrupt(error)
         if done and len(done) < self.n_resamples:
             run.save(pack_graphs(done))
         if not done and cut:
-            self._warn_of_time("the edges are those of one resample, whose search was cut short")
+            self._warn_of_time("the edges are those of one resample, whose search was interrupted")
             return [cut[min(cut)]]
         return [done[number] for number in sorted(done)[: self.n_resamples]]
 
     # ---- results ----
 
     def consensus_graph(self, threshold: float | None = None) -> DAG | PDAG | nx.Graph:
-        """Return the averaged graph: the edges that are strong enough, in their more frequent direction.
+        """Return the averaged graph: the edges with enough strength, in their more frequent direction.
 
         Parameters
         ----------
         threshold : float, default=None
-            Least strength of an edge, between 0 and 1; `threshold_` by default.
+            Smallest strength of an edge in the graph, between 0 and 1. The default is `threshold_`.
 
         Returns
         -------
         pgmpy.base.PDAG, pgmpy.base.DAG or networkx.Graph
-            Of the kind that the learner gives. An arc has the direction whose probability is above a half; where both
-            are exactly a half the edge is undirected in a PDAG, and directed as in `dag_` in a DAG. Of the arcs on a
-            cycle those that the fewest resamples hold are left out.
+            A graph of the same type as the learner's graphs. An edge has the direction with a probability above 1/2. If
+            both probabilities are 1/2, the edge is undirected in a PDAG, and directed as in `dag_` in a DAG. On a
+            cycle, the edges in the fewest resamples are removed.
 
         Raises
         ------
         ValueError
-            If `threshold` does not lie between 0 and 1.
+            If `threshold` is not between 0 and 1.
         """
         self._require_fit()
         if threshold is None:
             threshold = self.threshold_
         if not isinstance(threshold, Real) or not 0 <= float(threshold) <= 1:
-            raise ValueError(f"threshold must be a number between 0 and 1, a share of resamples, got {threshold!r}")
+            raise ValueError(f"threshold must be a share of resamples, between 0 and 1, got {threshold!r}")
         marks = average_edges(self._counts, float(threshold))
         if self._kind == "graph":
             graph = nx.Graph()
@@ -379,28 +381,28 @@ class BootstrapStructure(NetworkResults):
     def _require_directed(self, attribute: str) -> None:
         self._require_fit()
         if self._kind == "graph" or (attribute == "model_" and not self._has_model):
-            raise AttributeError(f"there is no {attribute}: {type(self.estimator).__name__} gives no network")
+            raise AttributeError(f"there is no {attribute}: {type(self.estimator).__name__} does not return a network")
 
     @property
     def strengths_(self) -> "pd.DataFrame":
-        """One row for each pair that some resample joins, strongest first."""
+        """One row for each pair joined in at least one resample, strongest first."""
         return self._make_once("strengths", lambda: make_strength_table(self._names, self._counts))
 
     @property
     def edge_probability_(self) -> "pd.DataFrame":
-        """Share of the resamples that join each pair, as a symmetric matrix; built on each access."""
+        """Share of the resamples that join each pair, as a symmetric matrix, made on each access."""
         self._require_fit()
         return make_strength_matrix(self._names, self._counts)
 
     @property
     def direction_probability_(self) -> "pd.DataFrame":
-        """Share of u → v among the resamples that join u and v, in row u and column v; built on each access."""
+        """Share of u → v among the resamples that join u and v, in row u and column v, made on each access."""
         self._require_fit()
         return make_direction_matrix(self._names, self._counts)
 
 
 def _summarise_rows(data: Opened) -> Any:
-    """Return what tells the rows of one table from those of another."""
+    """Return a value that identifies the rows of a table."""
     if isinstance(data, DistributedNumericTable):
         sums = sum_moments(data)
         return [sums.n, sums.mean, sums.cross]
@@ -410,6 +412,6 @@ def _summarise_rows(data: Opened) -> Any:
 
 
 def _run_numbered(resampler: Resampler, numbers: list[int], data: Opened, k: int) -> tuple[Graph, bool]:
-    """Run the k-th of some resamples, and return whether it ended in time; the task of a worker."""
+    """Run the k-th of some resamples, the task of a worker, and return whether it ended in time."""
     graph = resampler(data, numbers[k])
     return graph, not is_past(inf)

@@ -1,4 +1,4 @@
-"""The graphs of the resamples that are done, as arrays of a checkpoint."""
+"""Graphs of finished resamples as arrays of a checkpoint."""
 
 from typing import Any
 
@@ -8,14 +8,14 @@ from pgmx.graphs.consensus import Marks
 from pgmx.graphs.cycles import find_cycle
 from pgmx.runs.snapshot import Snapshot
 
-#: Kinds of graphs, and which of their edges may be directed and undirected.
+#: Types of graphs, and whether their edges may be directed or undirected.
 _KINDS = {"dag": (True, False), "pdag": (True, True), "graph": (False, True)}
 
 Graph = tuple[str, Marks]
 
 
 def pack_graphs(graphs: dict[int, Graph]) -> dict[str, Any]:
-    """Return the graphs of some resamples, by number, as numbers, strings and arrays."""
+    """Return the graphs of some resamples, by index, as integers, strings and arrays."""
     marks = [of_one for _, of_one in graphs.values()]
     return {
         "numbers": np.array(list(graphs), dtype=np.int64),
@@ -26,16 +26,16 @@ def pack_graphs(graphs: dict[int, Graph]) -> dict[str, Any]:
 
 
 def read_graphs(snapshot: Snapshot, n: int) -> dict[int, Graph]:
-    """Return the graphs over `n` variables that `pack_graphs` has put into a snapshot."""
+    """Return the graphs over `n` variables that `pack_graphs` stored in a snapshot."""
     snapshot.check_names(("numbers", "kind", "sizes", "edges"))
     numbers = snapshot.array("numbers", np.int64, (None,), least=0, distinct=True).tolist()
     kind = str(snapshot.value("kind"))
     snapshot.check(kind in _KINDS, f"graphs of an unknown kind ({kind[:20]!r})")
     edges = snapshot.array("edges", np.int32, (None, 2), least=0, most=n - 1)
     sizes = snapshot.array("sizes", np.int64, (len(numbers), 2), least=0, most=len(edges))
-    snapshot.check(sizes.sum() == len(edges), "other numbers of edges than it says")
+    snapshot.check(sizes.sum() == len(edges), "numbers of edges that do not match its edges")
     has_edges = sizes.sum(axis=0) > 0
-    snapshot.check((np.array(_KINDS[kind]) | ~has_edges).all(), f"edges that no {kind} has")
+    snapshot.check((np.array(_KINDS[kind]) | ~has_edges).all(), f"edges that a {kind} cannot have")
     parts = np.split(edges, np.cumsum(sizes.ravel())[:-1])
     graphs = {number: (kind, Marks(*parts[2 * k : 2 * k + 2])) for k, number in enumerate(numbers)}
     for _, marks in graphs.values():

@@ -1,4 +1,4 @@
-"""One resample of a table, and what a learner makes of it."""
+"""One resample of a table, and the graph that a learner returns for it."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -25,16 +25,16 @@ from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.gaussian.base import GaussianScore
 from pgmx.scores.mixed.base import MixedScore
 
-#: Options of the learner that a resample sets: nothing is shown, and no two resamples share a file.
+#: Options of the learner that a resample sets, so that nothing is shown and resamples do not share a file.
 _QUIET = {"show_progress": False, "checkpoint": None}
 
 
 @dataclass(frozen=True, eq=False)
 class Resampler:
-    """Draws the rows of resample b and learns from them with a clone of `learner`; the work of one task.
+    """Task of a worker: draw the rows of resample b and learn from them with a clone of `learner`.
 
-    `weights` are those of the rows, of shape (n_rows,), None where all are 1; the draws are functions of (seed, b), see
-    `data.draws`. `seeds_learner` says whether the learner gets a seed of each resample, having none itself.
+    `weights` are the row weights, of shape (n_rows,), or None if all are 1. The draws are functions of (seed, b), see
+    `data.draws`. `seeds_learner` is true if the learner has no seed and gets one for each resample.
     """
 
     learner: BaseStructureLearner
@@ -52,12 +52,12 @@ class Resampler:
         return cls(quiet, n_rows, weights, seed, options.get("random_state", 0) is None)
 
     def __call__(self, data: Opened, b: int) -> tuple[str, Marks]:
-        """Return the kind of the graph of resample b, and its edges."""
+        """Return the type of the graph of resample b, and its edges."""
         learner: Any = clone(self.learner)
         if self.seeds_learner:
             learner.random_state = int(np.random.default_rng([self.seed, b]).integers(2**31))
         bound = isinstance(getattr(learner, "scoring_method", None), BaseStructureScore)
-        with without_warnings():  # of columns that determine each other: those of all rows were warned of
+        with without_warnings():  # about columns that determine each other: given for all rows
             if isinstance(data, DistributedTable | DistributedNumericTable) and not bound:
                 drawn = data.draw_rows(self.seed, b) if self.repeats_rows else data.draw_weights(self.seed, b)
                 learner.fit(drawn, sample_weight=drawn.row_weights)
@@ -69,12 +69,12 @@ class Resampler:
 
     @property
     def n_draws(self) -> int:
-        """Rows of a resample: as many as there are, or as their weights add up to."""
+        """Number of rows of a resample: the number of rows, or the sum of their weights."""
         return self.n_rows if self.weights is None else round(float(self.weights.sum()))
 
     @property
     def repeats_rows(self) -> bool:
-        """Whether a resample has the rows as often as they are drawn, where these are few, and not as weights."""
+        """Whether a resample repeats drawn rows, if they are few, instead of weighting them."""
         return self.n_draws <= MOST_REPETITIONS * self.n_rows
 
     def count_draws(self, b: int) -> np.ndarray:
@@ -89,13 +89,13 @@ class Resampler:
 def make_shared_table(
     learner: BaseStructureLearner, opened: Opened, sample_weight: ArrayLike | None, n_jobs: int | None
 ) -> tuple[Opened, np.ndarray | None]:
-    """Return the data that all resamples share, coded once where the learner works on states, and the row weights."""
+    """Return the data that all resamples share, coded once if the learner is discrete, and the row weights."""
     weights = None if sample_weight is None else check_row_weights(sample_weight, opened.n_rows)
     method = getattr(learner, "scoring_method", None)
     if isinstance(method, BaseStructureScore) and not _is_native(method):
         raise ValueError(
-            f"scoring_method={type(method).__name__}(...) is a score of pgmpy that is bound to its rows and cannot be "
-            "resampled: give its name, or one of pgmx's scores"
+            f"scoring_method={type(method).__name__}(...) is a score object of pgmpy with its own rows and cannot be "
+            "resampled: give its name, or a score of pgmx"
         )
     if isinstance(opened, DistributedTable | DistributedNumericTable) and weights is not None:
         return opened.weigh_rows(weights), weights
@@ -104,7 +104,7 @@ def make_shared_table(
     missing = getattr(learner, "missing", "error")
     if missing == "drop" and opened.missing_columns():
         keep = opened.complete_mask()
-        if keep.sum() > 1:  # if not, the coding says so
+        if keep.sum() > 1:  # otherwise the coding raises an error
             warn_of_rows_left(int(keep.sum()), opened.n_rows)
             weights = None if weights is None else check_row_weights(weights[keep], int(keep.sum()))
             opened = opened.rows(keep)
@@ -127,12 +127,12 @@ def _works_on_states(method: Any, frame: Frame) -> bool:
 
 
 def _is_mixed(data: Opened) -> bool:
-    """Return whether floats stand beside states: a resample of weighted rows has all states of the table."""
+    """Return whether the data are mixed. A resample of weighted rows then has all states of the table."""
     return isinstance(data, Frame) and 0 < len(data.float_columns) < data.n_columns
 
 
 def bind_score(learner: BaseStructureLearner, data: Opened, weights: np.ndarray | None, n_jobs: int | None) -> Scoring:
-    """Return the score on all rows, from which parameters come."""
+    """Return the score on all rows, from which parameters are estimated."""
     method = getattr(learner, "scoring_method", None)
     return resolve_scoring(
         method,
@@ -153,7 +153,7 @@ def _repeat_rows(data: Any, counts: np.ndarray) -> DiscreteTable | Frame:
 
 
 def _read_edges(learner: BaseStructureLearner) -> tuple[str, Marks]:
-    """Return whether a fitted learner gives a DAG, a PDAG or an undirected graph, and its edges as ids."""
+    """Return the type of graph of a fitted learner (DAG, PDAG or undirected), and its edges as ids."""
     if isinstance(learner, DagLearner):
         if learner._kind == "dag":
             return "dag", make_marks(learner.edges_.tolist())

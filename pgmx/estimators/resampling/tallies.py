@@ -1,4 +1,4 @@
-"""Resamples of blocks of rows of series, added up."""
+"""Sums over resamples of blocks of rows of time series."""
 
 from dataclasses import replace
 from math import inf
@@ -16,12 +16,12 @@ from pgmx.parallel.arrays import SharedArrays
 from pgmx.runs.run import is_past
 from pgmx.statistics.lagged import BlockMoments
 
-#: Resamples of one task: the cross-products of all blocks are read once for them.
+#: Resamples per task. The task reads the cross-products of all blocks once.
 TOGETHER = 16
 
 
 class Tally(NamedTuple):
-    """Over some resamples, in solved units, (lags, n, n): how often an edge is there, and sums of its coefficients."""
+    """Counts of edges and sums of their coefficients over some resamples, (lags, n, n), in solver units."""
 
     counts: np.ndarray
     sums: np.ndarray
@@ -30,7 +30,7 @@ class Tally(NamedTuple):
 
     @classmethod
     def of_zeros(cls, shape: tuple[int, ...], n_resamples: int) -> Self:
-        """Return a tally to which nothing is added yet."""
+        """Return an empty tally."""
         return cls(np.zeros(shape), np.zeros(shape), np.zeros(shape), n_resamples)
 
     def add(self, lags: int | slice, edges: np.ndarray, values: np.ndarray) -> None:
@@ -41,7 +41,7 @@ class Tally(NamedTuple):
 
 
 class LinearResamples:
-    """Task of a worker: some resamples, added up."""
+    """Task of a worker: sums over some resamples."""
 
     def __init__(
         self, learner: LDSLearner, problem: LDSProblem, seed: int, n_resamples: int, lags: int, n_exogenous: int
@@ -61,7 +61,7 @@ class LinearResamples:
         tally = Tally.of_zeros(shape, len(numbers))
         for n_before, moments in enumerate(blocks.sum(counts)):
             solution = learner._solve(replace(problem, summed=moments))
-            if n_before and is_past(inf):  # it may have been cut short
+            if n_before and is_past(inf):  # its solver may have been interrupted
                 return tally._replace(n_resamples=n_before)
             matrices: Any = solution.coefficients
             for lag, matrix in enumerate(matrices):
@@ -71,13 +71,13 @@ class LinearResamples:
 
 
 class StructuralResamples:
-    """Task of a worker: some resamples of the rows of a structural vector autoregression, added up."""
+    """Task of a worker: sums over some resamples of the rows of a structural vector autoregression."""
 
     def __init__(self, resampler: SVARMResampler, sizes: np.ndarray, seed: int, n_resamples: int) -> None:
         self._resampler, self._sizes, self._seed, self._n_resamples = resampler, sizes, seed, n_resamples
 
     def __call__(self, arrays: SharedArrays, number: int) -> Tally:
-        """Return the sums over the resamples of a task, of coefficients or else of strengths."""
+        """Return the sums of coefficients, or else of strengths, over the resamples of a task."""
         rows = SVARMRows(arrays.columns, arrays.targets, arrays.basis)
         numbers = range(number * TOGETHER, min((number + 1) * TOGETHER, self._n_resamples))
         lags, n = self._resampler.learner.lags, rows.targets.shape[1]
@@ -85,7 +85,7 @@ class StructuralResamples:
         for n_before, resample in enumerate(numbers):
             counts = count_draws(self._seed, resample, len(self._sizes))
             edges, values = self._resampler.solve(rows, np.repeat(counts, self._sizes))
-            if n_before and is_past(inf):  # it may have been cut short
+            if n_before and is_past(inf):  # its solver may have been interrupted
                 return tally._replace(n_resamples=n_before)
             tally.add(slice(None), edges, values * edges)
         return tally

@@ -69,7 +69,7 @@ class SelectedGraph(WrappingLearner):
     n_subsamples : int, default=20
         Of ``"stars"``: subsamples of 10 √n rows, without replacement.
     stability : float, default=0.05
-        Of ``"stars"``: largest instability of the edges.
+        Largest instability of the edges, for ``"stars"``.
     lags : sequence of int, default=None
         Of series: orders to compare, in place of that of the estimator, by how they explain the same rows.
     early_stopping : bool, default=True
@@ -85,7 +85,7 @@ class SelectedGraph(WrappingLearner):
     checkpoint_every : float, default=60.0
         Seconds between two snapshots; 0 takes one per penalty, block of columns, and four penalties of a part.
     show_progress : bool, default=True
-        Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+        Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
     callback : callable, default=None
         Called with (n_iter, objective, n_edges, seconds) as that of the estimator would be; True ends the path.
     n_jobs : int, default=None
@@ -125,9 +125,9 @@ class SelectedGraph(WrappingLearner):
     history_ : dict of ndarray
         ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
     variables_, adjacency_matrix_ : list, DataFrame
-        Names of the columns; the matrix of `graph_`, made on access.
+        Names of the columns, and the adjacency matrix of `graph_`, made on access.
     n_features_in_, feature_names_in_ : int, ndarray
-        As in scikit-learn.
+        Number and names of the columns, as in scikit-learn.
 
     Raises
     ------

@@ -61,9 +61,8 @@ class DenseLDS(LDSLearner):
     missing : {"error", "drop"}, default="error"
         A missing cell raises, or the rows whose lag window has one are left out.
     na_values : scalar, str, list-like or dict, default=None
-        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
-        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
-        memory are used as they are.
+        Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
+        ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     irregular : {"error", "ignore"}, default="error"
         Times that are not regular raise, or rows are taken as equidistant.
     n_jobs : int, default=None
@@ -88,9 +87,9 @@ class DenseLDS(LDSLearner):
     n_left_out_ : int
         Rows that were not, since their lag window has unobserved rows.
     variables_, adjacency_matrix_ : list, DataFrame
-        Names of the series; the matrix of `graph_`, made on access.
+        Names of the series, and the adjacency matrix of `graph_`, made on access.
     n_features_in_, feature_names_in_ : int, ndarray
-        As in scikit-learn; of the series.
+        Number and names of the series, as in scikit-learn.
 
     Raises
     ------

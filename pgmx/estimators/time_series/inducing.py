@@ -85,9 +85,8 @@ class SparsityInducingLDS(SparseLDSLearner):
     missing : {"error", "drop"}, default="error"
         A missing cell raises, or the rows whose lag window has one are left out.
     na_values : scalar, str, list-like or dict, default=None
-        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
-        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
-        memory are used as they are.
+        Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
+        ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     irregular : {"error", "ignore"}, default="error"
         Times that are not regular raise, or rows are taken as equidistant.
     random_state : int or None, default=0
@@ -95,7 +94,7 @@ class SparsityInducingLDS(SparseLDSLearner):
     max_time : float, default=None
         Seconds after which no further block of 256 targets is begun; those left have no parents, with a warning.
     show_progress : bool, default=True
-        Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+        Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
     callback : callable, default=None
         Called with (n_iter, objective, n_edges, seconds) after each block, the objective NaN; True ends the run.
     n_jobs : int, default=None
@@ -129,9 +128,9 @@ class SparsityInducingLDS(SparseLDSLearner):
     n_left_out_ : int
         Rows that were not, since their lag window has unobserved rows.
     variables_, adjacency_matrix_ : list, DataFrame
-        Names of the series; the matrix of `graph_`, made on access.
+        Names of the series, and the adjacency matrix of `graph_`, made on access.
     n_features_in_, feature_names_in_ : int, ndarray
-        As in scikit-learn; of the series.
+        Number and names of the series, as in scikit-learn.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""The edges that a loss has parameters for, in arrays that grow."""
+"""Active edges of a loss with their parameters, in growing arrays."""
 
 import numpy as np
 
@@ -6,10 +6,10 @@ from pgmx.inference.networks.potentials import PairwisePotentials
 
 
 class ActiveEdges:
-    """Edges in the order of their activation, with parameters, observed shares and multiples of the penalty.
+    """Edges in the order of activation, with parameters, observed shares and penalty factors.
 
-    The cells of edge e are ``where[e]:where[e + 1]`` of `values`, `tables` and `masks`, row-major (s_i, s_j). Masks are
-    1 where a cell is active; they are empty unless single cells are (`feature_wise`).
+    The cells of edge e are ``where[e]:where[e + 1]`` of `values`, `tables` and `masks`, row-major (s_i, s_j). A mask is
+    1 for an active cell. Masks are empty unless single cells are activated (`feature_wise`).
     """
 
     def __init__(self, cardinalities: np.ndarray, feature_wise: bool = False):
@@ -36,27 +36,27 @@ class ActiveEdges:
 
     @property
     def where(self) -> np.ndarray:
-        """Borders of their cells (k + 1,)."""
+        """Offsets of the cells of the edges (k + 1,)."""
         return self._where[: self._size + 1]
 
     @property
     def weights(self) -> np.ndarray:
-        """Multiples of the penalty (k,)."""
+        """Penalty factors (k,)."""
         return self._weights[: self._size]
 
     @property
     def values(self) -> np.ndarray:
-        """Parameters, one table after the other."""
+        """Parameters, table after table."""
         return self._values[: self._cells]
 
     @property
     def tables(self) -> np.ndarray:
-        """Observed shares, one table after the other."""
+        """Observed shares, table after table."""
         return self._tables[: self._cells]
 
     @property
     def masks(self) -> np.ndarray:
-        """Active cells, feature-wise; else empty."""
+        """Active cells if feature-wise, otherwise empty."""
         return self._masks[: self._cells if self._feature_wise else 0]
 
     def table(self, e: int) -> np.ndarray:
@@ -65,7 +65,7 @@ class ActiveEdges:
         return self._values[self._where[e] : self._where[e + 1]].reshape(self._cards[i], self._cards[j])
 
     def position(self, i: int, j: int) -> int | None:
-        """Return the position of the edge between i < j, None where it is not active."""
+        """Return the position of the edge between i < j, None if it is not active."""
         return self._positions.get((i, j))
 
     def at(self, i: int) -> list[int]:
@@ -75,14 +75,14 @@ class ActiveEdges:
     def add(self, pairs: np.ndarray, tables: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Append edges (k, 2), i < j, with all parameters at zero, and return their positions (k,).
 
-        `tables` holds their observed shares, one after the other. ValueError if an edge is active already.
+        `tables` holds their observed shares, table after table. ValueError if an edge is already active.
         """
         sizes = self._cards[pairs[:, 0]] * self._cards[pairs[:, 1]]
         end, cells = self._size + len(pairs), self._cells + int(sizes.sum())
         positions: dict[tuple[int, int], int] = {}
         for e, (i, j) in enumerate(pairs.tolist(), self._size):
             if (i, j) in self._positions or (i, j) in positions:
-                raise ValueError(f"the edge between variables {i} and {j} is active already")
+                raise ValueError(f"the edge between variables {i} and {j} is already active")
             positions[i, j] = e
         self._reserve(end, cells)
         self._pairs[self._size : end] = pairs
@@ -100,7 +100,7 @@ class ActiveEdges:
         return np.arange(end - len(pairs), end)
 
     def truncate(self, cells: int) -> None:
-        """Keep the edges of the first cells, after an interrupt while others were added."""
+        """Keep the edges of the first cells, after an interrupt during `add`."""
         self._size, self._cells = int(np.searchsorted(self.where, cells, side="right")) - 1, cells
 
     def _reserve(self, edges: int, cells: int) -> None:
@@ -124,15 +124,15 @@ class ActiveEdges:
 
 
 def check_penalties(lam: float, l2: float) -> None:
-    """Raise ValueError for weights of penalties below zero."""
+    """Raise ValueError for negative penalty weights."""
     for name, value in (("lam", lam), ("l2", l2)):
         if not value >= 0:
             raise ValueError(f"{name} must not be negative, got {value}")
 
 
 def check_start(potentials: PairwisePotentials, cardinalities: np.ndarray) -> None:
-    """Raise ValueError for parameters that no descent can start from."""
+    """Raise ValueError for parameters that a descent cannot start from."""
     if not np.array_equal(potentials.cardinalities, cardinalities):
-        raise ValueError("the potentials belong to variables with other numbers of states than those of the table")
+        raise ValueError("the potentials have numbers of states that differ from the table")
     if not (np.isfinite(potentials.node_values).all() and np.isfinite(potentials.edge_values).all()):
-        raise ValueError("potentials to start from must be finite: one of them has a state of probability zero")
+        raise ValueError("initial potentials must be finite: a state has probability zero")

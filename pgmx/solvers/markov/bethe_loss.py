@@ -1,4 +1,4 @@
-"""The penalised likelihood of a pairwise Markov network under Bethe's approximation."""
+"""Penalised likelihood of a pairwise Markov network with the Bethe approximation."""
 
 import numpy as np
 
@@ -9,46 +9,46 @@ from pgmx.runs.snapshot import Snapshot
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 from pgmx.solvers.markov.stored_conditionals import MOST_DRIFT
 
-#: (share of the old in a new message, factor on the curvatures) that are tried in turn.
+#: Settings (damping of messages, factor on the curvatures), tried one after another.
 CAUTION = ((0.0, 1.0), (0.5, 1.0), (0.8, 2.0))
-#: Visits of each variable before the next of these is tried.
+#: Visits of each variable before the next setting is tried.
 PATIENCE = 300
-#: Further visits, for small networks.
+#: Additional visits, for small networks.
 LEAST_VISITS = 5000
 #: Visits between two readings of the clock.
 BLOCK = 5000
 
-#: The least that the kernel lets a message be in any state; the largest of a new one is 1.
+#: Smallest value of a message in the kernel. The largest value of a new message is 1.
 _LEAST_MESSAGE = 1e-100
 
 
 class BetheLoss(PenalisedLoss):
-    r"""Negative log-likelihood with Bethe's approximation of the partition function, and its minimisation.
+    r"""Negative log-likelihood with the Bethe approximation of the partition function, and its minimisation.
 
     .. math::
 
         F(w) = \log Z_{Bethe}(w) - \langle w, p_D \rangle
                + \lambda \sum_e c_e d_e \|W_e\|_2 + \frac{l_2}{2} \|w\|_2^2, \qquad d_e = \sqrt{s_i s_j}
 
-    The gradient in a table is the belief of loopy belief propagation less the observed shares. The score of an inactive
-    pair is that of the product of its node beliefs: dependence over paths between the two is not seen. Parameters are
-    those of :class:`~pgmx.solvers.markov.penalised_loss.PenalisedLoss`.
+    The gradient in a table is the belief of loopy belief propagation minus the observed shares. The score of an
+    inactive pair uses the product of its node beliefs, so it ignores dependence over other paths. For the parameters
+    see :class:`~pgmx.solvers.markov.penalised_loss.PenalisedLoss`.
 
     Attributes
     ----------
     bp_failures : int
-        How often messages and parameters did not converge, or uniform initial messages led to another partition
-        function.
+        Number of times that messages and parameters did not converge, or that uniform initial messages led to another
+        partition function.
     converged : bool
-        Whether the latest call of `optimise` or `kkt_residual` was no such failure.
+        Whether the latest call of `optimise` or `kkt_residual` succeeded.
 
     Notes
     -----
     Memory: 24 bytes per table cell, independent of the rows. Messages and parameters are updated together, and only
-    where something changed; a step of a table of 5 x 5 takes a microsecond. F need not be convex: where the updates
-    settle, it is stationary, and which stationary point this is can depend on the order of activation. Where penalties
-    are weak, parameters exist whose beliefs match the data at messages that belief propagation does not find from
-    uniform ones; `kkt_residual` checks that. Parameters beyond 50 nats are cut.
+    after changes nearby. A step of a 5 x 5 table takes a microsecond. F may be non-convex. The updates converge to a
+    stationary point, which can depend on the order of activation. With weak penalties, the beliefs may match the data
+    only at messages that belief propagation does not reach from uniform messages; `kkt_residual` checks this.
+    Parameters are limited to 50 nats.
 
     References
     ----------
@@ -63,15 +63,15 @@ class BetheLoss(PenalisedLoss):
     def _start(self, table, weights) -> None:
         self._fit = _bethe.BetheFit(self.cardinalities, self._observed)
         self._mode = 0
-        self._failed_last = False  # in every mode: the next attempts are shorter
+        self._failed_last = False  # every setting failed: the next attempts are shorter
         self._all_due = True
-        self._is_settled = False  # whether messages have settled for `loss` since the last step
+        self._is_settled = False  # whether messages have converged for `loss` since the last step
         self._beliefs_returned = self._fit.node_beliefs.copy()
         self.bp_failures = 0
         self.optimise(tol=1e-8)
-        self._mode, self._failed_last, self.bp_failures = 0, False, 0  # nodes without messages only settle slowly
+        self._mode, self._failed_last, self.bp_failures = 0, False, 0  # nodes without messages converge only slowly
         self._drift = np.zeros(self.n_variables)
-        self._beliefs_then = self._fit.node_beliefs.copy()  # when the drift was last added up
+        self._beliefs_then = self._fit.node_beliefs.copy()  # at the last update of the drift
 
     # ---- parameters ----
 
@@ -105,7 +105,7 @@ class BetheLoss(PenalisedLoss):
         self._is_settled = False
 
     def revert(self, snapshot) -> None:
-        """Go back to earlier parameters, with uniform messages; tables activated since become zero."""
+        """Return to earlier parameters, with uniform messages. Tables activated since then become zero."""
         super().revert(snapshot)
         self._fit.reset_messages()
         self._fit.enqueue_all()
@@ -114,7 +114,7 @@ class BetheLoss(PenalisedLoss):
     # ---- checkpoints ----
 
     def _progress(self) -> dict[str, np.ndarray]:
-        """Return messages as they are when `loss` has been computed, the queue, and what was tried so far."""
+        """Return the messages after `loss` was computed, the queue, and the current setting."""
         self.loss()
         fit = self._fit
         return {
@@ -148,16 +148,16 @@ class BetheLoss(PenalisedLoss):
     def _read_beliefs(self, state: Snapshot, name: str) -> np.ndarray:
         beliefs = state.array(name, float, (int(self._offsets[-1]),), least=0, most=1)
         sums = np.add.reduceat(beliefs, self._offsets[:-1])
-        state.check(np.abs(sums - 1).max() <= 1e-9, f"marginals in {name!r} that do not add to 1")
+        state.check(np.abs(sums - 1).max() <= 1e-9, f"marginals in {name!r} that do not sum to 1")
         return beliefs.copy()
 
     # ---- scores ----
 
     @property
     def drift(self) -> np.ndarray:
-        """Twice the sum of the Euclidean changes of each node's beliefs, as seen from one access to the next.
+        """Twice the sum of the Euclidean changes of each node's beliefs between accesses.
 
-        The product of two distributions changes by no more than the changes of both together.
+        The change of a product of two distributions is at most the sum of their changes.
         """
         beliefs = self._fit.node_beliefs
         self._drift += 2 * np.sqrt(np.add.reduceat((beliefs - self._beliefs_then) ** 2, self._offsets[:-1]))
@@ -173,7 +173,7 @@ class BetheLoss(PenalisedLoss):
     # ---- minimisation ----
 
     def _descend(self, pairs, tol, max_sweeps, deadline):
-        """Pass messages and step until both settle, from the ends of `pairs` as far as anything changes."""
+        """Update messages and parameters until convergence, from the ends of `pairs` as far as changes spread."""
         fit = self._prepare_fit()
         inner, self._is_settled = 0.5 * tol, False
         if pairs is None or self._all_due:
@@ -199,7 +199,7 @@ class BetheLoss(PenalisedLoss):
         return self._find_changed(tol)
 
     def _prepare_fit(self):
-        """Return the kernel's object with the present penalties."""
+        """Return the kernel's object with the current penalties."""
         fit = self._fit
         fit.lam, fit.l2 = self._lam, self.l2
         fit.penalize_nodes, fit.cellwise = self._penalize_nodes, self._feature_wise
@@ -208,7 +208,7 @@ class BetheLoss(PenalisedLoss):
         return fit
 
     def _find_changed(self, tol: float) -> np.ndarray:
-        """Return the variables whose beliefs, in some state, moved by more than `tol` since they were returned here."""
+        """Return the variables with a belief that changed by more than `tol` since they were last returned."""
         beliefs = self._fit.node_beliefs
         moved = np.maximum.reduceat(np.abs(beliefs - self._beliefs_returned), self._offsets[:-1]) > tol
         cells = np.repeat(moved, self.cardinalities)
@@ -220,20 +220,20 @@ class BetheLoss(PenalisedLoss):
             max_visits -= self._fit.settle(tol, min(BLOCK, max_visits))
 
     def loss(self) -> float:
-        """Return the negative log-likelihood by Bethe's partition function, in nats per row."""
+        """Return the negative log-likelihood with the Bethe partition function, in nats per row."""
         fit = self._prepare_fit()
         if fit.n_queued and not self._is_settled:
             fit.settle_messages(1e-6, 100 * self.n_variables)
         self._is_settled = True
-        # Sums, not BLAS products: these wake threads for vectors of this length, which costs more than the rest.
+        # Sums, not BLAS products: for vectors of this length, starting BLAS threads costs more than the rest.
         observed = (self._observed * fit.node_values).sum() + (self._active.tables * fit.edge_values).sum()
         return fit.log_partition() - float(observed)
 
     def kkt_residual(self) -> float:
         """Return the largest distance of 0 from the subdifferential over nodes and active edges.
 
-        It is that of the present messages, which have settled up to the tolerance of the last `optimise`. Uniform
-        messages must lead to the same partition function; where they do not, this counts as a failure.
+        It uses the current messages, which converged to the tolerance of the last `optimise`. If uniform messages lead
+        to another partition function, this counts as a failure.
         """
         fit = self._prepare_fit()
         log_partition = fit.log_partition()
@@ -246,5 +246,5 @@ class BetheLoss(PenalisedLoss):
 
     @property
     def n_optimised(self) -> int:
-        """Block steps taken."""
+        """Number of block steps."""
         return self._fit.n_steps

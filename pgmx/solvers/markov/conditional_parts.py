@@ -1,7 +1,8 @@
-"""What a worker does for a pseudolikelihood: it keeps the conditionals of the rows of its parts, moves and sums them.
+"""Worker side of a distributed pseudolikelihood: conditionals of the rows of a partition, their updates and sums.
 
-A request names the state of the conditionals that it begins with. A part that was made again, because its worker was
-lost, has none: it answers None, and gets what leads to that state with the request repeated.
+A request names the version of the conditionals that it starts from. A partition that was made again after the loss of
+its worker has no conditionals. It answers None, and the request is repeated with the operations that lead to this
+version.
 """
 
 from collections.abc import Sequence
@@ -16,20 +17,20 @@ from pgmx.solvers.markov.weighted_rows import WeightScale, arrange_rows
 
 
 class Operations(NamedTuple):
-    """Operations in the order in which they are done, see `RemoteConditionals`; row k of `heads` is (i, j, counts)."""
+    """Operations in the order of execution, see `RemoteConditionals`; row k of `heads` is (i, j, counts)."""
 
     heads: np.ndarray
     tables: np.ndarray
 
     @classmethod
     def pack(cls, operations: Sequence[tuple]) -> "Operations":
-        """Put a list of operations into arrays."""
+        """Convert a list of operations to arrays."""
         heads = np.array([(i, j, counts) for i, j, _, counts in operations], dtype=np.int64).reshape(-1, 3)
         tables = [np.ravel(table) for _, _, table, _ in operations if table is not None]
         return cls(heads, np.concatenate([np.zeros(0), *tables]))
 
     def unpack(self, cardinalities: np.ndarray) -> list[tuple]:
-        """Return the list of operations, all of which have a table."""
+        """Return the list of operations, each with a table."""
         shapes = [cardinalities[[i]] if j == OPEN else cardinalities[[i, j]] for i, j, _ in self.heads.tolist()]
         ends = np.cumsum([shape.prod() for shape in shapes], dtype=np.int64)
         tables = np.split(self.tables, ends[:-1]) if shapes else []
@@ -38,10 +39,10 @@ class Operations(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What is done to conditionals of the state `version`, which then is `after`, and what is summed afterwards.
+    """Operations on conditionals from `version` to `after`, and the sums requested afterwards.
 
-    `sides` are ordered pairs (k, 2), `nodes` variables whose logarithms are summed; `basis` leads from no conditionals
-    to those of `version`, and is sent where a part lacks these.
+    `sides` are ordered pairs (k, 2), `nodes` variables whose logarithms are summed. `basis` leads from no conditionals
+    to `version`; it is sent if a partition does not have this version.
     """
 
     version: int
@@ -53,7 +54,7 @@ class Request(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """Sums over rows: what the counting operations have moved, tables one after the other, logarithms."""
+    """Sums over rows: changes by the counting operations, tables one after another, logarithms."""
 
     moved: np.ndarray
     sides: np.ndarray
@@ -61,7 +62,7 @@ class Sums(NamedTuple):
 
 
 class ConditionalPart:
-    """The conditionals of the rows of a part, kept by its worker; `scale` is that of the weights of all rows."""
+    """Conditionals of the rows of a partition, stored by its worker; `scale` is the weight scale of all rows."""
 
     def __init__(self, part: Any, is_double: bool, scale: WeightScale | None):
         self._fields = part, is_double, scale
@@ -84,7 +85,7 @@ class ConditionalPart:
         return Conditionals(codes, self._cards, shares, weights, 0.0, penalties, is_double, heaviest)
 
     def __reduce__(self):
-        return ConditionalPart, self._fields  # the conditionals follow from the requests
+        return ConditionalPart, self._fields  # conditionals are rebuilt from requests
 
     def __sizeof__(self) -> int:
         rows, n_bytes = self._rows, 0
@@ -94,11 +95,11 @@ class ConditionalPart:
         return object.__sizeof__(self) + n_bytes
 
     def begin(self) -> None:
-        """Forget all conditionals."""
+        """Delete all conditionals."""
         self._rows, self._copies = self._arrange(), {}
 
     def apply(self, operations: Operations) -> np.ndarray:
-        """Do what is to be done to the conditionals; return what the operations that count have moved."""
+        """Apply operations to the conditionals; return the changes by the counting operations."""
         rows, heads = self._rows, operations.heads
         moved = np.zeros(len(heads))
         if rows is None:
@@ -130,21 +131,21 @@ class ConditionalPart:
 
 
 def make_conditionals(part: Any, setup: tuple) -> ConditionalPart:
-    """Return the conditionals of a part, none of a row yet."""
+    """Return the conditionals of a partition, initially empty."""
     return ConditionalPart(part, *setup)
 
 
 def answer_request(part: ConditionalPart, request: Request) -> Sums | None:
-    """Return the sums over the rows of a part, None where it lacks the conditionals that the request begins with."""
+    """Return the sums over the rows of a partition, None if it does not have the version of the request."""
     with part.lock:
-        if part.version == request.after:  # the answer was lost, or a worker that had to add it
+        if part.version == request.after:  # the answer was lost, or the worker that had to add it
             return part.sums
         if part.version != request.version:
             if request.basis is None:
                 return None
             part.begin()
             part.apply(request.basis)
-        part.version = -1  # where this is interrupted
+        part.version = -1  # if this is interrupted
         moved = part.apply(request.operations)
         part.sums = Sums(moved, *part.sum_rows(request.sides, request.nodes))
         part.version = request.after
@@ -152,6 +153,6 @@ def answer_request(part: ConditionalPart, request: Request) -> Sums | None:
 
 
 def add_sums(parts: list[Sums | None]) -> Sums | None:
-    """Add the sums of some parts; None where a part has none."""
+    """Add the sums of some partitions; None if a partition has none."""
     known = [part for part in parts if part is not None]
     return Sums(*(np.sum(arrays, axis=0) for arrays in zip(*known, strict=True))) if len(known) == len(parts) else None

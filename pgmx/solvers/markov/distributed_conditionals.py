@@ -1,20 +1,20 @@
-"""Conditionals of a pseudolikelihood over a distributed table: the parts have these, the driver has the parameters.
+"""Conditionals of a pseudolikelihood on a distributed table: workers store them, the driver has the parameters.
 
-A request carries what the steps since the last one do to the conditionals, and asks for sums over the rows: tables of
-conditionals by the state of a neighbour, and logarithms. What a step needs of the rows are two such tables::
+A request contains the operations of the steps since the last request, and asks for sums over the rows: tables of
+conditionals by the state of a neighbour, and logarithms. A step needs two such tables::
 
     driver                                       worker
-    parameters, bounds, penalties                conditionals of the rows of a part
+    parameters, bounds, penalties                conditionals of the rows of a partition
       |   moves of the last steps,                 |
       |   tables for the next ones  ------------>  |  moves, then sums
       v                                            v
-    steps  <--------- sums over all parts ---------+
+    steps  <------- sums over all partitions ------+
 
-Steps of blocks without a variable in common commute, so that a message serves all blocks that no earlier one of the
-visiting order shares a variable with: the steps are those of the order, one after the other.
+Steps of blocks without a common variable commute. Therefore one message serves all blocks that share no variable with
+an earlier block of the visiting order. The result is the same as for steps one after another.
 
-A message waits far longer than a small table takes to be summed, so that it asks for some tables more than the next
-steps need: those of blocks that come after, which hold unless a step comes between.
+The latency of a message is much longer than the time to sum a small table. A request therefore prefetches tables of
+later blocks, which remain valid unless a step comes between.
 """
 
 from collections.abc import Iterable, Sequence
@@ -34,11 +34,11 @@ from pgmx.solvers.markov.conditional_parts import (
 )
 from pgmx.solvers.markov.weighted_rows import WeightScale
 
-#: How often a request is repeated because workers were lost in the meantime.
+#: Largest number of repetitions of a request after a loss of workers.
 _MOST_REPEATS = 20
 
-#: Seconds that workers may spend on tables that may turn out useless, per message; for a row and cell, in single and
-#: in double precision.
+#: Seconds per message that workers may spend on prefetched tables; seconds per row and cell, in single and double
+#: precision.
 _SPARE, _CELL, _DOUBLE_CELL = 4e-3, 3e-11, 1e-9
 
 #: An ordered pair of variables.
@@ -46,7 +46,7 @@ Side = tuple[int, int]
 
 
 class DistributedConditionals(RemoteConditionals):
-    """What `Conditionals` does, for a table whose rows, and their weights, lie with workers."""
+    """`Conditionals` for a table whose rows and weights are on workers."""
 
     operations: list[tuple]
 
@@ -62,14 +62,14 @@ class DistributedConditionals(RemoteConditionals):
         self._cards = table.cardinalities
         self._parts = table.map_parts(make_conditionals, (is_double, scale))
         self._version = self._n_requests = 0
-        self._past: dict[int, list[tuple]] = {}  # operations on each open node since it was opened, as of the version
-        self._known: dict[Side, np.ndarray] = {}  # sums for steps, as of the version
-        self._expected: list[Side] = []  # that the next visit will ask for, most likely
+        self._past: dict[int, list[tuple]] = {}  # operations on each open node since it was opened, at this version
+        self._known: dict[Side, np.ndarray] = {}  # sums for steps, at this version
+        self._expected: list[Side] = []  # sums that the next visit probably needs
 
     # ---- requests ----
 
     def _ask(self, sides: np.ndarray, nodes: Sequence[int] = ()) -> Sums:
-        """Send what has to be done, and return sums over all rows as they are then."""
+        """Send the pending operations, and return sums over all rows after them."""
         self._n_requests += 1
         asked = np.array(nodes, dtype=np.int64)
         operations = list(self.operations)
@@ -91,7 +91,7 @@ class DistributedConditionals(RemoteConditionals):
         return sums
 
     def _take_note(self, operations: Sequence[tuple]) -> None:
-        """Remember what the parts have done, as long as their conditionals depend on it."""
+        """Store the operations of the partitions while their conditionals depend on them."""
         for i, j, table, _ in operations:
             if j == OPEN:
                 self._past[i] = [(i, j, table, False)]
@@ -101,23 +101,23 @@ class DistributedConditionals(RemoteConditionals):
                 self._past[i].append((i, j, table, False))
 
     def _list_past(self) -> list[tuple]:
-        """Return the operations that lead from no conditionals to those of the version, to the bit."""
+        """Return the operations that rebuild the conditionals of this version, to the last bit."""
         return list(chain.from_iterable(self._past.values()))
 
     def past(self) -> Operations:
-        """Return the operations that lead from no conditionals to those of now, to the bit."""
+        """Return the operations that rebuild the current conditionals, to the last bit."""
         if self.operations:
             self._ask(np.empty((0, 2), dtype=np.int64))
         return Operations.pack(self._list_past())
 
     def _find_unknown(self, edges: Iterable[Side]) -> list[Side]:
-        """Return the ordered pairs of edges whose tables are not known as they are now."""
+        """Return the ordered pairs of edges whose current tables are not known."""
         is_open, moved = self.open_nodes(), {operation[0] for operation in self.operations}
         sides = [side for i, j in edges for side in ((i, j), (j, i))]
         return [s for s in sides if is_open[s[0]] and (s[0] in moved or s not in self._known)]
 
     def _learn_sides(self, sides: list[Side], more: Iterable[Side] = ()) -> None:
-        """Ask for the tables of ordered pairs, and for some of `more` ones where that costs little."""
+        """Request the tables of ordered pairs, and prefetch some of `more` if this is cheap."""
         spare, chosen = self._spare_cells, dict.fromkeys(sides)
         for side in more:
             spare -= float(self._cards[list(side)].prod())
@@ -129,18 +129,18 @@ class DistributedConditionals(RemoteConditionals):
         ends = np.cumsum(self._cards[asked].prod(axis=1))
         self._known.update(zip(chosen, np.split(tables, ends[:-1]), strict=True) if len(asked) else ())
 
-    # ---- what a loss asks for ----
+    # ---- sums for a loss ----
 
     @property
     def drift(self) -> np.ndarray:
-        """Sums of the changes of the conditionals of all nodes, as of now."""
+        """Sums of the changes of the conditionals of all nodes so far."""
         if any(counts for *_, counts in self.operations):
             is_open = self.open_nodes()
             self._learn_sides([], [side for side in self._expected if is_open[side[0]]])
         return super().drift
 
     def losses(self, nodes: Sequence[int]) -> np.ndarray:
-        """Return the parts of some nodes in the loss, (1 / 2N) sum of -w log p(x_i | rest)."""
+        """Return the contributions of some nodes to the loss, (1 / 2N) sum of -w log p(x_i | rest)."""
         is_open = self.open_nodes()
         asked = [i for i in nodes if is_open[i]]
         logs = self._ask(np.empty((0, 2), dtype=np.int64), asked).logs if asked else np.zeros(0)
@@ -148,7 +148,7 @@ class DistributedConditionals(RemoteConditionals):
         return np.array([-0.5 * known[i] / self.total if i in known else self.loss_alone(i) for i in nodes])
 
     def measure(self, pairs, order, where, tables, gradients, sides=None, drift_at=None) -> None:
-        """Compute the gradients of the loss in the tables of pairs, as `Conditionals` does."""
+        """Compute the gradients of the loss in the tables of pairs, like `Conditionals`."""
         e, turned = order % len(pairs), order >= len(pairs)
         owners, neighbours = np.where(turned, pairs[e, 1], pairs[e, 0]), np.where(turned, pairs[e, 0], pairs[e, 1])
         drift = self.drift
@@ -159,7 +159,7 @@ class DistributedConditionals(RemoteConditionals):
         self.check_sums()
 
     def descend(self, visit, pairs, where, values, tables, masks, penalties, tol, violations) -> None:
-        """Take a step in each visited block that violates its condition by more than `tol`, as `Conditionals` does."""
+        """Take a step in each visited block that violates its condition by more than `tol`, like `Conditionals`."""
         rest, arrays = np.asarray(visit).tolist(), (pairs, where, values, tables, masks, penalties, tol, violations)
         while rest:
             fronts = [rest] if tol == np.inf else list_fronts(rest, pairs)
@@ -175,7 +175,7 @@ class DistributedConditionals(RemoteConditionals):
         self._expected = [side for i, j in edges.tolist() for side in ((i, j), (j, i))]
 
     def _visit(self, edges: list[int], arrays: tuple) -> None:
-        """Take the steps of edges without a variable in common, whose tables are known."""
+        """Take the steps of edges without a common variable, whose tables are known."""
         is_open, pairs = self.open_nodes(), arrays[0]
         sides = [side for i, j in pairs[edges].tolist() for side in ((i, j), (j, i)) if is_open[side[0]]]
         self.take_sums(np.concatenate([np.empty(0), *(self._known[side] for side in sides)]))
@@ -184,7 +184,7 @@ class DistributedConditionals(RemoteConditionals):
 
 
 def list_fronts(visit: Sequence[int], pairs: np.ndarray) -> list[list[int]]:
-    """Cut a visiting order of edges into lists: an edge comes after all earlier ones that share a variable with it."""
+    """Divide a visiting order of edges into lists, so that edges with a common variable keep their order."""
     last: dict[int, int] = {}
     fronts: list[list[int]] = []
     for e, (i, j) in zip(visit, pairs[visit].tolist(), strict=True):

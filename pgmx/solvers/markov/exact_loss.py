@@ -1,4 +1,4 @@
-"""The penalised likelihood of a small pairwise Markov network, by enumeration of all configurations."""
+"""Penalised likelihood of a small pairwise Markov network, by enumeration of all configurations."""
 
 import numpy as np
 
@@ -18,7 +18,7 @@ class ExactLoss(PenalisedLoss):
         F(w) = -\frac{1}{W} \sum_m w_m \log p(x^m)
                + \lambda \sum_e c_e d_e \|W_e\|_2 + \frac{l_2}{2} \|w\|_2^2, \qquad d_e = \sqrt{s_i s_j}
 
-    Parameters are those of :class:`~pgmx.solvers.markov.penalised_loss.PenalisedLoss`.
+    For the parameters see :class:`~pgmx.solvers.markov.penalised_loss.PenalisedLoss`.
 
     Raises
     ------
@@ -27,7 +27,7 @@ class ExactLoss(PenalisedLoss):
 
     Notes
     -----
-    An evaluation passes n times over all configurations. F is convex, and with λ or l2 above 0 its minimum is attained.
+    An evaluation makes n passes over all configurations. F is convex. Its minimum exists if λ or l2 is above 0.
 
     References
     ----------
@@ -41,8 +41,8 @@ class ExactLoss(PenalisedLoss):
             cells *= size
         if cells > MAX_CELLS:
             raise ValueError(
-                f"the {self.n_variables} variables have {cells:.3g} configurations, the exact loss enumerates "
-                f"{MAX_CELLS} at most: use the pseudolikelihood or the Bethe loss"
+                f"the {self.n_variables} variables have {cells:.3g} configurations, but the exact loss "
+                f"enumerates at most {MAX_CELLS}: use the pseudolikelihood or the Bethe loss"
             )
         self._nodes = np.zeros(self._offsets[-1])
         self._tables = np.zeros(0)
@@ -52,7 +52,7 @@ class ExactLoss(PenalisedLoss):
         self._n_evaluations = 0
         self._drift = 0.0
         self.optimise(tol=1e-9)
-        self._joint_then = self._distribution()[0]  # when the drift was last added up
+        self._joint_then = self._distribution()[0]  # at the last update of the drift
 
     def _values(self):
         return self._nodes.copy(), self._tables.copy()
@@ -65,7 +65,7 @@ class ExactLoss(PenalisedLoss):
 
     @property
     def n_optimised(self) -> int:
-        """Evaluations of the likelihood and its gradient."""
+        """Number of evaluations of the likelihood and its gradient."""
         return self._n_evaluations
 
     def _gradient_cells(self, pairs):
@@ -76,9 +76,9 @@ class ExactLoss(PenalisedLoss):
 
     @property
     def drift(self) -> np.ndarray:
-        """Sum of the changes of the joint distribution in the 1-norm, the same for each variable.
+        """Sum of the changes of the joint distribution in the 1-norm, the same value for each variable.
 
-        No pair marginal changes by more than the joint distribution.
+        A pair marginal changes by at most the change of the joint distribution.
         """
         joint = self._distribution()[0]
         if joint is not self._joint_then:
@@ -127,12 +127,12 @@ class ExactLoss(PenalisedLoss):
         return joint, float(top + np.log(total))
 
     def _around(self, v: int, first: int, end: int) -> tuple[int, int, int]:
-        """Return the configurations of the variables first to v, of v, and of those after it up to `end`."""
+        """Return the numbers of configurations of variables `first` to v - 1, of v, and of v + 1 to `end` - 1."""
         cards = self.cardinalities
         return int(np.prod(cards[first:v])), int(cards[v]), int(np.prod(cards[v + 1 : end]))
 
     def _marginals(self, joint: np.ndarray) -> np.ndarray:
-        """Return the marginals of all nodes, then those of the active edges."""
+        """Return the marginals of all nodes, followed by the marginals of the active edges."""
         split, n = self._split, self.n_variables
         sums = joint.sum(axis=1), joint.sum(axis=0)
         marginals = [sums[0].reshape(self._around(v, 0, split)).sum(axis=(0, 2)) for v in range(split)]
@@ -140,7 +140,7 @@ class ExactLoss(PenalisedLoss):
         return np.concatenate([*marginals, self._pair_marginals(joint, self._active.pairs)])
 
     def _pair_marginals(self, joint: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-        """Return the tables of pairs one after the other."""
+        """Return the tables of pairs, one after another."""
         split, n = self._split, self.n_variables
         halves = joint.sum(axis=1), joint.sum(axis=0)
         shapes = tuple(self.cardinalities[:split]), tuple(self.cardinalities[split:])
@@ -161,7 +161,7 @@ class ExactLoss(PenalisedLoss):
     # ---- minimisation ----
 
     def _descend(self, pairs, tol, max_sweeps, deadline):
-        """Minimise over all parameters, whatever `pairs` are; all variables have changed, or none."""
+        """Minimise over all parameters and ignore `pairs`. Either all variables have changed, or none."""
         n_node, active = len(self._nodes), self._active
         observed = np.concatenate([self._observed, active.tables])
         start = np.concatenate([self._nodes, self._tables])
@@ -188,13 +188,13 @@ class ExactLoss(PenalisedLoss):
         return np.arange(self.n_variables) if result.n_iter else np.zeros(0, dtype=np.int64)
 
     def _groups(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return where groups of parameters begin, nodes first, and their penalties."""
+        """Return the offsets of the groups of parameters, nodes first, and their penalties."""
         begins = np.concatenate([self._offsets[:-1], self._offsets[-1] + self._active.where[:-1]])
         nodes = self._lam * np.sqrt(self.cardinalities) if self._penalize_nodes else np.zeros(self.n_variables)
         return begins, np.concatenate([nodes, self._lam * self._active.weights])
 
     def _cells(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the penalty of each parameter alone, and which may be non-zero, for feature-wise penalties."""
+        """Return the penalty of each parameter, and which parameters may be non-zero, for feature-wise penalties."""
         _, lams = self._groups()
         nodes = len(self._nodes)
         sizes = np.diff(self._active.where)
@@ -248,6 +248,6 @@ class ExactLoss(PenalisedLoss):
 
 
 def _halfway(cardinalities: np.ndarray) -> int:
-    """Return the split of the variables into two runs, the larger of whose tables is smallest."""
+    """Return the split of the variables into two halves that minimises the larger of their tables."""
     logs = np.cumsum(np.log(cardinalities))
     return int(np.argmin(np.maximum(logs, logs[-1] - logs))) + 1

@@ -1,4 +1,4 @@
-"""What every penalised loss of a pairwise Markov network has in common."""
+"""Base class of the penalised losses of pairwise Markov networks."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
@@ -12,13 +12,13 @@ from pgmx.runs.snapshot import Snapshot
 from pgmx.solvers.markov.active_edges import ActiveEdges, check_penalties, check_start
 from pgmx.statistics.pairs.tables import PairTables
 
-#: Optimisation around new edges ends at this share of the penalty of a table; the last one goes down to the tolerance.
+#: Optimisation around new edges ends at this share of the penalty of a table. The last one reaches the tolerance.
 LOCAL_SHARE = 0.03
 
-#: Log-potentials beyond this size are in no snapshot.
+#: Snapshots with larger log-potentials are refused.
 MOST_VALUE = 1e4
 
-#: Gradients of some pairs: their positions in the list, all cells, where each table begins, the norm of each table.
+#: Gradients of some pairs: their positions in the list, all cells, offset of each table, norm of each table.
 Gradients = tuple[np.ndarray | slice, np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -29,7 +29,7 @@ class PenalisedLoss(ABC):
 
         F(w) = L(w) + \lambda \sum_e c_e d_e \|W_e\|_2 + \frac{l_2}{2} \|w\|_2^2, \qquad d_e = \sqrt{s_i s_j}
 
-    in nats per row. A subclass says what L is: it keeps the parameters, computes gradients and descends.
+    in nats per row. A subclass defines L. It stores the parameters, computes gradients and descends.
 
     Parameters
     ----------
@@ -38,27 +38,27 @@ class PenalisedLoss(ABC):
     statistics : PairTables
         Observed shares of variables and pairs, under the row weights.
     lam : float
-        λ, at least 0. It may be set later, which keeps all parameters.
+        λ, at least 0. It may be set later; all parameters are kept.
     l2 : float
-        Weight of the squares, at least 0.
+        Weight of the squared parameters, at least 0.
     weights : ndarray of float64, shape (N,), optional
-        Row weights, for the losses that pass over rows.
+        Row weights, for losses that pass over rows.
     penalize_nodes : bool, default=False
-        Whether the parameters of each node are penalised as a group too, with d = √s.
+        Whether the parameters of each node are also a penalised group, with d = √s.
     edge_weights : callable, optional
-        From pairs (k, 2) to the factors c_e (k,). Default: all 1.
+        Function from pairs (k, 2) to the factors c_e (k,). The default is 1 for all pairs.
     feature_wise : bool, default=False
-        Penalise :math:`\lambda \sum c_e |w_k|` over single edge parameters instead; only activated cells may be
-        non-zero.
+        Whether the penalty is :math:`\lambda \sum c_e |w_k|` over single edge parameters. Only activated cells may then
+        be non-zero.
     n_jobs : int or None, default=None
-        Threads that score lists of pairs, for the losses that pass over rows.
+        Number of threads that score lists of pairs, for losses that pass over rows.
     side_memory : int, default=0
-        Bytes of intermediate results that the loss may keep for searches that score all pairs again and again.
+        Bytes of intermediate results that the loss may store for searches that score all pairs repeatedly.
 
     Attributes
     ----------
     converged : bool
-        Whether the latest descent came to a stationary point.
+        Whether the latest descent reached a stationary point.
 
     Raises
     ------
@@ -66,7 +66,7 @@ class PenalisedLoss(ABC):
         If `lam` or `l2` is negative.
     """
 
-    #: Whether every descent comes to the one optimum.
+    #: Whether every descent reaches the global optimum.
     is_convex = True
     converged = True
 
@@ -104,7 +104,7 @@ class PenalisedLoss(ABC):
         """Whether single parameters are activated, not whole tables."""
         return self._feature_wise
 
-    # ---- what subclasses say ----
+    # ---- methods of subclasses ----
 
     @abstractmethod
     def _start(self, table: DiscreteTable, weights: np.ndarray | None) -> None:
@@ -116,34 +116,34 @@ class PenalisedLoss(ABC):
 
     @abstractmethod
     def _replace_values(self, nodes: np.ndarray, tables: np.ndarray) -> None:
-        """Go on from other parameters."""
+        """Continue from other parameters."""
 
     def _append_edges(self, positions: np.ndarray) -> None:  # noqa: B027 (a hook: most losses need none)
-        """Take note of edges that were activated, their parameters at zero."""
+        """Handle newly activated edges, with parameters at zero."""
 
     def _admit_cells(self, position: int) -> None:  # noqa: B027 (as above)
-        """Take note of cells that were activated in the table of an edge."""
+        """Handle newly activated cells in the table of an edge."""
 
     def _update_penalty(self) -> None:  # noqa: B027 (as above)
-        """Take note of another λ."""
+        """Handle a new λ."""
 
     @abstractmethod
     def _gradient_cells(self, pairs: np.ndarray) -> Iterator[Gradients]:
-        """Yield the gradients of L in the tables of inactive pairs (k, 2), some pairs at a time."""
+        """Yield the gradients of L in the tables of inactive pairs (k, 2), in chunks of pairs."""
 
     @abstractmethod
     def _descend(self, pairs: np.ndarray | None, tol: float, max_sweeps: int | None, deadline: float) -> np.ndarray:
-        """Do what `optimise` says."""
+        """Implement `optimise`."""
 
     @property
     @abstractmethod
     def drift(self) -> np.ndarray:
-        """For each variable a number that only grows: d_e s_e changes by at most half the growth of its ends."""
+        """Non-decreasing value per variable: d_e s_e changes by at most half the growth of its two ends."""
 
     @property
     @abstractmethod
     def n_optimised(self) -> int:
-        """Steps taken."""
+        """Number of steps."""
 
     @abstractmethod
     def loss(self) -> float:
@@ -163,30 +163,32 @@ class PenalisedLoss(ABC):
         max_sweeps: int | None = None,
         deadline: float = inf,
     ) -> np.ndarray:
-        """Descend until no group violates its condition of optimality by more than `tol`.
+        """Descend until no group violates its optimality condition by more than `tol`.
 
         Parameters
         ----------
         pairs : ndarray of int64, shape (k, 2), optional
-            Newly activated edges: the descent may be limited to what is around them. Default: everything is optimised.
+            Newly activated edges. The descent may be limited to their neighbourhood. By default all parameters are
+            optimised.
         tol : float
-            Bound on the distance of 0 from the subdifferential in each group; for losses with messages, also on what
-            messages may have moved since their receivers read them.
+            Bound on the distance of 0 from the subdifferential in each group. For losses with messages, it also bounds
+            the change of messages since their receivers read them.
         max_sweeps : int, optional
-            Most visits of each group (exact loss: steps). Default: a few around new edges, else as many as it takes.
+            Largest number of visits of each group (exact loss: steps). The default is a few around new edges, otherwise
+            unlimited.
         deadline : float, default=inf
-            Reading of ``time.perf_counter`` at which to return.
+            Value of ``time.perf_counter`` at which to return.
 
         Returns
         -------
         ndarray of int64
-            Variables whose distributions changed, for losses with messages by more than `tol`: scores of pairs of other
-            variables (hardly) changed.
+            Variables whose distributions changed; for losses with messages, by more than `tol`. Scores of pairs of
+            other variables did not change, or very little.
         """
         return self._descend(None if pairs is None else as_pairs(pairs), tol, max_sweeps, deadline)
 
     def local_tol(self, tol: float) -> float:
-        """Return the tolerance around new edges: a share of the penalty of a table, `tol` at least."""
+        """Return the tolerance around new edges: a share of the penalty of a table, at least `tol`."""
         size = 1.0 if self._feature_wise else float(np.median(self.cardinalities))
         return max(tol, LOCAL_SHARE * self._lam * size)
 
@@ -194,7 +196,7 @@ class PenalisedLoss(ABC):
 
     @property
     def lam(self) -> float:
-        """Weight λ of the penalty; may be set, which keeps all parameters."""
+        """Weight λ of the penalty. Setting it keeps all parameters."""
         return self._lam
 
     @lam.setter
@@ -208,7 +210,7 @@ class PenalisedLoss(ABC):
         return self.loss() + self.penalty()
 
     def penalty(self) -> float:
-        """Return the objective less the loss."""
+        """Return the objective minus the loss."""
         nodes, tables = self._values()
         total = 0.5 * self.l2 * float((nodes**2).sum() + (tables**2).sum())
         if len(self._active):
@@ -227,7 +229,7 @@ class PenalisedLoss(ABC):
     def scores(self, pairs: np.ndarray) -> np.ndarray:
         r"""Return :math:`s_e = \|\nabla_e L\|_2 / d_e` of inactive pairs (k, 2), the first variable before the second.
 
-        A pair belongs in the model when its score is above λ c_e.
+        A pair belongs in the model if its score is above λ c_e.
         """
         pairs = as_pairs(pairs)
         norms = np.empty(len(pairs))
@@ -272,7 +274,7 @@ class PenalisedLoss(ABC):
         return np.sqrt(np.add.reduceat(self.edge_values**2, self._active.where[:-1]))
 
     def activate(self, pairs: np.ndarray) -> None:
-        """Give pairs (k, 2) a table, at zero."""
+        """Activate pairs (k, 2) with tables at zero."""
         pairs = as_pairs(pairs)
         if len(pairs):
             tables, _ = self.statistics.flat(pairs)
@@ -282,9 +284,9 @@ class PenalisedLoss(ABC):
             self._append_edges(self._active.add(pairs, tables, weights))
 
     def activate_features(self, pairs: np.ndarray, cells: np.ndarray) -> None:
-        """Let single cells (k, 2) of the tables of pairs (k, 2) be non-zero; tables are made where there are none."""
+        """Activate single cells (k, 2) of the tables of pairs (k, 2). Missing tables are made."""
         if not self._feature_wise:
-            raise ValueError("single cells can be activated with feature_wise=True only; activate takes whole tables")
+            raise ValueError("single cells can be activated only with feature_wise=True: use activate for whole tables")
         for (i, j), (a, b) in zip(as_pairs(pairs).tolist(), np.asarray(cells).tolist(), strict=True):
             e = self._active.position(i, j)
             if e is None:
@@ -294,7 +296,7 @@ class PenalisedLoss(ABC):
             self._admit_cells(e)
 
     def require(self, pairs: np.ndarray) -> None:
-        """Activate the pairs (k, 2) that are not active yet, and all cells of the tables of these pairs."""
+        """Activate the inactive pairs among (k, 2), and all cells of the tables of all pairs."""
         self.activate(self._without_active(as_pairs(pairs)))
         if self._feature_wise:
             for i, j in as_pairs(pairs).tolist():
@@ -305,7 +307,7 @@ class PenalisedLoss(ABC):
         return as_pairs([pair for pair in pairs.tolist() if self._active.position(*pair) is None])
 
     def potentials(self) -> PairwisePotentials:
-        """Return node parameters and the tables that are not zero."""
+        """Return node parameters and the non-zero tables."""
         active, (nodes, values) = self._active, self._values()
         which = np.flatnonzero(self.norms() > 0)
         which = which[np.lexsort((active.pairs[which, 1], active.pairs[which, 0]))]
@@ -315,7 +317,7 @@ class PenalisedLoss(ABC):
         )
 
     def set_potentials(self, potentials: PairwisePotentials) -> None:
-        """Go on from given finite parameters; their edges become active, other active tables zero."""
+        """Continue from given finite parameters. Their edges become active, other active tables become zero."""
         check_start(potentials, self.cardinalities)
         self.activate(self._without_active(potentials.edges))
         tables = np.zeros(self._active.where[-1])
@@ -335,26 +337,26 @@ class PenalisedLoss(ABC):
         return self.node_values.copy(), self.edge_values.copy()
 
     def revert(self, snapshot: tuple[np.ndarray, np.ndarray]) -> None:
-        """Go back to earlier parameters; tables activated since become zero."""
+        """Return to earlier parameters. Tables activated since then become zero."""
         nodes, tables = snapshot
         self._replace_values(nodes, np.concatenate([tables, np.zeros(int(self._active.where[-1]) - len(tables))]))
 
     def recover(self) -> None:
-        """Make everything agree with the parameters again, after an interrupt in the middle of a step."""
+        """Recompute everything from the parameters, after an interrupt during a step."""
         parameters = self.snapshot()
         self._active.truncate(len(parameters[1]))
         self.revert(parameters)
 
     def state(self) -> dict[str, np.ndarray]:
-        """Return active edges, in their order, parameters and whatever the next steps depend on, for `restore`."""
+        """Return everything that the next steps depend on, for `restore`: edges in order, parameters and progress."""
         nodes, tables = self.snapshot()
         masks = {"masks": self._active.masks.copy()} if self._feature_wise else {}
         return {"edges": self.edges, "nodes": nodes, "tables": tables, **masks, **self._progress()}
 
     def restore(self, state: Snapshot) -> None:
-        """Go on from a state of another loss over the same data, to the same result to the last bit.
+        """Resume from the state of another loss over the same data. The result is the same to the last bit.
 
-        ValueError where it is no state of such a loss.
+        Raise ValueError if the state does not belong to such a loss.
         """
         n, known = self.n_variables, ("edges", "nodes", "tables")
         state.check_names((*known, *(("masks",) if self._feature_wise else ())), self._progress())
@@ -373,11 +375,11 @@ class PenalisedLoss(ABC):
         self._restore_progress(state)
 
     def _progress(self) -> dict[str, np.ndarray]:
-        """Return what the next steps depend on besides the parameters."""
+        """Return the values other than the parameters that the next steps depend on."""
         return {}
 
-    def _restore_progress(self, state: Snapshot) -> None:  # noqa: B027 (a hook: not every loss has more)
-        """Go on from what `_progress` returned, where the state holds it; the parameters are those of the state."""
+    def _restore_progress(self, state: Snapshot) -> None:  # noqa: B027 (a hook: most losses have none)
+        """Resume from the values of `_progress`, if the state has them. The parameters are already restored."""
 
     def active_cells(self, e: int) -> np.ndarray:
         """Return which cells of the table of an active edge may be non-zero."""

@@ -8,18 +8,18 @@ import numpy as np
 
 from pgmx.runs.run import is_past
 
-#: Growth of the reciprocal step where it proved too small, and its decay at each iteration.
+#: Growth factor of a reciprocal step that was too small, and its decay per iteration.
 GROWTH, DECAY = 2.0, 0.9
-#: Largest reciprocal step: beyond it differences of the function are rounding errors.
+#: Largest reciprocal step. Above it, differences of the function are rounding errors.
 STEEPEST = 1e12
 
 
 @dataclass(frozen=True, eq=False)
 class ProximalResult:
-    """Where a minimisation ended: the point, its objective, its distance from optimal, and what it took.
+    """Result of a minimisation: the point, its objective, its distance from optimality, and the effort.
 
-    `step` is the last step, a start for the next problem of this kind; `n_iter` counts accepted points, `n_evaluations`
-    calls of the smooth function.
+    `step` is the last step, a first step for the next similar problem. `n_iter` is the number of accepted points,
+    `n_evaluations` the number of calls of the smooth function.
     """
 
     point: np.ndarray
@@ -45,14 +45,14 @@ def minimise(
 ) -> ProximalResult:
     """Minimise f(x) + P(x) for a smooth f and a penalty P by steps prox_tP(y - t grad f(y)) from extrapolated points y.
 
-    `prox(point, t)` is arg min P(x) + |x - point|² / 2t; `residual(x, gradient)` is the distance from optimal, at most
-    `tol` at the end. The objective never rises. References: Beck and Teboulle (2009), a fast iterative
+    `prox(point, t)` is arg min P(x) + |x - point|² / 2t; `residual(x, gradient)` is the distance from optimality, at
+    most `tol` at the end. The objective never increases. References: Beck and Teboulle (2009), a fast iterative
     shrinkage-thresholding algorithm, with backtracking; O'Donoghue and Candès (2015), adaptive restart, section 3.2.
     """
     x = np.array(start, dtype=np.float64)
     value, gradient = value_and_gradient(x)
     if not np.isfinite(value):
-        raise ValueError(f"the function is {value} at the start: begin at a point where it is finite")
+        raise ValueError(f"the function is {value} at the start: start at a point with a finite value")
     evaluations, iteration, steepness, momentum = 1, 0, 1.0 / step, 1.0
     objective, distance = value + penalty(x), residual(x, gradient)
     y, value_y, gradient_y = x, value, gradient
@@ -65,7 +65,7 @@ def minimise(
         objective_new = value_new + penalty(new)
         rounding = 1e-14 * (1.0 + abs(objective))
         if objective_new > objective + rounding:
-            if y is x:  # a plain step that does not descend: only rounding errors remain
+            if y is x:  # a plain step that does not decrease: only rounding errors remain
                 break
             y, value_y, gradient_y, momentum = x, value, gradient, 1.0
             continue
@@ -86,7 +86,7 @@ def minimise(
 
 
 def _step(value_and_gradient, prox, y, value_y, gradient_y, steepness: float):
-    """Return the proximal step from y, its value and gradient, the reciprocal step that held, and the calls spent."""
+    """Return the proximal step from y, its value, gradient and reciprocal step, and the number of calls."""
     used = 0
     while True:
         new = prox(y - gradient_y / steepness, 1.0 / steepness)
@@ -94,7 +94,7 @@ def _step(value_and_gradient, prox, y, value_y, gradient_y, steepness: float):
         used += 1
         moved = new - y
         bound = value_y + float(gradient_y @ moved) + 0.5 * steepness * float(moved @ moved)
-        # Where differences of the function are lost in rounding errors, gradients still show the curvature.
+        # If differences of the function are lost in rounding errors, gradients still show the curvature.
         rounding = 1e-13 * (1.0 + abs(value_y))
         steep = float((gradient_new - gradient_y) @ moved) > steepness * float(moved @ moved)
         if value_new <= bound or (value_new <= bound + rounding and not steep) or steepness >= STEEPEST:

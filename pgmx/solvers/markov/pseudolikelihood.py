@@ -1,4 +1,4 @@
-"""The penalised pseudolikelihood of a pairwise Markov network, by block descent over stored conditionals."""
+"""Penalised pseudolikelihood of a pairwise Markov network, by block descent over stored conditionals."""
 
 from functools import partial
 from itertools import pairwise
@@ -22,52 +22,52 @@ from pgmx.solvers.markov.stored_conditionals import (
 from pgmx.solvers.markov.stored_operations import pack_operations, restore_operations
 from pgmx.solvers.markov.weighted_rows import WeightScale, arrange_rows
 
-#: The least `tol` that double precision certifies on any table.
+#: Smallest `tol` that double precision certifies on any table.
 LEAST_TOL = 1e-10
 
-#: The least `tol` that single precision serves; below it, steps and certificates in double precision follow.
+#: Smallest `tol` for single precision. Below it, steps and certificates in double precision follow.
 SINGLE_TOL = 1e-5
 
-#: What the rounding of single precision may change in the conditionals of a variable, as a part of `drift`.
+#: Largest rounding error of single precision in the conditionals of a variable, included in `drift`.
 _SINGLE_ROUNDING = 1e-5
 
-#: Cells of pair tables that are measured at a time, and cells times rows, for Ctrl-C is heard in between.
+#: Cells of pair tables, and cells times rows, that are computed between two checks for Ctrl-C.
 _CHUNK_CELLS, _CHUNK_WORK = 1 << 20, 1 << 32
 
-#: Blocks between two moments at which Ctrl-C is heard.
+#: Blocks between two checks for Ctrl-C.
 _CALL = 64
 
-#: A node is computed anew from its parameters after so many steps: products of floats drift by 1e-7 per step.
+#: Steps after which a node is computed again from its parameters, because products of floats drift by 1e-7 per step.
 _FRESH_STEPS = 50
 
-#: Sweeps around new edges before the search goes on.
+#: Sweeps around new edges before the search continues.
 LOCAL_SWEEPS = 4
 
 
 class PseudolikelihoodLoss(PenalisedLoss):
-    r"""Negative pseudolikelihood with an elastic group penalty, and the state of its minimisation.
+    r"""Negative log-pseudolikelihood with an elastic group penalty, and the state of its minimisation.
 
     .. math::
 
         F(w) = -\frac{1}{2 W} \sum_m w_m \sum_i \log p(x_i^m \mid x_{-i}^m)
                + \lambda \sum_e c_e d_e \|W_e\|_2 + \frac{l_2}{2} \|w\|_2^2, \qquad d_e = \sqrt{s_i s_j}
 
-    with row weights :math:`w_m` of sum W. The half makes the gradient in the table of an edge the mean of its two
-    conditional expectations less the observed shares, which is the scale of the likelihood's gradient. Parameters are
-    those of :class:`~pgmx.solvers.markov.penalised_loss.PenalisedLoss`.
+    with row weights :math:`w_m` of sum W. Because of the factor 1/2, the gradient in the table of an edge is the mean
+    of its two conditional expectations minus the observed shares. It has the same scale as the gradient of the
+    likelihood. For the parameters see :class:`~pgmx.solvers.markov.penalised_loss.PenalisedLoss`.
 
     Notes
     -----
     Memory: 4 N bytes per state of a variable with an edge. With `side_memory` of at least 4 S² + 8 n² bytes, for S
-    states of all variables together, mean conditionals of all ordered pairs are stored, so that a pair of which one end
-    has changed costs half. Cost: see the kernel; the time goes into passes over the N rows, about
-    2 N (s_i - 1)(s_j - 1) / 16 vector operations per gradient of an edge with AVX-512.
+    states of all variables together, mean conditionals of all ordered pairs are stored, so that a pair with one changed
+    end costs half. Cost: see the kernel. Most of the time is spent in passes over the N rows, about 2 N (s_i - 1)(s_j -
+    1) / 16 vector operations per gradient of an edge with AVX-512.
 
-    The conditionals are floats, the sums over rows doubles: gradients carry errors of about 1e-6. Sums of floats do not
-    depend on the order of the rows, nor on how they are cut into the parts of a distributed table: each row's share is
-    rounded to a 2^-24th of the largest weight, and rows of more than eight times the mean count as several. For a
-    tolerance below 1e-5, single precision descends to 1e-5; from there on conditionals are doubles, in three times the
-    memory together, for steps, scores and `kkt_residual`.
+    Conditionals are in single precision and sums over rows in double precision, so gradients have errors of about 1e-6.
+    The sums do not depend on the order of the rows or on the partitions of a distributed table: the share of each row
+    is rounded to a multiple of 2^-24 of the largest weight, and a row of more than eight times the mean weight counts
+    as several rows. For a tolerance below 1e-5, single precision descends to 1e-5. Then steps, scores and
+    `kkt_residual` use double precision, with three times the memory in total.
     """
 
     _is_double = False
@@ -76,7 +76,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
     def _start(self, table: DiscreteTable, weights: np.ndarray | None) -> None:
         self._table, self._row_weights = table, weights
         self._refined: DoublePseudolikelihoodLoss | None = None
-        self._is_refined = False  # whether that one has the parameters of this one
+        self._is_refined = False  # whether that loss has the parameters of this loss
         self._node_penalties = (self._lam if self._penalize_nodes else 0.0) * np.sqrt(self.cardinalities)
         self._rows = self._open_rows(table, weights)
         self._rows.fit_alone()
@@ -85,17 +85,17 @@ class PseudolikelihoodLoss(PenalisedLoss):
         if 4 * n_states**2 + 8 * self.n_variables**2 <= self._side_memory:
             never = np.full((self.n_variables, self.n_variables), -1.0)
             self._sides = (np.empty((n_states, n_states), dtype=np.float32), never)
-        self._bound = np.full(16, inf)  # on each block's violation when it was last computed
-        self._drift_then = np.zeros((16, 2))  # of its two ends at that time
+        self._bound = np.full(16, inf)  # bound on each block's violation when last computed
+        self._drift_then = np.zeros((16, 2))  # drift of its two ends at that time
         self._losses = np.full(self.n_variables, np.nan)
         self._loss_drift = np.full(self.n_variables, -1.0)
         self._n_steps = np.zeros(self.n_variables, dtype=np.int64)
 
     def _open_rows(self, table: DiscreteTable, weights: np.ndarray | None) -> Conditionals | DistributedConditionals:
-        """Return the conditionals of the rows, where these are."""
+        """Return the conditionals of the rows, local or distributed."""
         shared = (self._observed, self.l2, self._node_penalties, self._is_double)
         if isinstance(table, DistributedTable):
-            self._n_jobs = 1  # the workers are those that work at the same time
+            self._n_jobs = 1  # the workers run in parallel instead
             return DistributedConditionals(table.weigh_rows(weights), *shared)
         scale = None if weights is None else WeightScale.of(weights)
         codes, relative = arrange_rows(table, weights, scale, self._is_double)
@@ -114,14 +114,14 @@ class PseudolikelihoodLoss(PenalisedLoss):
 
     @property
     def drift(self) -> np.ndarray:
-        """Sum over the steps of the mean over rows of the Euclidean change of each node's conditional.
+        """Sum over the steps of the mean Euclidean change, over rows, of each node's conditional.
 
         The gradient in the table of a pair changes by at most half the sum of its ends' drifts.
         """
         return self._rows.drift
 
     def _gradient_cells(self, pairs):
-        """Yield pieces of the list in the order of the first variable."""
+        """Yield chunks of the list in the order of the first variable."""
         if self._is_refined and self._refined is not None:
             yield from self._refined._gradient_cells(pairs)
             return
@@ -163,20 +163,20 @@ class PseudolikelihoodLoss(PenalisedLoss):
         self._rows.node_values[:] = nodes
         self._active.values[:] = tables
         self._rebuild(range(self.n_variables))
-        self._rows.fit_alone()  # the optimum of nodes without edges depends on nothing else
-        self._rows.drift[:] += sqrt(2)  # the most that distributions can differ by
+        self._rows.fit_alone()  # the optimum of nodes without edges depends only on the rows
+        self._rows.drift[:] += sqrt(2)  # the largest distance between two distributions
         self._bound[:] = inf
         self._is_refined = False
 
     def _rebuild(self, nodes) -> None:
-        """Compute conditionals from the parameters, without the rounding errors of many steps."""
+        """Compute conditionals from the parameters, without accumulated rounding errors."""
         for i in nodes:
             self._rows.rebuild(i, *self._tables_around(i))
             self._n_steps[i] = 0
             self._loss_drift[i] = -1.0
 
     def _tables_around(self, i: int) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Return the neighbours of a node by tables that are not zero, and these, states of the node in rows."""
+        """Return the neighbours of a node with non-zero tables, and these tables, with states of the node in rows."""
         pairs = self._active.pairs
         around = [e for e in self._active.at(i) if self._active.table(e).any()]
         others = [int(pairs[e].sum()) - i for e in around]
@@ -186,7 +186,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
     # ---- checkpoints ----
 
     def _progress(self) -> dict[str, np.ndarray]:
-        """Return conditionals, bounds and losses, and those in double precision where they are in use."""
+        """Return conditionals, bounds and losses, also in double precision if it is in use."""
         n, fine = len(self._active), {}
         if self._refined is not None:
             fine = self._refined._progress() if self._is_refined else {"drift": self._refined.drift.copy()}
@@ -202,13 +202,13 @@ class PseudolikelihoodLoss(PenalisedLoss):
         }
 
     def restore(self, state: Snapshot) -> None:
-        """Go on from a state of another loss over the same data, to the same result to the last bit."""
+        """Resume from the state of another loss over the same data. The result is the same to the last bit."""
         fine = state.take_part("fine_")
         super().restore(state)
         if not fine:
             return
         self._refined = DoublePseudolikelihoodLoss.from_single(self)
-        if fine.names == ["drift"]:  # these alone go on growing
+        if fine.names == ["drift"]:  # only the drifts continue to grow
             self._refined.drift[:] = fine.array("drift", float, (self.n_variables,), least=0, most=MOST_DRIFT)
             return
         self._refined.follow(self)
@@ -219,7 +219,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
 
     def _restore_progress(self, state: Snapshot) -> None:
         rows, k = self._rows, len(self._active)
-        if "nodes" in state:  # those without edges were fitted anew
+        if "nodes" in state:  # nodes without edges were fitted again
             rows.node_values[:] = state.value("nodes")
         if isinstance(rows, DistributedConditionals):
             restore_operations(rows, state, self.cardinalities, self._tables_around)
@@ -227,7 +227,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
             restore_conditionals(rows, state, self.cardinalities, self._real)
         self._bound[:k] = state.array("bound", float, (k,), least=0, finite=False)
         drift_then = state.array("drift_then", float, (k, 2), least=0)
-        state.check((drift_then <= rows.drift[self._active.pairs[:k]]).all(), "a drift that went back")
+        state.check((drift_then <= rows.drift[self._active.pairs[:k]]).all(), "a drift that decreased")
         self._drift_then[:k] = drift_then
         self._n_steps[:] = state.array("n_steps", np.int64, (self.n_variables,), least=0)
         self._losses, self._loss_drift = restore_losses(rows, state)
@@ -252,7 +252,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
                 list(dict.fromkeys(e for i in ends for e in reversed(self._active.at(i)))), dtype=np.int64
             )
         most = max_sweeps or (1000 if pairs is None else LOCAL_SWEEPS)
-        inner = False  # tables at zero wait while those that are not are descended on
+        inner = False  # tables at zero wait during the descent over non-zero tables
         for _ in range(most):
             due = blocks[self._upper_bounds(blocks) > tol]
             if inner:
@@ -267,7 +267,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
             self._visit(due, tol)
 
     def _refine(self, tol, max_sweeps, deadline) -> None:
-        """Go on in double precision, and take over what has moved."""
+        """Continue in double precision, and copy the changes."""
         if self._refined is None:
             self._refined = DoublePseudolikelihoodLoss.from_single(self)
         fine = self._refined
@@ -282,7 +282,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
         self._is_refined = True
 
     def _renew_conditionals(self) -> None:
-        """Compute conditionals from the parameters; drifts grow by what that changes, and by rounding."""
+        """Compute conditionals from the parameters. Drifts grow by the changes and by rounding errors."""
         for i in range(self.n_variables):
             self._rows.renew(i, *self._tables_around(i), _SINGLE_ROUNDING)
             self._n_steps[i] = 0
@@ -290,7 +290,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
         self._bound[:] = inf
 
     def _upper_bounds(self, blocks: np.ndarray) -> np.ndarray:
-        """Return upper bounds on the violations of blocks: as last seen, plus half the drift of their ends since."""
+        """Return upper bounds on the violations of blocks: the last values plus half the later drift of their ends."""
         moved = self._rows.drift[self._active.pairs[blocks]] - self._drift_then[blocks]
         return self._bound[blocks] + 0.5 * moved.sum(axis=1)
 
@@ -298,7 +298,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
         pairs = self._active.pairs
         before = self._rows.drift.copy()
         violations = self._step(blocks, tol)[blocks]
-        # a block that moved has to be computed again; the bound of one that did not holds for the drift before
+        # a block that moved has to be computed again; otherwise the bound holds for the earlier drift
         self._bound[blocks] = np.where(violations > tol, inf, violations)
         self._drift_then[blocks] = before[pairs[blocks]]
         self._n_steps += np.bincount(pairs[blocks[violations > tol]].ravel(), minlength=self.n_variables)
@@ -307,7 +307,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
             self._rebuild(stale.tolist())
 
     def _step(self, blocks: np.ndarray, tol: float) -> np.ndarray:
-        """Step in the blocks that violate their condition by more than `tol`; return the violations before, by edge."""
+        """Step in blocks that violate their condition by more than `tol`; return the violations before it, by edge."""
         active = self._active
         violations, penalties = np.zeros(len(active)), self._lam * active.weights
         blocks = np.ascontiguousarray(blocks, dtype=np.int64)
@@ -327,7 +327,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
         return violations
 
     def loss(self) -> float:
-        """Return the negative pseudolikelihood, in nats per row."""
+        """Return the negative log-pseudolikelihood, in nats per row."""
         if self._is_refined and self._refined is not None:
             return self._refined.loss()
         drift = self._rows.drift
@@ -349,19 +349,19 @@ class PseudolikelihoodLoss(PenalisedLoss):
 
     @property
     def n_optimised(self) -> int:
-        """Block steps taken."""
+        """Number of block steps."""
         return self._rows.n_steps + (0 if self._refined is None else self._refined.n_optimised)
 
 
 class DoublePseudolikelihoodLoss(PseudolikelihoodLoss):
-    """The same loss in double precision, which shares the active edges of one in single precision."""
+    """The same loss in double precision. It shares the active edges of a loss in single precision."""
 
     _is_double = True
     _real = np.float64
 
     @classmethod
     def from_single(cls, single: PseudolikelihoodLoss) -> "DoublePseudolikelihoodLoss":
-        """Return a loss over the same rows and edges, still with other parameters of the nodes."""
+        """Return a loss over the same rows and edges. The parameters of its nodes are not copied yet."""
         fine = cls(
             single._table,
             single.statistics,
@@ -377,14 +377,14 @@ class DoublePseudolikelihoodLoss(PseudolikelihoodLoss):
         return fine
 
     def follow(self, single: PseudolikelihoodLoss) -> None:
-        """Go on from the parameters and the penalty of the loss in single precision."""
+        """Continue from the parameters and the penalty of the loss in single precision."""
         if self.lam != single.lam:
             self.lam = single.lam
         self.renew_bounds()
         self._replace_values(single.node_values.copy(), self._active.values.copy())
 
     def renew_bounds(self) -> None:
-        """Take note that the active edges may be others."""
+        """Reset the bounds, because the active edges may have changed."""
         self._append_edges(np.zeros(0, dtype=np.int64))
         self._bound[:] = inf
 

@@ -1,4 +1,4 @@
-"""The conditionals of a pseudolikelihood as arrays of a checkpoint."""
+"""Conditionals of a pseudolikelihood as arrays of a checkpoint."""
 
 from itertools import compress
 
@@ -7,15 +7,15 @@ import numpy as np
 from pgmx._ext._pseudolikelihood import Conditionals
 from pgmx.runs.snapshot import Snapshot
 
-#: What rounding may change in a conditional between two computations from the parameters, at most.
+#: Largest rounding difference of a conditional between two computations from the parameters.
 _FORGIVEN = 1e-3
 
-#: More than any run drifts; below it no drift of a step is lost to rounding.
+#: Upper limit of the drift of any run. Below it, the drift of a step is not lost to rounding.
 MOST_DRIFT = 1e6
 
 
 def pack_conditionals(rows: Conditionals, real: type) -> dict[str, np.ndarray]:
-    """Return the conditionals, of which floats hold what the order of the steps has left, their sums and drifts."""
+    """Return the conditionals, including the rounding errors of the order of steps, their sums and drifts."""
     states = [rows.conditionals(i) for i in range(rows.n)]
     is_open = np.array([not rows.is_constant(i) for i in range(rows.n)])
     return {
@@ -27,7 +27,7 @@ def pack_conditionals(rows: Conditionals, real: type) -> dict[str, np.ndarray]:
 
 
 def restore_conditionals(rows: Conditionals, state: Snapshot, cardinalities: np.ndarray, real: type) -> None:
-    """Go on from packed conditionals, where they are near those that the parameters of `rows` imply."""
+    """Resume from packed conditionals, if they agree with the parameters of `rows` up to rounding."""
     n, offsets = rows.n, np.concatenate([[0], np.cumsum(cardinalities)])
     is_open = state.array("is_open", bool, (n,))
     starts = np.concatenate([[0], np.cumsum(cardinalities * is_open)])
@@ -39,18 +39,18 @@ def restore_conditionals(rows: Conditionals, state: Snapshot, cardinalities: np.
         state.check(is_open[i] or rows.is_constant(i), "no conditionals of a variable with edges")
         if expected is not None:
             slack = _FORGIVEN * max(1.0, float(expected.max()))
-            state.check(np.abs(states - expected).max() <= slack, "conditionals that are not those of its parameters")
+            state.check(np.abs(states - expected).max() <= slack, "conditionals that do not match its parameters")
         part = slice(offsets[i], offsets[i + 1])
         sums = states.sum(axis=1, dtype=float) if is_open[i] else rows.totals()[part]
-        state.check(np.abs(sums - totals[part]).max() <= _FORGIVEN * rows.total, "sums that are not those of its rows")
+        state.check(np.abs(sums - totals[part]).max() <= _FORGIVEN * rows.total, "sums that do not match its rows")
         rows.set_conditionals(i, states if is_open[i] else None, totals[part])
     rows.drift[:] = drift
 
 
 def restore_losses(rows: Conditionals, state: Snapshot) -> tuple[np.ndarray, np.ndarray]:
-    """Return the losses of variables as they were summed, and the drift of each at that time, -1 for those to sum anew.
+    """Return the losses of variables as summed, and the drift of each at that time, -1 for losses to sum again.
 
-    Where the conditional of a variable became one for each row and did not move since, a new sum differs by rounding.
+    If the conditional of a variable became one for each row and did not change since, a new sum differs by rounding.
     """
     losses = state.array("losses", float, (rows.n,), finite=False)
     loss_drift = state.array("loss_drift", float, (rows.n,), least=-1)

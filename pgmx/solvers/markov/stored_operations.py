@@ -1,4 +1,4 @@
-"""The conditionals of a pseudolikelihood over a distributed table as arrays of a checkpoint: what was done to them."""
+"""Conditionals of a pseudolikelihood over a distributed table as arrays of a checkpoint: the list of operations."""
 
 from collections.abc import Callable
 from itertools import pairwise
@@ -11,15 +11,15 @@ from pgmx.solvers.markov.conditional_parts import Operations
 from pgmx.solvers.markov.distributed_conditionals import DistributedConditionals
 from pgmx.solvers.markov.stored_conditionals import MOST_DRIFT
 
-#: What rounding may change in a logit between two computations from the parameters, at most, relative to the largest.
+#: Largest rounding difference of a logit between two computations from the parameters, relative to the largest logit.
 _FORGIVEN = 1e-6
 
-#: The neighbours of a variable, and the tables of its edges to them, states of the variable in rows.
+#: Neighbours of a variable and the tables of the edges to them, with states of the variable in rows.
 Tables = tuple[np.ndarray, list[np.ndarray]]
 
 
 def pack_operations(rows: DistributedConditionals) -> dict[str, np.ndarray]:
-    """Return the operations that lead to the conditionals, of which floats keep the order, and the drifts."""
+    """Return the operations that lead to the conditionals, in an order that rounding depends on, and the drifts."""
     past = rows.past()
     return {"heads": past.heads[:, :2].copy(), "steps": past.tables, "drift": rows.drift.copy()}
 
@@ -30,17 +30,17 @@ def restore_operations(
     cardinalities: np.ndarray,
     tables_around: Callable[[int], Tables],
 ) -> None:
-    """Go on from packed operations, where they lead to the conditionals that the parameters imply."""
+    """Resume from packed operations, if they lead to the conditionals of the parameters."""
     n, offsets = len(cardinalities), np.concatenate([[0], np.cumsum(cardinalities)])
     heads = state.array("heads", np.int64, (None, 2), least=OPEN, most=n - 1)
     i, j = heads.T
-    state.check((i >= 0).all() and (i != j).all(), "operations on no variable")
+    state.check((i >= 0).all() and (i != j).all(), "operations on an unknown variable")
     sizes = cardinalities[i] * np.where(j == OPEN, 1, cardinalities[j])
     steps = state.array("steps", float, (int(sizes.sum()),))
     drift = state.array("drift", float, (n,), least=0, most=MOST_DRIFT)
     begins = np.flatnonzero(np.diff(i, prepend=-1))
     is_ordered = np.array_equal(begins, np.flatnonzero(j == OPEN)) and len(np.unique(i[begins])) == len(begins)
-    state.check(is_ordered, "operations in an order that no run has")
+    state.check(is_ordered, "operations in an impossible order")
     operations = Operations(np.column_stack([heads, np.zeros(len(i), np.int64)]), steps).unpack(cardinalities)
     spans = {int(i[a]): operations[a:b] for a, b in pairwise([*begins.tolist(), len(i)])}
     for v in range(n):
@@ -54,14 +54,14 @@ def restore_operations(
 
 
 def _find_error(operations: list[tuple], values: np.ndarray, neighbours: np.ndarray, tables: list[np.ndarray]) -> float:
-    """Return how far logits after operations are from those of the parameters, relative to the largest."""
+    """Return the error of the logits after operations against the parameters, relative to the largest logit."""
     shares = operations[0][2]
     if not (shares > 0).all():
         return np.inf
     logits = {k: -table for k, table in zip(neighbours.tolist(), tables, strict=True)}
     for _, k, step, _ in operations[1:]:
         logits[k] = logits[k] + step if k in logits else step
-    # what all states of a variable have in common does not count; what all of a neighbour's have is the variable's own
+    # a shift of all states of a variable has no effect; a shift over all states of a neighbour is a node parameter
     level, largest, error = np.log(shares) - values, 1.0 + np.abs(values).max(), 0.0
     for table in logits.values():
         mean = table.mean(axis=1)

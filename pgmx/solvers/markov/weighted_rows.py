@@ -1,4 +1,4 @@
-"""Rows of a table as the conditionals of a pseudolikelihood take them: codes variable by variable, relative weights."""
+"""Rows of a table for the conditionals of a pseudolikelihood: codes variable by variable, and relative weights."""
 
 from typing import NamedTuple
 
@@ -6,17 +6,17 @@ import numpy as np
 
 from pgmx.data import DiscreteTable
 
-#: A row that weighs more than this many of the mean becomes several rows: sums of floats go in units of the most.
+#: A row with more than this multiple of the mean weight becomes several rows. The largest weight is the unit of sums.
 _MOST_WEIGHT = 8.0
 
-#: Rows that weigh less than this share of the mean change nothing that floats can tell, and doubles.
+#: Rows with less than this share of the mean weight have no effect in single and in double precision.
 _LEAST_WEIGHT, _LEAST_DOUBLE = 1e-7, 1e-15
 
 
 class WeightScale(NamedTuple):
-    """The largest of some weights, and the mean of all divided by it; weights are divided by both in turn.
+    """The largest weight, and the mean weight divided by it. Weights are divided by both, one after the other.
 
-    In single precision a heavy row becomes several equal ones, at most an eighth of all rows.
+    In single precision a row of large weight becomes several equal rows, at most an eighth of all rows.
     """
 
     top: float
@@ -24,17 +24,17 @@ class WeightScale(NamedTuple):
 
     @classmethod
     def of(cls, weights: np.ndarray) -> "WeightScale":
-        """Return the scale of weights, the largest of which comes first because sums may overflow."""
+        """Return the scale of weights. Dividing by the largest weight first avoids overflow of sums."""
         top = weights.max()
         return cls(float(top), float((weights / top).mean()))
 
     @property
     def heaviest(self) -> float:
-        """A power of two that no relative weight exceeds in single precision."""
+        """A power of two that is at least the largest relative weight in single precision."""
         return min(2.0 ** np.ceil(-np.log2(self.mean)), _MOST_WEIGHT)
 
     def select(self, weights: np.ndarray, is_double: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Return which rows count, and their relative weights, of mean 1 over all rows."""
+        """Return the rows with an effect, and their relative weights, with mean 1 over all rows."""
         relative = weights / self.top / self.mean
         rows = np.flatnonzero(relative >= (_LEAST_DOUBLE if is_double else _LEAST_WEIGHT))
         relative = relative[rows]
@@ -53,7 +53,7 @@ class WeightScale(NamedTuple):
 def arrange_rows(
     table: DiscreteTable, weights: np.ndarray | None, scale: WeightScale | None, is_double: bool
 ) -> tuple[list[np.ndarray], np.ndarray | None]:
-    """Return the codes of each variable, contiguous, bytes where they fit, and the relative weights of the rows."""
+    """Return the contiguous codes of each variable, as bytes if they fit, and the relative weights of the rows."""
     rows, relative = None, None
     if weights is not None and scale is not None:
         rows, relative = scale.select(weights, is_double)

@@ -55,9 +55,8 @@ class TensorSEMTracker(EquationsLearner):
     missing : {"error", "drop"}, default="error"
         Whether rows with missing cells are refused or left out.
     na_values : scalar, str, list-like or dict, default=None
-        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
-        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
-        memory are used as they are.
+        Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
+        ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     irregular : {"error", "ignore"}, default="error"
         Whether an index without a regular step is refused.
     n_jobs : int, default=None

@@ -64,15 +64,14 @@ class KernelSVARM(SVARMLearner):
     missing : {"error", "drop"}, default="error"
         Whether missing cells raise, or the rows whose lag window holds one are left out.
     na_values : scalar, str, list-like or dict, default=None
-        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
-        columns. Given at all, an empty list too, it ends the warning about values that look like markers. Data in
-        memory are used as they are.
+        Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
+        ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     irregular : {"error", "ignore"}, default="error"
         Whether times that are not equidistant raise, or count as equidistant.
     max_time : float, default=None
         Seconds after which the estimate so far is returned.
     show_progress : bool, default=True
-        Whether a run of more than a second shows a progress bar; ``pgmpy.config.SHOW_PROGRESS`` can turn it off too.
+        Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
     callback : callable, default=None
         Called with (n_iter, objective, n_edges, seconds) after each round over all targets; True ends the run.
     n_jobs : int, default=None
