@@ -167,7 +167,8 @@ def explain_unreadable(path: Path, verdict: str, remedy: str) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, OSError):
             raise_of_open_files(error, path)
-            if error.errno is not None:
+            # EINVAL: an offset in a damaged archive that no file can have
+            if error.errno not in (None, errno.EINVAL) or isinstance(error, FileNotFoundError):
                 raise
         if getattr(error, "has_remedy", False):
             raise

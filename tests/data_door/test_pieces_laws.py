@@ -71,6 +71,7 @@ def pieces(frame, at):
 def quiet():
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "implausibly many states")
+        warnings.filterwarnings("ignore", ".*look like markers of missing values")
         yield
 
 

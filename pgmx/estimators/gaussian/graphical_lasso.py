@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable
+from contextlib import closing
 from math import inf, isqrt
 from numbers import Integral
 from pathlib import Path
@@ -271,8 +272,9 @@ class GraphicalLasso(GaussianLearner):
         run.advance(len(estimates))
         state: dict[str, Any] = {}
         n_rows = run.n_rows
-        with run.catch_interrupt():
-            for solution in path.solve(lams[len(estimates) :]):
+        # closed here: an interrupt in a generator that the collector closes would be lost
+        with run.catch_interrupt(), closing(path.solve(lams[len(estimates) :])) as solutions:
+            for solution in solutions:
                 estimates.append(self._make_estimate(solution, run))
                 run.advance()
                 if run.is_over():

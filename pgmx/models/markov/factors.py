@@ -35,9 +35,13 @@ def measure_strengths(potentials: PairwisePotentials) -> np.ndarray:
     for edges, tables in _stack_tables(potentials):
         possible = np.all(np.isfinite(tables), axis=(1, 2))
         centred = np.where(possible[:, None, None], tables, 0.0)
+        # squares of numbers above 1e154 overflow; division by a power of two is exact
+        unit = np.where(np.abs(centred).max(axis=(1, 2), keepdims=True) > 1e150, 2.0**600, 1.0)
+        centred /= unit
         centred -= centred.mean(axis=1, keepdims=True)
         centred -= centred.mean(axis=2, keepdims=True)
-        strengths[edges] = np.where(possible, np.sqrt((centred**2).sum(axis=(1, 2))), np.inf)
+        with np.errstate(over="ignore"):  # infinite only if the strength exceeds the largest float
+            strengths[edges] = np.where(possible, np.sqrt((centred**2).sum(axis=(1, 2))) * unit[:, 0, 0], np.inf)
     return strengths
 
 

@@ -1,6 +1,6 @@
 """The graphical lasso along a path of penalties."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
@@ -170,7 +170,7 @@ class GraphicalLassoPath:
         #: Of each variable: the component of the last λ that it belongs to, -1 for none, and its place there.
         self._owners, self._places = np.full(self._p, -1, dtype=np.int64), np.zeros(self._p, dtype=np.int64)
 
-    def solve(self, penalties: np.ndarray) -> Iterator[GraphicalLassoSolution]:
+    def solve(self, penalties: np.ndarray) -> Generator[GraphicalLassoSolution, None, None]:
         """Yield a solution for each penalty."""
         self._correlations.scan(float(penalties.min()))
         for lam in penalties.tolist():
