@@ -126,8 +126,8 @@ def read_numbers(
     states = [name for name, dtype in zip(frame.columns, frame.dtypes, strict=True) if dtype.kind not in "fiu"]
     if states:
         raise ValueError(
-            f"{purpose} needs continuous variables, but {join_names(states)} are discrete: choose 'bic-clg' or "
-            "'bic-cg', or drop these columns"
+            f"{purpose} needs continuous variables, but these columns are discrete: {join_names(states)}. Choose "
+            "'bic-clg' or 'bic-cg', or drop them"
         )
     return frame
 

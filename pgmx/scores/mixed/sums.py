@@ -230,7 +230,7 @@ class MixedSums:
         )
 
     def _sum_all_rows(self) -> np.ndarray:
-        """Return the sums over all rows of all products of floats and ones, which are the last column."""
+        """Return the sums over all rows of all products of continuous columns and of ones, the last column."""
         if self._cross is None:
             weighted = self.numbers if self.weights is None else self.numbers * self.weights
             self._cross = np.empty((self.p + 1, self.p + 1))
@@ -318,7 +318,7 @@ def _list_positions(m: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _pack(grams: np.ndarray, floats: np.ndarray) -> np.ndarray:
-    """Return the packed moments (K, q, M) of K lists of floats, (K, m), from matrices (q, p + 1, p + 1)."""
+    """Return the packed moments (K, q, M) of K lists of columns, (K, m), from matrices (q, p + 1, p + 1)."""
     left, right = _list_positions(floats.shape[1])
     columns = np.concatenate([np.full((len(floats), 1), -1), floats], axis=1)
     return np.ascontiguousarray(grams[:, columns[:, left], columns[:, right]].transpose(1, 0, 2))
