@@ -28,7 +28,7 @@ PGMX_INLINE double pgmx_fold_lanes(const double *lane) {
     return (half[0] + half[2]) + (half[1] + half[3]);
 }
 
-/* ---- any processor: the compiler uses what the platform has ---- */
+/* ---- any processor ---- */
 
 PGMX_UNUSED static double pgmx_dot_plain(const double *x, const double *y, ptrdiff_t n) {
     double lane[PGMX_LANES] = {0};

@@ -26,7 +26,7 @@
 #define PGMX_FLUSH 128         /* terms below 2^24.5 whose sum fits into 32 bits; then it is added to doubles */
 #define PGMX_LEAST 1e-30f      /* a probability that reached zero could never come back */
 
-/* A float of less than 2^51 as a whole number, ties to even as in vectors; doubles as they are. */
+/* Rounds a float below 2^51 to an integer, ties to even as in vectors; doubles are unchanged. */
 #define PGMX_WHOLE_float(x) (((double)(x) + 6755399441055744.0) - 6755399441055744.0)
 #define PGMX_WHOLE_double(x) (x)
 #define PGMX_SQRT_float sqrtf

@@ -33,7 +33,7 @@ cdef extern from "_special.h" nogil:
 
 
 cdef double SMALLEST = 1e-10            # least share of a variance that an added parent may leave
-cdef double SINGULAR = 1e-13            # a family that leaves less is refused: rounding refuses none that was added
+cdef double SINGULAR = 1e-13            # families that leave less are refused; far below SMALLEST: no added parent is
 cdef double LOG_2_PI = 1.8378770664093453
 
 cdef enum:

@@ -28,7 +28,7 @@ cdef enum:                      # scratch buffers
     MERGED_KEYS, MERGED_ROWS, OWN_TABLES, OWN_CANDIDATES, N_SCRATCH
 
 
-cdef struct Segment:            # some rows of a table, the cells of a family in them, and what counting them needs
+cdef struct Segment:            # some rows of a table, the cells of a family in them, and the memory for counting them
     Py_ssize_t number
     uint64_t family             # the number of the family of the tree
     uint64_t task               # the last task of the thread

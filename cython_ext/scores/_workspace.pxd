@@ -32,7 +32,7 @@ cdef struct Memo:               # a row of a child, for those with one parent mo
     uint64_t *keys
     uint32_t *counts
     uint32_t *tables            # (states - 1) rows of cells for each candidate
-    int64_t *offsets            # where the table of each variable begins, -1 without one
+    int64_t *offsets            # start of the table of each variable, -1 if it has none
     size_t n_bytes
 
 

@@ -125,7 +125,7 @@ class ParameterPrior(StructurePrior):
 
 
 def check_structure_prior(prior: object) -> None:
-    """Raise TypeError if `prior` is not a structure prior, and ValueError if its values are not finite."""
+    """Raise TypeError if `prior` is not a structure prior, ValueError if a value is infinite or a cost negative."""
     if not isinstance(prior, StructurePrior):
         raise TypeError(
             f"structure_prior must be None or a prior of pgmx.scores (UniformPrior(), EdgePrior(c), "

@@ -105,7 +105,7 @@ class DiscreteScoring(TableMixin, PriorMixin):
         return families
 
     def reweight(self, weights: np.ndarray) -> "DiscreteScoring":
-        """Return the same score on the weighted rows; rows are repeated if the weights are integers."""
+        """Return the same score on the weighted rows; rows are repeated instead of weighted if possible."""
         table, products = combine_weights(self.table, self.weights, weights)
         if products is None:
             return DiscreteScoring(self.score, table, self.structure_prior)

@@ -239,7 +239,7 @@ def _bind_incomplete(method, data, options, weights, structure_prior, discrete_c
         options = {**options, "missing": "error", "discrete_children": discrete_children}
         return resolve_scoring(name, data, sample_weight=weights, structure_prior=structure_prior, **options)
     if isinstance(data, DiscreteTable):
-        raise ValueError(f"scoring_method={name!r} needs continuous data, not a discrete table: choose 'bic', 'bdeu'")
+        raise ValueError(f"scoring_method={name!r} needs continuous data, not a discrete table: choose 'bic' or 'bdeu'")
     if name in GAUSSIAN_SCORES:
         numbers = read_incomplete_numbers(data, f"scoring_method={name!r}")
         return _warn_of_collinearity(

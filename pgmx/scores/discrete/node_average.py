@@ -5,10 +5,10 @@ r"""The score of families in tables with missing values: the gain of each parent
 
 L_k is the log-likelihood of the N_k rows (or the sum of their weights) that are complete in x and the first k parents,
 d_k the number of free parameters that parent k adds (d_0 for x alone), c_k the cost of a parameter for N_k rows. The
-node average of Bodewes and Scutari (2021, IJAR 138) compares families on different rows. Their likelihoods differ by
-the order of the square root of N, so its penalty must be much larger than the BIC penalty. Here each parent is judged
-on rows that are complete in both families, and the BIC penalty per row suffices. Parents are ordered by their gains as
-single parents, so that a parent without a gain comes last.
+node average of Bodewes and Scutari (2021, IJAR 138) compares families on different rows. Their likelihoods differ by an
+amount of order sqrt(N), so its penalty must be much larger than the BIC penalty. Here each parent is judged on rows
+that are complete in both families, and the BIC penalty per row suffices. Parents are ordered by their gains as single
+parents, so that a parent without a gain comes last.
 """
 
 import numpy as np

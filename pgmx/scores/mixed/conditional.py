@@ -15,7 +15,7 @@ class LogLikelihoodCondGauss(ConditionalScore):
 
     in nats, for a continuous variable x and a discrete variable y with discrete parents D and continuous parents C. p
     are relative frequencies, and Gaussian densities with the mean and the covariance (denominator n - 1) of the rows of
-    a configuration. The formula is that used by the pgmpy class of the same name.
+    a configuration. The formula is the same as in the pgmpy class of this name.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class LogLikelihoodCondGauss(ConditionalScore):
     Notes
     -----
     The second ratio is not a probability: :math:`p(c \mid d)` is one Gaussian, not a mixture over y. It can exceed 1.
-    Then the log-likelihood of a discrete variable is above 0, and the reward of arcs from continuous to discrete
+    So the log-likelihood of a discrete variable can be above 0, and the reward of arcs from continuous to discrete
     variables is unbounded. To learn graphs, use :class:`BICCondLinearGauss`.
 
     pgmpy 1.1.2 departs from the formula: it raises densities of the parents to at least 1e-8, independent of their

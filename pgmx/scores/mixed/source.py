@@ -178,7 +178,7 @@ class MixedGains:
         return terms - self.sums.n * np.log(self.sums.scale[ids[0, -1]])
 
     def _condense(self, columns: ArrayLike, joint: np.ndarray, parents: np.ndarray) -> np.ndarray:
-        """Return the log-likelihoods of a discrete child: the value of the joint moments minus that of its parents.
+        """Return the log-likelihoods of a discrete child: joint term minus the term of the parents.
 
         `columns` are the continuous parents, (m,) or (K, m); the moments are (K, q, M).
         """
