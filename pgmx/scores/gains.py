@@ -47,9 +47,8 @@ class FunctionGains:
     """Gains from any decomposable score given as a function; each family is scored once.
 
     ``local_score(child, parents)`` has ids as arguments, `parents` as an ascending tuple. No addition is scored after
-    `deadline`, a time of ``time.perf_counter``. The start costs n² scores, and each child that a move changes costs n.
-    Gains are rounded to ten digits of the largest score, or to 1e-5 if that is finer, so that rounding errors do not
-    break ties.
+    `deadline`, a time of ``time.perf_counter``. Cost: n² scores to start, n per child that a move changes. Gains are
+    rounded to ten digits of the largest score, or to 1e-5 if that is finer: rounding errors do not break ties.
     """
 
     def __init__(

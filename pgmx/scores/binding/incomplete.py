@@ -69,8 +69,7 @@ class IncompleteScoring(ABC):
 
         .. math:: \ell_\mathrm{obs}(\theta) + s(G; D^*) - \ell(\hat\theta; D^*)
 
-        for the completed rows D*. For BIC and AIC this is the log-likelihood minus the penalty, for other scores the
-        approximation of Cheeseman and Stutz (1996).
+        for completed rows D*: minus the penalty of BIC or AIC, or the approximation of Cheeseman and Stutz (1996).
         """
         return fit.log_likelihood - self._penalise(fit, completed) + self.prior(fit.edges)
 

@@ -37,9 +37,8 @@ class MixedGains:
     """Scores of the families of a mixed table, and the gain of each change of one arc.
 
     `discrete`, a source of gains over the discrete columns, scores families of discrete variables. Other families are
-    scored from sums over configurations; the score is -inf if `pgmx._ext._mixed` refuses a configuration. Columns of
-    `collinearity` have noise. No additions to a child are scored after `deadline`. Gains are rounded as in the compiled
-    scorers.
+    scored from sums over configurations, -inf if `pgmx._ext._mixed` refuses one. Columns of `collinearity` have noise.
+    No additions to a child are scored after `deadline`. Gains are rounded as in the compiled scorers.
     """
 
     def __init__(
