@@ -5,7 +5,7 @@ from libc.stdlib cimport free, malloc
 
 
 cdef struct Buffer:
-    void *raw          # what malloc returned
+    void *raw          # result of malloc
     void *data         # the first 64-byte boundary in it
     size_t capacity    # bytes from data on
 

@@ -4,7 +4,7 @@
  *   pgmx_axpy           y += a x
  *   pgmx_combine_rows   out = sum_a w[a] S[idx[a], :], the workhorse: rows are streamed eight at a time
  *   pgmx_abs_max        max |x[i]|
- *   pgmx_beyond         the indices where |x[i] - y[i]| > bound, ascending
+ *   pgmx_beyond         the indices i with |x[i] - y[i]| > bound, ascending
  *   pgmx_move_into_box  row = x clipped into [centre - radius, centre + radius]; weighted squares of the changes
  *
  * Sums run over PGMX_LANES partial sums, element i in number i mod PGMX_LANES, which are then folded in one fixed
@@ -28,7 +28,7 @@ PGMX_INLINE double pgmx_fold_lanes(const double *lane) {
     return (half[0] + half[2]) + (half[1] + half[3]);
 }
 
-/* ---- any processor: the compiler uses what the platform has ---- */
+/* ---- any processor ---- */
 
 PGMX_UNUSED static double pgmx_dot_plain(const double *x, const double *y, ptrdiff_t n) {
     double lane[PGMX_LANES] = {0};
@@ -53,7 +53,7 @@ PGMX_INLINE void pgmx_rows_plain(const double *const *row, const double *w, ptrd
     }
 }
 
-/* The order in which rows are taken, the same for all levels; NAME##_rows does G of them. */
+/* The order of the rows, the same for all levels; NAME##_rows processes G of them. */
 #define PGMX_COMBINE(NAME)                                                                                             \
     static void pgmx_combine_rows_##NAME(const double *S, ptrdiff_t stride, const int *idx, const double *w,           \
                                          ptrdiff_t k, ptrdiff_t n, double *out) {                                      \

@@ -3,7 +3,7 @@
  *
  * The includer defines NAME(f), TARGET, vec of WIDTH doubles, and LOAD, STORE, ZERO, SPLAT, ADD, SUB, MUL, MAX, MIN,
  * ABS, ABOVE (bits of the lanes greater than the bound). Elements beyond whole vectors are handled one by one. MAX and
- * MIN keep their second operand where the first is NaN.
+ * MIN keep their second operand if the first is NaN.
  */
 
 #define PARTS (PGMX_LANES / WIDTH)

@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-#include <emmintrin.h> /* SSE2 is part of every x86-64 */
+#include <emmintrin.h> /* every x86-64 has SSE2 */
 #define PGMX_PACK_SSE2 1
 #else
 #define PGMX_PACK_SSE2 0

@@ -1,6 +1,6 @@
 /* Logarithms that give the same bits on every processor.
  *
- * The C library picks log() by processor (with or without fused multiply-add), so its last bit varies; scores that
+ * The C library chooses log() by processor (with or without fused multiply-add), so its last bit varies; scores that
  * tie exactly on one machine would then not tie on another. These use IEEE additions, multiplications and divisions
  * only (built with -ffp-contract=off).
  *   pgmx_log(x)              ln x for finite x > 0 (normal numbers); error below 2 ulp
@@ -45,11 +45,11 @@ static inline double pgmx_log(double x) {
     m = is_large ? m * 0.5 : m;
     e = e - (is_large ? 4503599627371518.0 : 4503599627371519.0); /* 2^52 + 1022 or 1023 */
     s = (m - 1.0) / (m + 1.0);                                    /* ln m = 2 atanh(s) */
-    /* ln 2 in two parts: the first is ln 2 rounded to 40 bits, so that e times it is exact */
+    /* ln 2 as a sum of two terms: the first is ln 2 rounded to 40 bits, so that e times it is exact */
     return e * 0.6931471805601177 + (2.0 * s + (pgmx_atanh_tail(s) + e * -1.7239444525614835e-13));
 }
 
-/* ln Gamma(z) less Stirling's formula (z - 1/2) ln z - z + ln sqrt(2 pi), z >= 10; error below 1e-15. */
+/* ln Gamma(z) minus Stirling's formula (z - 1/2) ln z - z + ln sqrt(2 pi), z >= 10; error below 1e-15. */
 static inline double pgmx_stirling_rest(double z) {
     double i = 1.0 / z, i2 = i * i;
     double series = -691.0 / 360360.0;
@@ -61,7 +61,7 @@ static inline double pgmx_stirling_rest(double z) {
     return series * i;
 }
 
-/* ln Gamma(z + n) - ln Gamma(z), z >= 10, arranged so that two nearly equal numbers are never subtracted. */
+/* ln Gamma(z + n) - ln Gamma(z), z >= 10, arranged so that nearly equal values are never subtracted. */
 static inline double pgmx_stirling_rise(double z, double n) {
     double s = n / (2.0 * z + n);
     double growth = s < 0.17 ? 2.0 * s + pgmx_atanh_tail(s) : pgmx_log((z + n) / z); /* ln(1 + n / z) */

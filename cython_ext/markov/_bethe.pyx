@@ -1,16 +1,17 @@
-"""Penalised maximum likelihood of pairwise Markov networks under Bethe's approximation, fitted while messages pass.
+"""Penalised maximum likelihood of pairwise Markov networks in Bethe's approximation, fitted during message passing.
 
 Problem: minimise over node vectors and edge tables w
     log Z_Bethe(w) - <w, moments> + sum_g lam_g ||w_g||_2 + (l2/2) ||w||_2^2.
 Its gradient is beliefs - moments + l2 w, with the beliefs of loopy belief propagation. Algorithm: messages and
-parameters move together. A visit to a variable updates its own vector, then for each incident edge the table from the
-belief that current messages give it, and the edge's two messages. With the messages that enter a block b fixed, its
-part of the objective is log sum_k b_k exp(delta_k) - <moments, delta> + penalty, and since log z <= z - 1, it lies
-below the separable quadratic with curvatures max(b_k, moment_k) + l2 between here and b_k exp(delta_k) = moment_k.
-Its minimiser with a group penalty is one root of a scalar equation (as in trust-region steps), so that there is neither
-a step size nor a line search, and groups are zero exactly. A variable is visited again when its incoming messages moved
-by more than `tol` in all since its last visit, or a block at it was further than `tol` from optimal; changes that die
-out with distance so cost what they touch. In the end messages are a fixed point and all blocks optimal up to `tol`.
+parameters are updated together. A visit to a variable updates its own vector, then for each incident edge the table,
+from its belief under the current messages, and the edge's two messages. With the messages that enter a block b fixed,
+its term of the objective is log sum_k b_k exp(delta_k) - <moments, delta> + penalty. Since log z <= z - 1, the term is
+below the separable quadratic with curvatures max(b_k, moment_k) + l2, from delta = 0 to b_k exp(delta_k) = moment_k.
+Its minimiser with a group penalty is one root of a scalar equation (as in trust-region steps). So neither a step size
+nor a line search is needed, and groups are exactly zero. A variable is visited again if its incoming messages moved in
+total by more than `tol` since its last visit, or if one of its blocks was more than `tol` from optimal. So changes that
+decay with distance cost only the variables that they reach. At the end messages are a fixed point and all blocks are
+optimal up to `tol`.
 Cost of an edge's visit: s_i s_j exponentials and about ten times as many other operations.
 Thread-safety: an object serves one thread.
 References: Yedidia, Freeman & Weiss (2005), IEEE Transactions on Information Theory 51, 2282-2312 (fixed points);
@@ -26,7 +27,7 @@ import numpy as np
 from _groups cimport distance_from_optimal, minimise_model
 
 cdef double LEAST = 1e-290          # keeps quotients of products by messages finite
-cdef double LARGEST = 50.0          # parameters without a finite optimum stop here, their beliefs being zero
+cdef double LARGEST = 50.0          # parameters without a finite optimum stop here; their beliefs are zero
 
 
 cdef class BetheFit:
@@ -86,7 +87,7 @@ cdef class BetheFit:
             self.active = array
 
     def grow(self, str name, Py_ssize_t used, values):
-        """Put `values` behind the first `used` cells of an array, doubling its capacity when full."""
+        """Append `values` to the first `used` elements of an array, doubling its capacity when full."""
         array = self._arrays[name]
         if used + len(values) > len(array):
             array = np.zeros(max(2 * len(array), used + len(values), 64), dtype=array.dtype)
@@ -102,7 +103,7 @@ cdef class BetheFit:
         values,                         # in: float64, tables to start from
         active,                         # in: uint8, cells that may be non-zero, for cell-wise penalties
     ):
-        """Append edges; their messages start even, and their ends are queued."""
+        """Append edges; their messages start uniform, and their ends are queued."""
         cdef Py_ssize_t k, e, side, first = self.m, count = pairs.shape[0], cells = self.cell_at[self.m]
         cdef Py_ssize_t slots = self.message_at[2 * self.m]
         cards, given = np.asarray(self.cards), np.asarray(pairs)
@@ -142,7 +143,7 @@ cdef class BetheFit:
 
     @property
     def node_beliefs(self):
-        """Marginals of the variables under the current messages: a view, of what the next visit changes."""
+        """Marginals of the variables under the current messages: a view, which the next visit changes."""
         return self._arrays["product"]
 
     @property
@@ -156,18 +157,18 @@ cdef class BetheFit:
         return self._arrays["active"][:self.cell_at[self.m]]
 
     def set_values(self, const double[::1] nodes, const double[::1] tables):
-        """Replace all parameters, cut as in all steps, and queue all variables; messages stay as a start."""
+        """Replace all parameters, clipped as in all steps, and queue all variables; messages are kept as a start."""
         cdef Py_ssize_t cells = self.cell_at[self.m], k
         self._arrays["node_w"][:] = np.clip(nodes, -LARGEST, LARGEST)
         self._arrays["edge_w"][:cells] = np.clip(tables, -LARGEST, LARGEST)
-        for k in range(cells):              # as steps do it, for other exponentials differ in the last bit
+        for k in range(cells):              # same exp() as in steps: other functions differ in the last bit
             self.edge_t[k] = exp(self.edge_w[k])
         for k in range(self.node_w.shape[0]):
             self.node_t[k] = exp(self.node_w[k])
         self.enqueue_all()
 
     def reset_messages(self):
-        """Begin with even messages."""
+        """Reset all messages to uniform."""
         self._arrays["messages"][:] = 1.0
         self.enqueue_all()
 
@@ -178,7 +179,7 @@ cdef class BetheFit:
             self.enqueue(v)
 
     def enqueue_some(self, const int64_t[::1] variables, double tol):
-        """Queue the given variables, and all whose messages moved by more than `tol` since they were visited."""
+        """Queue the given variables, and all whose messages moved by more than `tol` since their last visit."""
         cdef Py_ssize_t k
         for k in range(variables.shape[0]):
             self.enqueue(variables[k])
@@ -201,7 +202,7 @@ cdef class BetheFit:
         self, double *belief, const double *p, double *w, double *t, const uint8_t *active, Py_ssize_t size, double lam,
         bint cellwise, double tol,
     ) noexcept nogil:
-        # One step of a block whose belief is given (normalised here); returns how far it was from optimal.
+        # One step of a block with a given belief (normalised here); returns its distance from optimality.
         cdef Py_ssize_t k
         cdef double total = 0.0, distance
         cdef double *pull = &self.pull[0]
@@ -226,7 +227,7 @@ cdef class BetheFit:
         return distance
 
     cdef double gather(self, Py_ssize_t v) noexcept nogil:
-        # product of v from its vector and messages, normalised; returns the logarithm of what was divided out.
+        # product of v from its vector and messages, normalised; returns the logarithm of the normalising constant.
         cdef Py_ssize_t r = self.cards[v], slot = self.heads[v], a
         cdef double *product = &self.product[self.node_at[v]]
         cdef const double *message
@@ -256,7 +257,7 @@ cdef class BetheFit:
         return log(total)
 
     cdef void belief_of(self, Py_ssize_t e) noexcept nogil:
-        # own, other = products of the ends without each other's messages; belief = unnormalised table of the pair.
+        # own, other: products of the ends without the messages of each other; belief: unnormalised table of the pair.
         cdef Py_ssize_t i = self.ends[2 * e], j = self.ends[2 * e + 1], r = self.cards[i], q = self.cards[j], a, b
         cdef const double *t = &self.edge_t[self.cell_at[e]]
         cdef double *own = &self.own[0]
@@ -359,13 +360,13 @@ cdef class BetheFit:
         return visits
 
     def settle_messages(self, double tol, Py_ssize_t max_visits):
-        """Settle messages with all parameters held; what waited for a visit goes on waiting; return the visits."""
+        """Settle messages with fixed parameters, and return the number of visits; variables in the queue stay in it."""
         waiting, stale = np.flatnonzero(np.asarray(self.queued)), np.array(self.stale)
         self.drift[:] = 0.0
         self.enqueue_all()
         visits = self.settle(tol, max_visits, False)
         self.clear_queue()
-        # What moved now was not followed by the parameters yet.
+        # The parameters have not followed these changes of messages yet.
         np.asarray(self.stale)[:] = stale + np.asarray(self.drift)
         self.enqueue_some(waiting, INFINITY)
         return visits
@@ -375,15 +376,15 @@ cdef class BetheFit:
         self.queued[:] = False
 
     def state(self):
-        """Return the messages, what moved at each variable since its visit, and which are queued, for `restore`.
+        """Return the messages, the change at each variable since its last visit, and the queue, for `restore`.
 
-        Products are those of the messages after `log_partition`, the queue is in order after `settle_messages`.
+        After `log_partition` the products agree with the messages; after `settle_messages` the queue is in order.
         """
         messages = self._arrays["messages"][:self.message_at[2 * self.m]].copy()
         return {"messages": messages, "stale": np.array(self.stale), "is_queued": np.array(self.queued, dtype=bool)}
 
     def restore(self, const double[::1] messages, const double[::1] stale, is_queued):
-        """Go on from a `state` of the same edges and parameters."""
+        """Resume from a `state` of the same edges and parameters."""
         cdef Py_ssize_t v
         self._arrays["messages"][:self.message_at[2 * self.m]] = messages
         self.stale[:] = stale
@@ -393,7 +394,7 @@ cdef class BetheFit:
             self.gather(v)
 
     def log_partition(self):
-        """Return Bethe's log-partition in the current messages."""
+        """Return Bethe's log-partition function under the current messages."""
         cdef Py_ssize_t v, e, k
         cdef double total = 0.0, z
         with nogil:
@@ -408,7 +409,7 @@ cdef class BetheFit:
         return total
 
     def optimality(self):
-        """Return (distance of each variable's vector, of each edge's table) from optimal under current messages."""
+        """Return the distances from optimality under the current messages: (of each variable, of each edge's table)."""
         cdef Py_ssize_t v, e, k, size, at
         cdef double total
         cdef double[::1] nodes = np.empty(self.n), tables = np.empty(self.m)
@@ -441,7 +442,7 @@ def product_gradients(
     const int64_t[::1] begins,          # in: (k + 1,)
     double[::1] tables,                 # in and out: moments of the pairs; products of beliefs minus moments
 ):
-    """Turn moments of pairs into gradients at zero tables; return the 2-norm of each, (k,)."""
+    """Replace moments of pairs by gradients at zero tables; return the 2-norm of each, (k,)."""
     cdef Py_ssize_t k, a, b, first, second, r, q
     cdef double total, x
     cdef double *cell

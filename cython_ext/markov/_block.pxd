@@ -1,15 +1,15 @@
 # One block of the pseudolikelihood: the table W of an edge (i, j) together with the parameters of its two nodes.
 #
-# With h[a, b] the mean over the rows of p(x_i = a | rest) where x_j = b, f[b] its sum over a, and D[a, b] the step of
-# the logit of state a in these rows, the part of node i is bounded from above, for D of range at most R in each b, by
+# Let h[a, b] be the mean over all rows of p(x_i = a | rest) [x_j = b], f[b] its sum over a, and D[a, b] the step of the
+# logit of state a in rows with x_j = b. For D of range at most R in each b, an upper bound of the term of node i is
 #
 #     <g, D> + psi(R) / 2 * sum_b D_b' (diag(h_b) - h_b h_b' / f_b) D_b,    psi(R) = (exp(R) - 1 - R) / R^2,
 #
 # because the variance of D_b under the shifted conditional is at most exp(t R) times that under the present one, and
 # the mean of p p' over rows is at least the product of the means. So the block needs no Hessian pass over the rows and
 # no line search: the bound is minimised with the penalty (accelerated proximal gradient on s_i s_j + s_i + s_j
-# numbers), R is read off the step, and the bound is raised where R turned out larger than assumed.
-# All functions work on caller's memory and are thread-safe.
+# parameters), R is read from the step, and the bound is raised if R is larger than assumed.
+# All functions work on the caller's memory and are thread-safe.
 
 from libc.math cimport exp, fabs, sqrt
 
@@ -22,7 +22,7 @@ cdef struct Group:
     double *gradient     # of the smooth bound at the extrapolated point
     double curvature     # step is 1 / curvature
     double penalty       # times the norm (feature-wise: times each absolute value)
-    const unsigned char *mask   # feature-wise: which cells may differ from zero; else NULL
+    const unsigned char *mask   # feature-wise: cells that may be non-zero; else NULL
 
 
 cdef struct Side:

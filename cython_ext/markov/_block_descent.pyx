@@ -1,18 +1,18 @@
-"""Block descent on the penalised pseudolikelihood of a pairwise Markov network, whoever has the rows.
+"""Block descent on the penalised pseudolikelihood of a pairwise Markov network, for local and for remote rows.
 
 Problem: minimise, over node parameters theta and tables W of the active edges,
 
     -(1 / 2N) sum_m w_m sum_i log p(x_i | x_-i) + sum_e penalty_e ||W_e|| + (l2 / 2) ||(theta, W)||^2.
 
-Algorithm: the mean conditional of the states of a node given a neighbour's state, both ways, is the gradient of an edge
-and, by the bound in _block.pxd, all that a safe step needs; the step moves the logits of both ends by a table looked up
-by the neighbour's state. A subclass gives these means and makes these moves: `Conditionals` passes over rows in memory,
-`RemoteConditionals` reads what others have summed and notes what they have to do. A node without edges has one
-conditional for all rows and costs nothing.
+Algorithm: the mean conditional of the states of a node given a neighbour's state, both ways, gives the gradient of an
+edge and, by the bound in _block.pxd, suffices for a safe step. The step moves the logits of both ends by a table looked
+up by the neighbour's state. A subclass computes these means and makes these moves: `Conditionals` passes over rows in
+memory, `RemoteConditionals` reads sums that workers computed and records the moves that they must make. A node without
+edges has one conditional for all rows and costs nothing.
 Reference: block coordinate descent with upper bounds as in Hunter & Lange (2004), "A tutorial on MM algorithms"; the
 objective is eq. 2 of Chaabene & Huang, "Best-choice edge grafting", with Besag's pseudolikelihood for the loss.
-Cost: two means and two moves of a step, beside some thousand operations on the table of the edge.
-Thread-safety: `measure` may run in threads where `side` of the subclass only reads; all else changes the object.
+Cost per step: two means and two moves, and some thousand operations on the table of the edge.
+Thread-safety: `measure` may run in threads if `side` of the subclass only reads; all else changes the object.
 """
 
 from libc.stdint cimport int64_t, uint8_t
@@ -33,10 +33,10 @@ cdef enum:
 
 
 cdef class BlockDescent:
-    """Parameters of one network, and what its block steps need to know of the conditionals of its nodes."""
+    """Parameters of one network, and the statistics of its conditionals that block steps need."""
 
     cdef int set_up(self, cardinalities, margins, double total, double l2, node_penalties) except -1:
-        """Begin with parameters of zero; the arrays are those of `Conditionals`."""
+        """Start with all parameters zero; the arrays are as in `Conditionals`."""
         cdef Py_ssize_t i
         self.cards = np.ascontiguousarray(cardinalities, dtype=np.int64)
         self.n = self.cards.shape[0]
@@ -56,7 +56,7 @@ cdef class BlockDescent:
         return 0
 
     cdef int settle(self, Py_ssize_t i, object added) except -1:
-        """Set the conditional of a node without edges to that of its parameters, some numbers added."""
+        """Set the conditional of a node without edges from its parameters plus an offset."""
         part = slice(self.offset[i], self.offset[i + 1])
         values = np.asarray(self.node_values[part]) + added
         odds = np.exp(values - values.max())
@@ -64,7 +64,7 @@ cdef class BlockDescent:
         return 0
 
     def is_constant(self, Py_ssize_t i):
-        """Return whether all rows share one conditional of variable i, which has no edges then."""
+        """Return whether variable i has no edges, so that all rows share one conditional."""
         return not self.by_row[i]
 
     def totals(self):
@@ -72,7 +72,7 @@ cdef class BlockDescent:
         return np.array(self.total_of)
 
     def fit_alone(self):
-        """Fit the nodes that have one conditional for all rows, each by itself; drifts grow by what that changes."""
+        """Fit each node that has one conditional for all rows; its drift grows by the change."""
         cdef Py_ssize_t i
         widest = int(np.asarray(self.cards).max())
         cdef double[::1] ahead = np.empty(widest), gradient = np.empty(widest)
@@ -99,20 +99,20 @@ cdef class BlockDescent:
         )
 
     def loss_alone(self, Py_ssize_t i):
-        """Return the part of a node that has one conditional for all rows in the loss."""
+        """Return the term of the loss of a node that has one conditional for all rows."""
         part = slice(self.offset[i], self.offset[i + 1])
         shares = np.asarray(self.margin)[part]
         seen = shares > 0
         return -0.5 * float(shares[seen] @ np.log(np.asarray(self.total_of)[part][seen] / self.total))
 
-    # ---- what a class with rows defines ----
+    # ---- defined by subclasses ----
 
     cdef void side(self, Py_ssize_t i, Py_ssize_t j, double *out) noexcept nogil:
         """Set out[a, b], (s_i, s_j), to the (weighted) mean over all rows of p(x_i = a | rest) [x_j = b]."""
         pass
 
     cdef double shift(self, Py_ssize_t i, Py_ssize_t j, const double *step, void *scratch) noexcept nogil:
-        """Move the logits of node i by step[a, b] in the rows where node j has state b; scratch is for a table.
+        """Move the logits of node i by step[a, b] in the rows with state b of node j; scratch is for a table.
 
         Returns the sum over the rows of the Euclidean changes of the conditional.
         """
@@ -140,16 +140,15 @@ cdef class BlockDescent:
         self,
         const int64_t[:, ::1] pairs,       # in: (k, 2)
         const int64_t[::1] order,          # in: (2k,) sides by owner: e, of the first node of pair e; k + e, the second
-        const int64_t[::1] where,          # in: (k + 1,) where the cells of each pair begin
-        const double[::1] tables,          # in: observed shares, (s_i, s_j) a pair
+        const int64_t[::1] where,          # in: (k + 1,) start of the cells of each pair
+        const double[::1] tables,          # in: observed shares, (s_i, s_j) per pair
         double[::1] gradients,             # out: of the loss in each cell
         float[:, ::1] sides=None,          # in/out: mean conditionals of all ordered pairs, (S, S)
         double[:, ::1] drift_at=None,      # in/out: (n, n) drift of the owner when its side was stored, -1 for never
     ):
-        """Gradient of the loss in the tables of pairs, active or not; each pair once.
+        """Compute the gradient of the loss in the tables of pairs, active or not; each pair occurs once.
 
-        With `sides`, conditionals that have not changed since they were measured for the same pair are not measured
-        again.
+        With `sides`, conditionals that are unchanged since the last measurement of the same pair are reused.
         """
         cdef Py_ssize_t k = pairs.shape[0], e, i, j, a, b, s, t, at
         cdef double *buffer
@@ -195,12 +194,12 @@ cdef class BlockDescent:
         self,
         const int64_t[::1] visit,             # in: positions of the edges to visit, in order
         const int64_t[:, ::1] pairs,          # in: (k, 2) all active edges
-        const int64_t[::1] where,             # in: (k + 1,) where the cells of each begin, in the next three arrays
+        const int64_t[::1] where,             # in: (k + 1,) start of the cells of each edge in the next three arrays
         double[::1] values,                   # in/out: parameters
         const double[::1] tables,             # in: observed shares
-        const uint8_t[::1] masks,             # in: feature-wise, which cells are active; length 0 otherwise
+        const uint8_t[::1] masks,             # in: feature-wise, the active cells; length 0 otherwise
         const double[::1] penalties,          # in: (k,)
-        double tol,                           # infinity only measures
+        double tol,                           # infinity: measure without steps
         double[::1] violations,               # out: of each block visited, before its step
     ):
         """Take a step in each visited block that violates its optimality condition by more than `tol`."""
@@ -210,7 +209,7 @@ cdef class BlockDescent:
         cdef size_t size = widest * widest + 2 * widest + PGMX_FEW * PGMX_FEW // 4
         cdef double *memory = <double *>malloc(10 * size * sizeof(double))
         if memory == NULL:
-            raise MemoryError(f"{10 * size * sizeof(double)} bytes for the largest edge table cannot be had")
+            raise MemoryError(f"cannot allocate {10 * size * sizeof(double)} bytes for the largest edge table")
         try:
             for at in range(visit.shape[0]):
                 e = visit[at]
@@ -271,7 +270,7 @@ cdef class BlockDescent:
         return violation
 
     def rebuild(self, Py_ssize_t i, const int64_t[::1] neighbours, list steps):
-        """Compute the conditionals of node i from its parameters anew.
+        """Compute the conditionals of node i again from its parameters.
 
         ``steps[k]`` is the table of the edge to ``neighbours[k]``, (s_i, s_j) with the states of node i in rows.
         """
@@ -281,7 +280,7 @@ cdef class BlockDescent:
             self.settle(i, 0.0)
             self.close(i)
             return
-        # what tables have in common in all states of a neighbour may cancel out: that is added up before floats see it
+        # means over the states of the neighbour may cancel between tables: they are added in double precision first
         means = [np.mean(table, axis=1) for table in steps]
         steps = [np.ascontiguousarray(table - mean[:, None]) for table, mean in zip(steps, means)]
         self.settle(i, np.sum(means, axis=0))
@@ -298,13 +297,13 @@ cdef class BlockDescent:
 cdef void take_step(
     Group *groups, Side *first, Side *second, const double *slopes, double l2, double tol
 ) noexcept nogil:
-    # Minimise the upper bound; raise it until it covers its own step.
+    # Minimise the upper bound; raise it until it is valid for its own step.
     cdef double factor = 1.05, needed, top_first, sum_first, top_second, sum_second
     cdef Py_ssize_t c, k, tries
     curvatures(first, &top_first, &sum_first)
     curvatures(second, &top_second, &sum_second)
     for tries in range(RAISES):
-        # from here each time: small steps under a raised bound may not lead back from far away
+        # restart here each time: small steps under a raised bound may not return from a distant trial point
         for c in range(3):
             for k in range(groups[c].size):
                 groups[c].trial[k] = groups[c].value[k]
@@ -318,12 +317,12 @@ cdef void take_step(
         needed = bound_factor(max(spread(first), spread(second)))
         if needed <= factor * 1.001:
             return
-        # a bound that covered the step before would cover far shorter ones than it allows
+        # `needed` may be too large: it is for the last step, and a raised bound gives shorter steps
         factor = min(needed, 2 * factor) if tries < RAISES - 4 else needed
 
 
 cdef inline void set_slopes(const Side *first, const Side *second, const double *table, double *slopes) noexcept nogil:
-    # Gradients of the loss: of the table, then of the two nodes.
+    # Gradients of the loss with respect to the table and the two nodes.
     cdef Py_ssize_t a, b, s = first.rows, t = first.columns
     for a in range(s):
         slopes[s * t + a] = -0.5 * second.margin[a]

@@ -1,17 +1,17 @@
 /* Passes over the conditional distributions of one variable, chosen once at run time.
  *
- * p[a][m] is the weight of row m times the conditional probability of state a in that row, one contiguous float array a
- * state. Three passes carry the pseudolikelihood:
+ * p[a][m] is the weight of row m times the conditional probability of state a in that row, one contiguous float array
+ * per state. Three passes compute the pseudolikelihood:
  *   pgmx_moments   out[a][b] = sum of p[a][m] over the rows whose neighbour has state b
  *   pgmx_shift     p[a][m] *= table[a][state of the neighbour], every row scaled back to its weight: the conditionals
  *                  after the logits moved by log table. No exponential per row.
  *   pgmx_log2_sum  sum of log2 p[own state][m]
- * Floats are in units of 2^-24 of a row's weight, or of the most that a row weighs, and each term of a sum is rounded
- * to whole units: such sums do not depend on the order of the rows, nor on how these are cut into parts. What rounding
- * changes in a mean is at most 3e-8, less than the floats are off. A row's own numbers do not depend on its place.
- * Sums of logarithms are doubles, and alone differ by rounding; so do all sums in double precision.
- * Vector bodies take variables of at most PGMX_FEW states with codes of one byte; pgmx_*_any take the rest. Levels as in
- * _simd.h, avx2 and avx512 have bodies of their own.
+ * Single-precision values are in units of 2^-24 of a row's weight, or of the largest weight, and each term of a sum is
+ * rounded to whole units: such sums do not depend on the order of the rows or on the partitions of the table. Rounding
+ * changes a mean by at most 3e-8, which is less than the single-precision error. The values of a row do not depend on
+ * its position. Sums of logarithms and all sums in double precision do differ by rounding.
+ * Vector bodies are for variables of at most PGMX_FEW states with codes of one byte; pgmx_*_any are for the others.
+ * Levels as in _simd.h, avx2 and avx512 have bodies of their own.
  * Nothing here allocates or fails; after selection all functions are safe to call from any number of threads.
  */
 #ifndef PGMX_CONDITIONALS_H
@@ -22,17 +22,17 @@
 #include "_simd.h"
 
 #define PGMX_FEW 16
-#define PGMX_UNITS 16777216.0f /* of a row of weight 1, where rows have no other weights */
-#define PGMX_FLUSH 128         /* numbers below 2^24.5 that 32 bits hold the sum of; then it goes into doubles */
+#define PGMX_UNITS 16777216.0f /* of a row of weight 1, if rows have no other weights */
+#define PGMX_FLUSH 128         /* terms below 2^24.5 whose sum fits into 32 bits; then it is added to doubles */
 #define PGMX_LEAST 1e-30f      /* a probability that reached zero could never come back */
 
-/* A float of less than 2^51 as a whole number, ties to even as in vectors; doubles as they are. */
+/* Rounds a float below 2^51 to an integer, ties to even as in vectors; doubles are unchanged. */
 #define PGMX_WHOLE_float(x) (((double)(x) + 6755399441055744.0) - 6755399441055744.0)
 #define PGMX_WHOLE_double(x) (x)
 #define PGMX_SQRT_float sqrtf
 #define PGMX_SQRT_double sqrt
 
-/* ---- any number of states, codes of one or two bytes, numbers of single or double precision ---- */
+/* ---- any number of states, codes of one or two bytes, single or double precision ---- */
 
 #define PGMX_CONDITIONALS_ANY(suffix, code_t, real)                                                                    \
     PGMX_UNUSED static void pgmx_moments_##suffix(const real *const *p, ptrdiff_t n_states, const code_t *codes,       \
@@ -156,7 +156,7 @@ typedef uint32_t pgmx_count16 __attribute__((vector_size(64)));
 
 #endif /* PGMX_X86_DISPATCH */
 
-/* ---- one entry a pass ---- */
+/* ---- one entry per pass ---- */
 
 static int pgmx_conditionals_level = PGMX_PLAIN;
 

@@ -1,11 +1,11 @@
-/* Vector bodies of _conditionals.h, included once an instruction set: no include guard, on purpose; it undefines what it
- * was given.
+/* Vector bodies of _conditionals.h, included once per instruction set: no include guard, on purpose; it undefines the
+ * macros of the includer.
  *
  * The includer defines NAME(f), TARGET, LANES, vec, ivec, mask and the operations LOAD, STORE, ZERO, SPLAT, ADD, SUB,
  * MUL, DIV, SQRT, MAX, CODES (LANES codes widened to 32 bits), IS (lanes whose code is b), ADD_IF, PICK (lanes of a table
- * of 16), EXPONENT, MANTISSA; of whole numbers WHOLE, COUNT_IF, KEEP and count, their vector; of doubles wide, LOW,
- * HIGH, WIDE. Lanes are summed into doubles every PGMX_FLUSH vectors; what is left of the rows after whole vectors is
- * done one by one.
+ * of 16), EXPONENT, MANTISSA; for integers WHOLE, COUNT_IF, KEEP and count, their vector; for doubles wide, LOW, HIGH,
+ * WIDE. Lanes are summed into doubles every PGMX_FLUSH vectors; the rows after the last whole vector are processed one
+ * by one.
  */
 
 TARGET PGMX_INLINE double NAME(pgmx_lanes)(count v) {
@@ -16,7 +16,7 @@ TARGET PGMX_INLINE double NAME(pgmx_lanes)(count v) {
     return (double)total;
 }
 
-/* out[a * stride + b] += sum over rows of p[a][m] where codes[m] == b, for A x B cells from (0, first). */
+/* out[a * stride + b] += sum of p[a][m] over the rows with codes[m] == b, for A x B cells from (0, first). */
 TARGET PGMX_INLINE void NAME(pgmx_tile)(const float *const *p, const uint8_t *codes, ptrdiff_t n_rows, int first,
                                         double *out, ptrdiff_t stride, const int A, const int B, const int U) {
     ptrdiff_t whole = n_rows - n_rows % (U * LANES), m = 0;
@@ -73,7 +73,7 @@ TARGET static void NAME(pgmx_moments)(const float *const *p, int n_states, const
 #undef PGMX_TILE
 
 /* p[a][m] *= table[16 a + codes[m]], then each row is scaled to its weight; see pgmx_shift of _conditionals.h. With few
- * states, `fixed` in number, the total of the last is left to the caller. */
+ * states, `fixed` in number, the caller computes the total of the last. */
 TARGET PGMX_INLINE void NAME(pgmx_shift_states)(float *const *p, const float *table, const uint8_t *codes,
                                                 const float *weights, float unit, ptrdiff_t n_rows,
                                                 double *totals, double *drift, const int S, const int fixed) {
@@ -138,7 +138,7 @@ TARGET static double NAME(pgmx_log2_sum)(const float *const *p, int n_states, co
             for (int a = 0; a < n_states; a++) chosen = ADD_IF(chosen, IS(x, a), LOAD(p[a] + m));
             exponents = ADD(exponents, EXPONENT(chosen));
             chosen = MANTISSA(chosen);
-            product = WIDE(mul)(product, WIDE(mul)(LOW(chosen), HIGH(chosen))); /* that of two floats is exact */
+            product = WIDE(mul)(product, WIDE(mul)(LOW(chosen), HIGH(chosen))); /* exact: each factor has 24 bits */
         }
         float lane[LANES];
         double half[LANES / 2];

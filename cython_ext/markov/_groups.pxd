@@ -1,6 +1,6 @@
-# Penalised groups of parameters: how far one is from optimal, and the minimiser of a separable quadratic plus penalty.
+# Penalised groups of parameters: the distance from optimality, and the minimiser of a separable quadratic plus penalty.
 #
-# The penalty is lam ||x||_2 of the group, or lam sum |x_k| over its active cells, all others being held at zero.
+# The penalty is lam ||x||_2 of the group, or lam sum |x_k| over its active cells with all other cells fixed at zero.
 # Both functions work on the caller's memory and are thread-safe.
 # Reference: Moré & Sorensen (1983), SIAM Journal on Scientific and Statistical Computing 4, 553-572 (scalar equation).
 

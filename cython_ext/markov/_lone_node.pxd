@@ -1,4 +1,4 @@
-# The parameters of a node without edges: its part of the pseudolikelihood needs no rows but the shares of its states.
+# The parameters of a node without edges: its term of the pseudolikelihood depends only on the shares of its states.
 
 from libc.math cimport exp, log, sqrt
 
@@ -8,7 +8,7 @@ cdef inline void fit_lone_node(
 ) noexcept nogil:
     # Minimise (log sum exp x - f' x) / 2 + penalty * ||x|| + l2 / 2 * ||x||^2 by accelerated proximal gradient; the
     # loss has curvature 1/4 at most. Starts from the logits of the shares f, which are the optimum without penalties; a
-    # state that never occurs begins at one in a million. `ahead` and `gradient` are scratch.
+    # state that never occurs starts at 1e-6. `ahead` and `gradient` are scratch.
     cdef double mean = 0, total, norm, shrink, moved, old, momentum = 1, following, step = 1 / (0.25 + l2)
     cdef Py_ssize_t a, _step
     for a in range(s):

@@ -2,9 +2,9 @@
 
 Problem: see _block_descent.pyx. Algorithm: the conditional probabilities of every node with an edge are stored for all
 rows in float; one pass over the rows of one node gives the mean conditional of its states given a neighbour's state. A
-step multiplies the conditionals of both ends by a table looked up by the neighbour's state. Sums over rows are whole
-numbers of units, see _conditionals.h, so that the sums of parts of a table add up to those of the table to the bit.
-Cost: a mean takes about s_i s_j N / 16 masked additions with AVX-512, a step about twice that of its two ends.
+step multiplies the conditionals of both ends by a table looked up by the neighbour's state. Sums over rows are integer
+multiples of a unit, see _conditionals.h, so that the sums of partitions add up to the sums of the table, bit by bit.
+Cost: a mean needs about s_i s_j N / 16 masked additions with AVX-512, a step about twice the cost of its two means.
 Thread-safety: `measure` only reads and may run in threads; everything else changes the object.
 """
 
@@ -34,7 +34,7 @@ cdef class Conditionals(BlockDescent):
     Parameters
     ----------
     codes : list of uint8 or uint16 arrays (N,)
-        States of each variable; uint8 where a variable has at most 256 states.
+        States of each variable; uint8 if a variable has at most 256 states.
     cardinalities : int64 (n,)
     margins : float64 (sum of states,)
         Weighted share of each state, variable after variable.
@@ -42,11 +42,11 @@ cdef class Conditionals(BlockDescent):
         Row weights, positive.
     l2 : float
     node_penalties : float64 (n,)
-        Penalty of the norm of each node's parameters, zero for none. Shared with the caller, who may change it.
+        Penalty of the norm of each node's parameters, zero for none. The caller shares the array and may change it.
     is_double : bool, default=False
         Whether conditionals are stored in double precision, in twice the memory, by passes without vectors.
     heaviest : float, default=None
-        A power of two that no weight exceeds, the same for all parts of a table; by default the least.
+        A power of two that no weight exceeds, the same for all partitions of a table; by default the smallest one.
     """
 
     cdef readonly Py_ssize_t n_rows
@@ -55,7 +55,7 @@ cdef class Conditionals(BlockDescent):
     cdef void *_weight
     cdef bint _is_double
     cdef object _real
-    cdef double unit, one       # of the stored numbers, in weights of rows; a weight of one in units
+    cdef double unit, one       # unit of the stored values, in weights of rows; a weight of one in units
     cdef double[::1] mass       # of the rows of each state, variable after variable
     cdef double all_mass        # of all rows
     cdef size_t[::1] _codes, _states
@@ -87,7 +87,7 @@ cdef class Conditionals(BlockDescent):
         self.all_mass = np.asarray(self.mass)[:self.cards[0]].sum()
 
     cdef int weigh_states(self) except -1:
-        # `mass` as `rest` in `sum_side` takes it, of variables with at most PGMX_FEW states
+        # `mass` in the layout of `rest` in `sum_side`, for variables with at most PGMX_FEW states
         cdef const float *weights[1]
         cdef Py_ssize_t i, b
         cdef double *mass
@@ -107,11 +107,11 @@ cdef class Conditionals(BlockDescent):
         return 0
 
     def conditionals(self, Py_ssize_t i):
-        """Return weight times probability of each state in each row, a copy (s_i, N); None while it is constant."""
+        """Return weight times probability of each state in each row, a copy (s_i, N); None if it is constant."""
         return np.multiply(self._kept[1][i], self.unit, dtype=self._real) if self.by_row[i] else None
 
     def set_conditionals(self, Py_ssize_t i, states, totals):
-        """Go on from earlier conditionals of node i, (s_i, N) or None where it was constant, and their sums."""
+        """Restore earlier conditionals of node i, (s_i, N) or None if constant, and their sums."""
         if states is not None:
             if not self.by_row[i]:
                 self.open(i)
@@ -145,7 +145,7 @@ cdef class Conditionals(BlockDescent):
         return 0
 
     def renew(self, Py_ssize_t i, const int64_t[::1] neighbours, list steps, double slack):
-        """Compute the conditionals of node i anew, as `rebuild` does; its drift grows by what changes, and `slack`."""
+        """Compute the conditionals of node i again with `rebuild`; its drift grows by the change plus `slack`."""
         cdef bint was_open = self.by_row[i]
         before = self.conditionals(i)
         self.rebuild(i, neighbours, steps)
@@ -172,7 +172,7 @@ cdef class Conditionals(BlockDescent):
             out[k] = max(out[k] * scale, 0)
 
     cdef void sum_side(self, Py_ssize_t i, Py_ssize_t j, double *out) noexcept nogil:
-        # out[a, b] = sum over the rows of w p(x_i = a | rest) [x_j = b], (s_i, s_j), of a node stored row by row
+        # out[a, b] = sum over the rows of w p(x_i = a | rest) [x_j = b], (s_i, s_j), for a node stored row by row
         cdef Py_ssize_t a, b, s = self.cards[i], t = self.cards[j], k
         cdef const double *sums = &self.total_of[self.offset[i]]
         cdef const double *mass = &self.mass[self.offset[j]]
@@ -195,7 +195,7 @@ cdef class Conditionals(BlockDescent):
             )
         for k in range(s * t):
             out[k] *= self.unit
-        if is_few:  # the last state of each follows from the sums over the others
+        if is_few:  # the last state of each follows from the sums over the other states
             for a in range(s - 1):
                 rest = sums[a]
                 for b in range(t - 1):
@@ -264,10 +264,10 @@ cdef class Conditionals(BlockDescent):
         for a in range(s - 1):
             sums[a] *= self.unit
             sums[s - 1] -= sums[a]
-        return (moved + 0.5 * self.n_rows) * self.unit  # no less than before each row's share was rounded
+        return (moved + 0.5 * self.n_rows) * self.unit  # an upper bound in spite of the rounding of each row
 
     def losses(self, nodes):
-        """Return the parts of some nodes in the loss, (1 / 2N) sum of -w log p(x_i | rest)."""
+        """Return the terms of some nodes in the loss, (1 / 2N) sum of -w log p(x_i | rest)."""
         return np.array([
             -0.5 * self.sum_logs(i) / self.total if self.by_row[i] else self.loss_alone(i) for i in nodes
         ])
@@ -300,7 +300,7 @@ cdef class Conditionals(BlockDescent):
                 )
         return found * self.unit
 
-    # ---- for others, who add the sums of several tables ----
+    # ---- for partitions, whose sums are added ----
 
     def sum_sides(self, const int64_t[:, ::1] sides):
         """Return the sums over the rows of w p(x_i = a | rest) [x_j = b], a table (s_i, s_j) for each row (i, j)."""
@@ -315,7 +315,7 @@ cdef class Conditionals(BlockDescent):
         return sums
 
     def move(self, Py_ssize_t i, Py_ssize_t j, const double[:, ::1] step):
-        """Move the logits of node i by step[a, b] in the rows where node j has state b; return what `shift` does."""
+        """Move the logits of node i by step[a, b] in the rows with state b of node j; return the result of `shift`."""
         cdef double[::1] scratch = np.empty(step.shape[0] * step.shape[1] + PGMX_FEW * PGMX_FEW)
         cdef double moved
         with nogil:

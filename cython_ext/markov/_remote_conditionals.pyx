@@ -1,9 +1,10 @@
-"""Conditionals of a pairwise Markov network over rows that others have, for block descent on its pseudolikelihood.
+"""Conditionals of a pairwise Markov network over distributed rows, for block descent on its pseudolikelihood.
 
-Problem: the rows lie with the workers of a cluster, in parts; the parameters are here. Algorithm: means of conditionals
-are read, in the order in which steps and scores ask for them, from sums over all parts that were asked for before; what
-a step does to the conditionals is noted, to be sent with the next request. See _block_descent.pyx.
-Cost: nothing beside a step. Thread-safety: an object serves one thread; it takes the GIL for each note.
+Problem: the workers of a cluster have partitions of the rows; this process has the parameters. Algorithm: means of
+conditionals are read from sums over all partitions, which were requested before, in the order in which steps and scores
+need them. The changes of the conditionals by a step are recorded and sent with the next request. See
+_block_descent.pyx.
+Cost: only that of a step. Thread-safety: an object serves one thread; it takes the GIL for each record.
 """
 
 from libc.stdint cimport int64_t
@@ -17,21 +18,21 @@ OPEN, CLOSE, COPY, COMPARE = -1, -2, -3, -4
 
 
 cdef class RemoteConditionals(BlockDescent):
-    """Parameters of one network, sums over the rows of a table that others have, and notes of what they have to do.
+    """Parameters of one network, sums over distributed rows, and recorded operations for the workers.
 
     Parameters
     ----------
     cardinalities, margins, l2, node_penalties
-        As those of `Conditionals`.
+        As in `Conditionals`.
     total : float
         Sum of the weights of all rows.
 
     Attributes
     ----------
     operations : list of tuples (i, neighbour or operation, table, whether it counts for the drift)
-        What has to be done to the conditionals of node i, in this order. With a neighbour j: move its logits by the
-        table, (s_i, s_j). OPEN: store them row by row, first with the probabilities of the table. CLOSE: store one for
-        all rows. COPY: keep a copy. COMPARE: the distance from the copy counts, which is then dropped.
+        Operations on the conditionals of node i, in this order. With a neighbour j: move its logits by the table,
+        (s_i, s_j). OPEN: store them row by row, first with the probabilities of the table. CLOSE: store one conditional
+        for all rows. COPY: keep a copy. COMPARE: add the distance from the copy, then drop the copy.
     """
 
     cdef public list operations
@@ -44,16 +45,16 @@ cdef class RemoteConditionals(BlockDescent):
         self.take_sums(np.empty(0))
 
     def take_sums(self, const double[::1] sums):
-        """Let the next steps or scores read these sums over the rows, one table after the other."""
+        """Set the sums over the rows that the next steps or scores read, one table after the other."""
         self.sums, self.at = sums, 0
 
     def check_sums(self):
-        """Raise where not as many sums were read as there were."""
+        """Raise RuntimeError unless all sums were read."""
         if self.at != self.sums.shape[0]:
-            raise RuntimeError(f"{self.at} sums were read, but {self.sums.shape[0]} asked for")
+            raise RuntimeError(f"{self.at} sums were read, but {self.sums.shape[0]} were requested")
 
     def resume(self, list operations):
-        """Begin anew with operations of before, which stand for all that was done to the conditionals."""
+        """Restart with earlier operations, which represent all changes of the conditionals."""
         self.operations = [(i, CLOSE, None, False) for i in range(self.n)] + operations
         for i, j, *_ in self.operations:
             if j == OPEN or j == CLOSE:
@@ -67,7 +68,7 @@ cdef class RemoteConditionals(BlockDescent):
         return np.array(self.by_row, dtype=bool)
 
     def add_drift(self, nodes, moved):
-        """Add what conditionals have moved, sums over the rows, to the drifts of nodes (k,)."""
+        """Add the changes of conditionals, summed over the rows, to the drifts of nodes (k,)."""
         cdef const int64_t[::1] i = nodes
         cdef const double[::1] by = moved
         cdef Py_ssize_t k
@@ -75,7 +76,7 @@ cdef class RemoteConditionals(BlockDescent):
             self._drift[i[k]] += by[k] / self.total
 
     def renew(self, Py_ssize_t i, const int64_t[::1] neighbours, list steps, double slack):
-        """Compute the conditionals of node i anew, as `rebuild` does; its drift grows by what changes, and `slack`."""
+        """Compute the conditionals of node i again with `rebuild`; its drift grows by the change plus `slack`."""
         cdef bint was_open = self.by_row[i]
         if was_open and neighbours.shape[0]:
             self.operations.append((i, COPY, None, False))

@@ -6,11 +6,11 @@ a child and P the k columns of its parents,
     score(X | P) = -N/2 (m ln 2 pi + ln det(S_X|P) + m) - cost (m k + m (m + 1) / 2 + m),
 
 where S_X|P is the covariance of the residuals of X given P: a joint Gaussian, of which a family is a factor.
-Algorithm: R_PP = L L' and Z = inv(L) R_P. for all columns at once; the residual correlations of a candidate U and of X
-are R less the products of their columns of Z, and adding U gains -N/2 times ln det of both together less those of each,
-by small Cholesky factors. Blocks stand in the order of the variables whichever is the child, so that u -> x and x -> u
-with the same parents tie exactly. A deletion is the difference of two families. A column whose residual variance is
-less than SMALLEST of its variance cannot be added, nor one that leaves less to the child.
+Algorithm: R_PP = L L' and Z = inv(L) R_P. for all columns at once. The residual correlations of a candidate U and of X
+are R minus the products of their columns of Z. Adding U gains -N/2 times the ln det of both blocks together minus the
+ln det of each block, by small Cholesky factors. Blocks are in the order of the variables whichever is the child, so
+that u -> x and x -> u with the same parents tie exactly. A deletion is the difference of two families. A column whose
+residual variance is less than SMALLEST of its variance cannot be added, nor a column that leaves less to the child.
 
 Cost of a row: D (k^2 / 2 + k (m + u)) multiplications for D columns and candidates of u columns, and a factor of
 m + u columns for each candidate.
@@ -32,8 +32,8 @@ cdef extern from "_special.h" nogil:
     double pgmx_log(double x)
 
 
-cdef double SMALLEST = 1e-10            # least part of a variance that an added parent may leave
-cdef double SINGULAR = 1e-13            # a family that leaves less is refused: rounding refuses none that was added
+cdef double SMALLEST = 1e-10            # least share of a variance that an added parent may leave
+cdef double SINGULAR = 1e-13            # families that leave less are refused; far below SMALLEST: no added parent is
 cdef double LOG_2_PI = 1.8378770664093453
 
 cdef enum:
@@ -42,7 +42,7 @@ cdef enum:
 
 @cython.final
 cdef class BlockScorer(Scorer):
-    """Scores of the families of one correlation matrix, a variable being some of its columns.
+    """Scores of the families of one correlation matrix; each variable is a block of its columns.
 
     Parameters
     ----------
@@ -51,15 +51,15 @@ cdef class BlockScorer(Scorer):
     variances : float64 (D,)
         Denominator N; positive.
     starts : int64 (n + 1,)
-        Variable v has the columns from ``starts[v]`` to ``starts[v + 1]``; it may have none.
+        Variable v has the columns from ``starts[v]`` to ``starts[v + 1]``, or no columns.
     n_rows : float
         N, or the sum of the weights.
     cost : float
-        What a free parameter costs.
+        Cost of a free parameter.
     allowed : uint8 (n, n) or None
-        ``allowed[child, parent]``: 0 keeps the arc out; its gain is -inf.
+        ``allowed[child, parent]``: 0 forbids the arc; its gain is -inf.
     max_indegree : int
-        A child with that many parents gets no gains of additions.
+        A child with `max_indegree` parents has no gains of additions.
     names : sequence, optional
         Names of the variables, for messages.
     """
@@ -117,7 +117,7 @@ cdef class BlockScorer(Scorer):
     cdef int *list_columns(
         self, Py_ssize_t child, const int *parents, Py_ssize_t k, Py_ssize_t *n_of
     ) except NULL nogil:
-        # The columns of the parents, n_of[0] of them, then those of the child.
+        # The columns of the parents, n_of[0] of them, then the columns of the child.
         cdef Py_ssize_t i, c, v, total = self.width(child), at = 0
         cdef int *columns
         for i in range(k):
@@ -211,7 +211,7 @@ cdef class BlockScorer(Scorer):
     cdef double gain_of_adding(
         self, Py_ssize_t child, Py_ssize_t u, Py_ssize_t k, const double *z, const double *residuals
     ) noexcept nogil:
-        # The residual correlations of both blocks, that of the smaller number first.
+        # The residual correlations of both blocks, the block of the smaller id first.
         cdef Py_ssize_t m = self.width(child), w = self.width(u), width = self.n_columns, size = m + w, i, j, d, a, b
         cdef double *pair = <double *>self.scratch[PAIR].data
         cdef double *small = <double *>self.scratch[SMALL].data
@@ -285,7 +285,7 @@ cdef Py_ssize_t factorize(
 cdef double log_determinant_of(
     const double *matrix, Py_ssize_t size, Py_ssize_t begin, Py_ssize_t end, double *scratch
 ) noexcept nogil:
-    # Of a diagonal block; -inf where it is singular.
+    # Of a diagonal block; -inf if it is singular.
     cdef Py_ssize_t i, j, m = end - begin
     cdef double total
     for i in range(m):
@@ -295,7 +295,7 @@ cdef double log_determinant_of(
 
 
 cdef bint is_regular_turned(const double *matrix, Py_ssize_t size, Py_ssize_t split, double *scratch) noexcept nogil:
-    # Whether the first block leaves enough when the second stands before it.
+    # Whether the first block leaves enough if the second block precedes it.
     cdef Py_ssize_t i, j, a, b
     cdef double total
     for i in range(size):

@@ -1,4 +1,4 @@
-# The tables T[state of u][cell] of all candidates u of a child: counted, or derived from those of earlier parents.
+# The tables T[state of u][cell] of all candidates u of a child: counted, or derived from the tables of earlier parents.
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.string cimport memcpy, memset
@@ -68,7 +68,7 @@ cdef inline int count_share(Workspace *work, Py_ssize_t thread) except -1 nogil:
 
 
 cdef inline uint32_t *pair_counts(Workspace *work, Py_ssize_t a, Py_ssize_t b, Py_ssize_t *size) except NULL nogil:
-    # Joint counts of a < b, states of b fastest; only non-empty cells where a variable has no planes.
+    # Joint counts of a < b, states of b fastest; only non-empty cells if a variable has no planes.
     cdef Py_ssize_t ra = work.table.cards[a], rb = work.table.cards[b], i, j
     cdef const uint32_t *of_a = marginals_of(work, a)
     cdef const uint32_t *of_b = marginals_of(work, b)
@@ -99,7 +99,7 @@ cdef inline uint32_t *pair_counts(Workspace *work, Py_ssize_t a, Py_ssize_t b, P
 
 
 cdef inline Py_ssize_t extra_parent(const int *more, Py_ssize_t n_more, const int *fewer) noexcept nogil:
-    # The one of n_more ascending ids that is not among the n_more - 1 of `fewer`; -1 where more than one is missing.
+    # The one of n_more ascending ids that is not among the n_more - 1 of `fewer`; -1 if more than one is missing.
     cdef Py_ssize_t i, j = 0, extra = -1
     for i in range(n_more):
         if j < n_more - 1 and fewer[j] == more[i]:
@@ -110,7 +110,7 @@ cdef inline Py_ssize_t extra_parent(const int *more, Py_ssize_t n_more, const in
 
 
 cdef inline const Memo *find_memo(const Workspace *work, Row *row) noexcept nogil:
-    # The last memo with one parent more, whose tables need no count, else with one fewer; NULL where there is none.
+    # The last memo with one parent more, whose tables need no count, else with one fewer; NULL if there is none.
     cdef const Memo *memo
     cdef const Memo *fewer = NULL
     cdef Py_ssize_t i, added = -1, changed
@@ -138,7 +138,7 @@ cdef inline const Memo *find_wider(const Workspace *work, Row *row) noexcept nog
 
 cdef inline Py_ssize_t choose_inheritance(Workspace *work, Row *row, int *candidates, Py_ssize_t n) except -1 nogil:
     # Looks for a memo; candidates whose tables follow from it come first, their number is returned. The pair counts
-    # serve as the memo of a child without parents.
+    # are the memo of a child without parents.
     cdef Py_ssize_t i, u, n_inherited = 0
     row.how, row.changed_parent = COUNTED, -1
     row.memo = find_memo(work, row)
@@ -175,8 +175,8 @@ cdef inline int fill_tables(Workspace *work, Row *row, int *candidates, Py_ssize
 cdef inline int count_tables(
     Workspace *work, Row *row, int *candidates, Py_ssize_t n_deduced, Py_ssize_t n
 ) except -1 nogil:
-    # Counts into tables that are all 0; those of the first candidates follow in part from those before an addition: the
-    # largest sub-cell of every old cell is not counted.
+    # Counts into tables that are all 0. Tables of the first candidates follow in part from the tables before an
+    # addition: the largest sub-cell of every old cell is not counted.
     cdef const int64_t *offsets = <const int64_t *>work.scratch[OFFSETS].data
     cdef uint32_t *tables = <uint32_t *>work.scratch[TABLES].data
     cdef const uint32_t *others
@@ -202,7 +202,7 @@ cdef inline int count_tables(
 cdef inline int count_piece(
     Workspace *work, Segment *segment, Py_ssize_t thread, Py_ssize_t number, uint64_t task
 ) except -1 nogil:
-    # What a thread does with a segment.
+    # The work of a thread on a segment.
     cdef const Row *row = work.share.row
     cdef const NodeSet *nodes
     cdef Py_ssize_t n = work.share.n, n_deduced = work.share.n_deduced
@@ -281,7 +281,7 @@ cdef inline int choose_largest(Workspace *work, Row *row) except -1 nogil:
 
 
 cdef inline void deduce(Workspace *work, const Row *row, Py_ssize_t u) noexcept nogil:
-    # The largest sub-cell of every old cell: the old count minus what was counted in the others.
+    # The largest sub-cell of every old cell: the old count minus the counts of the others.
     cdef uint32_t *table = <uint32_t *>work.scratch[TABLES].data + (<int64_t *>work.scratch[OFFSETS].data)[u]
     cdef const int64_t *largest = <const int64_t *>work.scratch[LARGEST].data
     cdef const int64_t *target = <const int64_t *>work.merge.target.data

@@ -52,7 +52,7 @@ cdef inline double score_without(Workspace *work, Row *row, Py_ssize_t d) except
     config = config_terms(&work.terms, shared, row.r)
     score = sum_terms(cell, sums, work.merge.size)
     j = 0
-    for i in range(work.merge.size):   # in place: configuration sums overwrite what is behind them
+    for i in range(work.merge.size):   # in place: configuration sums overwrite cells that are already read
         total = sums[i]
         if i > 0 and keys[i] // r == keys[i - 1] // r:
             sums[j - 1] += total

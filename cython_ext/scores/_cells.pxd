@@ -1,6 +1,6 @@
 # The non-empty cells of a family: every combination of states of (parents, child) that occurs, with its rows.
 #
-# A tree finds those of some rows, and where the rows are; the cells of all rows are added up from them (_segments.pxd).
+# A tree finds the cells of some rows and the rows in each. The cells of all rows are their sums (_segments.pxd).
 # Cells come in lexicographic order, the child fastest, so the cells of one parent configuration are neighbours.
 # A cell with many rows is held as a plane (one AND per level of the tree), a cell with few rows as a list of them:
 # splitting a list costs its length, an AND costs all words.
@@ -17,7 +17,7 @@ from _simd cimport pgmx_and, pgmx_lowest_bit
 cdef struct Columns:                # a coded table, or some rows of one; all pointers are borrowed
     Py_ssize_t n_rows
     Py_ssize_t n_words
-    Py_ssize_t row_stride           # from a variable's codes to those of the next
+    Py_ssize_t row_stride           # from a variable's codes to the codes of the next
     Py_ssize_t word_stride          # from a plane to the next
     const uint8_t *codes8           # one of the two is NULL
     const uint16_t *codes16
@@ -30,13 +30,13 @@ cdef struct NodeSet:
     Buffer keys                     # uint64: mixed radix number of the states, the last variable fastest
     Buffer counts                   # uint32: rows
     Buffer planes                   # const uint64_t*: NULL for a list
-    Buffer starts                   # uint32: where the list begins in `rows`
+    Buffer starts                   # uint32: start of the list in `rows`
     Buffer rows                     # uint32: rows of all lists
     Buffer words                    # uint64: the planes made at this level
     Py_ssize_t size
 
 
-cdef struct Cells:                  # those of all rows
+cdef struct Cells:                  # the cells of all rows
     Buffer keys                     # uint64, ascending
     Buffer counts                   # uint32
     Py_ssize_t size
@@ -226,7 +226,7 @@ cdef inline int build_tree(
         n_planes = root.size
     else:
         rows = <uint32_t *>reserve(&tree.scratch, 3 * (table.n_rows + r + 1) * sizeof(uint64_t))
-        rows += 2 * (table.n_rows + r)   # beyond the part that split_list uses
+        rows += 2 * (table.n_rows + r)   # beyond the memory that split_list uses
         for i in range(table.n_rows):
             rows[i] = <uint32_t>i
         split_list(table, first, 0, rows, <uint32_t>table.n_rows,
@@ -240,7 +240,7 @@ cdef inline int build_tree(
 
 
 cdef inline int find_configs(Cells *cells, Py_ssize_t r) except -1 nogil:
-    # Marks where each parent configuration ends in the list of cells.
+    # Marks the end of each parent configuration in the list of cells.
     cdef int64_t *ends = <int64_t *>reserve(&cells.config_ends, (cells.size + 1) * sizeof(int64_t))
     cdef const uint64_t *keys = <const uint64_t *>cells.keys.data
     cdef Py_ssize_t i

@@ -1,11 +1,11 @@
-"""Family scores of Gaussian networks over columns that determine each other, as independent noise would make them.
+"""Family scores of Gaussian networks over columns that determine each other, as if they had independent noise.
 
 Problem: let R be a correlation matrix in which some columns are combinations of others. The scores of `_gaussian` and
 `_blocks` are unbounded there: the residual variance of a determined column is 0. They are finite for R + D with
 D = noise I, the correlations of the columns with independent noise added. D is too small for R + D to be formed: with
 noise of 1e-6 of a standard deviation it is 1e-12, and the rounding of R is 1e-16.
-Algorithm: the Cholesky factor of R + D, what D adds kept apart from R, see `_dual`. A determinant does not depend on
-the order of the columns: Markov equivalent graphs have the same score.
+Algorithm: the Cholesky factor of R + D, with the terms of D kept separate from R, see `_dual`. A determinant does not
+depend on the order of the columns: Markov equivalent graphs have the same score.
 Variables are blocks of columns, as in `_blocks`, and marginal likelihoods, for blocks of one column, have the constants
 and weights of `_gaussian`. Two variables of which one determines the other are copies: no family holds both.
 
@@ -37,7 +37,7 @@ cdef enum:
 
 @cython.final
 cdef class CollinearScorer(Scorer):
-    """Scores of the families of one singular correlation matrix, a variable being some of its columns.
+    """Scores of the families of one singular correlation matrix; each variable is a block of its columns.
 
     Parameters
     ----------
@@ -46,23 +46,23 @@ cdef class CollinearScorer(Scorer):
     variances : float64 (D,)
         Denominator N; positive.
     starts : int64 (n + 1,)
-        Variable v has the columns from ``starts[v]`` to ``starts[v + 1]``; it may have none.
+        Variable v has the columns from ``starts[v]`` to ``starts[v + 1]``, or no columns.
     n_rows : float
         N, or the sum of the weights.
     cost : float
-        What a free parameter costs.
+        Cost of a free parameter.
     noise : float
         Variance of the noise of a column, in its variance.
     copies : uint8 (n, n)
         Symmetric, 1 for two variables that no family may hold together.
     allowed : uint8 (n, n) or None
-        ``allowed[child, parent]``: 0 keeps the arc out; its gain is -inf.
+        ``allowed[child, parent]``: 0 forbids the arc; its gain is -inf.
     max_indegree : int
-        A child with that many parents gets no gains of additions.
+        A child with `max_indegree` parents has no gains of additions.
     names : sequence, optional
         Names of the variables, for messages.
     constants, weights : float64 (n,), optional
-        Of a marginal likelihood, as in `GaussianScorer`, where each variable is one column.
+        Of a marginal likelihood, as in `GaussianScorer`, if each variable is one column.
     """
 
     cdef const double *correlation
@@ -153,7 +153,7 @@ cdef class CollinearScorer(Scorer):
     cdef int *list_columns(
         self, Py_ssize_t child, const int *parents, Py_ssize_t k, Py_ssize_t *n_of
     ) except NULL nogil:
-        # The columns of the parents, n_of[0] of them, then those of the child.
+        # The columns of the parents, n_of[0] of them, then the columns of the child.
         cdef Py_ssize_t i, c, v, total = self.width(child), at = 0
         cdef int *columns
         for i in range(k):
@@ -229,7 +229,7 @@ cdef class CollinearScorer(Scorer):
     cdef double gain_of_adding(
         self, Py_ssize_t child, Py_ssize_t u, Py_ssize_t k, Py_ssize_t n_of, const Dual *rows
     ) noexcept nogil:
-        # From the residual correlations of both blocks, that of the smaller number first, so that both arcs tie.
+        # From the residual correlations of both blocks, the block of the smaller id first, so that both arcs tie.
         cdef Pivot *pivots = <Pivot *>self.scratch[PIVOTS].data
         cdef Dual *pair = <Dual *>self.scratch[PAIR].data
         cdef Dual *small = <Dual *>self.scratch[SMALL].data

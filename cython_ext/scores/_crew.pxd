@@ -1,5 +1,5 @@
-# Threads that share the pieces of one task after the other. The first one, which has the tasks, waits for pieces that
-# others have begun and for nothing else: where they get no processor it does all by itself.
+# Threads that share the work items of a task, one task at a time. The first thread defines the tasks and waits only for
+# items that other threads have begun. If the other threads get no processor, it does all items by itself.
 
 from cpython.pythread cimport (
     PyThread_acquire_lock, PyThread_allocate_lock, PyThread_free_lock, PyThread_release_lock, PyThread_type_lock,
@@ -12,13 +12,13 @@ from libc.string cimport memset
 
 cdef enum:
     MOST_THREADS = 16
-    PATIENCE = 400              # looks for something to do before a thread sleeps: some 20 us
+    PATIENCE = 400              # polls for a work item before a thread sleeps: about 20 us
 
 
 cdef struct Crew:
-    Py_ssize_t n_threads        # 1: the first one is alone, and no lock is asked
+    Py_ssize_t n_threads        # 1: there are no other threads, and no lock is used
     Py_ssize_t n_pieces, n_left
-    char *is_taken              # by piece
+    char *is_taken              # by work item
     uint64_t task               # its number, from 1
     bint is_closed, has_failed, is_awaited
     PyThread_type_lock lock
@@ -27,7 +27,7 @@ cdef struct Crew:
 
 
 cdef inline bint set_crew(Crew *crew, Py_ssize_t n_threads, Py_ssize_t n_pieces) noexcept:
-    # False where memory is short; call free_crew() in both cases.
+    # False if memory is short; call free_crew() in both cases.
     cdef Py_ssize_t i
     cdef char *is_taken = <char *>malloc(n_pieces)
     free(crew.is_taken)
@@ -77,7 +77,7 @@ cdef inline void begin_task(Crew *crew) noexcept nogil:
 
 
 cdef inline Py_ssize_t take_piece(Crew *crew, Py_ssize_t preferred, uint64_t *task) noexcept nogil:
-    # A piece that nobody has taken, -1 without any.
+    # A work item that no thread has taken, -1 if there is none.
     cdef Py_ssize_t i, piece = -1
     if crew.n_threads > 1:
         PyThread_acquire_lock(crew.lock, WAIT_LOCK)
@@ -107,7 +107,7 @@ cdef inline void finish_piece(Crew *crew, bint has_failed) noexcept nogil:
 
 
 cdef inline bint await_pieces(Crew *crew) noexcept nogil:
-    # Waits for what others have taken; False where a piece has failed.
+    # Waits for the items that other threads have taken; False if an item has failed.
     cdef Py_ssize_t i
     cdef bint is_over = crew.n_left == 0
     if crew.n_threads == 1:
@@ -125,7 +125,7 @@ cdef inline bint await_pieces(Crew *crew) noexcept nogil:
 
 
 cdef inline bint await_task(Crew *crew, Py_ssize_t thread) noexcept nogil:
-    # Waits for a task with pieces to take; False at the end.
+    # Waits for a task with work items to take; False at the end.
     cdef Py_ssize_t i = 0, piece
     cdef bint is_over = False, is_open = False
     while not (is_over or is_open):

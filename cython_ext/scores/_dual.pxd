@@ -1,15 +1,15 @@
 # Cholesky factors of R + D, D = noise I, for a singular R whose zeros are known to rounding only.
 #
-# An entry is a pair: what elimination makes of it in R, `value`, and the rest that D adds to it, `slope`, small numbers
-# that would be lost in a sum. With the pivot (d, d') of a column and its entries (a, a') and (b, b') with two others,
-# elimination subtracts
+# An entry is a pair: `value` is the entry after elimination in R, and `slope` is the difference due to D, which is so
+# small that it would be lost in a sum. With the pivot (d, d') of a column and its entries (a, a') and (b, b') with two
+# others, elimination subtracts
 #
 #     a b / d,  (a b' + a' b + a' b' - a b d' / d) / (d + d')  if d > 0: in all (a + a') (b + b') / (d + d'),
 #     0,        a' b' / d'                                     if d = 0: a and b are 0, as R is positive semidefinite.
 #
-# Both are exact but for rounding. With the coefficients c of a column on those before it, d' is noise (1 + |c|^2), and
-# rounding leaves about 1e-16 (1 + |c|^2) of a d that is 0. A column is determined by those before it if d is less than
-# d' / INVERSE_OF_DETERMINED. The own noise of a column is always left: d' >= noise.
+# Both are exact up to rounding. With the coefficients c of a column on the preceding columns, d' is noise (1 + |c|^2),
+# and rounding leaves about 1e-16 (1 + |c|^2) of a d that is 0. A column is determined by the preceding columns if d is
+# less than d' / INVERSE_OF_DETERMINED. The noise of the column itself always remains: d' >= noise.
 # Reference: Golub & Van Loan (2013), Matrix Computations, section 4.2.5.
 
 cdef enum:
@@ -29,7 +29,7 @@ cdef inline bint is_determined(const Dual *entry, double noise) noexcept nogil:
 
 
 cdef inline double begin_pivot(const Dual *entry, bint determined, double noise, Pivot *pivot) noexcept nogil:
-    # Returns d + d'. The value of a determined column is taken for 0.
+    # Returns d + d'. The value of a determined column is treated as 0.
     cdef double slope = max(entry.slope, noise)
     if determined:
         pivot.of_values = pivot.of_mixed = pivot.ratio = 0.0

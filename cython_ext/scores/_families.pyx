@@ -1,15 +1,15 @@
-"""Family scores, and the gain of every parent that can be added to or taken from a child.
+"""Family scores, and the gain of every parent that can be added to or removed from a child.
 
 Problem: hill climbing asks, for a child x with parents P, how the score changes when each other variable u is added
 and when each parent is deleted. Algorithm: the non-empty cells of (P, x) are found once (``_cells.pxd``); a candidate u
-needs the table T[state of u][cell] (``_candidates.pxd``), most of which is kept from the move before
+needs the table T[state of u][cell] (``_candidates.pxd``), most of which is kept from the previous move
 (``_workspace.pxd``); a deletion is scored by marginalising the cells. Without parents the tables come from the counts
-of all pairs, and opposite arcs share one number under a score-equivalent score, so that they tie exactly. The exact
-search asks for many parents of few rows each: these are counted by groups of rows (``_row_groups.pxd``).
+of all pairs, and opposite arcs share one value under a score-equivalent score, so that they tie exactly. The exact
+search asks for many parents with few rows each: these are counted by groups of rows (``_row_groups.pxd``).
 
-Cost of a row: about cells * (states - 1) * N/512 vector operations per candidate with AVX-512, less what is inherited.
+Cost of a row: about cells * (states - 1) * N/512 vector operations per candidate with AVX-512, fewer if inherited.
 All sums run in a fixed order: the result has the same bits on every processor.
-Thread-safety: one scorer serves one thread at a time, which others help (``share_rows``); rows release the GIL.
+Thread-safety: one scorer serves one thread at a time, which other threads help (``share_rows``); rows release the GIL.
 References: Koller & Friedman (2009), section 18.4.3; Moore & Lee (1998), JAIR 8, 67-91 (counts from cached counts).
 """
 
@@ -44,7 +44,7 @@ cdef int SIMD = select_simd_level()
 
 cdef enum:
     GROUP_MEMORY = 1 << 25      # bytes of tables that are counted together; a larger table is not made
-    PAIRS_AHEAD = 1 << 11       # pairs that are asked for in one message at most
+    PAIRS_AHEAD = 1 << 11       # largest number of pairs that one message requests
 
 
 def natural_log(double x) -> float:
@@ -73,30 +73,30 @@ cdef class FamilyScorer(Scorer):
     pairs : uint32 (m, m) or None
         Counts of pairs of planes (upper triangle) over all states but the last of every variable with planes.
     allowed : uint8 (n, n) or None
-        ``allowed[child, parent]``: 0 keeps the arc out; its gain is -inf.
+        ``allowed[child, parent]``: 0 forbids the arc; its gain is -inf.
     max_indegree : int
-        A child with that many parents gets no gains of additions.
+        A child with `max_indegree` parents has no gains of additions.
     memory : int
         Bytes of tables kept for inheritance; a row beyond it is counted in full.
     names : sequence, optional
         Names of the variables, for messages.
     ask : callable, optional
-        Where families are counted elsewhere, see ``_remote_families.pyx``; codes (n, 0), planes (0, 0) are empty then.
+        If families are counted by workers, see ``_remote_families.pyx``; then codes (n, 0) and planes (0, 0) are empty.
     n_rows : int, optional
-        Rows counted elsewhere.
+        Number of rows that workers count.
     segment_rows : int, optional
-        Rows that are counted together at most, 512 or more, see ``_segments.pxd``.
+        Largest number of rows that are counted together, 512 or more, see ``_segments.pxd``.
     """
 
     cdef public double least_gain       # additions that provably gain less may have the gain -inf
     cdef public bint keeps_tables       # rows with one parent fewer do not replace the tables that they follow from
     cdef readonly Py_ssize_t n_rows
-    cdef RemoteCounts remote            # None where the rows are here
+    cdef RemoteCounts remote            # None if the rows are local
     cdef Workspace work
     cdef RowGroups groups               # for families of many configurations
     cdef double headroom                # most that a parent can add to the likelihood of the row's child
     cdef bint equivalent
-    cdef double *entropies              # of each variable, times the rows; inf where the score bounds nothing
+    cdef double *entropies              # of each variable, times the rows; inf if the score gives no bounds
     cdef double *self_terms             # sum of f(n_v; prior of a parentless v) over the states of v
 
     def __cinit__(
@@ -157,7 +157,7 @@ cdef class FamilyScorer(Scorer):
         free_terms(&self.work.terms)
         free_groups(&self.groups)
 
-    # ---- what Python calls ----
+    # ---- called from Python ----
 
     def keep_rows(self, Py_ssize_t n_rows):
         """Keep the tables of the last ``n_rows`` rows of each child, at most `MEMOS`."""
@@ -167,7 +167,7 @@ cdef class FamilyScorer(Scorer):
         self.work.n_memos = min(max(n_rows, 1), MEMOS)
 
     def share_rows(self, Py_ssize_t n_threads) -> bool:
-        """Let so many threads, this one and those that call ``serve``, count segments; False for rows elsewhere."""
+        """Let `n_threads` threads, this one and those calling ``serve``, count segments; False for remote rows."""
         if self.remote is not None or n_threads > MOST_THREADS:
             return False
         if not cut_rows(&self.work.segments, &self.work.table, self.work.segments.most_rows, SIMD, n_threads):
@@ -181,7 +181,7 @@ cdef class FamilyScorer(Scorer):
                 count_share(&self.work, thread)
 
     def close(self):
-        """Let the threads end."""
+        """End the threads."""
         close_crew(&self.work.segments.crew)
 
     def family_counts(self, Py_ssize_t child, const int[::1] parents):
@@ -201,9 +201,9 @@ cdef class FamilyScorer(Scorer):
     def score_additions(
         self, Py_ssize_t child, const int[::1] parents, const int[::1] wanted, double[::1] scores, double[::1] n_cells
     ):
-        """Write the scores of ``child`` with ``parents`` and each of the ``wanted``, and how many cells occur.
+        """Write the scores of ``child`` with ``parents`` and each of the ``wanted``, and the numbers of observed cells.
 
-        Both arrays, of shape (n,), are written at the wanted ids; the mask and ``max_indegree`` are not asked.
+        Both arrays, of shape (n,), are written at the wanted ids; the mask and ``max_indegree`` do not apply.
         """
         cdef const int *p = &parents[0] if parents.shape[0] > 0 else NULL
         if wanted.shape[0] > 0:
@@ -280,7 +280,7 @@ cdef class FamilyScorer(Scorer):
         return 0
 
     cdef int expect_pairs(self, Py_ssize_t a, Py_ssize_t b) except -1 nogil:
-        # One message for this pair and those to come, in their order, that do not follow from the counts of all pairs.
+        # One message for this pair and the next pairs, in order, that do not follow from the counts of all pairs.
         cdef Family *listed = <Family *>reserve(&self.listed, PAIRS_AHEAD * (sizeof(Family) + sizeof(int)))
         cdef int *ids = <int *>(listed + PAIRS_AHEAD)
         cdef Py_ssize_t n = 0
@@ -336,7 +336,7 @@ cdef class FamilyScorer(Scorer):
         return row.score
 
     cdef int expect(self, const Family *families, Py_ssize_t n_needed, Py_ssize_t n) except -1 nogil:
-        # One message for the families that do not follow from others, while they fit in; none where only families are
+        # One message for the families that do not follow from others, as many as fit in; none if only families are
         # missing that are not needed now.
         cdef int *candidates = <int *>reserve(&self.work.scratch[CANDIDATES], (self.n + 1) * sizeof(int))
         cdef Py_ssize_t i, j, u, m, k, n_wanted
@@ -384,7 +384,7 @@ cdef class FamilyScorer(Scorer):
         return has_planes(&self.work.table, u) and row.n_cells * self.work.table.cards[u] < GROUP_MEMORY // 4
 
     cdef Py_ssize_t choose_candidates(self, Row *row) except -1 nogil:
-        # Those whose table is made; offsets[u] is where the table of u would begin, in cells of uint32.
+        # Candidates with a table; offsets[u] is the start of the table of u, in cells of uint32.
         cdef int *candidates = <int *>reserve(&self.work.scratch[CANDIDATES], (self.n + 1) * sizeof(int))
         cdef int64_t *offsets = <int64_t *>reserve(&self.work.scratch[OFFSETS], (self.n + 1) * sizeof(int64_t))
         cdef Py_ssize_t u, n = 0
@@ -398,7 +398,7 @@ cdef class FamilyScorer(Scorer):
     cdef Py_ssize_t make_tables(
         self, Row *row, int *candidates, Py_ssize_t first, Py_ssize_t n_candidates
     ) except -1 nogil:
-        # Makes the tables of a group of candidates from number `first`; returns where the next group begins.
+        # Makes the tables of a group of candidates from number `first`; returns the first candidate of the next group.
         cdef int64_t *offsets = <int64_t *>self.work.scratch[OFFSETS].data
         cdef Py_ssize_t last = first, n_inherited
         cdef int64_t size = 0

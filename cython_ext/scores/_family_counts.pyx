@@ -1,8 +1,8 @@
-"""Counts of families without scores: what a worker of a distributed table sends to the driver, which scores the sums.
+"""Counts of families without scores: a worker of a distributed table sends them to the driver, which scores the sums.
 
 Problem: a row of gains needs the non-empty cells of a child with its parents, and the table T[state of u][cell] of each
-candidate parent u. Both are sums over rows, so the parts of a table are counted where they lie. Algorithm and cost are
-those of ``_families.pyx``: tables follow from those of the same child with one parent fewer where these are kept.
+candidate parent u. Both are sums over rows, so each worker counts its own partitions. Algorithm and cost are as in
+``_families.pyx``: tables follow from the tables of the same child with one parent fewer, if these are kept.
 Thread-safety: one counter serves one thread at a time; it releases the GIL.
 """
 
@@ -64,11 +64,11 @@ cdef class FamilyCounter:
 
     @property
     def scratch_bytes(self):
-        """Bytes of the lists of rows and planes of cells: those of a segment of the rows."""
+        """Bytes of the lists of rows and planes of cells, for a segment of the rows."""
         return size_scratch(&self.work.segments)
 
     def share_rows(self, Py_ssize_t n_threads) -> int:
-        """Let threads, so many at most, count segments; return how many: this one and those that call ``serve``."""
+        """Let at most `n_threads` threads count segments, this one and those calling ``serve``; return their number."""
         n_threads = min(n_threads, MOST_THREADS)
         if not cut_rows(&self.work.segments, &self.work.table, self.work.segments.most_rows, SIMD, n_threads):
             raise MemoryError("cannot allocate what threads share")
@@ -81,15 +81,15 @@ cdef class FamilyCounter:
                 count_share(&self.work, thread)
 
     def close(self):
-        """Let the threads end."""
+        """End the threads."""
         close_crew(&self.work.segments.crew)
 
     def count(self, int child, const int[::1] parents, const int[::1] wanted):
         """Return ``(keys, counts, tables)`` of ``child`` with ``parents`` (at least one) and the candidates ``wanted``.
 
-        The cells that occur, ascending: their numbers, uint64, and rows, uint32, see ``FamilyScorer.family_counts``.
-        Then uint32 (states of all wanted but their last, cells): the rows of each cell by the state of a candidate, in
-        the order of the candidates, which have bit planes.
+        The cells that occur, ascending: their keys, uint64, and counts, uint32, see ``FamilyScorer.family_counts``.
+        Then uint32 (all states of the wanted but the last of each, cells): the count of each cell per state of a
+        candidate, in the order of the candidates, which have bit planes.
         """
         cdef Py_ssize_t n_cells, i, s, k = parents.shape[0], n_wanted = wanted.shape[0], size = 0, n_states = 0
         cdef int64_t *offsets = <int64_t *>reserve(&self.work.scratch[OFFSETS], (self.n + 1) * sizeof(int64_t))

@@ -1,25 +1,25 @@
-"""Family scores of linear Gaussian networks, and the gain of every parent that can be added to or taken from a child.
+"""Family scores of linear Gaussian networks, and the gain of each parent that can be added to or removed from a child.
 
 Problem: with R the correlation matrix, s the standard deviations (denominator N) and P the parents of x,
 
     score(x | P) = -N/2 (ln(2 pi s_x^2 v_x) + 1) - cost (|P| + 2),     v_x = 1 - R_xP inv(R_PP) R_Px;
 
 no regression is fitted and no row is read. Algorithm: R_PP = L L', parents ascending, and Z = inv(L) R_P. for all
-variables at once: a row of Z for each parent. Then v_u = 1 - sum_i Z_iu^2 is what P leaves of the variance of u and
-c_u = R_xu - sum_i Z_ix Z_iu of its covariance with x, so that adding u turns v_x into v_x - c_u^2 / v_u. With
-M = inv(R_PP) and b = M R_Px, deleting p turns v_x into v_x + b_p^2 / M_pp. The rows of Z are kept for each child: an
-appended parent costs one row, any other change the rows from the first parent that differs. Parents are ascending
-whatever the course of the search, so that a row of gains depends on nothing but its family, and u -> x and x -> u with
-the same parents tie exactly. A variable whose residual variance
-given the parents is less than SMALLEST of its variance cannot be added.
+variables at once: a row of Z for each parent. Given P, the residual variance of u is v_u = 1 - sum_i Z_iu^2 and its
+residual covariance with x is c_u = R_xu - sum_i Z_ix Z_iu. Adding u changes v_x to v_x - c_u^2 / v_u. With
+M = inv(R_PP) and b = M R_Px, deleting p changes v_x to v_x + b_p^2 / M_pp. The rows of Z are kept for each child: an
+appended parent costs one row, any other change the rows from the first parent that differs. Parents are always in
+ascending order, so that a row of gains depends only on its family and not on earlier moves, and u -> x and x -> u with
+the same parents tie exactly. A variable whose residual variance given the parents is less than SMALLEST of its variance
+cannot be added.
 
-With constants a_k and weights b_k for k parents it is the score of a marginal likelihood instead, R and s those of the
-posterior matrix T:
+With constants a_k and weights b_k for k parents it is the score of a marginal likelihood instead. Then R and s come
+from the posterior matrix T:
 
     score(x | P) = a_k - b_k ln(s_x^2 v_x) - ln det(T_PP) / 2,     b_k = b_0 + k / 2.
 
-Cost of a row: n (k - d) (k + d) / 2 multiplications where the first d of k parents are those of the row before, n
-logarithms, and k^3 / 6.
+Cost of a row: n (k - d) (k + d) / 2 multiplications if the first d of k parents are the same as for the previous row,
+n logarithms, and k^3 / 6 multiplications.
 Thread-safety: one scorer serves one thread at a time; the row methods release the GIL.
 References: Golub & Van Loan (2013), Matrix Computations, section 4.2.5; Lauritzen (1996), section 5.1.3 (residual
 variances from the inverse).
@@ -58,7 +58,7 @@ cdef extern from "_gaussian_rows.h" nogil:
 
 pgmx_gaussian_rows_select(select_simd_level())
 
-cdef double SMALLEST = 1e-10            # least part of a variance that parents may leave
+cdef double SMALLEST = 1e-10            # least share of a variance that parents may leave
 cdef double LOG_2_PI = 1.8378770664093453
 
 cdef enum:
@@ -85,17 +85,17 @@ cdef class GaussianScorer(Scorer):
     n_rows : float
         N, or the sum of the weights.
     cost : float
-        What a free parameter costs; a family has as many as it has parents, and two.
+        Cost of a free parameter; a family with k parents has k + 2 parameters.
     allowed : uint8 (n, n) or None
-        ``allowed[child, parent]``: 0 keeps the arc out; its gain is -inf.
+        ``allowed[child, parent]``: 0 forbids the arc; its gain is -inf.
     max_indegree : int
-        A child with that many parents gets no gains of additions.
+        A child with `max_indegree` parents has no gains of additions.
     memory : int
         Bytes of rows of Z that may be kept.
     names : sequence, optional
         Names of the variables, for messages.
     constants, weights : float64 (n,), optional
-        a and b of a marginal likelihood, for 0 to n - 1 parents; `n_rows` and `cost` do not count then.
+        a and b of a marginal likelihood, for 0 to n - 1 parents; then `n_rows` and `cost` are not used.
     """
 
     cdef const double *correlation
@@ -164,7 +164,7 @@ cdef class GaussianScorer(Scorer):
     cdef double combine_score(
         self, Py_ssize_t child, Py_ssize_t k, double residual, double log_determinant
     ) noexcept nogil:
-        # log_determinant: of the matrix T of the parents; it counts for a marginal likelihood only.
+        # log_determinant: of the matrix T of the parents; used for a marginal likelihood only.
         if self.constants != NULL:
             return self.constants[k] - self.weights[k] * (self.log_variances[child] + pgmx_log(residual)) \
                 - log_determinant / 2
@@ -186,7 +186,7 @@ cdef class GaussianScorer(Scorer):
     cdef double evidence_gain(
         self, Py_ssize_t child, Py_ssize_t u, Py_ssize_t k, double residual, double residual_of_parent, double rest
     ) noexcept nogil:
-        # What adding u to k parents gains, where the residual variance of the child becomes `rest` times what it was.
+        # The gain of adding u to k parents, if the residual variance of the child is multiplied by `rest`.
         cdef double logs = (self.log_variances[child] + pgmx_log(residual)) \
             + (self.log_variances[u] + pgmx_log(residual_of_parent))
         return self.constants[k + 1] - self.constants[k] - self.weights[k + 1] * pgmx_log(rest) - logs / 2
@@ -218,7 +218,7 @@ cdef class GaussianScorer(Scorer):
     cdef double residual_variance(
         self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *log_determinant
     ) except? -1 nogil:
-        # v of the child from the columns of its family alone, by the same operations as for a row.
+        # v of the child from the columns of its family only, by the same operations as for a row.
         cdef double *z = <double *>reserve(&self.scratch[SMALL], (k + 1) * (k + 1) * sizeof(double))
         cdef Py_ssize_t i, j, u, column
         cdef double pivot, residual = 1.0
@@ -244,7 +244,7 @@ cdef class GaussianScorer(Scorer):
         return self.log_variances[parent] + pgmx_log(root * root) if self.constants != NULL else 0.0
 
     cdef double *find_rows(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except NULL nogil:
-        # The rows of Z for all variables, those of the parents in common with the last call reused.
+        # The rows of Z for all variables; the rows of parents in common with the last call are reused.
         cdef Memo *memo = &self.memos[child]
         cdef Py_ssize_t n = self.n, i = 0, j, u
         cdef double *rows
@@ -274,7 +274,7 @@ cdef class GaussianScorer(Scorer):
         return rows
 
     cdef double *grow_rows(self, Memo *memo, Py_ssize_t k) noexcept nogil:
-        # The kept rows with space for k parents; NULL where that would exceed the memory.
+        # The kept rows with space for k parents; NULL if that would exceed the memory.
         cdef size_t n_bytes = k * (self.n * sizeof(double) + sizeof(int))
         cdef void *rows
         cdef void *parents
@@ -319,7 +319,7 @@ cdef class GaussianScorer(Scorer):
     cdef void fill_additions(
         self, Py_ssize_t child, Py_ssize_t k, const double *covariances, const double *residual, double *gains
     ) noexcept nogil:
-        # By the operations of `gain_of_adding`; those of parents are written over by `fill_deletions`.
+        # By the operations of `gain_of_adding`; `fill_deletions` overwrites the gains of parents.
         cdef pgmx_gaussian_family family
         cdef Py_ssize_t u
         if k >= self.max_indegree or k + 1 >= self.n:

@@ -5,7 +5,7 @@
  *   pgmx_likelihood_gains gains of additions under a maximised likelihood
  *   pgmx_evidence_gains   the same under a marginal likelihood
  *
- * The loops have no branches, so that the compiler makes vectors of what the processor has; each element is computed by
+ * The loops have no branches, so that the compiler can vectorise them for each processor; each element is computed by
  * itself and nothing is fused: all levels give the same bits. Nothing here allocates or fails; after
  * pgmx_gaussian_rows_select it is safe to call from any number of threads.
  */
@@ -17,17 +17,17 @@
 #include "_simd.h"
 #include "_special.h"
 
-/* What a family of k parents is to the gains of adding another one, for both kinds of likelihood. */
+/* Constants of a family of k parents for the gains of adding another parent, for both kinds of likelihood. */
 typedef struct {
     double residual;  /* of the child, in its variance */
-    double smallest;  /* part of a variance that must be left */
+    double smallest;  /* share of a variance that must be left */
     double unit;      /* rounded gains are multiples of 1 / unit */
     double factor;    /* -N / 2, or -b of k + 1 parents */
     double constant;  /* -cost, or the difference of a of k + 1 and of k parents */
     double log_child; /* ln of the residual variance of the child, of the second kind */
 } pgmx_gaussian_family;
 
-/* 1 less the share of both residual variances that is in common; `refused` where a variance would be left too small. */
+/* 1 minus the squared correlation of the residuals; `refused` if the remaining variance would be too small. */
 #define PGMX_GAUSSIAN_REST                                                                                             \
     const double c = covariances[u], v = residual[u], rest = 1.0 - c * c / (family->residual * v);                     \
     const int refused = (v < family->smallest) | (family->residual < family->smallest) |                               \

@@ -2,8 +2,8 @@
  *
  *   pgmx_gram    sums[i * width + j] += left[r * width + i] * right[r * width + j]
  *
- * for the rows r < n, all i < width and the j of the blocks of eight from that of i on; `width` is a multiple of 8, all
- * arrays are 64-byte aligned. Each sum is added to in the order of the rows and nothing is fused: all levels give the
+ * for the rows r < n, all i < width and the j of the blocks of eight from the block of i on. `width` is a multiple of
+ * 8, all arrays are 64-byte aligned. Sums are added in the order of the rows and nothing is fused: all levels give the
  * same bits. A tile of 4 x 16 (avx512) or 4 x 8 (avx2) sums stays in registers over the rows. Nothing here allocates or
  * fails; after pgmx_gram_select it is safe to call from any number of threads.
  */

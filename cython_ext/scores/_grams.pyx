@@ -1,16 +1,16 @@
-"""Moments of columns of floats within the cells of discrete columns: a Gram matrix for each cell, or a few columns.
+"""Moments of continuous columns within the cells of discrete columns: a Gram matrix for each cell, or a few columns.
 
-Problem: a search over conditional Gaussian families asks for the moments of the same cells again and again, each time
-for other pairs of floats; all pairs are summed at once where the floats are few. A family by itself needs its own.
+Problem: a search over conditional Gaussian families needs the moments of the same cells repeatedly, each time for other
+pairs of continuous columns. If there are few columns, all pairs are summed at once. A single family needs only its own.
 Algorithm: `sum_grams` transposes blocks of rows, so that a row is contiguous; the rows of a block are sorted by cell,
 and the outer products of the rows of a cell are added to its matrix in tiles that stay in registers. `sum_few` compares
-the cells of the rows with each cell and adds the products of the columns under the mask, of up to three columns from
-registers; of one column in many cells, it adds each row to its cell.
+the cells of the rows with each cell and adds the products of the columns under the mask; up to three columns stay in
+registers. For one column in many cells, it adds each row to its cell.
 
 Cost: sum_grams: p^2 / 2 multiplications per row and column of codes, about four per cycle, and a copy of the row;
 sum_few: an addition per cell, product and eight rows.
-Memory: `BLOCK_BYTES` beside the result. All sums run in the order of the rows within a block, and the blocks depend on
-the shape of the table alone: the result has the same bits on every processor.
+Memory: `BLOCK_BYTES` in addition to the result. All sums run in the order of the rows within a block, and the blocks
+depend on the shape of the table only: the result has the same bits on every processor.
 Thread-safety: free of state; releases the GIL.
 Reference: Goto & van de Geijn (2008), Anatomy of high-performance matrix multiplication, section 4 (register tiles).
 """
@@ -58,7 +58,7 @@ cdef enum:
 ctypedef struct Scratch:
     Buffer table                # the transposed rows of a block, (rows, width)
     Buffer order                # rows of the block by cell
-    Buffer ends                 # where each cell ends in `order`
+    Buffer ends                 # end of each cell in `order`
     Buffer left                 # rows of a tile, times their weights
     Buffer right
     Buffer sums
@@ -70,23 +70,23 @@ def sum_grams(
     const uint16_t[:, ::1] codes,
     const int64_t[::1] sizes,
 ) -> np.ndarray:
-    """Return the sums over the rows of a cell of the products of all pairs of columns, ones besides.
+    """Return the sums over the rows of a cell of the products of all pairs of columns, including a column of ones.
 
     Parameters
     ----------
     columns : float64 (p, N), C-contiguous
-        Columns of numbers.
+        Continuous columns.
     weights : float64 (N,) or None
         Weights of the rows.
     codes : uint16 (G, N)
         Row g divides the rows into ``sizes[g]`` cells.
     sizes : int64 (G,)
-        Numbers of cells, at least one each.
+        Cell counts of each row of codes, at least one each.
 
     Returns
     -------
     float64 (sum(sizes), p + 1, p + 1)
-        Symmetric; the last column is that of ones. Cells of one row of codes after those of the other.
+        Symmetric; the last column is the column of ones. The cells are in the order of the rows of codes.
     """
     cdef Py_ssize_t p = columns.shape[0], n_rows = codes.shape[1], width = (p + 8) // 8 * 8
     cdef Py_ssize_t n_cells = 0, most = 0, g, row = 0, n, start, block, i, j, c
@@ -170,7 +170,7 @@ cdef void transpose(
 cdef void sort_rows(
     const uint16_t *code, Py_ssize_t n, Py_ssize_t size, uint32_t *order, uint32_t *ends
 ) noexcept nogil:
-    # By counting: `ends` first counts, then is where the next row of a cell goes.
+    # Counting sort: `ends` first holds counts, then the place of the next row of a cell.
     cdef Py_ssize_t i, c
     memset(ends, 0, (size + 1) * sizeof(uint32_t))
     for i in range(n):
@@ -208,27 +208,27 @@ def sum_few(
     const int64_t[::1] cards,
     const int64_t[::1] floats,
 ) -> np.ndarray:
-    """Return the packed moments of a few columns in the few joint configurations of some columns of states.
+    """Return the packed moments of a few continuous columns in the few joint configurations of some discrete columns.
 
     Parameters
     ----------
     columns : float64 (p, N), C-contiguous
-        Columns of numbers.
+        Continuous columns.
     weights : float64 (N,) or None
         Weights of the rows.
     states : uint16 (n_d, N)
-        Columns of states.
+        Discrete columns.
     members : int64 (k,)
         Rows of `states`, the last one the fastest digit of a configuration.
     cards : int64 (k,)
-        Numbers of states of the members; their product q is at most 65534.
+        Cardinalities of the members; their product q is at most 65534.
     floats : int64 (m,)
         Rows of `columns`.
 
     Returns
     -------
     float64 (q, 1 + m + m (m + 1) / 2)
-        Rows, sums, and sums of products of the pairs (0, 0), (0, 1), ..., (m - 1, m - 1) of `floats`.
+        Counts, sums, and sums of products of the pairs (0, 0), (0, 1), ..., (m - 1, m - 1) of `floats`.
     """
     cdef Py_ssize_t n_rows = states.shape[1], m = floats.shape[0], q = 1, row = 0, n, k, c, t, i
     cdef Py_ssize_t n_sums = m + m * (m + 1) // 2, n_products
@@ -300,7 +300,7 @@ def sum_few(
 
 
 cdef void add_lanes(const double *cell_sums, Py_ssize_t q, double *counts, double *sums) noexcept nogil:
-    # sums of one column by cell and lane, to where the kernels with masks go on
+    # sums of one column by cell and lane, in the layout of the kernels with masks
     cdef Py_ssize_t c, i, t
     for c in range(q):
         for i in range(8):

@@ -1,11 +1,11 @@
 /* Moments of a few columns within a few cells, chosen once at run time.
  *
  *   pgmx_masked_add        adds the products of a block of rows to the sums of their cells
- *   pgmx_masked_moments    the same from at most three columns themselves, their products made in registers
+ *   pgmx_masked_moments    the same from at most three columns, with products made in registers
  *   pgmx_cell_moments      the same from one column, row by row; faster for more than pgmx_masked_most cells
  *   pgmx_masked_multiply   target[i] = left[i] * right[i] for i < n
  *
- * The numbers of the cells of 256 rows are compared with each cell, which gives a mask of its rows; vectors of products
+ * The cell codes of 256 rows are compared with each cell, which gives a mask of its rows; vectors of products
  * are added under the mask. Row i is added to lane i mod 8 of a sum, and nothing is fused: all levels give the same bits.
  * Nothing here allocates or fails; after pgmx_masked_select it is safe to call from any number of threads.
  */
@@ -29,8 +29,8 @@ static void pgmx_masked_add_plain(const double *products, ptrdiff_t n_products, 
     }
 }
 
-/* columns: m of them, 1 to 3, 256 rows of each; the products are the columns, then those of the pairs (0, 0), (0, 1), ...,
- * (m - 1, m - 1). The rest is as above, and no row is left out. */
+/* columns: m of them, 1 to 3, 256 rows of each; the products are the columns, then the products of the pairs (0, 0),
+ * (0, 1), ..., (m - 1, m - 1). The rest is as above, and no row is left out. */
 static void pgmx_masked_moments_plain(const double *const *columns, ptrdiff_t m, const uint16_t *cell,
                                       ptrdiff_t n_cells, double *counts, double *sums) {
     const ptrdiff_t n_products = m + m * (m + 1) / 2;
@@ -58,7 +58,7 @@ static void pgmx_masked_multiply_plain(const double *left, const double *right, 
     for (ptrdiff_t i = 0; i < n; i++) target[i] = left[i] * right[i];
 }
 
-/* Asks for bytes that will be read soon: a block is used up before the processor would see where the reads go on. */
+/* Prefetches bytes: a block is used up before the hardware prefetcher detects the next reads. */
 PGMX_UNUSED static void pgmx_masked_prefetch(const void *begin, ptrdiff_t n_bytes) {
 #if defined(__GNUC__) || defined(__clang__)
     for (ptrdiff_t i = 0; i < n_bytes; i += 64) __builtin_prefetch((const char *)begin + i);
@@ -140,8 +140,8 @@ PGMX_INLINE void pgmx_masked_find(const uint16_t *cell, ptrdiff_t first, ptrdiff
     }
 }
 
-/* M columns and C cells, all of whose sums stay in registers. Every other addition is made by the units that multiply,
- * which some processors have beside those that add: term * 1 + sum has the same bits. */
+/* M columns and C cells, all of whose sums stay in registers. Every other addition uses the multiplication units, which
+ * some processors have in addition to adders: term * 1 + sum has the same bits. */
 PGMX_TARGET("avx512f") PGMX_INLINE void pgmx_masked_moments_tile(const double *const *columns,
                                                                  const unsigned char *mask, double *sums, const int M,
                                                                  const int C) {

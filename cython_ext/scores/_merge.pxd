@@ -9,7 +9,7 @@ from _buffers cimport Buffer, release, reserve
 cdef struct Merge:
     Buffer order        # KeyedCell, while sorting
     Buffer keys         # uint64: keys of the merged cells, ascending
-    Buffer target       # int64: the merged cell into which each cell falls
+    Buffer target       # int64: the merged cell of each cell
     Py_ssize_t size
 
 

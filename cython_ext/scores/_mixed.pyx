@@ -1,13 +1,13 @@
-"""Moments of columns of floats within the cells of discrete columns, and the log-likelihoods that follow from them.
+"""Moments of continuous columns within the cells of discrete columns, and the log-likelihoods that follow from them.
 
-Problem: the score of a float x with discrete parents D and float parents C is a sum over the configurations of D of
-the log-likelihood of a regression of x on C in the rows of that configuration; it needs the number of these rows, the
-sums of x and C and the sums of their products, the packed moments of a cell. Algorithm: `sum_products` adds eight
-products per row to the cell of the row, for many discrete columns in one pass over the rows; `regression_terms` and
-`mixture_terms` decompose the covariance matrix of each cell by Cholesky.
+Problem: the score of a continuous x with discrete parents D and continuous parents C is a sum over the configurations
+of D of the log-likelihood of a regression of x on C in the rows of that configuration. It needs the number of these
+rows, the sums of x and C and the sums of their products, the packed moments of a cell. Algorithm: `sum_products` adds
+eight products per row to the cell of the row, for many discrete columns in one pass over the rows; `regression_terms`
+and `mixture_terms` decompose the covariance matrix of each cell by Cholesky.
 
-Cost: sum_products: one addition of eight numbers per row, group of codes and eight products; the terms: m^3 / 6
-multiplications per cell of m columns, and one logarithm for each column.
+Cost: sum_products: one vector addition per row, group of codes and eight products; the terms: m^3 / 6
+multiplications per cell of m columns, and one logarithm per column.
 All sums run in the order of the rows and of the cells: the result has the same bits on every processor.
 Thread-safety: all functions are free of state and release the GIL.
 References: Lauritzen (1996), Graphical Models, section 6.1; Golub & Van Loan (2013), section 4.2.5.
@@ -47,9 +47,9 @@ cdef enum:
     BLOCK = 256                 # rows whose products are made together
     COPIES = 4                  # of the sums of few cells, see _scatter.h
     FEW_CELLS = 64
-    MOST_COLUMNS = 512          # of one family: a family of more is refused before
+    MOST_COLUMNS = 512          # of one family: larger families are refused
 
-# what a sum of squares is divided by: n rows, n less the coefficients of the regression, n - 1
+# divisor of a sum of squares: n rows, n minus the number of coefficients of the regression, n - 1
 LIKELIHOOD, UNBIASED, SAMPLE = 0, 1, 2
 
 
@@ -70,30 +70,30 @@ def sum_products(
     Parameters
     ----------
     columns : float64 (p, N), C-contiguous
-        Columns of numbers.
+        Continuous columns.
     weights : float64 (N,) or None
         Weights of the rows.
     cells : uint32 (N,) or None
-        Below `n_cells`; where None, the cell of a row is the number of its states in the columns `members`.
+        Below `n_cells`; if None, the cell of a row is the mixed radix code of its states in the columns `members`.
     states : uint16 (n_d, N)
-        Columns of states.
+        Discrete columns.
     members : int64 (k,)
         Rows of `states`, the last one the fastest digit.
     cards : int64 (k,)
-        Numbers of states of the members.
+        Cardinalities of the members.
     n_cells : int
         Number of cells.
     codes : uint16 (G, N) or None
         Each row of codes g divides each cell into ``sizes[g]`` cells.
     sizes : int64 (G,)
-        Numbers of codes; [1] where `codes` is None.
+        Number of codes in each row of `codes`; [1] if `codes` is None.
     pairs : int32 (M, 2)
-        Positions of columns; -1 stands for a column of ones.
+        Positions of columns; -1 is the column of ones.
 
     Returns
     -------
     float64 (n_cells * sum(sizes), M)
-        For one row of codes after the other, row ``cell * sizes[g] + code``.
+        For each row of codes g in order, row ``cell * sizes[g] + code``.
     """
     cdef Py_ssize_t n_rows = states.shape[1], n_pairs = pairs.shape[0], n_groups = sizes.shape[0]
     cdef Py_ssize_t first = 0, row, n, t, i, g, c, width, total = 0, start, stride
@@ -201,24 +201,23 @@ def regression_terms(
     Parameters
     ----------
     moments : float64 (T, 1 + m + m (m + 1) / 2)
-        Packed moments of each cell: rows, sums, and sums of products of the pairs (0, 0), (0, 1), ..., (m - 1, m - 1).
+        Packed moments of each cell: count, sums, and sums of products of the pairs (0, 0), (0, 1), ..., (m - 1, m - 1).
     starts : int64 (K + 1,)
         Range k holds the cells from ``starts[k]`` to ``starts[k + 1]``.
     m : int
         Columns, at least one.
     divisor : int
-        What the residual sum of squares is divided by: LIKELIHOOD, n; UNBIASED, n - m; SAMPLE, n - 1.
+        Divisor of the residual sum of squares: LIKELIHOOD, n; UNBIASED, n - m; SAMPLE, n - 1.
     determined : uint8 (K, m), optional
-        1 for a column of range k that is a combination of those before it in all rows of the table. Each column of the
-        range has independent noise, by which its residual variance is not 0.
+        1 for a column of range k that is a combination of the preceding columns in all rows of the table. Each column
+        of the range has independent noise, so that its residual variance is not 0.
     noise : float, default=0.0
         Variance of the noise, in the units of the moments.
 
     Returns
     -------
     float64 (K,)
-        -inf where a cell has rows, but at most m of them, or a column that the others determine to ten digits there
-        alone.
+        -inf if a cell has between 1 and m rows, or a column that the others determine to ten digits only in that cell.
     """
     return sum_terms(moments, starts, m, divisor, True, determined, noise)
 
@@ -241,7 +240,7 @@ cdef sum_terms(
     cdef Py_ssize_t k, cell
     cdef double total, term, log_pivots
     if m > MOST_COLUMNS:
-        raise ValueError(f"a family of {m} columns of floats is larger than {MOST_COLUMNS}: set max_indegree")
+        raise ValueError(f"a family has {m} continuous columns, the limit is {MOST_COLUMNS}: set max_indegree")
     result = np.zeros(starts.shape[0] - 1)
     cdef double[::1] out = result
     cdef double *scratch
@@ -310,7 +309,7 @@ cdef double factorize(const double *packed, Py_ssize_t m, bint regress, double *
 cdef double factorize_with_noise(
     const double *packed, Py_ssize_t m, bint regress, const uint8_t *determined, double noise, Dual *factor
 ) noexcept nogil:
-    # The same of columns with noise, of which some are combinations of those before them.
+    # The same for columns with noise, some of which are combinations of preceding columns.
     cdef double n = packed[0], logarithm, log_pivots = 0.0
     cdef const double *sums = packed + 1
     cdef const double *products = packed + 1 + m

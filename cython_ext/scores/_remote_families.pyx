@@ -1,11 +1,11 @@
-"""Counts of families that come from elsewhere, in the form in which a family scorer counts them itself.
+"""Counts of families that workers compute, in the form in which a family scorer counts local rows.
 
-Problem: a scorer whose rows lie with the workers of a cluster gets the cells of a family and the tables of candidates
-(see ``_families.pyx``, of weighted rows ``_weighted.pyx``) as sums of what the workers count; each message costs a
-latency. Algorithm: a Python function is asked for several families at once. Answers are kept: the oldest that were used
-make room, and then the oldest that were asked for ahead.
-Cost: a copy of what is asked for, beside the message, and up to ``KEPT`` bytes of answers. Thread-safety: serves one
-scorer; it takes the GIL.
+Problem: a scorer whose rows are distributed to the workers of a cluster gets the cells of a family and the tables of
+candidates (see ``_families.pyx``, for weighted rows ``_weighted.pyx``) as sums of the counts of the workers. Each
+message costs a latency. Algorithm: a Python function returns the counts of several families at once. Answers are kept;
+if memory is short, the oldest used answers are dropped first, then the oldest prefetched answers.
+Cost: the message, a copy of the answer, and up to ``KEPT`` bytes of answers. Thread-safety: serves one scorer; it takes
+the GIL.
 """
 
 from libc.stdint cimport int64_t, uint32_t, uint64_t
@@ -36,13 +36,13 @@ cdef inline Family family_of(const Row *row) noexcept nogil:
 
 
 cdef class RemoteFamilies:
-    """A source of sums over rows, the answer in use, and answers that were asked for ahead.
+    """A source of sums over rows, the answer in use, and prefetched answers.
 
     Parameters
     ----------
     ask : callable
         ``ask([(child, parents, wanted), ...])``, ids as int32 arrays, returns a list of ``(keys, counts, tables)``: the
-        cells of a family that occur, and rows of tables (states of the wanted, cells).
+        cells of a family that occur, their counts, and tables (states of the wanted, cells).
     cardinalities : int64 (n,)
         States of each variable.
     """
@@ -55,7 +55,7 @@ cdef class RemoteFamilies:
     # ---- messages ----
 
     cdef bint has(self, const Family *family) except -1 with gil:
-        # Whether the family needs no message, but for tables that were too large to be asked for ahead.
+        # Whether the family needs no message, except for tables that were too large to prefetch.
         name = name_family(family)
         if name == self.family:
             return self.has_tables or family.n_wanted == 0
@@ -83,8 +83,8 @@ cdef class RemoteFamilies:
     cdef bint add(
         self, const Family *family, const int *wanted, Py_ssize_t n, double cells, double tables
     ) except -1 with gil:
-        # Adds the cells of a family and the tables of some candidates, of so many bytes at most, to the next message;
-        # the first of a message goes without tables that are too large. False where it does not fit in.
+        # Adds the cells of a family and the tables of some candidates, of at most `cells` and `tables` bytes, to
+        # the next message; its first request omits tables that are too large. False if the request does not fit.
         if self.message + cells + tables > MESSAGE_MEMORY:
             if self.n_asked > 0:
                 return False
@@ -97,7 +97,7 @@ cdef class RemoteFamilies:
         return True
 
     cdef int send(self) except -1 nogil:
-        # Sends the message, if there is something to ask, and keeps what comes back.
+        # Sends the message, if there are requests, and keeps the answers.
         return self.send_requests() if self.n_asked > 0 else 0
 
     cdef int send_requests(self) except -1 with gil:
@@ -114,7 +114,7 @@ cdef class RemoteFamilies:
         return 0
 
     cdef int request(self, const Family *family, const int *wanted, Py_ssize_t n) except -1 with gil:
-        # Gets the cells of a family and the tables of some candidates, which are in use from now on.
+        # Gets the cells of a family and the tables of some candidates, which become the answer in use.
         cdef Family one = Family(family.child, family.k, family.parents, n, wanted)
         self.family = b""
         self.add(&one, wanted, n, 0.0, 0.0)
@@ -149,13 +149,13 @@ cdef class RemoteFamilies:
 
 
 cdef class RemoteCounts(RemoteFamilies):
-    """Counts of rows; ``ask`` returns what ``FamilyCounter.count`` returns."""
+    """Counts of rows; ``ask`` returns the result of ``FamilyCounter.count``."""
 
     def __cinit__(self, ask, const int64_t[::1] cardinalities):
         self.n_left_out, self.dtype = 1, np.uint32
 
     cdef int fill_cells(self, Workspace *work, Row *row) except -1 nogil:
-        # What find_row_cells does.
+        # Counterpart of find_row_cells.
         cdef const Memo *memo = find_wider(work, row)
         if memo != NULL:
             self.merge_memo(work, row, memo)
@@ -173,7 +173,7 @@ cdef class RemoteCounts(RemoteFamilies):
         return self.has(&family)
 
     cdef int copy_cells(self, Workspace *work, const Row *row) except -1 with gil:
-        # Writes the cells that others counted.
+        # Writes the cells that workers counted.
         cdef Cells *cells = &work.cells
         cdef const uint64_t[::1] keys
         cdef const uint32_t[::1] counts
@@ -226,7 +226,7 @@ cdef class RemoteCounts(RemoteFamilies):
         return find_configs(&work.cells, work.table.cards[row.child])
 
     cdef int fill_tables(self, Workspace *work, const Row *row, const int *candidates, Py_ssize_t n) except -1 with gil:
-        # What fill_tables does: writes the tables of candidates of the family whose cells were filled in.
+        # Counterpart of fill_tables: writes the tables of candidates of the family whose cells were filled in.
         cdef uint32_t *tables = <uint32_t *>work.scratch[TABLES].data
         cdef const int64_t *offsets = <const int64_t *>work.scratch[OFFSETS].data
         cdef const uint32_t[:, ::1] sums
@@ -246,7 +246,7 @@ cdef class RemoteCounts(RemoteFamilies):
         return 0
 
     cdef uint32_t *fill_pair(self, Workspace *work, Py_ssize_t a, Py_ssize_t b, Py_ssize_t *size) except NULL nogil:
-        # What pair_counts does: the joint counts of a < b, all cells where both have planes, else those that occur.
+        # Counterpart of pair_counts: the joint counts of a < b; all cells if both have planes, else those that occur.
         cdef int parent = <int>a
         cdef Row row
         cdef Cells *cells = &work.cells
@@ -266,13 +266,13 @@ cdef class RemoteCounts(RemoteFamilies):
 
 
 cdef class RemoteWeights(RemoteFamilies):
-    """Sums of weights of rows; ``ask`` returns what ``WeightedFamilyScorer.count`` does, cells of weight zero too."""
+    """Sums of weights of rows; ``ask`` returns the result of ``WeightedFamilyScorer.count``, also cells of weight 0."""
 
     def __cinit__(self, ask, const int64_t[::1] cardinalities):
         self.n_left_out, self.dtype = 0, np.float64
 
     cdef Py_ssize_t fill_cells(self, const Family *family, Buffer *keys, Buffer *weights) except -1 with gil:
-        # Writes the cells of a family and the weights of their rows; returns how many there are.
+        # Writes the cells of a family and the weights of their rows; returns the number of cells.
         cdef const uint64_t[::1] numbers
         cdef const double[::1] sums
         if not self.holds(family):

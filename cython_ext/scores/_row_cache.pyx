@@ -1,14 +1,15 @@
-"""Rows of gains that are kept for the next time the same child has the same parents, shared by threads.
+"""Rows of gains that are kept until the same child has the same parents again, shared by threads.
 
-Problem: searches come back to earlier graphs; most of the rows that they ask for were computed before, some by other
-threads, and each costs a pass over the data.
-Algorithm: a hash table with chains of row numbers over a ring of rows; the oldest row makes room for the newest.
-A climb needs one row after the other, but knows most of the next ones: a child keeps its best addition until it is
-touched. ``RowsAhead`` lets other threads compute these, each those of its own children, since a row follows from the
-one before in the memory of the scorer that made it. The climb waits for nobody while it has rows of its own to compute.
-Cost: a look-up and a copy of n numbers; memory: 8 n bytes and some 60 more per row, up to a limit.
-Thread-safety: a ``RowStore`` serves any number of threads at once; each of them asks through a ``CachedScorer`` of its
-own, over a scorer of its own.
+Problem: searches return to earlier graphs. Most of the rows that they need were computed before, some by other threads,
+and each row costs a pass over the data.
+Algorithm: a hash table with chains of row numbers over a ring of rows; the newest row replaces the oldest.
+A climb needs rows one by one, but most of the next rows are known: a child keeps its best addition until its family
+changes. ``RowsAhead`` lets other threads prefetch these rows. Each thread has its own children, since a row follows
+from the previous row in the memory of the scorer that computed it. The climb does not wait while it has rows of its own
+to compute.
+Cost: a look-up and a copy of n values; memory: 8 n bytes plus about 60 per row, up to a limit.
+Thread-safety: a ``RowStore`` serves any number of threads at once. Each thread uses its own ``CachedScorer`` over its
+own scorer.
 """
 
 from cpython.pythread cimport (
@@ -63,7 +64,7 @@ cdef class RowStore:
         self.n_rows = self.oldest = 0
 
     cdef bint find(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *row, double *score) noexcept nogil:
-        # Copies a row that is kept; False where it is not.
+        # Copies a kept row; False if it is not kept.
         cdef uint64_t hash = hash_of(child, parents, k)
         cdef Py_ssize_t i
         PyThread_acquire_lock(self.lock, WAIT_LOCK)
@@ -85,7 +86,7 @@ cdef class RowStore:
     cdef void keep(
         self, Py_ssize_t child, const int *parents, Py_ssize_t k, const double *row, double score
     ) noexcept nogil:
-        # Keeps a copy of a row, unless another thread has; where memory is short nothing is lost but speed.
+        # Keeps a copy of a row, unless another thread has kept it; without memory it is computed again.
         cdef uint64_t hash = hash_of(child, parents, k)
         cdef double *copy = <double *>malloc((self.n + 1) * sizeof(double))
         cdef int *family = NULL
@@ -172,7 +173,7 @@ cdef class RowStore:
 
 
 cdef inline uint64_t hash_of(Py_ssize_t child, const int *parents, Py_ssize_t k) noexcept nogil:
-    # SplitMix64 of each number after another.
+    # SplitMix64 of the ids, one after another.
     cdef uint64_t hash = mixed(<uint64_t>child + 1)
     cdef Py_ssize_t i
     for i in range(k):
@@ -188,14 +189,14 @@ cdef inline uint64_t mixed(uint64_t x) noexcept nogil:
 
 
 cdef class RowsAhead:
-    """Rows that some threads compute before the first one, which climbs, asks for them.
+    """Rows that other threads prefetch for the first thread, which climbs.
 
     Parameters
     ----------
     store : RowStore
-        Where the rows are kept; the first thread has a ``CachedScorer`` over it.
+        Store of the rows; the first thread has a ``CachedScorer`` over it.
     n_threads : int
-        Threads, the first one included.
+        Number of threads, including the first.
     """
 
     def __cinit__(self, RowStore store not None, Py_ssize_t n_threads):
@@ -246,11 +247,11 @@ cdef class RowsAhead:
             with nogil:
                 self.work(thread, source, row)
         finally:
-            self.finish(thread)         # of a row that could not be computed: the first thread computes it, or fails
+            self.finish(thread)         # a row that could not be computed: the first thread computes it, or fails
             free(row)
 
     def close(self):
-        """Let the threads end, each after the row that it computes."""
+        """End the threads, each after its current row."""
         cdef Py_ssize_t i
         PyThread_acquire_lock(self.lock, WAIT_LOCK)
         self.is_closed = True
@@ -298,7 +299,7 @@ cdef class RowsAhead:
             PyThread_release_lock(self.bells[thread])
 
     cdef bint take(self, Py_ssize_t thread) noexcept nogil:
-        # Takes the most wanted family whose child is nobody else's.
+        # Takes the most wanted family whose child belongs to no other thread.
         cdef Py_ssize_t i
         cdef Order *order
         for i in range(self.n_orders):
@@ -327,10 +328,10 @@ cdef class RowsAhead:
                 return i
         return -1
 
-    # ---- what the first thread calls ----
+    # ---- called by the first thread ----
 
     cdef bint is_due(self) noexcept nogil:
-        # Whether new orders are to be given: to give them takes a tenth of the time of a row.
+        # Whether new orders are due; to publish them takes a tenth of the time of a row.
         cdef bint is_due
         PyThread_acquire_lock(self.lock, WAIT_LOCK)
         is_due = 2 * self.n_open <= MOST_AHEAD
@@ -338,7 +339,7 @@ cdef class RowsAhead:
         return is_due
 
     cdef void publish(self, const Family *families, Py_ssize_t n) noexcept nogil:
-        # Wants the rows of these families, and no others any more, the first of them first.
+        # Replaces the orders by the rows of these families, the most wanted first.
         cdef Py_ssize_t i, m = 0
         PyThread_acquire_lock(self.lock, WAIT_LOCK)
         for i in range(min(n, MOST_AHEAD)):
@@ -357,7 +358,7 @@ cdef class RowsAhead:
     cdef bint prepare(
         self, Scorer source, Py_ssize_t child, const int *parents, Py_ssize_t k, double *row
     ) except -1 nogil:
-        # Gets on with a row that is not kept: True where the first thread is to compute it, False to look again.
+        # Prepares a row that is not kept: True if the first thread must compute it, False to look it up again.
         cdef Py_ssize_t thread, owner, i
         cdef bint has_work
         PyThread_acquire_lock(self.lock, WAIT_LOCK)
@@ -385,9 +386,9 @@ cdef class CachedScorer(Scorer):
     Parameters
     ----------
     source : Scorer
-        Where rows come from; its mask of arcs and limit of parents stay as they are, but for ``restrict``.
+        Source of the rows; its mask of arcs and limit of parents change only by ``restrict``.
     store : RowStore
-        Where they are kept; other threads may share it, over sources of the same gains.
+        Store of the rows; other threads may share it, over sources of the same gains.
     """
 
     def __cinit__(self, Scorer source not None, RowStore store not None):
@@ -400,7 +401,7 @@ cdef class CachedScorer(Scorer):
         self.source.start(gains, scores)
 
     def follow(self, RowsAhead ahead) -> bool:
-        """Tell other threads which rows are wanted next, None for no threads any more; False where rows are far."""
+        """Publish the next wanted rows to other threads, None to stop; return False if rows are remote."""
         if not self.source.is_far:
             self.ahead, self.is_far = ahead, ahead is not None
         return not self.source.is_far
@@ -419,7 +420,7 @@ cdef class CachedScorer(Scorer):
         cdef Family *unknown = <Family *>malloc((n + 1) * sizeof(Family))
         cdef Py_ssize_t i, m = 0, m_needed = 0
         if unknown == NULL:
-            return 0            # nothing is lost but speed
+            return 0            # without memory only speed is lost
         for i in range(n):
             if self.ahead is None if families[i].n_wanted != ALL else not self.store.has(&families[i]):
                 unknown[m] = families[i]

@@ -1,9 +1,9 @@
 # Scores of families whose parents have nearly as many configurations as there are rows, by groups of rows.
 #
-# Rows of equal parents are a group. Groups are split one parent at a time, and kept for each parent of the family, so
-# that a family which begins with the parents of the last one splits only what follows; the child and one more parent
-# are counted within the groups. A row that is alone is never looked at again, and rows that are equal in all variables
-# are one row of a weight: of those alone, the rows of each weight are counted.
+# Rows with equal parents are a group. Groups are split by one parent at a time and kept for each parent of the family,
+# so that a family with the same first parents as the last family splits by its other parents only. The child and one
+# more parent are counted within the groups. A group of one row is not split further. Rows that are equal in all
+# variables are one row with a weight; for groups of one row, the number of rows of each weight is counted.
 # Cost: a few operations per row that is not alone, for each parent that is new and for each family; 12 bytes per row
 # and parent.
 
@@ -19,7 +19,7 @@ from _workspace cimport Workspace
 
 cdef enum:
     DEEPEST = 64
-    ROWS_PER_CONFIG = 8             # where configurations have fewer rows on average, planes are slower
+    ROWS_PER_CONFIG = 8             # if configurations have fewer rows on average, planes are slower
     MOST_ROWS = 1 << 17             # of a table: 12 bytes per row and parent
 
 
@@ -56,7 +56,7 @@ cdef inline void free_groups(RowGroups *groups) noexcept nogil:
 cdef inline int split_groups(
     RowGroups *all, const Columns *table, Groups *now, int parent, Groups *wider
 ) except -1 nogil:
-    # Splits groups by the states of a parent; a row that comes to stand alone leaves.
+    # Splits groups by the states of a parent; rows that are alone in their group are removed.
     cdef Py_ssize_t r = table.cards[parent], g, i, begin = 0, end, m = 0, n_groups = 0, s
     cdef const uint32_t *rows = <const uint32_t *>now.rows.data
     cdef const int64_t *ends = <const int64_t *>now.ends.data
@@ -75,7 +75,7 @@ cdef inline int split_groups(
             states[i] = code_of(table, parent, rows[i])
             sizes[states[i]] += 1
         place = <uint32_t>m
-        for s in range(r):          # where the rows of each state go; the end of those that stay
+        for s in range(r):          # target of the rows of each state; end of the rows that stay
             size = sizes[s]
             sizes[s] = place
             if size > 1:
@@ -125,7 +125,7 @@ cdef inline int find_distinct_rows(RowGroups *all, const Columns *table, Py_ssiz
         swap = first
         first = other
         other = swap
-    for g in range(first.n_groups):     # the first row of a group stands for all of them
+    for g in range(first.n_groups):     # the first row of a group represents all of them
         rows = <uint32_t *>first.rows.data
         weights[rows[begin]] = <uint32_t>((<int64_t *>first.ends.data)[g] - begin)
         for i in range(begin + 1, (<int64_t *>first.ends.data)[g]):
@@ -157,7 +157,7 @@ cdef inline int find_distinct_rows(RowGroups *all, const Columns *table, Py_ssiz
 cdef inline Groups *group_rows(
     RowGroups *all, const Columns *table, const int *parents, Py_ssize_t k
 ) except NULL nogil:
-    # The groups of k parents, k below DEEPEST; those of the parents that the last family began with too are kept.
+    # The groups of k parents, k below DEEPEST; groups of first parents in common with the last family are kept.
     cdef Py_ssize_t i = 0
     while i < k and i < all.depth and all.path[i] == parents[i]:
         i += 1
@@ -186,7 +186,7 @@ cdef inline int score_in_groups(
     RowGroups *all, const Columns *table, Terms *terms, Groups *groups, Py_ssize_t child, Py_ssize_t u, double q,
     double *score, double *n_cells
 ) except -1 nogil:
-    # The score of the child with the parents of the groups, of q configurations, and u; how many cells occur.
+    # The score of the child with the parents of the groups, of q configurations, and u; the number of cells that occur.
     cdef Py_ssize_t r = table.cards[child], ru = table.cards[u], g, i, begin = 0, end, n = 0, n_touched
     cdef TermTable *cell = cell_terms(terms, q * ru, r)
     cdef TermTable *config = config_terms(terms, q * ru, r)
@@ -224,7 +224,7 @@ cdef inline int score_in_groups(
             s = code_of(table, u, rows[i])
             c = <uint32_t>(s * r) + child_of[2 * i]
             w = child_of[2 * i + 1]
-            touched[n_touched] = c          # written over where the cell is not new
+            touched[n_touched] = c          # overwritten if the cell is not new
             n_touched += counts[c] == 0
             counts[c] += w
             touched[back - n_configs] = s
@@ -266,7 +266,7 @@ cdef inline int score_by_groups(
     RowGroups *all, Workspace *work, Py_ssize_t child, const int *parents, Py_ssize_t k, const int *wanted,
     Py_ssize_t n, double *scores, double *n_cells
 ) except -1 nogil:
-    # The scores of the child with each of the wanted parents besides, and the cells that occur, by id of the parent.
+    # The scores of the child with each of the wanted parents added, and the cells that occur, by id of the parent.
     cdef Py_ssize_t i
     cdef double q = count_declared(&work.table, parents, k)
     cdef Groups *groups

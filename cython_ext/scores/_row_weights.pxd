@@ -8,7 +8,7 @@ from libc.string cimport memset
 
 
 cdef enum:
-    COPIED_CELLS = 1 << 10      # a table of so many cells has four copies in the first-level cache
+    COPIED_CELLS = 1 << 10      # largest number of cells for which four copies fit into the first-level cache
 
 
 cdef fused code_t:

@@ -1,9 +1,9 @@
-/* Sums of eight numbers per row into the cells of the rows, chosen once at run time.
+/* Sums of eight values per row into the cells of the rows, chosen once at run time.
  *
  *   pgmx_scatter    sums[cell of row i][t] += rows[i][t], t < 8; the cell is base[i] * size + code[i]
  *
- * With `copies` 4, row i is added to copy i mod 4 of the sums, `stride` numbers apart: rows of the same cell then do not
- * wait for each other. The order of the additions is that of the rows and nothing is fused: all levels give the same
+ * With `copies` 4, row i is added to copy i mod 4 of the sums, `stride` values apart: rows of the same cell then do not
+ * wait for each other. Additions are in the order of the rows and nothing is fused: all levels give the same
  * bits. `rows` and `sums` are 64-byte aligned. Nothing here allocates or fails; after pgmx_scatter_select it is safe to
  * call from any number of threads.
  */

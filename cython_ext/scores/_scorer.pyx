@@ -1,4 +1,4 @@
-"""What the compiled scorers share: the interface of a source of gains, the mask of arcs, rounding, and refusals.
+"""Base of the compiled scorers: the interface of a source of gains, the mask of arcs, rounding, and refusals.
 
 A scorer is a subclass that defines the score of a family, the row of gains of a child with parents, and the gains of a
 pair of parentless variables. The interface is documented in :class:`pgmx.scores.gains.GainSource`.
@@ -15,7 +15,7 @@ from _buffers cimport release, reserve
 
 
 cdef class Scorer:
-    """Base of the compiled scorers; it scores nothing itself."""
+    """Base of the compiled scorers; subclasses define the scores."""
 
     def __dealloc__(self):
         free(self.alone)
@@ -29,7 +29,7 @@ cdef class Scorer:
             raise MemoryError(f"cannot allocate a scorer of {n} variables")
         return 0
 
-    # ---- what Python calls ----
+    # ---- called from Python ----
 
     def restrict(self, const uint8_t[:, ::1] allowed):
         """Replace the mask of the arcs that may be added, of shape (n, n); None allows all."""
@@ -72,10 +72,11 @@ cdef class Scorer:
         return score
 
     def expect_families(self, list families, Py_ssize_t n_needed=1, bint has_rows=True):
-        """Ask for counts of ``families`` in one message where they come in messages: the first are needed next.
+        """Request the counts of ``families`` in one message if workers send counts; the first are needed next.
 
-        Pairs of a child and its ascending parents, int32, the likeliest first. Nothing is asked where the ``n_needed``
-        first are known, and no more of the others than a message should hold. Rows of gains follow, or scores alone.
+        Families are pairs of a child and its ascending parents, int32, the most probable first. No message is sent if
+        the first ``n_needed`` are known; the size of a message is limited. `has_rows` requests rows of gains, otherwise
+        scores only.
         """
         cdef Py_ssize_t n = len(families), i, at = 0
         cdef Family *listed
@@ -95,7 +96,7 @@ cdef class Scorer:
         finally:
             free(listed)
 
-    # ---- what a scorer calls ----
+    # ---- called by a scorer ----
 
     cdef int row_without_parents(self, Py_ssize_t child, double *gains) except -1 nogil:
         cdef double other
@@ -128,8 +129,8 @@ cdef class Scorer:
         self, const Family *family, Py_ssize_t first, const int64_t *cards, double cells, double most, int *wanted,
         double *n_bytes
     ) noexcept nogil:
-        # Writes the candidates of a family from one on whose float64 tables are made, and the bytes of these, `most` or
-        # a single table.
+        # Writes the candidates of a family, from `first` on, whose float64 tables are made together, and the bytes of
+        # these tables: at most `most`, or a single table.
         cdef Py_ssize_t u, j = 0, n = 0
         n_bytes[0] = 0.0
         for u in range(first, self.n):
@@ -146,7 +147,7 @@ cdef class Scorer:
         return n
 
     cdef void go_to_next_pair(self, Py_ssize_t *a, Py_ssize_t *b) noexcept nogil:
-        # In the order in which pairs are scored; past the last one b is n or more.
+        # In the order in which pairs are scored; after the last pair b is n or more.
         if b[0] == self.lone:
             a[0] += 1
             b[0] += a[0] == b[0]
@@ -157,8 +158,8 @@ cdef class Scorer:
                 b[0] = a[0] + 1
 
     cdef void choose_unit(self, double finest) noexcept:
-        # Gains keep so many digits of the largest score, and five decimals where that is finer: rounding errors break
-        # no tie.
+        # Gains are rounded to log10(finest) digits of the largest score, or to five decimals if that is finer, so that
+        # rounding errors do not break ties.
         cdef double largest = 1.0
         cdef Py_ssize_t v
         for v in range(self.n):
@@ -175,7 +176,7 @@ cdef class Scorer:
             "set max_indegree, or start from a sparser graph"
         )
 
-    # ---- what a scorer defines ----
+    # ---- defined by a scorer ----
 
     cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
         with gil:
@@ -187,7 +188,7 @@ cdef class Scorer:
             raise NotImplementedError("a compiled scorer defines compute_row")
 
     cdef int expect(self, const Family *families, Py_ssize_t n_needed, Py_ssize_t n) except -1 nogil:
-        # Called where `is_far` before the first n_needed families are counted; the others may be next.
+        # Called if `is_far` before the first n_needed families are counted; the others may be next.
         return 0
 
     cdef int prepare_pairs(self, Py_ssize_t a) except -1 nogil:

@@ -1,9 +1,9 @@
-# Counting by segments of the rows: a segment's scratch serves all, so that it does not grow with the table.
+# Counting by segments of the rows: all segments use the same scratch memory, which does not grow with the table.
 #
-# First a tree of each segment gives the cells of a family in it, and those of all segments are merged; then each
-# segment adds its rows to tables over the merged cells. Threads share the segments: each has scratch, cells and tables
-# of its own, which are added up. Only the tree that a thread built last is still there for the tables; the others are
-# built again, which costs a few percent of the tables of many candidates.
+# First a tree of each segment gives the cells of a family in it, and the cells of all segments are merged; then each
+# segment adds its rows to tables over the merged cells. Threads share the segments. Each has its own scratch, cells and
+# tables, which are added up. Only the last tree of a thread is still in memory for the tables; the others are built
+# again, which costs a few percent of the tables of many candidates.
 
 from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free
@@ -28,13 +28,13 @@ cdef enum:                      # scratch buffers
     MERGED_KEYS, MERGED_ROWS, OWN_TABLES, OWN_CANDIDATES, N_SCRATCH
 
 
-cdef struct Segment:            # some rows of a table, the cells of a family in them, and what counting them needs
+cdef struct Segment:            # some rows of a table, the cells of a family in them, and the memory for counting them
     Py_ssize_t number
-    uint64_t family             # the number of the family that the tree is of
-    uint64_t task               # the last one that the thread had a share in
+    uint64_t family             # the number of the family of the tree
+    uint64_t task               # the last task of the thread
     Columns rows
     CellTree tree
-    const int64_t *numbers      # of the cells of the tree among those of all rows, NULL where these are the same
+    const int64_t *numbers      # indices of the cells of the tree among the cells of all rows, NULL if identical
     Py_ssize_t n_big, n_list_rows
     Cells cells                 # of the segments that the thread counted; the first thread has those of the family
     Buffer[N_SCRATCH] scratch
@@ -45,7 +45,7 @@ cdef struct Segments:
     Py_ssize_t n_words          # of each but the last
     int simd
     uint64_t family             # numbers the families
-    Segment *of_thread          # what each thread counts
+    Segment *of_thread          # segment that each thread counts
     Crew crew
 
 
@@ -53,7 +53,7 @@ cdef inline bint cut_rows(
     Segments *all, const Columns *table, Py_ssize_t most, int simd, Py_ssize_t n_threads
 ) noexcept:
     # Chooses segments of about equal size, `most` rows at most (512 or more), which begin at multiples of 512 rows, and
-    # as many for each thread. False where memory is short; call free_segments() in both cases.
+    # as many for each thread. False if memory is short; call free_segments() in both cases.
     cdef Py_ssize_t n_blocks = max((table.n_rows + 511) // 512, 1), n = (n_blocks * 512 + most - 1) // most, i
     n = min((n + n_threads - 1) // n_threads * n_threads, n_blocks)
     all.most_rows, all.simd = most, simd
@@ -110,7 +110,7 @@ cdef inline int build_segment(
     Segments *all, Segment *segment, const Columns *table, Py_ssize_t number, const int *parents, Py_ssize_t n_parents,
     Py_ssize_t child, const uint32_t *first_counts
 ) except -1 nogil:
-    # Builds the tree of a segment for the present family; `first_counts` as for the tree, but of all rows.
+    # Builds the tree of a segment for the current family; `first_counts` as for the tree, but of all rows.
     cdef Py_ssize_t first = parents[0], r, s
     cdef uint32_t *counts
     if segment.number != number:
@@ -157,7 +157,7 @@ cdef inline int add_cells(
     i = j = 0
     while i < n_more or j < cells.size:
         if i == n_more or (j < cells.size and keys[j] <= more[i]):
-            merged[n], rows[n] = keys[j], counts[j]     # which has the rows of an equal key already
+            merged[n], rows[n] = keys[j], counts[j]     # includes the rows of an equal key already
             i += i < n_more and keys[j] == more[i]
             j += 1
         else:
@@ -193,8 +193,8 @@ cdef inline int sort_cells_by_size(
     Segment *segment, const int64_t *target, const int64_t *largest, Py_ssize_t n_passes
 ) except -1 nogil:
     # Splits the cells that must be counted into planes and one row list, ascending by row, for candidates of about
-    # n_passes states: a plane is read once for each state but the last, a list once. Cell i of all is left out where it
-    # is largest[target[i]].
+    # n_passes states: a plane is read once for each state but the last, a list once. Cell i of all is left out if it is
+    # largest[target[i]].
     cdef const NodeSet *nodes = &segment.tree.nodes[segment.tree.current]
     cdef Py_ssize_t n_rows = segment.rows.n_rows, n_words = (n_rows + 63) // 64, c = nodes.size, n_list_rows = 0
     cdef Py_ssize_t i, w, number

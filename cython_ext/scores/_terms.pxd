@@ -65,7 +65,7 @@ cdef inline double term(TermTable *table, uint32_t n) noexcept nogil:
 
 
 cdef inline double sum_terms(TermTable *table, const uint32_t *counts, Py_ssize_t n) noexcept nogil:
-    # Four running sums, joined in a fixed order: additions need not wait for each other.
+    # Four running sums, joined in a fixed order, so that additions do not wait for each other.
     cdef double a = 0.0, b = 0.0, c = 0.0, d = 0.0
     cdef Py_ssize_t i = 0
     while i + 4 <= n:

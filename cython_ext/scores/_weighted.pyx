@@ -1,10 +1,10 @@
-"""Family scores of rows with real weights, and the gain of every parent that can be added to or taken from a child.
+"""Family scores of rows with real weights, and the gain of every parent that can be added to or removed from a child.
 
-Problem and interface are those of ``_families.pyx``, counts are sums of weights. Algorithm: every row gets the number
-of its cell, the combination of states of (parents, child) that it has, once per child; a candidate u then
-needs one pass over the rows that adds each weight to T[state of u][cell]. Numbers of cells are dense and follow the
-order of the combinations, the child fastest, so the cells of one parent configuration are neighbours. Small tables are
-summed in four copies, each for one row in four, so that an addition need not wait for the one before it.
+Problem and interface are as in ``_families.pyx``; counts are sums of weights. Algorithm: once per child, every row gets
+the index of its cell, the combination of its states of (parents, child). A candidate u then needs one pass over the
+rows that adds each weight to T[state of u][cell]. Indices of cells are dense and follow the order of the combinations,
+the child fastest, so the cells of one parent configuration are neighbours. Small tables are summed in four copies, each
+for one row in four, so that an addition does not wait for the previous one.
 
 Cost of a row of gains: about 1 ns per row of data and candidate, and a logarithm per cell.
 Thread-safety: one scorer serves one thread at a time; the row methods release the GIL.
@@ -57,23 +57,23 @@ cdef class WeightedFamilyScorer(Scorer):
     cardinalities : int64 (n,)
         States of each variable.
     weights : float64 (N,)
-        Not negative; their sum takes the place of the number of rows.
+        Non-negative; their sum replaces the number of rows.
     dirichlet, per_cell, observed, prior, penalty
         The terms of the score, see ``_terms.pxd``.
     equivalent : bool
         Whether Markov equivalent graphs have the same score; then opposite arcs between parentless variables tie.
     allowed : uint8 (n, n) or None
-        ``allowed[child, parent]``: 0 keeps the arc out; its gain is -inf.
+        ``allowed[child, parent]``: 0 forbids the arc; its gain is -inf.
     max_indegree : int
-        A child with that many parents gets no gains of additions.
+        A child with `max_indegree` parents has no gains of additions.
     names : sequence, optional
         Names of the variables, for messages.
     ask, n_rows : callable and int, optional
-        Where weights of rows are summed elsewhere, see ``_remote_families.pyx``; codes and weights have no rows then.
+        If workers sum the weights of rows, see ``_remote_families.pyx``; then codes and weights have no rows.
     """
 
     cdef Py_ssize_t n_rows
-    cdef RemoteWeights remote           # None where the rows are here
+    cdef RemoteWeights remote           # None if the rows are local
     cdef const uint8_t *codes8          # one of the two is NULL
     cdef const uint16_t *codes16
     cdef const int64_t *cards
@@ -83,7 +83,7 @@ cdef class WeightedFamilyScorer(Scorer):
     cdef Merge merge
     cdef Buffer[N_SCRATCH] scratch
     cdef Py_ssize_t n_cells, n_configs          # of the family numbered last
-    cdef Family numbered                        # which it is where rows are elsewhere
+    cdef Family numbered                        # this family, if rows are remote
 
     def __cinit__(
         self,
@@ -135,7 +135,7 @@ cdef class WeightedFamilyScorer(Scorer):
         for i in range(N_SCRATCH):
             release(&self.scratch[i])
 
-    # ---- what Python calls ----
+    # ---- called from Python ----
 
     def family_counts(self, Py_ssize_t child, const int[::1] parents):
         """Return ``(keys, weights)`` of the cells that occur, ascending: uint64 and float64 arrays.
@@ -148,7 +148,7 @@ cdef class WeightedFamilyScorer(Scorer):
     def count(self, int child, const int[::1] parents, const int[::1] wanted):
         """Return ``(keys, weights, tables)`` of ``child`` with ``parents`` and the candidates ``wanted``.
 
-        The cells that occur, ascending: their numbers, uint64, and the weights of their rows, float64. Then float64
+        The cells that occur, ascending: their keys, uint64, and the weights of their rows, float64. Then float64
         (states of all wanted, cells): these weights by the state of a candidate, in the order of the candidates.
         """
         cdef Py_ssize_t i, u, at = 0
@@ -213,7 +213,7 @@ cdef class WeightedFamilyScorer(Scorer):
         return self.codes16[v * self.n_rows + row]
 
     cdef int number_cells(self, const int *parents, Py_ssize_t k, Py_ssize_t child) except -1 nogil:
-        # Finds the cells: KEYS has them ascending, ENDS the end of each configuration; those elsewhere are weighed too.
+        # Finds the cells: KEYS has them ascending, ENDS the end of each configuration; remote cells get weights too.
         cdef uint64_t r = <uint64_t>self.cards[child]
         cdef Py_ssize_t i
         cdef const uint64_t *keys
@@ -233,7 +233,7 @@ cdef class WeightedFamilyScorer(Scorer):
         return 0
 
     cdef int number_rows(self, const int *parents, Py_ssize_t k, Py_ssize_t child) except -1 nogil:
-        # Gives every row the number of its cell.
+        # Gives every row the index of its cell.
         cdef int32_t *cell = <int32_t *>reserve(&self.scratch[CELL_OF_ROW], self.n_rows * sizeof(int32_t))
         cdef uint64_t *keys = <uint64_t *>reserve(&self.scratch[KEYS], (self.n_rows + 1) * sizeof(uint64_t))
         cdef Py_ssize_t level
@@ -245,7 +245,7 @@ cdef class WeightedFamilyScorer(Scorer):
         return 0
 
     cdef int split_cells(self, Py_ssize_t v, int32_t *cell, uint64_t *keys) except -1 nogil:
-        # Splits every cell by the states of v: by marks where cells times states are few, else by sorting.
+        # Splits every cell by the states of v: by marks if cells times states are few, else by sorting.
         cdef uint64_t *old = <uint64_t *>reserve(&self.scratch[OLD_KEYS], (self.n_rows + 1) * sizeof(uint64_t))
         cdef uint64_t *products
         cdef uint64_t *place
@@ -296,7 +296,7 @@ cdef class WeightedFamilyScorer(Scorer):
         return total
 
     cdef double count_configs(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
-        # Returns q; refuses a family whose cells have no numbers.
+        # Returns q; refuses a family whose cells cannot be numbered.
         cdef double q = self.multiply_cards(parents, k)
         if q * self.cards[child] > <double>(<uint64_t>1 << MAX_CELLS_LOG2):
             self.refuse_cells(child, k, q)
@@ -336,7 +336,7 @@ cdef class WeightedFamilyScorer(Scorer):
         return table
 
     cdef int ask_tables(self, Py_ssize_t u) except -1 nogil:
-        # One message for the table of u and those after it of the family numbered last, where it is not there.
+        # One message for the table of u and the next tables of the family numbered last, if it is not there.
         cdef int *wanted = <int *>reserve(&self.scratch[WANTED], (self.n + 1) * sizeof(int))
         cdef double cells = self.n_cells
         cdef Py_ssize_t n
@@ -363,7 +363,7 @@ cdef class WeightedFamilyScorer(Scorer):
         return self.number_cells(NULL, 0, a)
 
     cdef int expect(self, const Family *families, Py_ssize_t n_needed, Py_ssize_t n) except -1 nogil:
-        # As that of ``FamilyScorer``.
+        # As in ``FamilyScorer``.
         cdef int *wanted = <int *>reserve(&self.scratch[WANTED], (self.n + 1) * sizeof(int))
         cdef const Family *one
         cdef double cells, tables

@@ -21,7 +21,7 @@ cdef enum:                      # scratch buffers
 
 
 cdef enum:
-    MEMOS = 8                   # most rows that are kept of each child
+    MEMOS = 8                   # largest number of rows that are kept for each child
 
 
 cdef struct Memo:               # a row of a child, for those with one parent more or fewer
@@ -32,7 +32,7 @@ cdef struct Memo:               # a row of a child, for those with one parent mo
     uint64_t *keys
     uint32_t *counts
     uint32_t *tables            # (states - 1) rows of cells for each candidate
-    int64_t *offsets            # where the table of each variable begins, -1 without one
+    int64_t *offsets            # start of the table of each variable, -1 if it has none
     size_t n_bytes
 
 
@@ -63,7 +63,7 @@ cdef struct Workspace:
     Terms terms
     Cells cells
     Segments segments
-    Share share                         # what threads do
+    Share share                         # task of the threads
     Merge merge
     Memo *memos                         # (n, MEMOS)
     int *newest                         # by child: the number of its last memo
@@ -81,7 +81,7 @@ cdef inline int set_table(
     Workspace *work, codes, const int64_t[::1] cardinalities, const uint64_t[:, ::1] planes,
     const int64_t[::1] plane_offsets, const uint32_t[::1] marginals, const uint32_t[:, ::1] pairs, size_t memory
 ) except -1:
-    # Borrows the arrays, which the caller keeps alive; codes without rows are of a table elsewhere.
+    # Borrows the arrays, which the caller keeps alive; codes without rows belong to a remote table.
     cdef const uint8_t[:, ::1] narrow
     cdef const uint16_t[:, ::1] wide
     work.n, work.memory = codes.shape[0], memory
@@ -151,7 +151,7 @@ cdef inline void drop_memos(Workspace *work, Py_ssize_t child) noexcept nogil:
 
 
 cdef inline bint init_offsets(Workspace *work) noexcept nogil:
-    # Where the states of each variable begin; False where memory is short. Call free_offsets() in both cases.
+    # The first state of each variable; False if memory is short. Call free_offsets() in both cases.
     cdef Py_ssize_t v
     work.state_offsets = <int64_t *>calloc(work.n + 1, sizeof(int64_t))
     work.pair_offsets = <int64_t *>calloc(work.n + 1, sizeof(int64_t))
@@ -171,7 +171,7 @@ cdef inline void free_offsets(Workspace *work) noexcept nogil:
 
 
 cdef inline bint init_memos(Workspace *work) noexcept nogil:
-    # False where memory is short; call free_memos() in both cases.
+    # False if memory is short; call free_memos() in both cases.
     cdef Py_ssize_t i
     work.n_memos = 1
     work.memos = <Memo *>calloc(work.n * MEMOS, sizeof(Memo))
@@ -203,8 +203,8 @@ cdef inline void free_workspace(Workspace *work) noexcept:
 cdef inline int store_memo(
     Workspace *work, const Row *row, const int *candidates, Py_ssize_t n_candidates
 ) except -1 nogil:
-    # Copies the cells and all tables but their last states into one block, if the memory allows. The oldest memo goes;
-    # a child keeps no more of them than its share of the memory holds.
+    # Copies the cells and all tables without their last states into one block, if the memory allows. The oldest memo is
+    # dropped; the memos of a child are limited to its share of the memory.
     cdef Memo *memo
     cdef Py_ssize_t place
     cdef const uint32_t *tables = <const uint32_t *>work.scratch[TABLES].data
@@ -225,7 +225,7 @@ cdef inline int store_memo(
         return 0
     block = <char *>malloc(n_bytes)
     if block == NULL:
-        return 0             # nothing is lost but speed
+        return 0             # without memory only speed is lost
     work.newest[row.child] = <int>place
     work.memory_used += n_bytes
     memo.block, memo.n_bytes = block, n_bytes

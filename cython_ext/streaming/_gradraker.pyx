@@ -1,4 +1,4 @@
-"""Random features of sparse rows whose columns have names without end, and online learning on such features.
+"""Random features of sparse rows with an unbounded set of named columns, and online learning on such features.
 
 Problem: f(a) = sum_p w_p theta_p' z_p(a) for rows a of a graph whose nodes join one by one; theta and w of each output
 are learned from one pass.
@@ -25,7 +25,7 @@ cdef double TWO_PI = 6.283185307179586
 
 
 cdef inline void draw_normals(uint64_t key, uint64_t seed, double* out, double* work, Py_ssize_t d) noexcept nogil:
-    """Fill out with the d normals of a column, by Box and Muller: cosines, then sines; work has 2 (d + 1) numbers."""
+    """Fill out with the d normals of a column, by Box and Muller: cosines, then sines; work has 2 (d + 1) elements."""
     cdef uint64_t state = key ^ seed
     cdef Py_ssize_t half = (d + 1) // 2, i
     cdef double* radii = work
@@ -49,7 +49,7 @@ def encode(
     const uint64_t[::1] keys,       # in: columns of the entries
     const double[::1] values,       # in: their values
     const long long[::1] starts,    # in: (m n_views + 1) first entry of each view of each row
-    Py_ssize_t first,               # in: the row with which to begin
+    Py_ssize_t first,               # in: the first row
     const double[::1] scales,       # in: (n_widths) 1 / width of the kernels
     uint64_t seed,                  # in
     uint64_t[::1] names,            # in and out: (slots) keys of the table; slots is a power of 2
@@ -113,7 +113,7 @@ cdef inline double compute_output(const double* theta, const double* z, Py_ssize
 cdef inline double combine(
     const double* log_weights, const double* outputs, Py_ssize_t n, Py_ssize_t stride
 ) noexcept nogil:
-    """Return the mean of the n outputs under weights whose logs stand `stride` apart."""
+    """Return the mean of the n outputs under weights; their logs are `stride` elements apart."""
     cdef double largest = log_weights[0], total = 0.0, mean = 0.0, weight
     cdef Py_ssize_t p
     for p in range(1, n):

@@ -1,13 +1,13 @@
 """Recursive least squares of several targets on the same rows.
 
-Problem: after each row, for every target the minimiser of the squares of all rows so far plus a ridge penalty,
+Problem: after each row, for every target, the minimiser of the squares of all rows so far plus a ridge penalty,
 
     W_t = argmin sum_{s<=t} ||y_s - W (x_s, 1)||^2 + penalty ||W||^2
 
 Algorithm: the Sherman-Morrison update of P = (sum x x' + penalty I)^-1: k = P x / (1 + x' P x), W += (y - W x) k',
-P -= k (P x)'. Row by row, so that the pieces in which rows come do not change a bit.
+P -= k (P x)'. Row by row, so that the result has the same bits for all chunks of rows.
 Reference: Haykin (2002), Adaptive Filter Theory, 4th ed., section 9.3, without forgetting.
-Cost: 2 d^2 per row, 2 d more per target; d^2 numbers of state.
+Cost: 2 d^2 per row, and 2 d per target; the state has d^2 values.
 Thread-safety: rows and targets are read only; state and predictions belong to the caller; the GIL is released.
 """
 

@@ -7,18 +7,18 @@ Algorithm, for each output k and row t:
     theta_jp <- (1 - 2 s_j penalty) theta_jp - s_j c'(f_jp, y) z_p                                  (3.19)
     log w_jp <- log w_jp - weight_step c(f_jp, y)                                                   (3.21)
     log h_j <- log h_j + r_j (c(f, y) - c(f_j, y))                 (3.31) with the sign of (3.32) corrected
-    expert j is renewed for t + 1 where 2^j divides t + 1: log h_j = b_j and, with `restart`, theta_j = 0 and equal w_j.
+    expert j is renewed for t + 1 if 2^j divides t + 1: log h_j = b_j and, with `restart`, theta_j = 0 and equal w_j.
 The source has r_j = s_j and b_j = log s_j.
 Losses c: (f - y)^2; log(1 + exp(-y f)); max(0, 1 - y f); y is -1 or 1 in the last two.
 Reference: Shen, Chen & Giannakis (2019), "Random feature-based online multi-kernel learning in environments with
-unknown dynamics", JMLR 20, algorithms 2 and 3; numbers of equations are those of chapter 3 of Shen's thesis.
-Intervals f +- q m: m is the running mean of |y - f|, log q rises by RATE coverage at a miss and else falls by
+unknown dynamics", JMLR 20, algorithms 2 and 3; equations are numbered as in chapter 3 of Shen's thesis.
+Intervals f +- q m: m is the running mean of |y - f|. log q rises by RATE coverage at a miss and otherwise falls by
 RATE (1 - coverage), so that over T rows the share of misses is 1 - coverage within O(1 / T) (Gibbs & Candes 2021).
 Changes: a sum max(0, S + log likelihood ratio) for one expert (Page 1954) is flagged beyond a limit, then restarts.
-Square loss: -log r + u^2 / 2 (1 - 1 / r^2) for errors r times as large, u = |error| over its scale, cut off.
+Square loss: -log r + u^2 / 2 (1 - 1 / r^2) for errors r times as large, u = |error| over its scale, truncated.
 Labels: log(q / p) at a mistake, else log((1 - q) / (1 - p)), for the rate p of mistakes and q = min(r p, (1 + p) / 2).
 Cost per row: P D (d + a sine and a cosine) + 8 K J P D; state K J P 2 D. Features are computed for a block of rows at a
-time, all else row by row: the pieces in which rows come do not change a bit.
+time, all else row by row: the result has the same bits for all chunks of rows.
 Thread-safety: rows, targets, frequencies and step sizes are read only; state and outputs belong to the caller; the GIL
 is released.
 """
@@ -34,15 +34,15 @@ LEVEL = select_feature_level()
 cdef enum:
     BLOCK = 16  # rows whose features are computed together
 
-cdef double LARGEST = 1e300  # losses and logs of weights are finite: their differences are numbers then
+cdef double LARGEST = 1e300  # keeps losses and logs of weights finite, so that their differences are not NaN
 cdef double RATE = 0.05, MEMORY = 0.05, LEAST_LOG = -50.0, MOST_LOG = 50.0  # of intervals
 cdef double RATIO = 1.5, LIMIT = 14.0, CUT = 3.5, FORGETTING = 0.005        # of changes
 cdef double MISTAKES_RATIO = 2.0, MISTAKES_LIMIT = 7.0                      # of changes of labels
-cdef double LATE = 0.01                                                     # share of a row in the losses of late
-cdef double NORMAL_SCALE = 1.2533141373155001                               # s.d. of a normal number per mean size
+cdef double LATE = 0.01                                                     # weight of a row in recent losses
+cdef double NORMAL_SCALE = 1.2533141373155001                               # normal: s.d. over mean absolute value
 cdef double SETTLING = 100.0                                                # rows that only measure the scale
 
-# the places of the running figures
+# positions of the running statistics
 LOG_RATIO, MEAN_ERROR, SUM, SCALE, ROWS, N_FIGURES = range(6)
 
 
@@ -60,7 +60,7 @@ cdef inline double compute_loss(double f, double y, int loss) noexcept nogil:
 
 
 cdef inline double compute_slope(double f, double y, int loss) noexcept nogil:
-    if loss == 0:  # of targets near the largest number as well
+    if loss == 0:  # avoids overflow for targets near the largest double
         return min(max(2.0 * (f - y), -LARGEST), LARGEST)
     if loss == 1:
         return -y / (1.0 + exp(y * f))
@@ -156,7 +156,7 @@ cdef double update_output(
     const double* steps, const double* rates, Py_ssize_t n_experts, Py_ssize_t n_kernels, Py_ssize_t length,
     int loss, double weight_step, double penalty, double* work, double* losses, Py_ssize_t monitored,
 ) noexcept nogil:
-    """Learn one output from `work` of `compute_output`, f_jp become losses; return f_j of the monitored expert."""
+    """Learn one output from `work` of `compute_output` (losses replace f_jp); return f_j of the monitored expert."""
     cdef double* parts = work
     cdef double* experts = work + n_experts * n_kernels
     cdef double total = compute_loss(f, y, loss), slope, part, answer = 0.0
@@ -183,7 +183,7 @@ cdef void renew_experts(
     double* coefficients, double* kernel_logs, double* expert_logs, const double* starts, long long t, bint restart,
     Py_ssize_t n_experts, Py_ssize_t n_kernels, Py_ssize_t length,
 ) noexcept nogil:
-    """Renew the experts one of whose intervals begins at row t."""
+    """Renew the experts with an interval that begins at row t."""
     cdef Py_ssize_t j, i
     for j in range(n_experts):
         if t & ((<long long> 1 << j) - 1):
@@ -213,7 +213,7 @@ cdef inline void update_interval(double* figures, double error, double coverage,
 
 
 cdef inline double compare_errors(double error, double scale) noexcept nogil:
-    """Return the log likelihood ratio of normal errors RATIO times as large, whose mean size is `scale` so far."""
+    """Return the log likelihood ratio of normal errors RATIO times as large; `scale` is the mean size so far."""
     cdef double u = CUT if error > 0.0 else 0.0
     if error < CUT * NORMAL_SCALE * scale:
         u = error / (NORMAL_SCALE * scale)
@@ -221,7 +221,7 @@ cdef inline double compare_errors(double error, double scale) noexcept nogil:
 
 
 cdef inline double compare_mistakes(double mistake, double share, double n_rows) noexcept nogil:
-    """Return the log likelihood ratio of mistakes MISTAKES_RATIO times as frequent, `share` of n rows so far."""
+    """Return the log likelihood ratio of mistakes MISTAKES_RATIO times as frequent; `share` is of n rows so far."""
     cdef double n = min(n_rows, 1.0 / FORGETTING)
     cdef double p = (n * share + 1.0) / (n + 2.0)
     cdef double q = min(MISTAKES_RATIO * p, 0.5 * (1.0 + p))
@@ -231,7 +231,7 @@ cdef inline double compare_mistakes(double mistake, double share, double n_rows)
 cdef inline void update_changes(
     double* figures, long long* flags, Py_ssize_t room, double error, bint is_label, long long t
 ) noexcept nogil:
-    """Sum up the evidence of larger errors; flags: their number, then the rows of the last `room`."""
+    """Add up the evidence of larger errors; flags: their number, then the rows of the last `room` changes."""
     cdef double ratio
     if figures[4] >= SETTLING:
         if is_label:
@@ -250,7 +250,7 @@ cdef inline void update_changes(
 cdef double* allocate(
     Py_ssize_t width, Py_ssize_t n_experts, Py_ssize_t n_kernels, Py_ssize_t length
 ) except NULL:
-    """Return room for features of a block, its angles with sines and cosines of a row, and the work of an output."""
+    """Allocate the features of a block, its angles with sines and cosines of a row, and the work of an output."""
     cdef Py_ssize_t n = BLOCK * n_kernels * length + (BLOCK + 2) * width + (n_experts + 1) * (n_kernels + 2)
     cdef double* room = <double*> malloc(n * sizeof(double))
     if room == NULL:
@@ -261,15 +261,15 @@ cdef double* allocate(
 def update(
     const double[:, ::1] rows,            # in: (m, d)
     const double[:, ::1] targets,         # in: (m, K)
-    const double[:, ::1] frequencies,     # in: (d, width), those of kernel p from column p D on
+    const double[:, ::1] frequencies,     # in: (d, width), kernel p from column p D on
     const double[::1] steps,              # in: (J) step sizes
     const double[::1] rates,              # in: (J) step sizes of the experts' weights
     const double[::1] starts,             # in: (J) logs of the weights of renewed experts
     double[:, :, :, ::1] coefficients,    # in and out: (K, J, P, length), sines, cosines, zeros
     double[:, :, ::1] kernel_logs,        # in and out: (K, J, P)
     double[:, ::1] expert_logs,           # in and out: (K, J)
-    double[:, ::1] losses,                # in and out: (K, J) mean losses of late, -1 before the first row of an expert
-    double[::1] figures,                  # in and out: (N_FIGURES) of intervals and changes
+    double[:, ::1] losses,                # in and out: (K, J) recent mean losses, -1 before the first row of an expert
+    double[::1] figures,                  # in and out: (N_FIGURES) statistics of intervals and changes
     long long[::1] flags,                 # in and out: (1 + room) number of changes, and rows of the last ones
     double[:, ::1] predictions,           # out: (m, K or K + 1 with half-widths) before each row; or no rows
     *, Py_ssize_t n_components, int loss, double weight_step, double penalty, bint adaptive, bint restart,

@@ -4,12 +4,12 @@
  *   pgmx_project   a[r, i] = sum_k x[r, k] v[k, i] for several rows
  *   pgmx_dot       sum_i a[i] b[i] over a multiple of 8
  *   pgmx_shift     a[i] = keep a[i] + g b[i]
- * Levels: avx512 (F + DQ), avx2, plain. One body is compiled for each level, each number comes from the same operations
- * in the same order (nothing is contracted into fused multiply-adds), so that all levels, and all cuts of the rows into
- * pieces, give the same bits.
+ * Levels: avx512 (F + DQ), avx2, plain. One body is compiled for each level. Each value comes from the same operations
+ * in the same order (nothing is contracted into fused multiply-adds), so that all levels, and all chunks of rows, give
+ * the same bits.
  * Sine and cosine: reduction by multiples of pi/2 in three parts (Cody & Waite 1980) and the minimax polynomials of
  * fdlibm (Sun Microsystems 1993) on [-pi/4, pi/4]; below 1.2 units in the last place for |a| < 1e6, the C library
- * beyond, and the angle 0 for what is not finite. About 2 ns per pair of AVX2, 1 ns of AVX-512.
+ * beyond, and the angle 0 for non-finite values. About 2 ns per pair with AVX2, 1 ns with AVX-512.
  * Nothing here allocates or fails; after selection all functions are safe to call from any number of threads.
  */
 #ifndef PGMX_SINCOS_H
@@ -20,7 +20,7 @@
 
 #define PGMX_LANES 8
 #define PGMX_TILE 16   /* columns of a projection are padded to a multiple of it */
-#define PGMX_FAR 1e6   /* beyond it n pi/2 is no longer exact in parts of 33 bits */
+#define PGMX_FAR 1e6   /* beyond it n pi/2 is no longer exact with terms of 33 bits */
 
 static const double PGMX_TWO_OVER_PI = 6.36619772367581382433e-01;
 static const double PGMX_PIO2_1 = 1.57079632673412561417e+00, PGMX_PIO2_2 = 6.07710050630396597660e-11,

@@ -16,7 +16,7 @@ cdef extern from "_sincos.h" nogil:
 
 
 cdef inline int select_feature_level() except -1:
-    # PGMX_SIMD forces a level here too; levels that this header lacks are the next lower one.
+    # PGMX_SIMD forces a level here too; a level that this header does not have becomes the next lower one.
     cdef int level = select_simd_level()
     cdef int best = pgmx_feature_best()
     level = level if level < best else best

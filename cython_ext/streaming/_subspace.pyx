@@ -1,20 +1,20 @@
 """Sketches of rows of categories in a low-dimensional subspace, and the subspace learned from the rows, one by one.
 
-Problem: cell i of row t has the predictors x_j = m_j + b_ij + a_j + u_ij' psi, j < c; c = 1 but for a logit of more
-than two levels. A row's sketch z = (psi, a) is the minimiser, with the subspace as it is, of
+Problem: value i of row t has the predictors x_j = m_j + b_ij + a_j + u_ij' psi, j < c; c = 1 except for a logit of more
+than two levels. A row's sketch z = (psi, a) is the minimiser, for the current subspace, of
 
     g(z) = -sum_{i observed} log p(y_i | x) + lam/2 ||psi||^2 + lam_offset/2 ||a||^2
 
-probit: p = Phi(h) - Phi(l), l and h the thresholds about the level, less x; tobit: the density of y - x inside the
-bounds, p as in probit beyond them; logit: softmax of (0, x), level 0 the base.
-Algorithm: Newton's method (halved steps where the gradient grows) or gradient descent from zero; then one gradient step
+probit: p = Phi(h) - Phi(l), l and h the thresholds around the level minus x; tobit: the density of y - x inside the
+bounds, p as in probit beyond them; logit: softmax of (0, x), level 0 is the base.
+Algorithm: Newton's method (halved steps if the gradient grows) or gradient descent from zero; then one gradient step
 for u_i of the observed columns, and u <- u / (1 + step lam / t) for all columns by one scalar. Offsets and thresholds
-(by their first and the logarithms of their gaps) take steps of an average. Tails go by Mills' ratio, mirrored so that
-the cell is right of x.
+(by the first threshold and the logarithms of the gaps) have step sizes of an average. Tails use Mills' ratio, mirrored
+so that the value is right of x.
 Reference: Shen (2019), thesis, University of Minnesota, algorithms 1, 1a and 1b, equations (2.14) to (2.23); the sign
 of (2.20) corrected, the tobit derived from (2.3).
-Cost: (observed cells) c (c + k) k + k^3 / 6 per Newton step, k = d + c; nothing per column that is not observed.
-Thread-safety: cells are read only, and the state too by `sketch_rows`; the GIL is released.
+Cost: (observed values) c (c + k) k + k^3 / 6 per Newton step, k = d + c; columns that are not observed cost nothing.
+Thread-safety: values are read only, and the state too by `sketch_rows`; the GIL is released.
 """
 
 from libc.math cimport INFINITY, erf, erfc, exp, fabs, sqrt
@@ -29,12 +29,12 @@ cdef enum:
 cdef double ROOT_HALF = 0.7071067811865476
 cdef double HALF_ROOT_TWO_PI = 1.2533141373155003
 cdef double DENSITY = 0.3989422804014327  # of N(0, 1) at 0
-cdef double FAR = 30.0                    # where Mills' ratio goes over to its series
+cdef double FAR = 30.0                    # from here on Mills' ratio is computed by its series
 cdef double EARLY = 1000.0                # rows before which the penalty on the subspace does not grow with 1 / t
-cdef double PRIOR = 10.0                  # cells that the common offset and the thresholds start with
+cdef double PRIOR = 10.0                  # prior number of values of the common offset and the thresholds
 cdef double SMALL = 1e-6                  # of the scale: the subspace is multiplied out
 
-# Most steps per sketch and the gradient at which they end, for learning and for sketches alone.
+# Largest number of steps per sketch and the gradient at which they end, for learning and for sketches only.
 cdef int LEARN_STEPS = 8, SKETCH_STEPS = 60, DESCENT = 40
 cdef double LEARN_TOL = 1e-3, SKETCH_TOL = 1e-9
 
@@ -46,14 +46,14 @@ cdef struct Model:
     double lam, lam_offset, step, decay
     double *subspace    # (n_columns, c, d); times the scale
     double *offset      # (n_columns, c)
-    double *count       # (n_columns,) cells learned
+    double *count       # (n_columns,) values learned
     double *centre      # (c,)
     double *threshold   # (n_levels + 1,), infinite at both ends
-    double *progress    # scale, rows, cells
+    double *progress    # scale, rows, values
 
 
 cdef struct Work:
-    double *design      # (most, c, k) rows (u_ij, e_j) of the observed cells
+    double *design      # (most, c, k) rows (u_ij, e_j) of the observed values
     double *base        # (most, c) m_j + b_ij
     double *score       # (most, c) derivative of log p
     double *x           # (c,)
@@ -107,7 +107,7 @@ cdef inline void differentiate_interval(
 
 
 cdef void differentiate_cell(Model *m, int code, double value, Work *w, double *score) noexcept nogil:
-    """Write score (c,) and w.curvature (c, c) of a cell at w.x; add to w.slope where thresholds are learned."""
+    """Write score (c,) and w.curvature (c, c) of a value at w.x; add to w.slope if thresholds are learned."""
     cdef double at_low, at_high, total, top
     cdef Py_ssize_t j, p
     if m.kind == LOGIT:
@@ -309,7 +309,7 @@ cdef bint handle_rows(
     Model *m, const int64_t[::1] starts, const int32_t[::1] columns, const int32_t[::1] codes,
     const double[::1] values, double[:, ::1] sketches, bint learn
 ) noexcept nogil:
-    """Sketch each row, and learn it; return False where there is no memory."""
+    """Sketch each row, and learn it; return False if memory is short."""
     cdef Py_ssize_t t, n, most = 1, n_rows = starts.shape[0] - 1, ck = m.c * m.k
     cdef int steps = LEARN_STEPS if learn else SKETCH_STEPS
     cdef double tol = LEARN_TOL if learn else SKETCH_TOL
@@ -348,24 +348,24 @@ cdef bint handle_rows(
 
 
 def learn_rows(
-    const int64_t[::1] starts,      # in: (rows + 1,) where the cells of each row begin
+    const int64_t[::1] starts,      # in: (rows + 1,) first value of each row
     const int32_t[::1] columns,     # in: (cells,)
     const int32_t[::1] codes,       # in: (cells,) position of the level; tobit: 0 and 2 beyond the bounds, 1 inside
-    const double[::1] values,       # in: (cells,) numbers inside the bounds of a tobit, in units of the noise
+    const double[::1] values,       # in: (cells,) values inside the bounds of a tobit, in units of the noise
     double[:, :, ::1] subspace,     # in and out: (n_columns, c, d)
     double[:, ::1] offset,          # in and out: (n_columns, c)
-    double[::1] count,              # in and out: (n_columns,) cells learned per column
+    double[::1] count,              # in and out: (n_columns,) values learned per column
     double[::1] centre,             # in and out: (c,)
     double[::1] threshold,          # in and out: (levels + 1,) ascending from -inf to inf
-    double[::1] progress,           # in and out: scale of the subspace, rows and cells learned
+    double[::1] progress,           # in and out: scale of the subspace, rows and values learned
     int kind,                       # 0 probit, 1 tobit, 2 logit
     bint offsets,
     bint newton,                    # or gradient descent
     bint learn_thresholds,
     double lam,                     # penalty on sketches and subspace
     double lam_offset,              # penalty on offsets
-    double step,                    # of the subspace, for the first cells of a column
-    double decay,                   # 1 / (cells of a column after which the step has halved)
+    double step,                    # of the subspace, for the first values of a column
+    double decay,                   # 1 / (number of values of a column after which the step has halved)
     double[:, ::1] sketches,        # out: (rows, d + c)
 ):
     """Learn the rows in their order."""
@@ -380,7 +380,7 @@ def learn_rows(
     with nogil:
         enough = handle_rows(&m, starts, columns, codes, values, sketches, True)
     if not enough:
-        raise MemoryError("the cells of the longest row need more memory than there is")
+        raise MemoryError("cannot allocate memory for the values of the longest row")
 
 
 def sketch_rows(
@@ -400,7 +400,7 @@ def sketch_rows(
     double lam_offset,
     double[:, ::1] sketches,
 ):
-    """Write the sketch of each row; arguments as `learn_rows`, nothing is learned."""
+    """Write the sketch of each row, without learning; arguments as in `learn_rows`."""
     cdef Model m
     cdef bint enough
     m.kind, m.offsets, m.newton, m.learn_thresholds = kind, offsets, newton, False
@@ -412,4 +412,4 @@ def sketch_rows(
     with nogil:
         enough = handle_rows(&m, starts, columns, codes, values, sketches, False)
     if not enough:
-        raise MemoryError("the cells of the longest row need more memory than there is")
+        raise MemoryError("cannot allocate memory for the values of the longest row")

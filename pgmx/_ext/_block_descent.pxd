@@ -1,4 +1,4 @@
-# The base of the conditionals of a pseudolikelihood, in memory or elsewhere. It stands beside the built kernels because
+# The base of the conditionals of a pseudolikelihood, for local and remote rows. It is next to the built kernels because
 # Cython imports a shared class by its full name: `from pgmx._ext._block_descent cimport BlockDescent`.
 
 from libc.stdint cimport int64_t, uint8_t
@@ -16,7 +16,7 @@ cdef class BlockDescent:
     cdef readonly object drift
     cdef double[::1] _drift
     cdef uint8_t[::1] by_row                # whether the conditional of a node differs between rows
-    cdef bint is_rebuild                    # whether shifts are those of a rebuild, which leaves the drift alone
+    cdef bint is_rebuild                    # whether shifts belong to a rebuild, which does not change the drift
 
     cdef int set_up(self, cardinalities, margins, double total, double l2, node_penalties) except -1
     cdef int settle(self, Py_ssize_t i, object added) except -1
@@ -26,7 +26,7 @@ cdef class BlockDescent:
         double tol, double *memory, size_t size
     ) except -1
 
-    # what a class with rows defines
+    # defined by subclasses
     cdef void side(self, Py_ssize_t i, Py_ssize_t j, double *out) noexcept nogil
     cdef double shift(self, Py_ssize_t i, Py_ssize_t j, const double *step, void *scratch) noexcept nogil
     cdef int open(self, Py_ssize_t i) except -1

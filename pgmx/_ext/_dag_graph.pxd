@@ -1,4 +1,4 @@
-# The graph under the move queue; it stands here for the reason that ``_scorer.pxd`` gives.
+# The graph under the move queue; it is in this folder for the reason that ``_scorer.pxd`` gives.
 
 from _dag cimport Dag
 

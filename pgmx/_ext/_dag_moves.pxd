@@ -1,4 +1,4 @@
-# The move queue, for the kernel of trials; it stands here for the reason that ``_scorer.pxd`` gives.
+# The move queue, for the kernel of trials; it is in this folder for the reason that ``_scorer.pxd`` gives.
 
 cimport cython
 from libc.stdint cimport int64_t, uint64_t
@@ -25,9 +25,9 @@ cdef class DagMoves(DirectedGraph):
     cdef double[:, ::1] gains
     cdef const int64_t[::1] priority
     cdef double *top                # by child: the largest gain of an addition, legal or not; -inf without any
-    cdef double *bound              # by child: the legal ones gain no more
-    cdef uint64_t *open             # scratch: what may become a parent of a child, (words,)
-    cdef double *most               # by head: what deleting or reversing an arc into it gains at most; NaN: not known
+    cdef double *bound              # by child: upper bound of the gains of legal additions
+    cdef uint64_t *open             # scratch: variables that may become a parent of a child, (words,)
+    cdef double *most               # by head: upper bound of the gain of deleting or reversing an arc; NaN: not known
     cdef uint64_t *required         # (n, words) by head, NULL without constraints
     cdef uint64_t *barred           # (3, n, words) by operation and head, NULL without tabu
     cdef Move *tabu                 # ring of the barred moves

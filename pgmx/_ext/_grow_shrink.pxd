@@ -1,4 +1,4 @@
-# Families by grow, shrink and swap; it stands here for the reason that ``_scorer.pxd`` gives.
+# Families by grow, shrink and swap; it is in this folder for the reason that ``_scorer.pxd`` gives.
 
 from libc.stdint cimport int64_t, uint64_t
 
@@ -8,7 +8,7 @@ from pgmx._ext._scorer cimport Family, Scorer
 
 
 cdef enum:
-    WAYS = 8                    # families that are remembered of each child
+    WAYS = 8                    # families that are kept for each child
 
 
 cdef class GrowShrink:
@@ -16,7 +16,7 @@ cdef class GrowShrink:
     cdef Py_ssize_t words
     cdef Trees trees
     cdef object source
-    cdef Scorer scorer          # the source where it is a compiled one, else None
+    cdef Scorer scorer          # the source if it is a compiled one, else None
     cdef bint is_compiled
     cdef double[:, ::1] gains
     cdef const int64_t[::1] priority
@@ -27,13 +27,13 @@ cdef class GrowShrink:
     cdef uint64_t *hashes       # of a variable as a parent, then of a variable as a child
     cdef Node **roots           # by child, NULL until it is visited
     cdef Node **known           # (n, WAYS) families found last, NULL for none
-    cdef uint64_t *known_sets   # (n, WAYS, 2, words): what was chosen and wanted on the way to them
+    cdef uint64_t *known_sets   # (n, WAYS, 2, words): variables chosen and wanted on the way to them
     cdef int *oldest            # by child: which of them is replaced next
     cdef double *row            # scratch: gains of a child
     cdef Branch *sorted         # scratch: its branches
     cdef int *family            # scratch: parents of a child
-    cdef bint is_trial          # whether walks list the nodes that they lack, and end there
-    cdef Family *missing        # these
+    cdef bint is_trial          # whether walks end at missing nodes and list them
+    cdef Family *missing        # families of the missing nodes
     cdef int *missing_parents   # (room, n)
     cdef Py_ssize_t n_missing, room
 

@@ -1,4 +1,4 @@
-# Counts that come from elsewhere; it stands here for the reason that ``_scorer.pxd`` gives.
+# Counts that workers compute; it is in this folder for the reason that ``_scorer.pxd`` gives.
 
 from libc.stdint cimport int64_t, uint32_t
 
@@ -8,7 +8,7 @@ from _workspace cimport Memo, Row, Workspace
 from pgmx._ext._scorer cimport Family
 
 cdef enum:
-    MESSAGE_MEMORY = 1 << 24    # bytes of the answers to one message, unless one family alone has more
+    MESSAGE_MEMORY = 1 << 24    # bytes of the answers to one message, unless a single family needs more
 
 
 cdef class RemoteFamilies:
@@ -17,13 +17,13 @@ cdef class RemoteFamilies:
     cdef Py_ssize_t n_left_out          # states of a candidate without a row in its table
     cdef const int64_t[::1] cards
     cdef list requests                  # of the next message
-    cdef Py_ssize_t n_asked             # how many they are
-    cdef double message                 # bytes of the answers to them, at most
-    cdef dict answers                   # by child and parents, as bytes: what was asked for ahead
-    cdef dict used                      # the same once it was used
+    cdef Py_ssize_t n_asked             # number of requests
+    cdef double message                 # upper bound of the bytes of their answers
+    cdef dict answers                   # by child and parents, as bytes: prefetched answers
+    cdef dict used                      # used answers
     cdef size_t n_bytes                 # of the answers
     cdef bytes family                   # child and parents of the answer in use
-    cdef bint has_tables                # whether it is one with tables
+    cdef bint has_tables                # whether this answer has tables
     cdef object dtype, keys, counts, tables
     cdef int64_t[::1] first             # by candidate: its first row in the tables, -1 without
 

@@ -1,4 +1,4 @@
-# Rows of gains that are kept; it stands here for the reason that ``_scorer.pxd`` gives.
+# Rows of gains that are kept; it is in this folder for the reason that ``_scorer.pxd`` gives.
 
 from cpython.pythread cimport PyThread_type_lock
 from libc.stdint cimport uint64_t
@@ -35,7 +35,7 @@ cdef class RowStore:
 
 
 cdef enum:
-    MOST_AHEAD = 24             # rows that threads compute before a climb needs them
+    MOST_AHEAD = 24             # largest number of prefetched rows
 
 
 cdef struct Order:              # a family whose row is wanted
@@ -49,7 +49,7 @@ cdef class RowsAhead:
     cdef Py_ssize_t n_threads, n_orders, n_open   # n_open: orders that nobody has taken
     cdef PyThread_type_lock lock
     cdef Order *orders          # the most wanted first
-    cdef Order *current         # by thread: what it computes, child -1 for nothing
+    cdef Order *current         # by thread: the row that it computes, child -1 for none
     cdef int *owners            # by child: the thread that computed its last row, -1 for none
     cdef PyThread_type_lock *bells  # by thread: held while it has nothing to do
     cdef char *is_asleep        # by thread
@@ -73,5 +73,5 @@ cdef class RowsAhead:
 cdef class CachedScorer(Scorer):
     cdef readonly Scorer source
     cdef readonly RowStore store
-    cdef readonly RowsAhead ahead       # None where no other thread computes rows
+    cdef readonly RowsAhead ahead       # None if no other thread computes rows
     cdef readonly Py_ssize_t n_asked    # rows that the source computed

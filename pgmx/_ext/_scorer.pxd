@@ -1,5 +1,5 @@
-# The base of the compiled scorers. It stands beside the built kernels because Cython imports a shared class by the name
-# under which it was cimported, which must therefore be the full one: `from pgmx._ext._scorer cimport Scorer`.
+# The base of the compiled scorers. It is next to the built kernels because Cython imports a shared class by the name
+# under which it was cimported, which must therefore be the full name: `from pgmx._ext._scorer cimport Scorer`.
 
 from libc.math cimport rint
 from libc.stdint cimport int64_t, uint8_t
@@ -20,7 +20,7 @@ cdef inline void insert_parent(int *wider, const int *parents, Py_ssize_t k, Py_
         wider[i] = parents[i - 1]
         i -= 1
     wider[i] = <int>u
-    while i > 0:  # no memcpy: parents is NULL where there are none
+    while i > 0:  # no memcpy: parents is NULL if there are none
         i -= 1
         wider[i] = parents[i]
 
@@ -29,19 +29,19 @@ cdef struct Family:
     Py_ssize_t child, k
     const int *parents          # k of them, ascending
     Py_ssize_t n_wanted         # candidates whose tables are wanted with the cells, or ALL
-    const int *wanted           # NULL where these are none or all
+    const int *wanted           # NULL if these are none or all
 
 
 cdef class Scorer:
     cdef readonly Py_ssize_t n
     cdef public Py_ssize_t max_indegree     # may be set between calls
     cdef double *alone                      # scores of the families without parents
-    cdef const uint8_t *allowed             # (n, n), NULL where all arcs are
+    cdef const uint8_t *allowed             # (n, n), NULL if all arcs are allowed
     cdef double unit                        # rounded gains are multiples of 1 / unit
     cdef object names, owners, mask         # names for messages; the other two keep borrowed arrays alive
-    cdef readonly bint is_far               # whether counts come in messages, so that `expect` pays
-    cdef Buffer listed                      # families that are to be asked for, then their parents
-    cdef Py_ssize_t lone                    # whose pairs alone are asked for, -1 where all are
+    cdef readonly bint is_far               # whether workers send the counts, so that `expect` saves time
+    cdef Buffer listed                      # families to be requested, then their parents
+    cdef Py_ssize_t lone                    # the only variable whose pairs are requested, -1 for all variables
 
     cdef int set_up(self, Py_ssize_t n, const uint8_t[:, ::1] allowed, Py_ssize_t max_indegree, names) except -1
     cdef void choose_unit(self, double finest) noexcept
@@ -56,7 +56,7 @@ cdef class Scorer:
     ) noexcept nogil
     cdef void go_to_next_pair(self, Py_ssize_t *a, Py_ssize_t *b) noexcept nogil
 
-    # what a scorer defines
+    # defined by subclasses
     cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil
     cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil
     cdef int expect(self, const Family *families, Py_ssize_t n_needed, Py_ssize_t n) except -1 nogil

@@ -15,7 +15,7 @@ _is_silent = ContextVar("_is_silent", default=False)
 
 @contextmanager
 def without_warnings() -> Iterator[None]:
-    """Warn of no columns: of a resample, after the warning of those of the table."""
+    """Suppress the warnings, for resamples of a table that was already warned of."""
     token = _is_silent.set(True)
     try:
         yield
@@ -48,8 +48,8 @@ def _describe_set(members: Sequence[Hashable], n_determined: int) -> str:
     more = f" (in all, {n_determined} columns are combinations of others)" if n_determined > 1 else ""
     return (
         f"columns that determine each other linearly: {join_names(members[:-1], len(members))} and {members[-1]!r}"
-        f"{more}. The graph is that of columns with independent noise of 1e-6 of their standard deviations: drop one "
-        "of the columns to learn without it"
+        f"{more}. The graph is learned as if each column had independent noise of 1e-6 of its standard deviation. Drop "
+        "one of the columns to learn without noise"
     )
 
 

@@ -10,7 +10,7 @@ from pgmpy.structure_score import BaseStructureScore
 
 
 class FamilyScorer(Protocol):
-    """What scores single families of ids, `parents` ascending int32: any source of gains, for one."""
+    """A scorer of single families of ids, such as a source of gains; `parents` are ascending int32."""
 
     def family_score(self, child: int, parents: np.ndarray) -> float:
         """Return the score of `child` with `parents`."""
@@ -36,12 +36,12 @@ class CompiledScore(BaseStructureScore, ABC):
 
     @abstractmethod
     def _make_scorer(self) -> FamilyScorer:
-        """Return what scores the families, on ids."""
+        """Return the scorer of families of ids."""
 
     def local_score(self, variable: Hashable, parents: Iterable[Hashable]) -> float:
-        """Return the score of one family in nats; each is scored once, and the order of `parents` does not matter.
+        """Return the score of one family in nats. Scores are cached, and the order of `parents` does not matter.
 
-        Raises ValueError for names that are no columns of the data, equal parents, and a child that is its own parent.
+        Raises ValueError for names that are not columns of the data, equal parents, and a child that is its own parent.
         """
         parents = tuple(parents)
         family = (self._id(variable), tuple(sorted(self._id(parent) for parent in parents)))
@@ -50,7 +50,7 @@ class CompiledScore(BaseStructureScore, ABC):
         return self._family_scores[family]
 
     def _local_score(self, variable: Hashable, parents: tuple[Hashable, ...]) -> float:
-        """Score a family; where a subclass of a pgmpy score overrides the formula."""
+        """Score a family; subclasses of pgmpy scores override the formula here."""
         child, ids = self._id(variable), sorted(self._id(parent) for parent in parents)
         if child in ids or len(set(ids)) < len(ids):
             raise ValueError(f"parents {list(parents)!r} of {variable!r} must be distinct and other variables")
@@ -70,5 +70,5 @@ class CompiledScore(BaseStructureScore, ABC):
             raise ValueError(f"{name!r} is not a variable of the data; the columns are {self.variables!r}") from None
 
     def __getstate__(self) -> dict[str, Any]:
-        # compiled scorers cannot be pickled; the copy makes its own on first use
+        # compiled scorers cannot be pickled; the copy makes a new one on first use
         return {**self.__dict__, "_scorer": None}

@@ -1,4 +1,4 @@
-"""Where a search gets its gains from: the interface, and two sources beside the compiled scorers."""
+"""Sources of the gains of a search: the interface, and two sources in addition to the compiled scorers."""
 
 from collections.abc import Callable, Sequence
 from math import ceil, inf, isfinite, log10
@@ -11,32 +11,32 @@ import numpy as np
 from pgmx._ext._row_cache import CachedScorer, RowStore
 from pgmx._ext._scorer import Scorer
 
-#: Bytes of rows that a search keeps where it returns to earlier graphs.
+#: Bytes of rows that a search keeps if it returns to earlier graphs.
 ROW_MEMORY = 1 << 27
 
-#: Rows that are kept where a search does not return, but threads compute rows before it asks for them.
+#: Rows that are kept if a search does not return to earlier graphs, but threads prefetch rows.
 AHEAD_ROWS = 64
 
 
 class GainSource(Protocol):
-    """Scores of families, and what each change of one arc gains; variables are ids from 0 to n - 1.
+    """Scores of families, and the gain of each change of one arc; variables are ids from 0 to n - 1.
 
-    A gain of -inf stands for an arc that cannot be added: a self loop, an arc that is not allowed, a child with
-    `max_indegree` parents. `parents` are ascending int32. A source serves one thread at a time.
+    A gain of -inf marks an arc that cannot be added: a self loop, an arc that is not allowed, an arc to a child with
+    `max_indegree` parents. `parents` are ascending int32. Only one thread at a time may use a source.
     """
 
     def start(self, gains: np.ndarray, scores: np.ndarray) -> None:
-        """Fill ``gains[child, u]``, what adding u to the parentless child gains, and ``scores[child]``; float64."""
+        """Fill ``gains[child, u]``, the gain of adding u to the child without parents, and ``scores[child]``."""
 
     def rescore(self, child: int, parents: np.ndarray, gains: np.ndarray) -> float:
         """Fill ``gains[child]`` and return the family score of `child` with `parents`.
 
-        ``gains[child, u]`` is the gain of deleting u where u is a parent, else of adding it.
+        ``gains[child, u]`` is the gain of deleting u if u is a parent, otherwise the gain of adding u.
         """
         ...
 
     def restrict(self, allowed: np.ndarray | None) -> None:
-        """Replace the mask of arcs, uint8 (n, n), ``allowed[child, parent] == 0`` for none; None allows all."""
+        """Replace the mask of arcs, uint8 (n, n); ``allowed[child, parent] == 0`` forbids an arc, None allows all."""
 
     def family_score(self, child: int, parents: np.ndarray) -> float:
         """Return the score of `child` with `parents`."""
@@ -44,11 +44,11 @@ class GainSource(Protocol):
 
 
 class FunctionGains:
-    """Gains from any decomposable score given as a function, each family scored once.
+    """Gains from any decomposable score given as a function; each family is scored once.
 
-    ``local_score(child, parents)`` takes ids, `parents` an ascending tuple. No addition is scored after `deadline`, a
-    reading of ``time.perf_counter``. Cost: n² scores to start, n for each child that a move changes. Gains are rounded
-    to ten digits of the largest score, and to 1e-5 where that is finer, so that rounding errors break no ties.
+    ``local_score(child, parents)`` has ids as arguments, `parents` as an ascending tuple. No addition is scored after
+    `deadline`, a time of ``time.perf_counter``. Cost: n² scores to start, n per child that a move changes. Gains are
+    rounded to ten digits of the largest score, or to 1e-5 if that is finer: rounding errors do not break ties.
     """
 
     def __init__(
@@ -83,8 +83,8 @@ class FunctionGains:
         now = self._score(child, family)
         if not isfinite(now):
             raise ValueError(
-                f"{self.names[child]!r} with the parents {[self.names[p] for p in family]!r} has the score {now}: a "
-                "search cannot begin there; choose another start_dag or another score"
+                f"{self.names[child]!r} with the parents {[self.names[p] for p in family]!r} has the score {now}. A "
+                "search cannot start from this graph: choose another start_dag or another score"
             )
         row = gains[child]
         row[:] = -np.inf
@@ -115,11 +115,11 @@ class FunctionGains:
 
 
 class RowCache:
-    """Gains of another source, each row kept for the next time the same child has the same parents.
+    """Gains of another source; each row is kept and reused when the same child has the same parents again.
 
-    A search that deletes arcs and adds them again asks for most rows many times. At most `memory` bytes of rows are
-    kept; the oldest are dropped. `rows` is by the bytes of child and parents as int32, and holds those of the gains and
-    of the score, so that a kernel can ask it (`ScoredMoves`).
+    A search that deletes arcs and adds them again needs most rows many times. At most `memory` bytes of rows are kept;
+    the oldest rows are dropped. The keys of `rows` are the bytes of child and parents as int32, the values the bytes of
+    the gains and the score, so that a kernel can read them (`ScoredMoves`).
     """
 
     def __init__(self, source: GainSource, memory: int = ROW_MEMORY):
@@ -155,7 +155,7 @@ class RowCache:
 
 
 class CachedSources:
-    """Makes sources of gains whose rows are kept; the compiled ones, one per thread, share what they keep."""
+    """Factory of sources of gains whose rows are kept. Compiled sources, one per thread, share the kept rows."""
 
     def __init__(self, make_source: Callable[[], GainSource], memory: int = ROW_MEMORY):
         self.make_source, self.memory = make_source, memory
@@ -175,22 +175,23 @@ class CachedSources:
 
 
 def is_far(source: GainSource) -> bool:
-    """Return whether counts come in messages, so that `expect_families` saves time."""
+    """Return whether workers send the counts in messages, so that `expect_families` saves time."""
     return isinstance(source, Scorer) and source.is_far
 
 
 def expect_families(
     source: GainSource, families: list[tuple[int, np.ndarray]], *, n_needed: int = 1, has_rows: bool = True
 ) -> None:
-    """Have families asked for in one message where counts come in messages; the first `n_needed` are scored next.
+    """Request the counts of families in one message if workers send counts; the first `n_needed` are scored next.
 
-    A family is a child and its ascending parents, int32, and the likeliest come first: there is no message where those
-    needed are known, and none is longer than it should be. Rows of gains are computed of them, or scores alone.
+    A family is a child and its ascending parents, int32. The most probable families come first. No message is sent if
+    the needed families are known, and the length of a message is limited. `has_rows` requests rows of gains; otherwise
+    scores only are computed.
     """
     if isinstance(source, Scorer):
         source.expect_families(families, n_needed, has_rows)
 
 
 def source_of_rows(source: GainSource) -> GainSource:
-    """Return a source of gains without the rows that are kept of it."""
+    """Return a source of gains without the cache of its rows."""
     return source.source if isinstance(source, RowCache | CachedScorer) else source

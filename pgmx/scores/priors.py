@@ -1,4 +1,4 @@
-"""Prior probabilities of graphs, in the form of what a move changes in their logarithm."""
+"""Prior probabilities of graphs, given by the change of their logarithm under a move."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -9,24 +9,24 @@ from pgmx.checks import is_number
 
 @dataclass(frozen=True)
 class StructurePrior:
-    """Base of the structure priors; unless a subclass says otherwise, all graphs are equally likely.
+    """Base of the structure priors; by default all graphs are equally likely.
 
-    What a move changes in a prior is `bonus`, which goes by the number of edges, and `parameter_cost` for each free
-    parameter of a family; both are O(1).
+    A move changes the log prior by `bonus`, which depends on the number of edges, and by `parameter_cost` per free
+    parameter of a family. Both are computed in O(1).
     """
 
     @property
     def bonus(self) -> tuple[float, float, float]:
-        """What an addition, a deletion and a reversal change in the log prior, in nats."""
+        """Changes of the log prior by an addition, a deletion and a reversal of an edge, in nats."""
         return 0.0, 0.0, 0.0
 
     @property
     def parameter_cost(self) -> float:
-        """What a free parameter takes from the log prior, in nats."""
+        """Decrease of the log prior per free parameter, in nats."""
         return 0.0
 
     def log_prior(self, n_edges: int) -> float:
-        """Return the part of the log prior that goes by the number of edges, in nats, up to a constant."""
+        """Return the term of the log prior that depends on the number of edges, in nats, up to a constant."""
         return 0.0
 
 
@@ -79,11 +79,11 @@ class EdgePrior(StructurePrior):
 
     @property
     def bonus(self) -> tuple[float, float, float]:
-        """What an addition, a deletion and a reversal change in the log prior, in nats."""
+        """Changes of the log prior by an addition, a deletion and a reversal of an edge, in nats."""
         return log(self.c), -log(self.c), 0.0
 
     def log_prior(self, n_edges: int) -> float:
-        """Return the log prior of a graph with so many edges, in nats, up to a constant."""
+        """Return the log prior of a graph with `n_edges` edges, in nats, up to a constant."""
         return n_edges * log(self.c)
 
 
@@ -94,7 +94,7 @@ class ParameterPrior(StructurePrior):
     .. math:: \ln P(G) = -\text{cost} \sum_x \dim(x \mid \Pi_x^G) + \text{const}
 
     with dim = q (r - 1) for r states and q configurations of the parents, and :math:`|\Pi| + 2` for a linear Gaussian
-    family. It adds to the penalty that a score has of its own, and keeps score equivalence.
+    family. The cost is added to the penalty of the score, and score equivalence is kept.
 
     Parameters
     ----------
@@ -120,12 +120,12 @@ class ParameterPrior(StructurePrior):
 
     @property
     def parameter_cost(self) -> float:
-        """What a free parameter takes from the log prior, in nats."""
+        """Decrease of the log prior per free parameter, in nats."""
         return float(self.cost)
 
 
 def check_structure_prior(prior: object) -> None:
-    """Raise TypeError for what is no structure prior, ValueError for a subclass whose numbers no search can use."""
+    """Raise TypeError if `prior` is not a structure prior, ValueError if a value is infinite or a cost negative."""
     if not isinstance(prior, StructurePrior):
         raise TypeError(
             f"structure_prior must be None or a prior of pgmx.scores (UniformPrior(), EdgePrior(c), "
@@ -140,7 +140,7 @@ def check_structure_prior(prior: object) -> None:
 
 
 def check_bonus(bonus: Iterable[float], what: str) -> tuple[float, float, float]:
-    """Return what an addition, a deletion and a reversal change in a log prior; refuse other than three numbers."""
+    """Return the changes of a log prior by an addition, a deletion and a reversal; raise if these are not numeric."""
     values = tuple(bonus) if isinstance(bonus, Iterable) else ()
     if len(values) != 3 or not all(map(is_number, values)):
         raise ValueError(

@@ -1,4 +1,4 @@
-"""Rows of gains that other threads compute before a climb asks for them, or count a part of the table for."""
+"""Threads that help a climb: they prefetch rows of gains, or count some of the rows of the table for each of them."""
 
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -13,10 +13,10 @@ from pgmx.scores.gains import GainSource, source_of_rows
 
 
 class RowHelpers:
-    """Threads beside a climb, which begin once it is known that they pay; as a context, within which they end.
+    """Helper threads of a climb, which start when they save time; the context manager ends them.
 
-    `make_source` returns sources whose rows are kept, as that of the climb must be for any thread to help; `mask` is
-    that of its arcs. Rows are the same whoever computes them, so that the climb is.
+    `make_source` returns sources that keep their rows. Threads help only if the source of the climb keeps its rows too.
+    `mask` is the mask of its arcs. The rows do not depend on the thread that computes them, nor does the climb.
     """
 
     def __init__(
@@ -37,11 +37,11 @@ class RowHelpers:
 
     @property
     def may_begin(self) -> bool:
-        """Whether threads may still begin."""
+        """Whether threads may still be started."""
         return self._n_threads > 1 and self._make_source is not None and isinstance(self._source, CachedScorer)
 
     def begin(self, n_rows: float, seconds: float) -> None:
-        """Start threads where these pay for so many rows of so many seconds each."""
+        """Start threads if they save time for `n_rows` rows of `seconds` each."""
         source: Any = self._source
         n_helpers = count_helpers(self._n_threads, n_rows, seconds)
         if not n_helpers or not self.may_begin or not isinstance(source, CachedScorer):
@@ -59,7 +59,7 @@ class RowHelpers:
         )
 
     def _share_rows(self, scorer: Any, n_threads: int) -> bool:
-        """Start threads that count some of the rows of the table for each row of gains, where that is faster."""
+        """Start threads that count some of the rows of the table for each row of gains, if that is faster."""
         if not isinstance(scorer, FamilyScorer):
             return False
         n_threads = count_sharers(n_threads, scorer.n_rows)

@@ -96,7 +96,7 @@ def test_weights_of_the_other_scores(weight, score):
 
 def test_bge_refuses_states_and_em_names_the_search_that_does_it():
     frame = dependent_frame(0).astype(str)
-    with pytest.raises(ValueError, match="'bge' needs numbers"):
+    with pytest.raises(ValueError, match="'bge' needs continuous variables"):
         ChowLiuForest(weight="bge").fit(frame)
     with pytest.raises(
         ValueError, match=r"ChowLiuForest does not support.*HillClimbSearch\(max_indegree=1, missing='em'\)"

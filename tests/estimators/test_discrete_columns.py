@@ -112,7 +112,9 @@ def test_scores_of_numbers_refuse_declared_columns(score, missing, frame):
     for rows in (frame[["code", "x", "y"]], frame[["code", "x", "y"]].astype({"code": int})):
         if missing == "em":
             rows = rows.assign(y=rows["y"].mask(rows["x"] > 3))
-        with pytest.raises(ValueError, match=f"scoring_method='{score}' needs numbers, but 'code' hold states"):
+        with pytest.raises(
+            ValueError, match=f"scoring_method='{score}' needs continuous variables, .* discrete: 'code'"
+        ):
             HillClimbSearch(scoring_method=score, missing=missing, discrete_columns=["code"]).fit(rows)
 
 

@@ -158,7 +158,7 @@ def test_a_table_coded_for_it_needs_no_option(rng):
 @pytest.mark.parametrize("name", ["k2", "bdeu", "bds"])
 def test_scores_that_have_no_such_form(name, rng):
     with pytest.raises(
-        ValueError, match=f"missing='pairwise' has no meaning for scoring_method='{name}': choose 'bic'"
+        ValueError, match=f"missing='pairwise' is not supported by scoring_method='{name}': choose 'bic'"
     ):
         learn(with_holes(dependent_frame(0), rng), name)
 
@@ -182,13 +182,13 @@ def test_scores_of_numbers_are_refused(frame, name):
 
 def test_scores_of_numbers_take_no_state_for_missing_integers(rng):
     for name in ("bic-g", "bic-clg"):
-        with pytest.raises(ValueError, match=f"missing='category' has no meaning for scoring_method='{name}'"):
+        with pytest.raises(ValueError, match=f"missing='category' is not supported by scoring_method='{name}'"):
             HillClimbSearch(scoring_method=name, missing="category").fit(dependent_frame(0))
 
 
 def test_instances_are_refused(rng):
     data = with_holes(dependent_frame(0), rng)
-    with pytest.raises(ValueError, match="takes a score by name .* not an instance of BIC"):
+    with pytest.raises(ValueError, match="needs a score by name .* not an instance of BIC"):
         learn(data, BIC(data.dropna().astype(int)))
 
 

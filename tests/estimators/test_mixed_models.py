@@ -98,7 +98,7 @@ def test_scores_with_arcs_into_states_may_have_no_network():
     is_float = set("XYZ")
     wrong = [f"{u} -> {v}" for u, v in learner.dag_.edges() if u in is_float and v not in is_float]
     assert wrong
-    with pytest.raises(AttributeError, match="arcs from floats to states.*scoring_method='bic-clg'"):
+    with pytest.raises(AttributeError, match="arcs from continuous to discrete variables.*scoring_method='bic-clg'"):
         _ = learner.model_
     assert not hasattr(learner, "model_")
 

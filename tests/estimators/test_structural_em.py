@@ -287,7 +287,7 @@ def test_scores_of_states_take_no_floats():
 
 def test_scores_made_from_the_data_are_refused(rng):
     data = with_holes(dependent_frame(0), rng)
-    with pytest.raises(ValueError, match="missing='em' takes a score by name .* not an instance of BIC"):
+    with pytest.raises(ValueError, match="missing='em' needs a score by name .* not an instance of BIC"):
         learn(data, scoring_method=BIC(data.dropna().astype(int)))
 
 

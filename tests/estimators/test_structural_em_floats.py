@@ -222,20 +222,20 @@ def test_bad_columns_are_named(monkeypatch):
     data = with_holes(float_frame(0), 0)
     with pytest.raises(ValueError, match="'blank' have no observed value: drop them. Latent variables are not learned"):
         learn(data.assign(blank=np.nan))
-    with pytest.raises(ValueError, match="the known cells of columns 'same' are constant"):
+    with pytest.raises(ValueError, match="the observed values of columns 'same' are constant"):
         learn(data.assign(same=data["a"] * 0 + 2.0))
     with pytest.raises(ValueError, match="infinite cells \\(inf\\) in column\\(s\\) 'a'"):
         learn(data.assign(a=np.inf))
-    with pytest.raises(ValueError, match="'bic-g' needs numbers, but 'k' hold states: choose 'bic-clg'"):
+    with pytest.raises(ValueError, match="'bic-g' needs continuous variables, .* discrete: 'k'. Choose 'bic-clg'"):
         learn(data.assign(k=list("uv") * 100), scoring_method="bic-g")
     with pytest.raises(ValueError, match="hold floats|float column"):
         learn(data, scoring_method="bic")
     monkeypatch.setattr("pgmx.scores.binding.incomplete_numbers.MOST_PRODUCTS", 1000)
-    with pytest.raises(ValueError, match="multiplications for each pass over 200 rows x 5 columns with .* choose"):
+    with pytest.raises(ValueError, match="multiplications per pass over 200 rows x 5 columns with .* choose"):
         learn(data)
 
 
 def test_scores_made_from_the_data_are_refused():
     data = with_holes(float_frame(0), 0)
-    with pytest.raises(ValueError, match="missing='em' takes a score by name .* not an instance of BICGauss"):
+    with pytest.raises(ValueError, match="missing='em' needs a score by name .* not an instance of BICGauss"):
         learn(data, scoring_method=BICGauss(data.dropna()))

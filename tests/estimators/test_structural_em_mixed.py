@@ -240,23 +240,21 @@ def test_no_time_gives_a_graph_all_the_same():
 
 @pytest.mark.parametrize("score", ["bic-cg", "bic-dg"])
 def test_scores_of_no_distribution_are_refused(score):
-    with pytest.raises(
-        ValueError, match=f"needs a score with a likelihood of all cells, which scoring_method='{score}' is"
-    ):
+    with pytest.raises(ValueError, match=f"needs a score with a joint likelihood, which scoring_method='{score}' does"):
         learn(with_holes(frame_of_both(0), 0), scoring_method=score)
 
 
 def test_what_cannot_be_expected_is_refused(monkeypatch):
     data = with_holes(frame_of_both(0), 0)
-    with pytest.raises(ValueError, match="which discrete_children='allowed' is not: choose one of bic-clg"):
+    with pytest.raises(ValueError, match="which discrete_children='allowed' does not have: choose one of bic-clg"):
         learn(data, discrete_children="allowed")
     with pytest.raises(ValueError, match="not an instance of BICCondLinearGauss"):
         learn(data, scoring_method=BICCondLinearGauss(data.dropna()))
     with pytest.raises(ValueError, match="'blank' have no observed value: drop them. Latent variables are not learned"):
         learn(data.assign(blank=np.nan))
-    with pytest.raises(ValueError, match="the known cells of columns 'same' are constant"):
+    with pytest.raises(ValueError, match="the observed values of columns 'same' are constant"):
         learn(data.assign(same=data["x"] * 0 + 2.0))
-    with pytest.raises(ValueError, match="needs numbers, but 'r', 's' hold states: choose 'bic-clg'"):
+    with pytest.raises(ValueError, match="needs continuous variables, .* discrete: 'r', 's'. Choose 'bic-clg'"):
         learn(data, scoring_method="bic-g")
     monkeypatch.setattr(incomplete_rows, "MOST_ROW_CELLS", 2)
     with pytest.raises(ValueError, match="values for a row without .* more than 2: give a smaller max_indegree"):

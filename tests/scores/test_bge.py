@@ -195,5 +195,5 @@ def test_bad_tables():
     frame = six_floats()
     with pytest.raises(ValueError, match="'A' hold numbers whose squares are too large"):
         BGe(frame.assign(A=frame["A"] * 1e200))
-    with pytest.raises(ValueError, match="needs numbers, but 'A' hold states"):
+    with pytest.raises(ValueError, match="needs continuous variables, .* discrete: 'A'"):
         HillClimbSearch(scoring_method="bge").fit(frame.assign(A="x"))

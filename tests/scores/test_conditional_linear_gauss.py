@@ -193,15 +193,17 @@ def test_arcs_from_floats_to_states_on_request(name):
         score = BICCondLinearGauss(frame, discrete_children="allowed")
         same = HillClimbSearch(scoring_method=score, max_indegree=2, **QUIET).fit(frame)
         assert (learner.score_, learner.edges_.tolist()) == (same.score_, same.edges_.tolist())
-    with pytest.raises(AttributeError, match="arcs from floats to states"):
+    with pytest.raises(AttributeError, match="arcs from continuous to discrete variables"):
         _ = learner.model_
 
 
 def test_arcs_from_floats_to_states_are_for_scores_that_exclude_them():
     frame = six_columns()
-    with pytest.raises(ValueError, match="discrete_children='allowed' is for the scores bic-clg, .*not for .*'bic-dg'"):
+    with pytest.raises(
+        ValueError, match="discrete_children='allowed' applies to the scores bic-clg, .*not to .*'bic-dg'"
+    ):
         HillClimbSearch(scoring_method="bic-dg", discrete_children="allowed").fit(frame)
-    with pytest.raises(ValueError, match="give it to the score"):
+    with pytest.raises(ValueError, match="Pass it to the instance"):
         HillClimbSearch(scoring_method=BICCondLinearGauss(frame), discrete_children="allowed").fit(frame)
     with pytest.raises(ValueError, match="'discrete_children'"):
         HillClimbSearch(discrete_children="some").fit(frame)
@@ -282,9 +284,9 @@ def test_bad_options_and_other_data():
     with pytest.raises(ValueError, match="discrete_children must be 'forbidden' or 'allowed', got 'no'"):
         BICCondLinearGauss(frame, discrete_children="no")
     for changed in (frame.assign(X=frame["X"] + 1), frame.assign(R=frame["R"].cat.rename_categories(["a", "b"]))):
-        with pytest.raises(ValueError, match="made from other data: column '[RX]' differs"):
+        with pytest.raises(ValueError, match="made from other data. Column '[RX]' differs"):
             HillClimbSearch(scoring_method=BICCondLinearGauss(frame)).fit(changed)
-    with pytest.raises(ValueError, match="'X' with the parents .* has the score -inf: some configuration"):
+    with pytest.raises(ValueError, match="'X' with the parents .* has the score -inf. A configuration"):
         few = pd.concat([frame[frame["R"] == "0"], frame[frame["R"] == "1"].head(1)])
         HillClimbSearch(required_edges=[("R", "X")], **QUIET).fit(few)
 

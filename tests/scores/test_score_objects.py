@@ -194,7 +194,7 @@ def test_names_of_scores():
     for short, cls in {**MIXED_SCORES, **GAUSSIAN_SCORES}.items():
         assert check_score_name(short.upper()) == short
         assert cls.get_class_tag("name") == short
-    with pytest.raises(ValueError, match="'bde' needs a prior network: give the instance pgmx.scores.BDe"):
+    with pytest.raises(ValueError, match="'bde' needs a prior network: pass the instance pgmx.scores.BDe"):
         check_score_name("BDe")
     with pytest.raises(ValueError, match="scoring_method='bice' is not known; choose one of bic, bic-d, .*bdeu"):
         check_score_name("bice")

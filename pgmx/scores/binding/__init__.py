@@ -1,9 +1,9 @@
-"""Scores bound to a table: where a search gets its source of gains.
+"""Scores bound to a table; they give a search its source of gains.
 
-- `scoring`: what all scores bound to data share: the interface, the structure prior, and how they are sent
+- `scoring`: the common interface of scores bound to data, the structure prior, and pickling
 - `discrete`, `gaussian`, `mixed`: pgmx's own scores bound to data
-- `incomplete`: scores bound to rows with missing cells, for structural expectation maximisation; those of states
-- `incomplete_numbers`, `incomplete_mixed`: those of floats, and of floats beside states
+- `incomplete`: scores bound to rows with missing values, for structural EM: the base class and discrete scores
+- `incomplete_numbers`, `incomplete_mixed`: scores of continuous and of mixed data with missing values
 - `foreign`: scores of pgmpy and of users, bound to data and called family by family
-- `resolve`: scores by name, and from a user's `scoring_method` and data to a score bound to them
+- `resolve`: the names of scores; binds the score for a user's `scoring_method` to the data
 """

@@ -1,6 +1,6 @@
-"""pgmx's scores of states bound to a coded table.
+"""pgmx's discrete scores bound to a coded table.
 
-They are compiled, with row weights or without; a score with a formula of its own (a prior network, missing cells) is
+They are compiled, with or without row weights. A score with its own formula (a prior network, missing values) is
 evaluated on the counts of a family.
 """
 
@@ -28,7 +28,7 @@ from pgmx.statistics.wide_families import open_sums
 
 
 def keep_weights(table: DiscreteTable, weights: np.ndarray | None) -> tuple[DiscreteTable, np.ndarray | None]:
-    """Return a table and the weights of its rows; workers keep those of the rows that lie with them."""
+    """Return a table and the weights of its rows; each worker keeps the weights of its own rows."""
     if weights is None or not isinstance(table, DistributedTable):
         return table, weights
     table = table.weigh_rows(weights)
@@ -36,7 +36,7 @@ def keep_weights(table: DiscreteTable, weights: np.ndarray | None) -> tuple[Disc
 
 
 class TableMixin:
-    """A coded table, the weights of its rows, and the network fitted to them."""
+    """A coded table, the weights of its rows, and networks fitted to them."""
 
     table: DiscreteTable
     weights: np.ndarray | None = None
@@ -54,7 +54,7 @@ class TableMixin:
 class DiscreteScoring(TableMixin, PriorMixin):
     """One of pgmx's scores over a coded table."""
 
-    # counted once for all sources that are in use: pairs; of a distributed table sums of weights, or of too many rows
+    # shared by all sources in use: pair counts; for a distributed table, sums of weights or counts beyond 32 bits
     _pairs: Callable[[], np.ndarray | None] | None = None
     _sums: Callable[[], WeightedFamilies | None] | None = None
 
@@ -67,22 +67,22 @@ class DiscreteScoring(TableMixin, PriorMixin):
 
     @property
     def terms(self) -> ScoreTerms:
-        """The score's terms, with what a parameter costs under the structure prior."""
+        """The score's terms, including the cost of a parameter under the structure prior."""
         terms = self.score.terms(self.total_weight)
         return replace(terms, penalty=terms.penalty + self.parameter_cost) if self.parameter_cost else terms
 
     @property
     def bounds(self) -> FamilyBounds:
-        """What the terms prove of families that are not scored yet."""
+        """Bounds of families that are not scored yet."""
         terms = self.terms
         return FamilyBounds(CELLS if terms.dirichlet else LIKELIHOOD, terms.penalty, self.table.cardinalities)
 
     def gains(
         self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
     ) -> GainSource:
-        """Return the compiled scorer, pairs counted by `n_jobs` threads; `deadline` is not read, a row is short.
+        """Return the compiled scorer; `n_jobs` threads count pairs. `deadline` is not used, since a row is fast.
 
-        Where it scores sums, of weights or of very many rows, pairs are not counted and `n_jobs` does not apply.
+        With row weights or 2**32 rows and more, pairs are not counted and `n_jobs` does not apply.
         """
         options: dict[str, Any] = {"allowed": allowed, "max_indegree": max_indegree}
         families = self._share_sums()
@@ -97,7 +97,7 @@ class DiscreteScoring(TableMixin, PriorMixin):
         return family_scorer(self.table, self.terms, pairs=pairs, memory=memory, **options)
 
     def _share_sums(self) -> WeightedFamilies | None:
-        """Return the sums that all sources in use share, None where counts of 32 bits will do."""
+        """Return the sums that all sources in use share, None if counts of 32 bits suffice."""
         families = None if self._sums is None else self._sums()
         if families is None and isinstance(self.table, DistributedTable):
             families = open_sums(self.table, self.weights)
@@ -105,14 +105,14 @@ class DiscreteScoring(TableMixin, PriorMixin):
         return families
 
     def reweight(self, weights: np.ndarray) -> "DiscreteScoring":
-        """Return the same score on the weighted rows, repeated where that is possible."""
+        """Return the same score on the weighted rows; rows are repeated instead of weighted if possible."""
         table, products = combine_weights(self.table, self.weights, weights)
         if products is None:
             return DiscreteScoring(self.score, table, self.structure_prior)
         return WeightedScoring(self.score, table, products, self.structure_prior)
 
     def __getstate__(self) -> dict[str, Any]:
-        # the table is sent, the data of the score need not be
+        # the table is sent; the data of the score are not needed
         return {**self.__dict__, "score": strip_data(self.score), "_pairs": None, "_sums": None}
 
 
@@ -131,7 +131,7 @@ class WeightedScoring(DiscreteScoring):
 
     @property
     def bounds(self) -> FamilyBounds:
-        """What the terms prove; a row of small weight has no largest probability under a Dirichlet score."""
+        """Bounds of families; none for a Dirichlet score: a cell of small weight can score above -ln r."""
         return FamilyBounds() if self.terms.dirichlet else super().bounds
 
 
@@ -160,7 +160,7 @@ class FormulaScoring(TableMixin, FunctionMixin):
         self._set_prior(structure_prior)
 
     def local_score(self, child: int, parents: tuple[int, ...]) -> float:
-        """Return the score of a family of ids less the cost of its parameters."""
+        """Return the score of a family of ids minus the cost of its parameters."""
         if self._families is None:
             self._families = CountedFamilies(self.table, self.make_formula(self.total_weight), self.weights)
         cards = self.table.cardinalities - (self.table.missing_codes >= 0)
@@ -180,13 +180,13 @@ class FormulaScoring(TableMixin, FunctionMixin):
         return {**self.__dict__, "_families": None, "score": strip_data(self.score)}
 
 
-# ---- in the fingerprint of a checkpoint ----
+# ---- fingerprint of a checkpoint ----
 
 
 def list_facts(scoring: Any, gains: np.ndarray, scores: np.ndarray) -> list[np.ndarray]:
-    """Return arrays that a score and its data are known by: the gains and scores of the first graph.
+    """Return arrays that identify a score and its data: the gains and scores of the first graph.
 
-    Sums of real weights over other parts of the same table have other last bits, and are rounded.
+    Sums of real weights depend in their last bits on the partitions of the table, and are rounded.
     """
     is_weighted = isinstance(scoring, TableMixin) and scoring.weights is not None
     if is_weighted and isinstance(scoring.table, DistributedTable):
@@ -195,7 +195,7 @@ def list_facts(scoring: Any, gains: np.ndarray, scores: np.ndarray) -> list[np.n
 
 
 def _round_largest(values: np.ndarray, n_digits: int = 6) -> np.ndarray:
-    """Return numbers rounded to so many digits of the largest, as multiples of the unit of the last digit."""
+    """Return values rounded to `n_digits` digits of the largest, as multiples of the unit of the last digit."""
     largest = np.abs(values[np.isfinite(values)]).max(initial=0.0)
     unit = 10.0 ** (n_digits - np.ceil(np.log10(largest))) if largest else 1.0
     return np.rint(values * unit) + 0.0

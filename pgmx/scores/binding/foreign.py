@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class FunctionScoring(FunctionMixin):
     """Any other pgmpy score, called family by family.
 
-    Parameters are fitted to `data`: a coded table for a discrete score, a frame for any other.
+    Parameters are fitted to `data`: a coded table for a discrete score, a frame for other scores.
     """
 
     equivalent = False  # unknown
@@ -41,17 +41,17 @@ class FunctionScoring(FunctionMixin):
         if self.parameter_cost:
             raise ValueError(
                 f"structure_prior={structure_prior!r} needs the number of parameters of a family, which "
-                f"{self.score_name} does not state: use EdgePrior(c), or one of pgmx's scores"
+                f"{self.score_name} does not provide: use EdgePrior(c), or one of pgmx's scores"
             )
 
     def local_score(self, child: int, parents: tuple[int, ...]) -> float:
-        """Return the score of a family of ids; an error names a family that has none."""
+        """Return the score of a family of ids; raise ValueError naming a family without a score."""
         family = tuple(self.names[p] for p in parents)
         value = self.score.local_score(self.names[child], family)
         if np.isnan(value) or value == np.inf:
             raise ValueError(
-                f"{self.score_name} of {self.names[child]!r} given {list(family)!r} is {value}: a column is "
-                "constant or a combination of others; drop it"
+                f"{self.score_name} of {self.names[child]!r} given {list(family)!r} is {value}. A column is "
+                "constant or a combination of others: drop it"
             )
         return value
 
@@ -64,7 +64,7 @@ class FunctionScoring(FunctionMixin):
         return super().gains(allowed=allowed, max_indegree=max_indegree, deadline=deadline, n_jobs=n_jobs)
 
     def model(self, edges: list, **prior: float | None) -> Any:
-        """Return a discrete network for states, a linear Gaussian one for floats, and one of both for both."""
+        """Return a discrete, a linear Gaussian or a conditional Gaussian network, depending on the columns."""
         if isinstance(self.data, DiscreteTable):
             return fit_discrete(self.data, edges, None, **prior)
         if any(dtype.kind != "f" for dtype in self.data.dtypes):
@@ -72,12 +72,12 @@ class FunctionScoring(FunctionMixin):
         return to_linear_gaussian(self.data, self.names, edges)
 
     def reweight(self, weights: np.ndarray) -> "FunctionScoring":
-        """Return the same score made from repeated rows."""
+        """Return the same score, made from repeated rows."""
         whole = to_repetitions(weights)
         frame: Any = getattr(self.score, "data", None)
         if whole is None or not hasattr(frame, "iloc"):
             raise ValueError(
-                f"{self.score_name} takes no row weights: use one of pgmx's scores"
+                f"{self.score_name} does not support row weights: use one of pgmx's scores"
                 + ("" if whole is None else ", or a score that keeps its frame as `data`")
             )
         rows = np.repeat(np.arange(len(whole)), whole)

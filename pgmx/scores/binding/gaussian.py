@@ -1,4 +1,4 @@
-"""pgmx's scores of linear Gaussian networks bound to rows of numbers."""
+"""pgmx's scores of linear Gaussian networks bound to continuous data."""
 
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class GaussianScoring(PriorMixin):
-    """One of pgmx's scores of linear Gaussian networks over rows of numbers, or over moments alone."""
+    """One of pgmx's scores of linear Gaussian networks over rows, or over moments only."""
 
     equivalent = True
 
@@ -47,7 +47,7 @@ class GaussianScoring(PriorMixin):
 
     @property
     def bounds(self) -> FamilyBounds:
-        """What the score proves of families that are not scored yet."""
+        """Bounds of families that are not scored yet."""
         return self.score.bounds(self.moments.n, self.parameter_cost)
 
     def gains(
@@ -73,7 +73,7 @@ class GaussianScoring(PriorMixin):
         self.score.warn_of_collinearity(self.moments, self.collinearity)
 
     def model(self, edges: list, **prior: float | None) -> LinearGaussianBayesianNetwork:
-        """Return a linear Gaussian network; `prior` is of discrete ones."""
+        """Return a linear Gaussian network; `prior` applies to discrete networks only."""
         if self.weights is None and self.rows is not None and not isinstance(self.rows, DistributedNumericTable):
             return to_linear_gaussian(self.rows.astype(float), self.names, edges)
         return fit_linear_gaussian(self.moments, self.names, edges)

@@ -1,6 +1,6 @@
-"""Scores bound to rows with missing cells, for structural expectation maximisation.
+"""Scores bound to rows with missing values, for structural expectation maximisation.
 
-The searches of it ask the score bound to what stands for complete rows, which `bind` returns.
+Its searches use the score bound to completed rows, which `bind_completed` returns.
 """
 
 from abc import ABC, abstractmethod
@@ -25,10 +25,10 @@ Bind = Callable[[DiscreteTable, np.ndarray | None], Any]
 
 
 class IncompleteScoring(ABC):
-    """A score by name over rows with missing cells.
+    """A score by name over rows with missing values.
 
-    `available` is the score of the first graph, and what a search gets that knows of no expectations. What stands for
-    complete rows is what `rows.complete` returns, of any type.
+    `available` is the score of the first graph, and the score of searches without expectations. Completed rows are the
+    result of `rows.complete`, of any type.
     """
 
     names: list
@@ -36,7 +36,7 @@ class IncompleteScoring(ABC):
     rows: Any
     bonus: tuple[float, float, float]
     equivalent: bool
-    #: The parameters of the learned graph; other graphs get theirs when they are asked for.
+    #: The parameters of the learned graph; parameters of other graphs are computed on demand.
     fit: Any = None
 
     def _set_available(self, available: Scoring) -> None:
@@ -46,12 +46,12 @@ class IncompleteScoring(ABC):
 
     @property
     def arc_mask(self) -> np.ndarray | None:
-        """The arcs that the score has."""
+        """The arcs that the score allows."""
         return self.available.arc_mask
 
     @property
     def bounds(self) -> FamilyBounds:
-        """What the score of the first graph proves of families."""
+        """Bounds of families under the score of the first graph."""
         return self.available.bounds
 
     def gains(
@@ -65,16 +65,16 @@ class IncompleteScoring(ABC):
         return self.available.prior(edges)
 
     def score_fit(self, fit: Any, completed: Any) -> float:
-        r"""Return the log-likelihood of the observed cells, penalised as the score penalises complete rows.
+        r"""Return the log-likelihood of the observed values, with the penalty of the score for complete rows.
 
         .. math:: \ell_\mathrm{obs}(\theta) + s(G; D^*) - \ell(\hat\theta; D^*)
 
-        for the completed rows D*: less the penalty of BIC or AIC, else the approximation of Cheeseman and Stutz (1996).
+        for completed rows D*: minus the penalty of BIC or AIC, or the approximation of Cheeseman and Stutz (1996).
         """
         return fit.log_likelihood - self._penalise(fit, completed) + self.prior(fit.edges)
 
     def fit_edges(self, edges: Any) -> Any:
-        """Return the parameters of a graph, those of the learned one if it is that."""
+        """Return the parameters of a graph; the stored ones if it is the learned graph."""
         arcs = np.array(edges, dtype=np.int64).reshape(-1, 2)
         if self.fit is None or self.rows.families(arcs) != self.fit.families:
             return self.rows.fit(arcs)
@@ -83,7 +83,7 @@ class IncompleteScoring(ABC):
     @property
     @abstractmethod
     def data(self) -> list:
-        """The arrays that the score is bound to, by which a checkpoint knows them."""
+        """The arrays that the score is bound to; a checkpoint identifies the data by them."""
 
     @abstractmethod
     def bind_completed(self, completed: Any) -> Scoring:
@@ -91,15 +91,15 @@ class IncompleteScoring(ABC):
 
     @abstractmethod
     def _penalise(self, fit: Any, completed: Any) -> float:
-        """Return by how much the score of completed rows is below their log-likelihood."""
+        """Return the log-likelihood of completed rows minus their score."""
 
     @abstractmethod
     def model(self, edges: list, **prior: float | None) -> Any:
-        """Return the network of the expected counts; `prior` as `fit_discrete` takes it."""
+        """Return the network of the expected counts; `prior` as in `fit_discrete`."""
 
     @abstractmethod
     def impute(self) -> DiscreteTable | Frame:
-        """Return the rows of the table with all cells filled in."""
+        """Return the rows of the table with imputed missing values."""
 
     @abstractmethod
     def reweight(self, weights: np.ndarray) -> "IncompleteScoring":
@@ -107,9 +107,9 @@ class IncompleteScoring(ABC):
 
 
 class IncompleteStates(IncompleteScoring, TableMixin):
-    """A score of states over a table that marks missing cells.
+    """A discrete score over a table that marks missing values.
 
-    `bind` binds it to complete rows; `available` is the node average of the rows that are complete in each family.
+    `bind` binds the score to complete rows. `available` is the node average on the rows that are complete in a family.
     """
 
     def __init__(self, table: DiscreteTable, weights: np.ndarray | None, bind: Bind, available: Scoring):
@@ -143,7 +143,7 @@ class IncompleteStates(IncompleteScoring, TableMixin):
         return make_network(self.names, self.rows.states, parents, fit.counts, **prior)
 
     def impute(self) -> DiscreteTable:
-        """Return the rows of the table, each missing cell with its most probable state given its row."""
+        """Return the rows of the table; a missing value becomes the most probable state given its row."""
         return self.rows.impute(self.fit)
 
     def reweight(self, weights: np.ndarray) -> "IncompleteStates":
@@ -153,6 +153,6 @@ class IncompleteStates(IncompleteScoring, TableMixin):
 
 
 def compare_scores(families: Sequence[Sequence[int]], own: GainSource, plain: GainSource) -> float:
-    """Return by how much families (v, parents...) score less with one source than with another, in all."""
+    """Return the total score of families (v, parents...) under the source `plain` minus that under `own`."""
     arrays = [(v, np.array(parents, dtype=np.int32)) for v, *parents in families]
     return float(sum(plain.family_score(*family) - own.family_score(*family) for family in arrays))

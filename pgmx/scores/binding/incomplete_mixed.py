@@ -1,4 +1,4 @@
-"""Scores of conditional linear Gaussian networks bound to rows of floats beside states with missing cells."""
+"""Scores of conditional linear Gaussian networks bound to mixed data with missing values."""
 
 from collections.abc import Hashable
 from functools import cached_property
@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 
-#: Most states of a variable that have an indicator of their own in the first graph of structural EM.
+#: Largest number of indicators of a variable in the first graph of structural EM.
 MOST_INDICATORS = 20
 
 
 def list_indicators(counts: np.ndarray) -> list[int]:
-    """Return the states that get an indicator, ascending: the most frequent ones but the first of these.
+    """Return the states with an indicator, ascending: the most frequent states, except the first of them.
 
-    The rare states of a variable with more than `MOST_INDICATORS` of them count as the state without an indicator.
+    At most `MOST_INDICATORS` states have an indicator; rarer states are treated as the state without an indicator.
     """
     order = np.argsort(-counts, kind="stable")
     chosen = order[1 : 1 + MOST_INDICATORS]
@@ -48,10 +48,10 @@ def list_indicators(counts: np.ndarray) -> list[int]:
 
 
 class JointGaussianScoring(PriorMixin):
-    """The degenerate Gaussian score of the expected moments of floats and of indicators of states.
+    """The degenerate Gaussian score of the expected moments of continuous variables and indicators of states.
 
-    They are fitted to the observed cells as those of one normal distribution without a graph. It gives the first graph
-    of structural EM, in which no arc leads from a float to a state.
+    One unrestricted normal distribution is fitted to the observed values. The score gives the first graph of structural
+    EM, which has no arc from a continuous to a discrete variable.
     """
 
     equivalent = True
@@ -63,13 +63,13 @@ class JointGaussianScoring(PriorMixin):
 
     @property
     def arc_mask(self) -> np.ndarray | None:
-        """The arcs that the network has, ``allowed[child, parent]``: none from floats to states."""
+        """The allowed arcs, ``allowed[child, parent]``: none from continuous to discrete variables."""
         is_float = self.rows.mixed.is_float
         return (is_float[:, None] | ~is_float[None, :]).astype(np.uint8)
 
     @cached_property
     def _summary(self) -> RowSummary:
-        """The expected moments, and which columns determine each other."""
+        """The expected moments, and the columns that determine each other."""
         rows, columns, starts = self.rows, [], [0]
         for v, card in enumerate(rows.cards):
             missing = rows.missing[v]
@@ -91,8 +91,8 @@ class JointGaussianScoring(PriorMixin):
         return make_block_scorer(self._summary, self.names, self.parameter_cost, **options)
 
     def model(self, edges: list, **prior: float | None) -> Any:
-        """Raise: the score of the first graph has no network."""
-        raise NotImplementedError("the network is that of the expected counts")
+        """Raise NotImplementedError: the score of the first graph has no network."""
+        raise NotImplementedError("the score of the first graph of structural EM has no network")
 
     def reweight(self, weights: np.ndarray) -> "JointGaussianScoring":
         """Return the same score on the weighted rows."""
@@ -101,10 +101,10 @@ class JointGaussianScoring(PriorMixin):
 
 
 class IncompleteMixedScoring(IncompleteScoring):
-    """A score of conditional linear Gaussian networks over a table with missing cells.
+    """A score of conditional linear Gaussian networks over a table with missing values.
 
-    A search asks the score of draws of the missing cells with fixed random numbers, for the expected moments of all
-    families it may try would be too many.
+    A search uses the score of draws of the missing values from a fixed random stream, because the expected moments of
+    all candidate families would be too many.
     """
 
     def __init__(
@@ -129,18 +129,18 @@ class IncompleteMixedScoring(IncompleteScoring):
                 constant.append(name)
         if constant:
             raise ValueError(
-                f"the known cells of columns {join_names(constant)} are constant, which a Gaussian score cannot take: "
+                f"the observed values of columns {join_names(constant)} are constant. A Gaussian score needs variance: "
                 "drop them"
             )
 
     def warn_of_collinearity(self) -> None:
-        """Warn of three or more continuous columns that determine each other in the rows that have all of them."""
+        """Warn of three or more continuous columns that determine each other in the rows in which all are observed."""
         _, collinearity = summarise_complete_rows(self.mixed.numbers.T)
         RowSummary(collinearity, self.mixed.float_names).warn_of_collinearity()
 
     @cached_property
     def rows(self) -> IncompleteMixedRows:
-        """The rows by what they lack."""
+        """The rows, grouped by their missing columns."""
         return IncompleteMixedRows(self.mixed, self.weights)
 
     @property
@@ -151,12 +151,12 @@ class IncompleteMixedScoring(IncompleteScoring):
         return [self.mixed.numbers, *states, self.weights]
 
     def bind_completed(self, completed: CompletedMixedRows) -> MixedScoring:
-        """Return the score of weighted complete rows."""
+        """Return the score bound to weighted complete rows."""
         score = self.score.from_mixed(completed.mixed)
         return MixedScoring(score, completed.mixed, self.structure_prior, weights=completed.weights)
 
     def _penalise(self, fit: MixedFit, completed: CompletedMixedRows) -> float:
-        """Return what the parameters cost; a family may have no score on draws."""
+        """Return the cost of the parameters; a family may have no finite score on draws."""
         cards = self.rows.cards
         n_parameters = 0
         for v, *parents in fit.families:
@@ -169,7 +169,7 @@ class IncompleteMixedScoring(IncompleteScoring):
         return cost * n_parameters
 
     def model(self, edges: list, **prior: float | None) -> ConditionalGaussianNetwork:
-        """Return the network of the expected counts and moments; `prior` as `fit_discrete` takes it."""
+        """Return the network of the expected counts and moments; `prior` as in `fit_discrete`."""
         fit: MixedFit = self.fit_edges(edges)
         smoothing = Smoothing(prior.get("equivalent_sample_size"), prior.get("pseudo_counts"))
         network = self.rows.to_units(self.rows.estimate(fit.families, fit.counts, smoothing))
@@ -179,7 +179,7 @@ class IncompleteMixedScoring(IncompleteScoring):
         return ConditionalGaussianNetwork.from_parts(parts)
 
     def impute(self) -> Frame:
-        """Return the rows, each missing state the most probable one, each missing float its mean, given the row."""
+        """Return the rows; a missing value becomes the most probable state or the mean, given its row."""
         return make_frame(self.rows.impute(self.fit))
 
     def reweight(self, weights: np.ndarray) -> "IncompleteMixedScoring":
@@ -189,7 +189,7 @@ class IncompleteMixedScoring(IncompleteScoring):
 
 
 def make_frame(mixed: MixedTable) -> Frame:
-    """Return the columns of a table of both kinds."""
+    """Return the continuous and discrete columns of a mixed table as a frame."""
     states = None if mixed.table is None else mixed.table.to_pandas()
     columns: list = []
     for v, place in enumerate(mixed.positions.tolist()):
@@ -198,7 +198,7 @@ def make_frame(mixed: MixedTable) -> Frame:
 
 
 def take_rows(scoring: Any) -> Frame | DiscreteTable:
-    """Return the rows that a score is bound to, missing cells filled in."""
+    """Return the rows that a score is bound to, with imputed missing values."""
     if isinstance(scoring, IncompleteScoring):
         return scoring.impute()
     if isinstance(scoring, MixedScoring):
@@ -209,7 +209,7 @@ def take_rows(scoring: Any) -> Frame | DiscreteTable:
 
 
 def compute_log_likelihood(scoring: Any, edges: np.ndarray) -> float:
-    """Return the log-likelihood of complete rows under a graph at its maximum, in nats."""
+    """Return the maximised log-likelihood of complete rows under a graph, in nats."""
     if isinstance(scoring, GaussianScoring):
         plain: Any = gaussian_scorer(scoring.moments, 0.0)
     elif isinstance(scoring, MixedScoring):

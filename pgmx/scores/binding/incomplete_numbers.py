@@ -1,4 +1,4 @@
-"""Scores of linear Gaussian networks bound to rows of floats with missing cells."""
+"""Scores of linear Gaussian networks bound to continuous data with missing values."""
 
 from collections.abc import Hashable, Sequence
 from functools import cached_property
@@ -23,11 +23,12 @@ from pgmx.statistics.collinearity import Collinearity, find_collinearity
 
 
 def read_incomplete_numbers(data: Frame, purpose: str) -> np.ndarray:
-    """Return the cells, (n_rows, n_columns), NaN where missing; raise naming columns that hold no finite numbers."""
+    """Return the values, (n_rows, n_columns), NaN if missing; raise ValueError for discrete or infinite columns."""
     states = list(kinds_of_states(data))
     if states:
         raise ValueError(
-            f"{purpose} needs numbers, but {join_names(states)} hold states: choose 'bic-clg', or drop them"
+            f"{purpose} needs continuous variables, but these columns are discrete: {join_names(states)}. Choose "
+            "'bic-clg', or drop them"
         )
     rows = float_rows(data)
     raise_of_cells(data.names, None, infinite_columns(rows))
@@ -35,7 +36,7 @@ def read_incomplete_numbers(data: Frame, purpose: str) -> np.ndarray:
 
 
 def summarise_complete_rows(numbers: np.ndarray) -> tuple[np.ndarray | None, Collinearity | None]:
-    """Return the correlations of the complete rows, None if these are few or alike, and which columns are collinear."""
+    """Return the correlations of the complete rows, None if these are few or constant, and the collinear columns."""
     rows = numbers[~np.isnan(numbers).any(axis=1)]
     complete = moments(rows)
     if len(rows) <= rows.shape[1] or len(complete.constant_columns):
@@ -44,10 +45,10 @@ def summarise_complete_rows(numbers: np.ndarray) -> tuple[np.ndarray | None, Col
 
 
 class IncompleteGaussianScoring(IncompleteScoring):
-    """A score of linear Gaussian networks over rows of floats, (n_rows, p), NaN where a cell is missing.
+    """A score of linear Gaussian networks over continuous data, (n_rows, p), NaN for missing values.
 
-    A search asks the score of the expected moments, which hold those of all families; the first one asks those under
-    one normal distribution without a graph.
+    A search uses the score of the expected moments, which contain the moments of all families. The first search uses
+    the moments expected under one unrestricted normal distribution.
     """
 
     def __init__(
@@ -69,16 +70,16 @@ class IncompleteGaussianScoring(IncompleteScoring):
         constant = [self.names[v] for v in self.rows.constant]
         if constant:
             raise ValueError(
-                f"the known cells of columns {join_names(constant)} are constant, which a Gaussian score cannot take: "
+                f"the observed values of columns {join_names(constant)} are constant. A Gaussian score needs variance: "
                 "drop them"
             )
         if self.rows.n_products > MOST_PRODUCTS:
             n_rows, n_columns = self.numbers.shape
             share = np.isnan(self.numbers).mean()
             raise ValueError(
-                f"missing='em' would take {self.rows.n_products:.2g} multiplications for each pass over {n_rows:,} "
-                f"rows x {n_columns:,} columns with {share:.0%} of the cells missing, more than {MOST_PRODUCTS:.0e}: "
-                "choose missing='drop', or leave out the columns with the most missing cells"
+                f"missing='em' would need {self.rows.n_products:.2g} multiplications per pass over {n_rows:,} rows x "
+                f"{n_columns:,} columns with {share:.0%} missing values. The limit is {MOST_PRODUCTS:.0e}: choose "
+                "missing='drop', or drop the columns with the most missing values"
             )
 
     def warn_of_collinearity(self) -> None:
@@ -89,7 +90,7 @@ class IncompleteGaussianScoring(IncompleteScoring):
 
     @cached_property
     def rows(self) -> IncompleteNumbers:
-        """The rows by what they lack."""
+        """The rows, grouped by their missing columns."""
         return IncompleteNumbers(self.numbers, self.weights)
 
     @property
@@ -98,7 +99,7 @@ class IncompleteGaussianScoring(IncompleteScoring):
         return [self.numbers, self.weights]
 
     def bind_completed(self, completed: Moments) -> GaussianScoring:
-        """Return the score of expected moments."""
+        """Return the score bound to expected moments."""
         score = self.score.from_moments(completed, self.names)
         return GaussianScoring(score, None, self.structure_prior, sample_moments=completed)
 
@@ -109,12 +110,12 @@ class IncompleteGaussianScoring(IncompleteScoring):
         return compare_scores(fit.families, *scorers)
 
     def model(self, edges: list, **prior: float | None) -> LinearGaussianBayesianNetwork:
-        """Return a linear Gaussian network of the expected moments; `prior` is of discrete ones."""
+        """Return a linear Gaussian network of the expected moments; `prior` applies to discrete networks only."""
         fit: GaussianFit = self.fit_edges(edges)
         return fit_linear_gaussian(fit.moments, self.names, edges)
 
     def impute(self) -> Frame:
-        """Return the rows of the table, each missing cell with its mean given its row."""
+        """Return the rows of the table; a missing value becomes its mean given its row."""
         rows = self.rows.impute(self.fit)
         return Frame(tuple(self.names), list(rows.T), len(rows))
 

@@ -1,4 +1,4 @@
-"""pgmx's scores of floats beside states bound to a mixed table."""
+"""pgmx's scores of continuous and discrete variables bound to a mixed table."""
 
 from functools import cached_property
 from typing import Any
@@ -36,7 +36,7 @@ class MixedScoring(PriorMixin):
 
     @property
     def arc_mask(self) -> np.ndarray | None:
-        """The arcs that the score has, ``allowed[child, parent]``: none from floats to states."""
+        """The allowed arcs, ``allowed[child, parent]``: none from continuous to discrete variables; None allows all."""
         is_float = self.mixed.is_float
         if self.score.scores_discrete_children or is_float.all() or not is_float.any():
             return None
@@ -59,7 +59,7 @@ class MixedScoring(PriorMixin):
 
     @cached_property
     def summary(self) -> RowSummary:
-        """What the score needs to know of all rows."""
+        """The summary of all rows that the score needs."""
         return self.score.summarise(self.mixed, self.weights)
 
     def warn_of_collinearity(self) -> None:
@@ -67,7 +67,7 @@ class MixedScoring(PriorMixin):
         self.summary.warn_of_collinearity()
 
     def model(self, edges: list, **prior: float | None) -> Any:
-        """Return the network of both kinds, or of states or floats alone; `prior` is for columns of states."""
+        """Return a conditional Gaussian, discrete or linear Gaussian network; `prior` is for discrete variables."""
         if not self.mixed.is_float.any() and self.mixed.table is not None:
             table, weights = self.mixed.table, self.weights
             if weights is not None:

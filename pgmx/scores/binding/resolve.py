@@ -1,4 +1,4 @@
-"""Scores by name, and from a user's `scoring_method` and data to a score bound to them."""
+"""The names of scores; binds the score for a user's `scoring_method` to the data."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
@@ -47,7 +47,7 @@ from pgmx.scores.mixed.degenerate import BICDegenerateGauss
 from pgmx.scores.priors import StructurePrior, check_structure_prior
 from pgmx.statistics import Moments
 
-#: Names of pgmx's own scores of states: pgmpy's and short ones.
+#: Names of pgmx's own discrete scores: the names of pgmpy and short names.
 DISCRETE_SCORES: dict[str, type[DiscreteScore]] = {
     "bic": BIC,
     "bic-d": BIC,
@@ -60,7 +60,7 @@ DISCRETE_SCORES: dict[str, type[DiscreteScore]] = {
     "bds": BDs,
 }
 
-#: Names of pgmx's own scores of numbers.
+#: Names of pgmx's own scores of continuous variables.
 GAUSSIAN_SCORES: dict[str, type[GaussianScore]] = {
     "ll-g": LogLikelihoodGauss,
     "aic-g": AICGauss,
@@ -68,7 +68,7 @@ GAUSSIAN_SCORES: dict[str, type[GaussianScore]] = {
     "bge": BGe,
 }
 
-#: Names of pgmx's own scores of floats beside states.
+#: Names of pgmx's own scores of mixed data.
 MIXED_SCORES: dict[str, type[MixedScore]] = {
     "bic-clg": BICCondLinearGauss,
     "aic-clg": AICCondLinearGauss,
@@ -79,7 +79,7 @@ MIXED_SCORES: dict[str, type[MixedScore]] = {
     "bic-cg": BICCondGauss,
 }
 
-#: Names that have a meaning where cells are missing pair by pair.
+#: Names of scores that support missing='pairwise'.
 PAIRWISE_SCORES = {"bic": "bic", "bic-d": "bic", "aic": "aic", "aic-d": "aic", "ll": "ll", "ll-d": "ll"}
 
 
@@ -96,9 +96,9 @@ def resolve_scoring(
 ) -> Scoring:
     """Bind the score that `scoring_method` means for `data`.
 
-    None means BIC for columns of states, Gaussian BIC where all columns are floats, conditional linear Gaussian BIC
-    for floats beside states, with arcs from floats to states where `discrete_children` is "allowed". `sample_weight`
-    counts row i as that many rows; `structure_prior` replaces the prior of the score itself.
+    None means BIC for discrete data, Gaussian BIC for continuous data, and conditional linear Gaussian BIC for mixed
+    data, with arcs from continuous to discrete variables if `discrete_children` is "allowed". Row i counts as
+    ``sample_weight[i]`` rows. `structure_prior` replaces the prior of the score.
     """
     _check_discrete_children(scoring_method, discrete_children)
     if structure_prior is not None:
@@ -107,7 +107,7 @@ def resolve_scoring(
     options: dict[str, Any] = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
     if isinstance(data, DistributedNumericTable):
         _check_sums_suffice(scoring_method, data, missing)
-        options["missing"] = missing = "error"  # rows with missing cells were left out when they were distributed
+        options["missing"] = missing = "error"  # rows with missing values were dropped when they were distributed
     elif missing == "em":
         return _bind_incomplete(scoring_method, data, options, weights, structure_prior, discrete_children)
     if isinstance(scoring_method, BaseStructureScore):
@@ -138,30 +138,30 @@ def _warn_of_collinearity(scoring: Any) -> Scoring:
 
 
 def _check_discrete_children(method: Any, discrete_children: str) -> None:
-    """Refuse arcs from floats to states where the score says itself whether it takes them."""
+    """Refuse `discrete_children` for scores without this option."""
     if discrete_children == "forbidden" or method is None:
         return
     names = [name for name, score in MIXED_SCORES.items() if issubclass(score, BICCondLinearGauss)]
     if isinstance(method, str) and method.lower() not in names:
         check_score_name(method)
         raise ValueError(
-            f"discrete_children={discrete_children!r} is for the scores {', '.join(names)}, not for "
-            f"scoring_method={method!r}: leave it out, or choose one of these"
+            f"discrete_children={discrete_children!r} applies to the scores {', '.join(names)}, not to "
+            f"scoring_method={method!r}: leave it out, or choose one of these scores"
         )
     if not isinstance(method, str):
         raise ValueError(
-            f"discrete_children={discrete_children!r} is for a score by name ({', '.join(names)}): give it to the "
-            f"score where scoring_method is an instance, as BICCondLinearGauss(data, discrete_children='allowed')"
+            f"discrete_children={discrete_children!r} applies to a score by name ({', '.join(names)}), not to an "
+            f"instance. Pass it to the instance: BICCondLinearGauss(data, discrete_children='allowed')"
         )
 
 
 def check_score_name(name: str) -> str:
-    """Return `name` in lower case, or raise ValueError with the names there are."""
+    """Return `name` in lower case, or raise ValueError with the known names."""
     known = [*DISCRETE_SCORES, *GAUSSIAN_SCORES, *MIXED_SCORES]
     if name.lower() == "bde":
         raise ValueError(
-            "scoring_method='bde' needs a prior network: give the instance pgmx.scores.BDe(data, prior_network), or "
-            "'bdeu' for the uniform one"
+            "scoring_method='bde' needs a prior network: pass the instance pgmx.scores.BDe(data, prior_network), or "
+            "'bdeu' for a uniform prior"
         )
     if name.lower() not in known:
         raise ValueError(f"scoring_method={name!r} is not known; choose one of {', '.join(known)}")
@@ -169,11 +169,11 @@ def check_score_name(name: str) -> str:
 
 
 def _check_sums_suffice(method: Any, table: DistributedNumericTable, missing: str) -> None:
-    """Refuse what cannot be had from means and cross-products of numbers."""
+    """Refuse options and scores that need more than means and cross-products."""
     if missing not in ("error", "drop"):
         raise ValueError(
-            f"missing={missing!r} looks at rows one by one, and those of a distributed table stay with the workers: "
-            "distribute it with missing='drop', or give the rows in memory"
+            f"missing={missing!r} needs single rows, which a distributed table does not provide: distribute it with "
+            "missing='drop', or pass the rows in memory"
         )
     if isinstance(method, BaseStructureScore):
         name, suffices = type(method).__name__, isinstance(method, GaussianScore) and method.is_compiled()
@@ -185,19 +185,20 @@ def _check_sums_suffice(method: Any, table: DistributedNumericTable, missing: st
         suffices = name in GAUSSIAN_SCORES
     if not suffices:
         counts = name in DISCRETE_SCORES or isinstance(method, DiscreteScore)
-        reason = "counts states" if counts else "takes moments in each configuration of states, or the rows themselves"
+        reason = "needs discrete variables" if counts else "needs the rows of a mixed table"
         raise TypeError(
-            f"scoring_method={name!r} {reason}, and {table!r} holds numbers: choose one of "
-            f"{', '.join(GAUSSIAN_SCORES)}, or give rows in memory"
+            f"scoring_method={name!r} {reason}, but {table!r} is numeric: choose one of "
+            f"{', '.join(GAUSSIAN_SCORES)}, or pass rows in memory"
         )
 
 
 def refuse_integers(table: DistributedNumericTable) -> None:
-    """Refuse integers in a table of which nobody said that they are numbers: beside floats they would be states."""
+    """Refuse integer columns if no Gaussian score is chosen: in mixed data they would be discrete."""
     if table.integer_columns:
         raise ValueError(
-            f"column(s) {join_names(table.integer_columns)} hold integers, which are states beside floats, and scores "
-            "of both need the rows: choose a score of numbers ('bic-g', ...), make them floats, or give rows in memory"
+            f"column(s) {join_names(table.integer_columns)} hold integers, which are discrete in mixed data. Scores of "
+            "mixed data need the rows: choose a Gaussian score ('bic-g', ...), cast the columns to float, or pass rows "
+            "in memory"
         )
 
 
@@ -222,23 +223,23 @@ def _bind_discrete(name: str, table: DiscreteTable, weights, structure_prior) ->
 
 
 def _bind_incomplete(method, data, options, weights, structure_prior, discrete_children) -> Scoring:
-    """Bind a score for structural EM; a table without missing cells needs none."""
+    """Bind a score for structural EM; a table without missing values gets the ordinary score."""
     if isinstance(method, BaseStructureScore):
         raise ValueError(
-            f"missing='em' takes a score by name ('bic', 'bic-g', ...), not an instance of {type(method).__name__}, "
+            f"missing='em' needs a score by name ('bic', 'bic-g', ...), not an instance of {type(method).__name__}, "
             "which is bound to its rows"
         )
     name = _default_name(data) if method is None else check_score_name(method)
     if name in MIXED_SCORES:
         _check_likelihood(name, discrete_children)
-        name = name.removesuffix("-clg") + _default_name(data).removeprefix("bic")  # of the kinds of columns
+        name = name.removesuffix("-clg") + _default_name(data).removeprefix("bic")  # depends on the kinds of columns
     if name in DISCRETE_SCORES:
         return _bind_incomplete_states(name, data, options, weights, structure_prior)
     if not data.missing_columns() if isinstance(data, Frame) else not _is_marked(data):
         options = {**options, "missing": "error", "discrete_children": discrete_children}
         return resolve_scoring(name, data, sample_weight=weights, structure_prior=structure_prior, **options)
     if isinstance(data, DiscreteTable):
-        raise ValueError(f"scoring_method={name!r} is for floats, and the table holds states: choose 'bic' or 'bdeu'")
+        raise ValueError(f"scoring_method={name!r} needs continuous data, not a discrete table: choose 'bic' or 'bdeu'")
     if name in GAUSSIAN_SCORES:
         numbers = read_incomplete_numbers(data, f"scoring_method={name!r}")
         return _warn_of_collinearity(
@@ -250,12 +251,12 @@ def _bind_incomplete(method, data, options, weights, structure_prior, discrete_c
 
 
 def _check_likelihood(name: str, discrete_children: str) -> None:
-    """Refuse scores of floats beside states that are of no distribution, so that nothing can be expected."""
+    """Refuse scores of mixed data that are not likelihoods of a distribution: EM needs expectations."""
     names = [name for name, score in MIXED_SCORES.items() if issubclass(score, BICCondLinearGauss)]
     if name not in names or discrete_children != "forbidden":
         what = f"scoring_method={name!r}" if name not in names else f"discrete_children={discrete_children!r}"
         raise ValueError(
-            f"missing='em' needs a score with a likelihood of all cells, which {what} is not: choose one of "
+            f"missing='em' needs a score with a joint likelihood, which {what} does not have: choose one of "
             f"{', '.join(names)} with discrete_children='forbidden', or missing='drop'"
         )
 
@@ -271,7 +272,7 @@ def _bind_incomplete_states(name, data, options, weights, structure_prior) -> Sc
 
 
 def _list_unobserved(table: DiscreteTable) -> list:
-    """Return the names of the columns in which all cells are marked as missing."""
+    """Return the names of the columns in which all values are marked as missing."""
     markers = zip(table.columns, table.codes, table.missing_codes, strict=True)
     return [name for name, codes, marker in markers if marker >= 0 and (codes == marker).all()]
 
@@ -295,7 +296,7 @@ def _bind_terms(score: DiscreteScore, table: DiscreteTable, weights, structure_p
 def _bind_instance(score: BaseStructureScore, data, options, weights, structure_prior) -> Scoring:
     if options["missing"] == "pairwise" or _is_marked(data):
         raise ValueError(
-            f"missing='pairwise' takes a score by name ('bic', 'aic' or 'll'), not an instance of "
+            f"missing='pairwise' needs a score by name ('bic', 'aic' or 'll'), not an instance of "
             f"{type(score).__name__}"
         )
     if weights is not None and options["missing"] == "drop":
@@ -330,12 +331,12 @@ def _bind_instance(score: BaseStructureScore, data, options, weights, structure_
     return FunctionScoring(score, list(frame.columns), fitted_to, structure_prior)
 
 
-# ---- row weights and missing cells ----
+# ---- row weights and missing values ----
 
 
 def _refuse_weights(name: str, weights: np.ndarray | None) -> None:
     if weights is not None:
-        raise ValueError(f"sample_weight cannot be given to {name!r}, a score of pgmpy: use one of pgmx's scores")
+        raise ValueError(f"sample_weight is not supported by {name!r}, a score of pgmpy: use one of pgmx's scores")
 
 
 def _is_marked(data) -> bool:
@@ -343,22 +344,23 @@ def _is_marked(data) -> bool:
 
 
 def _check_missing_choice(name: str, data, missing: str) -> None:
-    """Refuse what is done with missing cells of states alone where the score takes floats, or not these states."""
+    """Refuse 'category' and 'pairwise' for continuous data and for scores that do not support them."""
     choice = "pairwise" if _is_marked(data) else missing
     if name in {"category": list(DISCRETE_SCORES), "pairwise": list(PAIRWISE_SCORES)}.get(choice, [name]):
         return
     if name not in DISCRETE_SCORES and not isinstance(data, DiscreteTable) and data.float_columns:
         raise StatesChoiceError(data.float_columns, choice)
     raise ValueError(
-        f"missing={choice!r} has no meaning for scoring_method={name!r}: choose 'bic', 'aic' or 'll', or missing='drop'"
+        f"missing={choice!r} is not supported by scoring_method={name!r}: choose 'bic', 'aic' or 'll', or "
+        "missing='drop'"
     )
 
 
-# ---- data that a score was made from ----
+# ---- comparison with the data of a score instance ----
 
 
 def _code_as(score, data, options) -> DiscreteTable:
-    """Return the data coded with the states that the score knows."""
+    """Return the data coded with the states of the score."""
     states = getattr(score, "state_names", None)
     return data if isinstance(data, DiscreteTable) else data.encode(**{**options, "state_names": states})
 
@@ -412,9 +414,9 @@ def _check_same(score, names: list, n_rows: int, rows_of_score: int) -> None:
     )
     if rows_of_score != n_rows:
         raise ValueError(
-            f"the score was made from {rows_of_score} rows, the data have {n_rows}; make it from this data"
+            f"the score was made from {rows_of_score} rows, but the data have {n_rows}: make it from this data"
         )
 
 
 def _data_differ(name) -> ValueError:
-    return ValueError(f"the score was made from other data: column {name!r} differs; make it from this data")
+    return ValueError(f"the score was made from other data. Column {name!r} differs: make it from this data")

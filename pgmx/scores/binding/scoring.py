@@ -1,6 +1,6 @@
-"""What all scores bound to data share: the interface that a search asks, the structure prior, and how they are sent.
+"""The common interface of scores bound to data, the structure prior, and the sending of scores to other processes.
 
-They travel to other processes and into pickles without what cannot be sent, or is sent beside them.
+Pickles leave out objects that cannot be pickled or are sent separately.
 """
 
 import pickle
@@ -31,17 +31,17 @@ class Scoring(Protocol):
     """A score bound to data, as a search uses it. It can be sent to other processes."""
 
     names: list[Hashable]
-    bonus: tuple[float, float, float]  # what an addition, a deletion and a reversal change in the log prior
+    bonus: tuple[float, float, float]  # changes of the log prior by an addition, a deletion and a reversal
     equivalent: bool  # whether Markov equivalent graphs have the same score
 
     @property
     def bounds(self) -> FamilyBounds:
-        """What the score proves of families that are not scored yet."""
+        """Bounds of families that are not scored yet."""
         ...
 
     @property
     def arc_mask(self) -> np.ndarray | None:
-        """The arcs that the score has a meaning for, uint8, ``arc_mask[child, parent]``; None for all."""
+        """The arcs for which the score is defined, uint8, ``arc_mask[child, parent]``; None for all."""
         ...
 
     def gains(
@@ -55,28 +55,28 @@ class Scoring(Protocol):
         ...
 
     def model(self, edges: list, **prior: float | None) -> Any:
-        """Return the network of `edges` with fitted parameters; `prior` as `fit_discrete` takes it."""
+        """Return the network of `edges` with fitted parameters; `prior` as in `fit_discrete`."""
         ...
 
     def reweight(self, weights: np.ndarray) -> "Scoring":
-        """Return the same score on the same rows with these weights, times those they have."""
+        """Return the same score on the same rows, with their weights multiplied by `weights`."""
         ...
 
 
 class PriorMixin:
-    """The structure prior: the one passed, else that of the score itself."""
+    """The structure prior: the argument if given, otherwise the prior of the score."""
 
     names: list[Hashable]
     score: Any
 
     @property
     def bounds(self) -> FamilyBounds:
-        """What the score proves of families that are not scored yet: nothing, unless a subclass knows its formula."""
+        """Bounds of families that are not scored yet; none by default."""
         return FamilyBounds()
 
     @property
     def arc_mask(self) -> np.ndarray | None:
-        """The arcs that the score has a meaning for: all, unless a subclass says otherwise."""
+        """The arcs for which the score is defined; all by default."""
         return None
 
     def _set_prior(self, structure_prior: StructurePrior | None) -> None:
@@ -89,11 +89,11 @@ class PriorMixin:
 
     @property
     def parameter_cost(self) -> float:
-        """What the structure prior takes for a free parameter."""
+        """The cost of a free parameter under the structure prior."""
         return 0.0 if self.structure_prior is None else self.structure_prior.parameter_cost
 
     def prior(self, edges: np.ndarray) -> float:
-        """Return the log prior of the graph, but for the cost of its parameters."""
+        """Return the log prior of the graph without the cost of its parameters."""
         if self.structure_prior is not None:
             return self.structure_prior.log_prior(len(edges))
         if type(self.score).structure_prior is BaseStructureScore.structure_prior:
@@ -130,7 +130,7 @@ def make_mixed_model(
     *,
     unbiased: bool = False,
 ) -> ConditionalGaussianNetwork:
-    """Return the network of a graph over floats and states; AttributeError where it has none."""
+    """Return the network of a graph over a mixed table; raise AttributeError if the graph has none."""
     wrong = [
         f"{mixed.columns[tail]} -> {mixed.columns[head]}"
         for tail, head in edges
@@ -138,8 +138,8 @@ def make_mixed_model(
     ]
     if wrong:
         raise AttributeError(
-            f"the graph has arcs from floats to states, {join_names(wrong)}, and no network with parameters: model_ "
-            "needs a graph without them, as the searches learn with scoring_method='bic-clg'"
+            f"the graph has arcs from continuous to discrete variables, {join_names(wrong)}, so model_ is not defined. "
+            "Learn a graph without such arcs: scoring_method='bic-clg'"
         )
     return fit_conditional_gaussian(mixed, edges, weights, Smoothing(**prior, unbiased=unbiased))
 
@@ -148,7 +148,7 @@ def make_mixed_model(
 
 
 def strip_data(score: CompiledScore) -> CompiledScore:
-    """Return a copy of one of pgmx's scores that has its options but not its data."""
+    """Return a copy of one of pgmx's scores with its options and without its data."""
     bare = copy(score)
     for name in ("data", "table", "moments", "mixed"):
         if hasattr(bare, name):
@@ -158,7 +158,7 @@ def strip_data(score: CompiledScore) -> CompiledScore:
 
 
 def strip_cache(score: BaseStructureScore) -> BaseStructureScore | None:
-    """Return a copy of a foreign score without the cache, which cannot be pickled; None where that is not enough."""
+    """Return a copy of a foreign score without its cache, which cannot be pickled; None if that does not suffice."""
     state = {name: value for name, value in vars(score).items() if name != "_cached_local_score"}
     try:
         pickle.dumps((type(score), {name: value for name, value in state.items() if name != "data"}))
@@ -171,7 +171,7 @@ def strip_cache(score: BaseStructureScore) -> BaseStructureScore | None:
 
 @contextmanager
 def send_scoring(scoring: Bound, n_jobs: int | None) -> Iterator[Bound]:
-    """Yield a score bound to data in the form that `n_jobs` workers read fastest: itself where they share memory."""
+    """Yield a score bound to data in the form that `n_jobs` workers read fastest: itself if they share memory."""
     table = getattr(scoring, "table", None)
     if table is None or count_workers(n_jobs) == 1:
         yield scoring
@@ -185,7 +185,7 @@ def send_scoring(scoring: Bound, n_jobs: int | None) -> Iterator[Bound]:
 class StoredScoring:
     """A score bound to data, kept by a fitted learner, whose pickle does not depend on the file of a mapped table.
 
-    After unpickling the score is restored on the first access; where the file is gone, that fails and nothing else.
+    After unpickling, the score is restored on the first access. If the file does not exist, only that access fails.
     """
 
     def __init__(self, scoring: Any):
@@ -193,7 +193,7 @@ class StoredScoring:
         self._pickle: bytes | None = None
 
     def get(self) -> Any:
-        """Return the score; FileNotFoundError where the file of its table is gone."""
+        """Return the score; raise FileNotFoundError if the file of its table does not exist."""
         if self._pickle is not None:
             self._scoring, self._pickle = pickle.loads(self._pickle), None
         return self._scoring

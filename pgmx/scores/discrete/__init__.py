@@ -1,8 +1,8 @@
 """Scores of discrete Bayesian networks.
 
-- `base`: what a decomposable discrete score is made of, as the kernels need it, and the interface of pgmpy over it
-- `observed_cells`: families scored by a formula from the cells that occur
-- `node_average`: the formula for tables with missing cells
+- `base`: the terms of a decomposable discrete score, as the kernels need them, and the base class of the scores
+- `observed_cells`: families scored by a formula over the cells that occur
+- `node_average`: the formula for tables with missing values
 - `aic`: Akaike's information criterion
 - `bde`: the Bayesian Dirichlet score with a prior network
 - `bdeu`: the Bayesian Dirichlet equivalent uniform score

@@ -4,17 +4,17 @@ from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms
 
 
 class AIC(DiscreteScore):
-    r"""Log-likelihood less the number of free parameters.
+    r"""Log-likelihood minus the number of free parameters.
 
     .. math:: \mathrm{AIC}(x \mid \Pi) = \ell(x \mid \Pi) - q (r - 1)
 
-    in nats (half of the negative of the textbook criterion, as pgmpy has it); r states of x, q configurations of its
-    parents, declared states counted whether they occur or not.
+    in nats (-1/2 times the textbook criterion, as in pgmpy), for r states of x and q configurations of its parents.
+    Declared states are counted even if they do not occur.
 
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable
-        One column per variable; integers are states.
+        One discrete column per variable. Integers are states.
     state_names : dict, optional
         States of each variable; the observed ones by default.
 
@@ -30,7 +30,8 @@ class AIC(DiscreteScore):
     Raises
     ------
     ValueError
-        If a column holds floats, missing cells, or states that `state_names` lacks; the message names it.
+        If a column is continuous, has missing values, or has states that `state_names` does not list; the message names
+        the column.
 
     References
     ----------

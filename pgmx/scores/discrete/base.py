@@ -1,4 +1,4 @@
-"""What a decomposable discrete score is made of, as the kernels need it, and pgmpy's interface over it."""
+"""The terms of a decomposable discrete score, as the kernels need them, and the base class of the scores."""
 
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
@@ -18,7 +18,7 @@ from pgmx.statistics.families import DistributedFamilies
 from pgmx.statistics.weighted_families import WeightedFamilies
 from pgmx.statistics.wide_families import open_sums
 
-#: A smaller equivalent sample size, shared among the cells of a family, would leave the normal range of floats.
+#: A smaller equivalent sample size, divided among the cells of a family, would underflow.
 SMALLEST_SIZE = 1e-100
 
 
@@ -38,19 +38,19 @@ class ScoreTerms:
     .. math::
         s(x \mid \Pi) = \sum_{jk} f(n_{jk}; a) - \sum_j f(n_j; r a) - c\, q (r - 1)
 
-    with :math:`f(n) = n \ln n`, or, where `dirichlet` is set,
-    :math:`f(n; a) = \ln\Gamma(n + a) - \ln\Gamma(a)`; r states of x, q configurations of the parents.
+    with :math:`f(n) = n \ln n`, or :math:`f(n; a) = \ln\Gamma(n + a) - \ln\Gamma(a)` if `dirichlet` is set; x has r
+    states, its parents have q configurations.
 
     Attributes
     ----------
     penalty : float
-        c, what a free parameter costs.
+        c, the cost of a free parameter.
     dirichlet : bool
-        Which f is taken.
+        Whether f is the Dirichlet term.
     prior : float
-        a, or a q r where `per_cell` is set.
+        a, or a q r if `per_cell` is set.
     per_cell : bool
-        Whether the prior is shared among the q r cells of a family.
+        Whether the prior is divided among the q r cells of a family.
     equivalent : bool
         Whether Markov equivalent graphs have the same score.
     observed_configs : bool
@@ -81,30 +81,31 @@ def family_scorer(
     Parameters
     ----------
     table : DiscreteTable
-        Coded table of n variables; the families of a distributed one are counted by its workers, a message for a row.
+        Coded table of n variables. Workers count the families of a distributed table, with one message per row of
+        gains.
     terms : ScoreTerms
         The score.
     weights : float64 ndarray of shape (N,), optional
-        Row weights, not negative; counts are then sums of weights, gains are rounded to twelve digits of the largest
-        score (to 1e-5 where that is finer), and `pairs` and `memory` do not apply. For integer weights of moderate
-        size the scorer of ``table.repeat_rows(weights)`` is faster.
+        Non-negative row weights. Counts are then sums of weights; gains are rounded to twelve digits of the largest
+        score, or to 1e-5 if that is finer; `pairs` and `memory` do not apply. For small integer weights the scorer of
+        ``table.repeat_rows(weights)`` is faster.
     pairs : uint32 ndarray of shape (m, m), optional
         As :func:`pgmx.statistics.pair_counts` returns them; by default pairs are counted on demand.
     allowed : uint8 ndarray of shape (n, n), optional
-        ``allowed[child, parent] == 0`` keeps an arc out.
+        ``allowed[child, parent] == 0`` forbids an arc.
     max_indegree : int, optional
-        A child with that many parents gets no gains of additions.
+        Largest number of parents. A child with `max_indegree` parents has no gains of additions.
     memory : int, default=2**26
         Bytes of counts that the scorer may keep between calls.
     families : WeightedFamilies, optional
-        The sums of the weights of a distributed table, or counts of 2**32 rows and more, where several scorers share
-        them.
+        The sums of weights of a distributed table, or the counts of a table with 2**32 rows or more, if several scorers
+        share them.
 
     Returns
     -------
-    FamilyScorer, or WeightedFamilyScorer where there are weights or, in a distributed table, 2**32 rows or more
-        A :class:`pgmx.scores.gains.GainSource`: ``start``, ``rescore``, ``restrict`` and ``family_score`` on ids; it
-        has ``family_counts(child, parents)`` too.
+    FamilyScorer, or WeightedFamilyScorer for row weights and for a distributed table of 2**32 rows or more
+        A :class:`pgmx.scores.gains.GainSource`: ``start``, ``rescore``, ``restrict`` and ``family_score`` on ids, and
+        in addition ``family_counts(child, parents)``.
 
     Examples
     --------
@@ -158,10 +159,9 @@ class DiscreteScore(CompiledScore):
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable
-        One column per variable; integers are states, floats and missing cells are refused. It is kept as it is and
-        never changed.
+        One discrete column per variable, without missing values. Integers are states. The data are never changed.
     state_names : dict, optional
-        States of each variable, in order; may hold states that never occur. The observed ones by default, and all
+        States of each variable, in order, including states that never occur. By default the observed states, and all
         declared categories of a categorical column.
 
     Attributes
@@ -175,7 +175,7 @@ class DiscreteScore(CompiledScore):
 
     Notes
     -----
-    Cost of a family: one pass over the bit planes of its cells.
+    A family costs one pass over the bit planes of its columns.
     """
 
     def __init__(self, data: Any, state_names: Mapping[Hashable, Sequence] | None = None):
@@ -183,7 +183,7 @@ class DiscreteScore(CompiledScore):
         self.table: DiscreteTable = encode(data, state_names=state_names)
         self.variables = list(self.table.columns)
         resolved = {name: list(states) for name, states in zip(self.variables, self.table.states, strict=True)}
-        # a complete argument is kept as it is: that is what makes a score cloneable
+        # sklearn's clone needs a complete argument to be stored unchanged
         self.state_names = state_names if state_names is not None and set(state_names) == set(resolved) else resolved
 
     def _refuse_marked_cells(self) -> None:
@@ -192,7 +192,7 @@ class DiscreteScore(CompiledScore):
 
     @abstractmethod
     def terms(self, n_rows: float) -> ScoreTerms:
-        """Return the terms of the score for a table of `n_rows` rows, or of weights that add up to it."""
+        """Return the terms of the score for a table of `n_rows` rows, or for weights with this sum."""
 
     def _make_scorer(self) -> FamilyScorer:
         self._refuse_marked_cells()

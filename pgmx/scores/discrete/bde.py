@@ -25,27 +25,28 @@ OWNERS = ("the prior network", "the data")
 
 
 class BDe(DiscreteScore):
-    r"""Marginal log-likelihood under Dirichlet priors that a prior network gives.
+    r"""Marginal log-likelihood under Dirichlet priors that are given by a prior network.
 
     .. math::
         \mathrm{BDe}(x \mid \Pi) = \sum_{j=1}^{q} \left[ \ln \frac{\Gamma(\alpha_j)}{\Gamma(n_j + \alpha_j)}
         + \sum_{k=1}^{r} \ln \frac{\Gamma(n_{jk} + \alpha_{jk})}{\Gamma(\alpha_{jk})} \right],
         \qquad \alpha_{jk} = \alpha P(x = k, \Pi = j \mid B_0), \quad \alpha_j = \sum_k \alpha_{jk}
 
-    in nats; α is `equivalent_sample_size`, :math:`n_{jk}` rows have state k of x, of r, and configuration j of its
-    parents, of q. It is score equivalent. A prior network without edges whose tables are uniform gives :class:`BDeu`.
+    in nats; α is `equivalent_sample_size`, and :math:`n_{jk}` is the number of rows with state k of x (of r states) and
+    configuration j of its parents (of q configurations). The score is score equivalent. A prior network without edges
+    and with uniform tables gives :class:`BDeu`.
 
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable
-        One column a variable; integers are states.
+        One discrete column per variable. Integers are states.
     prior_network : pgmpy.models.DiscreteBayesianNetwork
-        B₀, over the columns of the data, with positive probabilities. Its states, in any order, are those of the
-        columns; they need not all occur. It is not changed.
+        B₀, over the columns of the data, with positive probabilities. Its variables have the states of the columns, in
+        any order; not all states need to occur. The network is not changed.
     equivalent_sample_size : float, default=10
         α > 0.
     state_names : dict, optional
-        Order of the states of each variable; that of the prior network by default.
+        Order of the states of each variable; the order in the prior network by default.
 
     Attributes
     ----------
@@ -60,14 +61,14 @@ class BDe(DiscreteScore):
     ------
     ValueError
         If `equivalent_sample_size` is not a positive number, the network has other variables or states than the data,
-        or one of its probabilities is zero; the message names it.
+        or one of its probabilities is zero. The message names the variable.
     TypeError
-        If `prior_network` is no discrete Bayesian network of pgmpy.
+        If `prior_network` is not a discrete Bayesian network of pgmpy.
 
     Notes
     -----
-    Cost of a family: one pass over its cells, and its joint distribution under B₀: products of marginals where B₀ has
-    no edges, else variables are eliminated from the tables of the family's ancestors.
+    A family costs one pass over its cells, and the computation of its joint distribution under B₀. Without edges in B₀
+    this is a product of marginals. Otherwise variables are eliminated from the tables of the family's ancestors.
 
     References
     ----------
@@ -87,7 +88,7 @@ class BDe(DiscreteScore):
     -3.535
     """
 
-    terms = None  # type: ignore[assignment]  # its prior differs from cell to cell: see `formula`
+    terms = None  # type: ignore[assignment]  # its prior differs between cells: see `formula`
 
     _tags = {"name": "bde", "supported_datatype": "discrete", "default_for": None, "is_parameteric": True}
 
@@ -104,14 +105,14 @@ class BDe(DiscreteScore):
         if not isinstance(data, DiscreteTable):
             frame = open_frame(data)
             check_same_names(network.names, frame.names, *OWNERS)
-            # the network declares the states, so that data that lack some of them are still coded with all
+            # the network declares the states: all of them are coded, even if some do not occur in the data
             state_names = {**dict(zip(network.names, network.states, strict=True)), **(state_names or {})}
             state_names = {name: list(state_names[name]) for name in frame.names}
         super().__init__(data, state_names=state_names)
         self._network = _align_prior(network, self.variables, self.table.states)
 
     def formula(self, table: DiscreteTable) -> PriorCounts:
-        """Return what scores families by their cells in a table of the same variables and states, in any order."""
+        """Return the formula for a table with the same variables and states, in any order."""
         network = _align_prior(self._network, table.columns, table.states)
         return PriorCounts(network, float(self.equivalent_sample_size))
 
@@ -151,7 +152,7 @@ class PriorCounts:
         if joint is None:
             raise ValueError(
                 f"the joint distribution of {join_names([self.network.names[v] for v in family])} under the prior "
-                f"network takes tables of more than {MAX_CELLS:,} cells: set max_indegree, or give a prior network "
+                f"network needs tables of more than {MAX_CELLS:,} cells. Set max_indegree, or give a prior network "
                 "with fewer edges"
             )
         return joint
@@ -164,22 +165,22 @@ def _read_prior(prior_network: DiscreteBayesianNetwork) -> BayesianArrays:
     for name, table in zip(network.names, network.tables, strict=True):
         if not (table > 0).all():
             raise ValueError(
-                f"the prior network gives probability zero to a state of {name!r}: every probability must be "
-                "positive, or the data could be impossible under it"
+                f"the prior network gives probability zero to a state of {name!r}. Every probability must be "
+                "positive: otherwise the data could be impossible under the prior network"
             )
-    # pgmpy lets columns pass that add up to 1 within 0.01, as rounded files have them
+    # pgmpy accepts columns whose sum differs from 1 by up to 0.01, as in rounded files
     return network.normalise()
 
 
 def _align_prior(network: BayesianArrays, names: Sequence[Hashable], states: Sequence[tuple]) -> BayesianArrays:
-    """Return the network in the order of a table, or raise where variables or states differ."""
+    """Return the network in the order of a table, or raise if variables or states differ."""
     check_same_names(network.names, names, *OWNERS)
     prior_states = dict(zip(network.names, network.states, strict=True))
     for name, column_states in zip(names, states, strict=True):
         if set(prior_states[name]) != set(column_states):
             raise ValueError(
                 f"the prior network has the states {join_names(prior_states[name])} for {name!r}, the data "
-                f"{join_names(column_states)}: give the data's columns all states of the network, in any order"
+                f"{join_names(column_states)}. Give each column of the data the states of the network, in any order"
             )
     return network.align(names, states)
 

@@ -14,13 +14,13 @@ class BDeu(DiscreteScore):
         + \sum_{k=1}^{r} \ln \frac{\Gamma(n_{jk} + \alpha_{jk})}{\Gamma(\alpha_{jk})} \right],
         \qquad \alpha_j = \frac{\alpha}{q}, \quad \alpha_{jk} = \frac{\alpha}{q r}
 
-    in nats; α is `equivalent_sample_size`, :math:`n_{jk}` rows have state k of x, of r, and configuration j of its
-    parents, of q; declared states are counted whether they occur or not.
+    in nats; α is `equivalent_sample_size`, and :math:`n_{jk}` is the number of rows with state k of x and configuration
+    j of its parents. There are r states and q configurations, including declared states that do not occur.
 
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable
-        One column per variable; integers are states.
+        One discrete column per variable. Integers are states.
     equivalent_sample_size : float, default=10
         α > 0.
     state_names : dict, optional
@@ -38,12 +38,12 @@ class BDeu(DiscreteScore):
     Raises
     ------
     ValueError
-        If a column holds floats, missing cells, or states that `state_names` lacks, or if `equivalent_sample_size` is
-        not a positive number; the message names the culprit.
+        If a column is continuous, has missing values, or has states that `state_names` does not list, or if
+        `equivalent_sample_size` is not a positive number. The message names the column or the argument.
 
     Notes
     -----
-    pgmpy 1.1.2 departs from the formula when a declared state of the child never occurs; this class follows it.
+    pgmpy 1.1.2 departs from the formula when a declared state of the child never occurs. This class follows it.
 
     References
     ----------
@@ -70,5 +70,5 @@ class BDeu(DiscreteScore):
         super().__init__(data, state_names=state_names)
 
     def terms(self, n_rows: float) -> ScoreTerms:
-        """Return the terms: α shared by the cells of the family."""
+        """Return the terms: α is divided among the cells of the family."""
         return ScoreTerms(dirichlet=True, per_cell=True, prior=float(self.equivalent_sample_size))

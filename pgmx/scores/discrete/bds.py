@@ -17,14 +17,14 @@ class BDs(DiscreteScore):
         + \sum_{k=1}^{r} \ln \frac{\Gamma(n_{jk} + \alpha_{jk})}{\Gamma(\alpha_{jk})} \right],
         \qquad \alpha_j = \frac{\alpha}{\tilde q}, \quad \alpha_{jk} = \frac{\alpha}{\tilde q r}
 
-    in nats; α is `equivalent_sample_size`, :math:`n_{jk}` rows have state k of x, of r, and configuration j of its
-    parents, of which :math:`\tilde q` occur in the data. Where all of them occur it is :class:`BDeu`. It is not score
-    equivalent in general.
+    in nats; α is `equivalent_sample_size`, and :math:`n_{jk}` is the number of rows with state k of x (of r states) and
+    configuration j of its parents. :math:`\tilde q` configurations occur in the data. If all configurations occur, the
+    score is :class:`BDeu`. It is not score equivalent in general.
 
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable
-        One column per variable; integers are states.
+        One discrete column per variable. Integers are states.
     equivalent_sample_size : float, default=10
         α > 0.
     state_names : dict, optional
@@ -42,14 +42,14 @@ class BDs(DiscreteScore):
     Raises
     ------
     ValueError
-        If a column holds floats, missing cells, or states that `state_names` lacks, or if `equivalent_sample_size` is
-        not a positive number; the message names the culprit.
+        If a column is continuous, has missing values, or has states that `state_names` does not list, or if
+        `equivalent_sample_size` is not a positive number. The message names the column or the argument.
 
     Notes
     -----
-    The structure prior is the marginal uniform one of [1]_, as in pgmpy: each arc costs ln 2. Where configurations do
-    not occur, pgmpy 1.1.2 departs from the formula: it shares α among all cells for :math:`\alpha_{jk}`, but among
-    those that occur for :math:`\alpha_j`. This class follows the formula.
+    The structure prior is the marginal uniform prior of [1]_, as in pgmpy: each arc costs ln 2. If configurations do
+    not occur, pgmpy 1.1.2 departs from the formula: it divides α among all cells for :math:`\alpha_{jk}`, but among
+    the configurations that occur for :math:`\alpha_j`. This class follows the formula.
 
     References
     ----------
@@ -75,7 +75,7 @@ class BDs(DiscreteScore):
         super().__init__(data, state_names=state_names)
 
     def terms(self, n_rows: float) -> ScoreTerms:
-        """Return the terms: α shared by the cells of the configurations that occur."""
+        """Return the terms: α is divided among the cells of the configurations that occur."""
         return ScoreTerms(
             dirichlet=True,
             per_cell=True,
@@ -90,5 +90,5 @@ class BDs(DiscreteScore):
         return -(model.number_of_edges() + n * (n - 1) / 2) * log(2.0)
 
     def structure_prior_ratio(self, operation: Literal["+", "-", "flip"]) -> float:
-        """Return what an addition "+", deletion "-" or reversal "flip" of an arc changes in the log prior."""
+        """Return the change of the log prior by an addition "+", deletion "-" or reversal "flip" of an arc."""
         return {"+": -log(2.0), "-": log(2.0)}.get(operation, 0.0)

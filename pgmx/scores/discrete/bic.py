@@ -5,16 +5,17 @@ from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms
 
 
 class BIC(DiscreteScore):
-    r"""Log-likelihood less half the logarithm of the sample size for each free parameter (also called MDL).
+    r"""Log-likelihood minus half the logarithm of the sample size per free parameter (also called MDL).
 
     .. math:: \mathrm{BIC}(x \mid \Pi) = \ell(x \mid \Pi) - \frac{\ln N}{2} q (r - 1)
 
-    in nats; N rows, r states of x, q configurations of its parents, declared states counted whether they occur or not.
+    in nats, for N rows, r states of x and q configurations of its parents. Declared states are counted even if they do
+    not occur.
 
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable
-        One column per variable; integers are states.
+        One discrete column per variable. Integers are states.
     state_names : dict, optional
         States of each variable; the observed ones by default.
 
@@ -30,7 +31,8 @@ class BIC(DiscreteScore):
     Raises
     ------
     ValueError
-        If a column holds floats, missing cells, or states that `state_names` lacks; the message names it.
+        If a column is continuous, has missing values, or has states that `state_names` does not list; the message names
+        the column.
 
     References
     ----------

@@ -10,13 +10,13 @@ class K2(DiscreteScore):
         \mathrm{K2}(x \mid \Pi) = \sum_{j=1}^{q} \left[ \ln \frac{\Gamma(r)}{\Gamma(n_j + r)}
         + \sum_{k=1}^{r} \ln \Gamma(n_{jk} + 1) \right]
 
-    in nats; :math:`n_{jk}` rows have state k of x, of r, and configuration j of its parents, of q. It is not score
-    equivalent: Markov equivalent graphs may score differently.
+    in nats; :math:`n_{jk}` is the number of rows with state k of x (of r states) and configuration j of its parents (of
+    q configurations). The score is not score equivalent: Markov equivalent graphs may have different scores.
 
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable
-        One column per variable; integers are states.
+        One discrete column per variable. Integers are states.
     state_names : dict, optional
         States of each variable; the observed ones by default.
 
@@ -32,11 +32,12 @@ class K2(DiscreteScore):
     Raises
     ------
     ValueError
-        If a column holds floats, missing cells, or states that `state_names` lacks; the message names it.
+        If a column is continuous, has missing values, or has states that `state_names` does not list; the message names
+        the column.
 
     Notes
     -----
-    A configuration that never occurs contributes nothing, as the formula says. pgmpy 1.1.2 adds ln Γ(r) for each.
+    A configuration that never occurs contributes 0, as in the formula. pgmpy 1.1.2 adds ln Γ(r) for each of them.
 
     References
     ----------

@@ -8,13 +8,14 @@ class LogLikelihood(DiscreteScore):
 
     .. math:: \ell(x \mid \Pi) = \sum_{j=1}^{q} \sum_{k=1}^{r} n_{jk} \ln \frac{n_{jk}}{n_j}
 
-    in nats, with :math:`0 \ln 0 = 0`; :math:`n_{jk}` rows have state k of x and configuration j of its parents. It
-    never falls when an arc is added: use it to measure, and a penalised score to learn.
+    in nats, with :math:`0 \ln 0 = 0`; :math:`n_{jk}` is the number of rows with state k of x and configuration j of its
+    parents. The score never decreases when an arc is added. Use it to evaluate a graph, and a penalised score to learn
+    one.
 
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable
-        One column per variable; integers are states.
+        One discrete column per variable. Integers are states.
     state_names : dict, optional
         States of each variable; the observed ones by default.
 
@@ -30,7 +31,8 @@ class LogLikelihood(DiscreteScore):
     Raises
     ------
     ValueError
-        If a column holds floats, missing cells, or states that `state_names` lacks; the message names it.
+        If a column is continuous, has missing values, or has states that `state_names` does not list; the message names
+        the column.
 
     References
     ----------

@@ -1,13 +1,14 @@
-r"""The score of families in tables with missing cells: what each parent gains on the rows that are complete with it.
+r"""The score of families in tables with missing values: the gain of each parent on the rows in which it is observed.
 
 .. math:: s(x \mid u_1 \dots u_m) = \frac{N}{N_0} \bigl[ L_0(x) - c_0 d_0 \bigr] + \sum_{k=1}^m \frac{N}{N_k}
           \bigl[ L_k(x \mid u_1 \dots u_k) - L_k(x \mid u_1 \dots u_{k-1}) - c_k d_k \bigr]
 
 L_k is the log-likelihood of the N_k rows (or the sum of their weights) that are complete in x and the first k parents,
-d_k the free parameters that parent k adds (d_0 those of x), c_k the cost of one by N_k rows. The node average of
-Bodewes and Scutari (2021, IJAR 138) compares families on different rows, whose likelihoods differ by the root of N, so
-that the penalty has to be far larger than that of BIC. Here each parent is judged on rows that both families have: the
-penalty is that of BIC by row. Parents stand by what each gains alone, so that one of no use stands last.
+d_k the number of free parameters that parent k adds (d_0 for x alone), c_k the cost of a parameter for N_k rows. The
+node average of Bodewes and Scutari (2021, IJAR 138) compares families on different rows. Their likelihoods differ by an
+amount of order sqrt(N), so its penalty must be much larger than the BIC penalty. Here each parent is judged on rows
+that are complete in both families, and the BIC penalty per row suffices. Parents are ordered by their gains as single
+parents, so that a parent without a gain comes last.
 """
 
 import numpy as np
@@ -16,7 +17,7 @@ from pgmx._ext import _families
 
 
 class NodeAverage:
-    """The formula of one table; `n_rows` is N, `name` says what a parameter costs."""
+    """The formula for one table; `n_rows` is N, `name` ("ll", "aic" or "bic") gives the cost of a parameter."""
 
     def __init__(self, cards: np.ndarray, missing_codes: np.ndarray, n_rows: float, name: str):
         self.cards = cards - (missing_codes >= 0)
@@ -25,14 +26,14 @@ class NodeAverage:
         self.name = name
 
     def score(self, child: int, parents: np.ndarray, cells: np.ndarray, counts: np.ndarray) -> float:
-        """Return the score of a family; -inf where no row is complete in it."""
+        """Return the score of a family; -inf if no row is complete in it."""
         varying = [i for i, p in enumerate(parents) if self.cards[p] > 1]
         family = np.array([child, *(parents[i] for i in varying)])
         table = _Cells(cells[:, [-1, *varying]], counts, self.cards[family], self.missing_codes[family])
         if not table.complete(range(len(family)))[1].any():
             return -np.inf
         alone = [0.0, *(self._gain(table, [], k) for k in range(1, len(family)))]
-        # a parent of no use stands last, where the rows of both families are the same
+        # a parent without a gain comes last: there the rows of both families are the same
         order = sorted(range(1, len(family)), key=lambda k: (-alone[k], family[k]))
         score = self._score_alone(table) + (alone[order[0]] if order else 0.0)
         return score + sum(self._gain(table, order[:place], k) for place, k in enumerate(order) if place)
@@ -44,7 +45,7 @@ class NodeAverage:
         return self.n_rows / n * (likelihood - parameter_cost(self.name, n) * float(table.cards[0] - 1))
 
     def _gain(self, table: "_Cells", before: list[int], k: int) -> float:
-        """Return what the parent in column k gains beside those in the columns `before`."""
+        """Return the gain of the parent in column k in addition to the parents in the columns `before`."""
         cells, counts = table.complete([0, *before, k])
         n = float(counts.sum())
         gain = table.entropy([*before, k, 0], cells, counts) - table.entropy([*before, k], cells, counts)
@@ -54,12 +55,12 @@ class NodeAverage:
 
 
 def parameter_cost(name: str, n_rows: float) -> float:
-    """Return what a parameter costs under "ll", "aic" or "bic", in nats."""
+    """Return the cost of a parameter under "ll", "aic" or "bic", in nats."""
     return 0.5 * _families.natural_log(n_rows) if name == "bic" else {"ll": 0.0, "aic": 1.0}[name]
 
 
 class _Cells:
-    """The cells of a family that occur, (m, k) with the child first, and how often; some hold missing values."""
+    """The cells of a family that occur, (m, k) with the child first, and their counts; some have missing values."""
 
     def __init__(self, cells: np.ndarray, counts: np.ndarray, cards: np.ndarray, missing_codes: np.ndarray):
         self._cells, self._counts = cells, counts
@@ -67,12 +68,12 @@ class _Cells:
         self.cards = cards
 
     def complete(self, columns) -> tuple[np.ndarray, np.ndarray]:
-        """Return the cells without missing values in some columns, and their counts."""
+        """Return the cells without missing values in the given columns, and their counts."""
         keep = self._known[:, list(columns)].all(axis=1)
         return self._cells[keep], self._counts[keep]
 
     def entropy(self, columns: list[int], cells: np.ndarray, counts: np.ndarray) -> float:
-        """Return the sum of n ln n over the states of some columns."""
+        """Return the sum of n ln n over the joint states of some columns."""
         key = np.zeros(len(cells), dtype=np.int64)
         for k in columns:
             key = key * self.cards[k] + cells[:, k]

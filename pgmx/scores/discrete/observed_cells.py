@@ -1,4 +1,4 @@
-"""Families scored by a formula from the cells that occur."""
+"""Families scored by a formula over the cells that occur."""
 
 from threading import Lock
 from typing import Protocol
@@ -10,19 +10,19 @@ from pgmx.scores.discrete.base import ScoreTerms, family_scorer
 
 
 class Formula(Protocol):
-    """A score of one family from its cells."""
+    """A score of one family, computed from its cells."""
 
     def score(self, child: int, parents: np.ndarray, cells: np.ndarray, counts: np.ndarray) -> float:
         """Return the score.
 
-        ``cells[i]`` holds the states of (parents..., child) in the i-th cell that occurs, in ascending order, and
-        ``counts[i]`` the rows in it, or the sum of their weights.
+        ``cells[i]`` holds the states of (parents..., child) in the i-th cell that occurs, in ascending order.
+        ``counts[i]`` is the number of rows in the cell, or the sum of their weights.
         """
         ...
 
 
 class CountedFamilies:
-    """Scores of single families of one table by a formula; threads that share it count one after the other."""
+    """Scores of single families of one table by a formula. A lock lets one thread count at a time."""
 
     def __init__(self, table: DiscreteTable, formula: Formula, weights: np.ndarray | None = None):
         self.formula = formula
@@ -39,7 +39,7 @@ class CountedFamilies:
 
 
 def unravel_keys(keys: np.ndarray, cards: np.ndarray) -> np.ndarray:
-    """Return the digits of mixed radix numbers, one row per number, the last digit fastest."""
+    """Return the digits of mixed radix keys, one row per key; the last digit varies fastest."""
     digits = np.empty((len(keys), len(cards)), dtype=np.int64)
     rest = keys.astype(np.int64)
     for level in range(len(cards) - 1, -1, -1):
@@ -48,6 +48,6 @@ def unravel_keys(keys: np.ndarray, cards: np.ndarray) -> np.ndarray:
 
 
 def configuration_starts(cells: np.ndarray) -> np.ndarray:
-    """Return where each parent configuration begins in ascending cells, the child last."""
+    """Return the index of the first cell of each parent configuration, for ascending cells with the child last."""
     changes = (cells[1:, :-1] != cells[:-1, :-1]).any(axis=1)
     return np.concatenate([[0], np.flatnonzero(changes) + 1])

@@ -37,13 +37,13 @@ def gaussian_scorer(
     Parameters
     ----------
     sample_moments : Moments
-        Of columns none of which is constant; N is their `n`.
+        Moments of the columns, none constant; N is their `n`.
     cost : float
-        c, what a free parameter costs.
+        c, the cost of a free parameter.
     allowed : uint8 ndarray of shape (n, n), optional
-        ``allowed[child, parent] == 0`` keeps an arc out.
+        ``allowed[child, parent] == 0`` forbids an arc.
     max_indegree : int, optional
-        A child with that many parents gets no gains of additions.
+        Largest number of parents. A child with `max_indegree` parents has no gains of additions.
     memory : int, default=2**26
         Bytes of factors that the scorer may keep between calls.
     names : sequence, optional
@@ -57,8 +57,8 @@ def gaussian_scorer(
     Notes
     -----
     If three or more columns determine each other to ten digits, all families are scored as if each column had
-    independent noise of 1e-6 of its standard deviation. Two columns that determine each other are in no family
-    together.
+    independent noise of 1e-6 of its standard deviation. Two columns that determine each other are never in the same
+    family.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def make_gaussian_scorer(
     memory: int = 1 << 26,
     **options: Any,
 ) -> "_gaussian.GaussianScorer | _collinear.CollinearScorer":
-    """Return the compiled scorer of a correlation matrix, of columns that determine each other if these are given."""
+    """Return the compiled scorer of a correlation matrix; `collinearity` holds columns that determine each other."""
     p = len(variances)
     max_indegree = p if max_indegree is None else max_indegree
     if collinearity is None:
@@ -116,9 +116,9 @@ def make_gaussian_scorer(
 def read_numbers(
     data: Any, *, missing: str = "error", purpose: str = "a Gaussian score"
 ) -> "pd.DataFrame | DistributedNumericTable":
-    """Return a frame of the columns of `data`, or a distributed table itself; an error names those of no numbers.
+    """Return a frame of the columns of `data`, or a distributed table itself; an error names non-numeric columns.
 
-    Numbers are floats and integers; missing and infinite cells are an error unless `missing` drops rows.
+    Missing and infinite values raise an error unless `missing` drops rows.
     """
     if isinstance(data, DistributedNumericTable):
         return data
@@ -126,7 +126,8 @@ def read_numbers(
     states = [name for name, dtype in zip(frame.columns, frame.dtypes, strict=True) if dtype.kind not in "fiu"]
     if states:
         raise ValueError(
-            f"{purpose} needs numbers, but {join_names(states)} hold states: choose 'bic-clg' or 'bic-cg', or drop them"
+            f"{purpose} needs continuous variables, but these columns are discrete: {join_names(states)}. Choose "
+            "'bic-clg' or 'bic-cg', or drop them"
         )
     return frame
 
@@ -137,20 +138,20 @@ def list_names(rows: "pd.DataFrame | DistributedNumericTable") -> list:
 
 
 def compute_moments(rows: "pd.DataFrame | DistributedNumericTable", weights: np.ndarray | None = None) -> Moments:
-    """Return the moments of all columns, those of a distributed table summed by its workers."""
+    """Return the moments of all columns; workers sum the moments of a distributed table."""
     return sum_moments(rows, weights) if isinstance(rows, DistributedNumericTable) else moments(rows, weights)
 
 
 def refuse_constant(sample_moments: Moments, names: list) -> None:
-    """Raise naming the columns that are constant, or too large to square."""
+    """Raise ValueError with the names of columns that are constant or too large to square."""
     constant = [names[v] for v in sample_moments.constant_columns]
     if constant:
-        raise ValueError(f"columns {join_names(constant)} are constant, which a Gaussian score cannot take: drop them")
+        raise ValueError(f"columns {join_names(constant)} are constant. A Gaussian score needs variance: drop them")
     refuse_huge(sample_moments, names)
 
 
 def refuse_huge(sample_moments: Moments, names: list) -> None:
-    """Raise naming the columns that are too large to square."""
+    """Raise ValueError with the names of columns that are too large to square."""
     beyond = [names[v] for v in np.flatnonzero(~np.isfinite(sample_moments.cross.diagonal()))]
     if beyond:
         raise ValueError(
@@ -164,15 +165,15 @@ Score = TypeVar("Score", bound="GaussianScore")  # of Self jedi returns the base
 class GaussianScore(CompiledScore):
     """Base of the decomposable scores of linear Gaussian Bayesian networks.
 
-    A subclass defines :meth:`parameter_cost`; a family has one free parameter for each parent, one for the mean and one
-    for the variance. The data are read once, for their moments.
+    A subclass defines :meth:`parameter_cost`. A family has one free parameter per parent, one for the mean and one for
+    the variance. The data are read once to compute their moments.
 
     Parameters
     ----------
     data : DataFrame, array or DistributedNumericTable
-        One column of finite numbers per variable, none constant. It is kept as it is and never changed.
+        One column of finite values per variable, none constant. The data are never changed.
     state_names : dict, optional
-        Not used; pgmpy's scores have it.
+        Not used; present for compatibility with pgmpy.
 
     Attributes
     ----------
@@ -184,7 +185,7 @@ class GaussianScore(CompiledScore):
     Raises
     ------
     ValueError
-        If a column holds states, missing or infinite cells, or one value; the message names it.
+        If a column is discrete, is constant, or has missing or infinite values; the message names the column.
     """
 
     def __init__(self, data: Any, state_names: Mapping[Hashable, Sequence] | None = None):
@@ -197,7 +198,7 @@ class GaussianScore(CompiledScore):
 
     @classmethod
     def from_moments(cls: type[Score], sample_moments: Moments, names: Sequence[Hashable]) -> Score:
-        """Return the score of columns that are known by their moments alone, none constant; its `data` is None."""
+        """Return the score of non-constant columns, from their moments; its `data` is None."""
         score = cls.__new__(cls)
         score.data = score.state_names = None
         score.variables = list(names)
@@ -207,14 +208,14 @@ class GaussianScore(CompiledScore):
 
     @abstractmethod
     def parameter_cost(self, n_rows: float) -> float:
-        """Return what a free parameter costs, in nats, with `n_rows` rows or weights that add up to it."""
+        """Return the cost of a free parameter in nats, for `n_rows` rows or weights with this sum."""
 
     def check_moments(self, sample_moments: Moments, names: list) -> None:
-        """Raise naming the columns that the score cannot take."""
+        """Raise ValueError with the names of columns for which the score is not defined."""
         refuse_constant(sample_moments, names)
 
     def find_collinearity(self, sample_moments: Moments) -> Collinearity | None:
-        """Return which of three or more columns determine each other; `make_scorer` finds them unless it has them."""
+        """Return three or more columns that determine each other, None if there are none; `make_scorer` uses them."""
         return find_collinearity(sample_moments.correlation, sample_moments.n_rows)
 
     def warn_of_collinearity(self, sample_moments: Moments, collinearity: Collinearity | None) -> None:
@@ -222,7 +223,7 @@ class GaussianScore(CompiledScore):
         warn_of_columns(sample_moments.correlation, self.variables, collinearity)
 
     def bounds(self, n_rows: float, prior_cost: float = 0.0) -> FamilyBounds:
-        """Return what the score proves of families that are not scored yet; a parameter costs `prior_cost` more."""
+        """Return bounds of families that are not scored yet; `prior_cost` is added to the cost of a parameter."""
         return FamilyBounds(LIKELIHOOD, self.parameter_cost(n_rows) + prior_cost)
 
     def make_scorer(
@@ -233,9 +234,9 @@ class GaussianScore(CompiledScore):
         collinearity: Collinearity | Literal["unknown"] | None = "unknown",
         **options: Any,
     ) -> "_gaussian.GaussianScorer | _collinear.CollinearScorer":
-        """Return the compiled scorer of these moments; a parameter costs `prior_cost` more. Options: its own.
+        """Return the compiled scorer of these moments; `prior_cost` is added to the cost of a parameter.
 
-        `collinearity` is that of `find_collinearity`, if the caller has it.
+        `collinearity` is the result of `find_collinearity`, if already computed. `options` go to the scorer.
         """
         return make_gaussian_scorer(
             sample_moments.correlation,

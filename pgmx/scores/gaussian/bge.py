@@ -30,22 +30,22 @@ class BGe(GaussianScore):
         R = t I + C + \frac{N \alpha_\mu}{N + \alpha_\mu} (\bar x - \nu)(\bar x - \nu)^T, \qquad
         t = \frac{\alpha_\mu (\alpha_w - p - 1)}{\alpha_\mu + 1}, \qquad a = \alpha_w - p
 
-    in nats, for k parents among p columns; C are the cross-products of N rows about their means :math:`\bar x`, and
+    in nats, for k parents among p columns. C holds the cross-products of N rows about their means :math:`\bar x`, and
     :math:`R_{\Pi}` the rows and columns of R for the parents. Markov equivalent graphs have the same score.
 
     Parameters
     ----------
     data : DataFrame, array or DistributedNumericTable
-        One column of finite numbers per variable.
+        One column of finite values per variable.
     mean_sample_size : float, default=1.0
-        :math:`\alpha_\mu > 0`, the rows that the prior of the means counts for; bnlearn's ``iss.mu``.
+        :math:`\alpha_\mu > 0`, the weight of the prior of the means as a number of rows; bnlearn's ``iss.mu``.
     wishart_sample_size : float, default=None
         :math:`\alpha_w > p + 1`, the degrees of freedom of the Wishart prior of the precisions; p + 2 by default.
         bnlearn's ``iss.w``.
     prior_mean : array_like of shape (p,), default=None
-        :math:`\nu`, the prior means of the columns in their order; their sample means by default. bnlearn's ``nu``.
+        :math:`\nu`, the prior means in the order of the columns; the sample means by default. bnlearn's ``nu``.
     state_names : dict, optional
-        Not used; pgmpy's scores have it.
+        Not used; present for compatibility with pgmpy.
 
     Attributes
     ----------
@@ -57,18 +57,18 @@ class BGe(GaussianScore):
     Raises
     ------
     ValueError
-        If a column holds states, missing or infinite cells, or a hyperparameter is out of its range; the message
-        names it.
+        If a column is discrete or has missing or infinite values, or if a hyperparameter is out of its range. The
+        message names the column or the hyperparameter.
 
     Notes
     -----
-    The formula has the correction of [2]_, as bnlearn and pybnesian have it. The prior scale t I is in the squared unit
-    of the columns: columns of large variance are hardly touched by it, columns of small variance are dominated by it,
-    so that units matter, unlike under :class:`BICGauss`. A constant column has a finite score. If columns determine
-    each other to ten digits of R, the prior is too small to separate them: independent noise of 1e-6 of the standard
-    deviation of each column is added, see :class:`BICGauss`.
+    The formula includes the correction of [2]_, as in bnlearn and pybnesian. The prior scale t I has the squared unit
+    of the columns. It hardly changes columns of large variance and dominates columns of small variance. Therefore the
+    units matter, unlike with :class:`BICGauss`. A constant column has a finite score. If columns determine each other
+    to ten digits of R, the prior is too small to separate them: independent noise of 1e-6 of the standard deviation
+    of each column is added, see :class:`BICGauss`.
 
-    All families are scored from one matrix; a family of k parents costs k³ / 6 multiplications.
+    All families are scored from one matrix. A family with k parents costs k³ / 6 multiplications.
 
     References
     ----------
@@ -105,11 +105,11 @@ class BGe(GaussianScore):
         super().__init__(data, state_names)
 
     def parameter_cost(self, n_rows: float) -> float:
-        """Return 0: parameters are integrated out, and none is penalised."""
+        """Return 0: parameters are integrated out and not penalised."""
         return 0.0
 
     def check_moments(self, sample_moments: Moments, names: list) -> None:
-        """Raise naming the columns that are too large to square, and hyperparameters that do not fit the columns."""
+        """Raise ValueError for columns that are too large to square and hyperparameters that do not fit the columns."""
         refuse_huge(sample_moments, names)
         self._degrees(len(names))
         self._prior_mean(len(names))
@@ -124,7 +124,7 @@ class BGe(GaussianScore):
         warn_of_columns(correlation, self.variables, collinearity)
 
     def bounds(self, n_rows: float, prior_cost: float = 0.0) -> FamilyBounds:
-        """Return that the score proves nothing of families that are not scored yet."""
+        """Return no bounds: the score implies none for families that are not scored yet."""
         return FamilyBounds()
 
     def make_scorer(
@@ -135,7 +135,7 @@ class BGe(GaussianScore):
         collinearity: Collinearity | Literal["unknown"] | None = "unknown",
         **options: Any,
     ) -> "_gaussian.GaussianScorer | _collinear.CollinearScorer":
-        """Return the compiled scorer of these moments; a parameter costs `prior_cost` more. Options: its own."""
+        """Return the compiled scorer of these moments; `prior_cost` is added to the cost of a parameter."""
         n, p = sample_moments.n, len(sample_moments.mean)
         mu, a, t, k = self.mean_sample_size, self._degrees(p) - p, self._prior_scale(p), np.arange(p)
         matrix = self._posterior_matrix(sample_moments)

@@ -5,20 +5,21 @@ from pgmx.scores.gaussian.base import GaussianScore
 
 
 class BICGauss(GaussianScore):
-    r"""Gaussian log-likelihood less half the logarithm of the sample size for each free parameter.
+    r"""Gaussian log-likelihood minus half the logarithm of the sample size per free parameter.
 
     .. math::
         \mathrm{BIC}(x \mid \Pi) = -\frac{N}{2} \left( \ln 2 \pi \hat\sigma^2_{x \mid \Pi} + 1 \right)
         - \frac{\ln N}{2} (|\Pi| + 2)
 
-    in nats; the variance is the residual sum of squares of a regression of x on its parents, divided by N rows.
+    in nats. The variance is the residual sum of squares of a regression of x on its parents, divided by the number of
+    rows N.
 
     Parameters
     ----------
     data : DataFrame, array or DistributedNumericTable
-        One column of finite numbers per variable, none constant.
+        One column of finite values per variable, none constant.
     state_names : dict, optional
-        Not used; pgmpy's scores have it.
+        Not used; present for compatibility with pgmpy.
 
     Attributes
     ----------
@@ -30,16 +31,16 @@ class BICGauss(GaussianScore):
     Raises
     ------
     ValueError
-        If a column holds states, missing or infinite cells, or one value; the message names it.
+        If a column is discrete, is constant, or has missing or infinite values; the message names the column.
 
     Notes
     -----
-    All families are scored from one covariance matrix; a family of k parents costs k³ / 6 multiplications.
+    All families are scored from one covariance matrix. A family with k parents costs k³ / 6 multiplications.
 
     If three or more columns determine each other to ten digits (totals, shares that sum to 1), all families are scored
     as if each column had independent noise of 1e-6 of its standard deviation. Two columns that determine each other are
-    in no family together. Tables with no more rows than columns have no such noise: families in which the parents
-    determine the child are not scored.
+    never in the same family. No noise is used for tables with at most as many rows as columns: families in which the
+    parents determine the child are not scored.
 
     References
     ----------

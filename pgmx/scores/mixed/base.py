@@ -1,4 +1,4 @@
-"""The scores of networks of floats beside states over the moments of their configurations."""
+"""The scores of networks of continuous and discrete variables, from the moments of the configurations."""
 
 from abc import abstractmethod
 from collections.abc import Hashable, Mapping, Sequence
@@ -23,10 +23,10 @@ from pgmx.statistics.collinearity import Collinearity, find_collinearity
 
 @dataclass(frozen=True, eq=False)
 class RowSummary:
-    """What a score needs to know of all rows of a table before it scores families.
+    """Summaries of all rows of a table that a score needs before it scores families.
 
-    `collinearity` are the columns that determine each other, of the names `names`; `embedding` are the moments of the
-    degenerate Gaussian score, and where the columns of each variable begin.
+    `collinearity` describes the columns that determine each other, and `names` are the names of all columns.
+    `embedding` holds the moments of the degenerate Gaussian score and the first column of each variable.
     """
 
     collinearity: Collinearity | None
@@ -42,7 +42,7 @@ class RowSummary:
 
 
 def summarise_floats(mixed: MixedTable, weights: np.ndarray | None = None) -> RowSummary:
-    """Return the summary of a table whose columns of floats may determine each other."""
+    """Return the summary of a table whose continuous columns may determine each other."""
     collinearity = None
     if len(mixed.numbers) > 2:
         of_floats = moments(mixed.numbers.T, weights)
@@ -63,9 +63,9 @@ def mixed_scorer(
 ) -> MixedGains:
     """Return the source of gains of the conditional Gaussian families of a mixed table.
 
-    Arguments are those of :func:`pgmx.scores.gaussian_scorer`; no child is scored after `deadline`, a reading of
-    ``time.perf_counter``; pairs of columns of states are counted by `n_jobs` threads. `summary` is that of
-    `summarise_floats`, if the caller has it.
+    Arguments are as in :func:`pgmx.scores.gaussian_scorer`. No child is scored after `deadline`, a time of
+    ``time.perf_counter``. `n_jobs` threads count pairs of discrete columns. `summary` is the result of
+    `summarise_floats`, if already computed.
     """
     summary = summarise_floats(mixed, weights) if summary is None else summary
     discrete = None
@@ -93,29 +93,29 @@ Score = TypeVar("Score", bound="MixedScore")  # of Self jedi returns the base cl
 
 
 class MixedScore(CompiledScore):
-    """Base of the decomposable scores of networks of floats beside states.
+    """Base of the decomposable scores of networks of continuous and discrete variables.
 
     A subclass defines :meth:`make_source`. The data are read once.
 
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable
-        Columns of finite floats, none constant, and columns of states; integers are states. It is kept as it is and
-        never changed.
+        Continuous columns of finite values, none constant, and discrete columns. Integers are discrete. The data
+        are never changed.
     state_names : dict, optional
-        States of some or all columns of states, in order.
+        States of some or all discrete columns, in order.
 
     Attributes
     ----------
     variables : list
         Names of the columns.
     mixed : MixedTable
-        The columns by kind.
+        The continuous and the discrete columns.
 
     Raises
     ------
     ValueError
-        If a column of floats is constant, or cells are missing or infinite; the message names it.
+        If a continuous column is constant, or values are missing or infinite; the message names the column.
     """
 
     def __init__(self, data: Any, state_names: Mapping[Hashable, Sequence] | None = None):
@@ -128,7 +128,7 @@ class MixedScore(CompiledScore):
 
     @classmethod
     def from_mixed(cls: type[Score], mixed: MixedTable) -> Score:
-        """Return the score of a table that is read already, options at their defaults; its `data` is None."""
+        """Return the score of a table that is already read, with default options; its `data` is None."""
         score = cls.__new__(cls)
         score.data = score.state_names = None
         score.mixed = score.prepare(mixed)
@@ -142,26 +142,26 @@ class MixedScore(CompiledScore):
     @property
     @abstractmethod
     def scores_discrete_children(self) -> bool:
-        """Whether floats may be parents of states."""
+        """Whether continuous variables may be parents of discrete variables."""
 
     @property
     @abstractmethod
     def equivalent(self) -> bool:
-        """Whether graphs that are Markov equivalent, and that it scores, have the same score."""
+        """Whether Markov equivalent graphs have the same score, among the graphs that the score allows."""
 
     @abstractmethod
     def make_source(
         self, mixed: MixedTable, weights: np.ndarray | None = None, prior_cost: float = 0.0, **options: Any
     ) -> GainSource:
-        """Return a source of gains over a table; a parameter costs `prior_cost` more.
+        """Return a source of gains over a table; `prior_cost` is added to the cost of a parameter.
 
-        Options are those of ``mixed_scorer``: allowed, max_indegree, deadline, n_jobs, and summary, that of
+        Options are as in ``mixed_scorer``: allowed, max_indegree, deadline, n_jobs, and summary, the result of
         `summarise`.
         """
 
     @abstractmethod
     def summarise(self, mixed: MixedTable, weights: np.ndarray | None = None) -> RowSummary:
-        """Return what the score needs to know of all rows of a table."""
+        """Return the summary of all rows that the score needs."""
 
     def _make_scorer(self) -> FamilyScorer:
         return self.make_source(self.mixed)
@@ -172,22 +172,22 @@ class ConditionalScore(MixedScore):
 
     @property
     def scores_discrete_children(self) -> bool:
-        """Whether floats may be parents of states."""
+        """Whether continuous variables may be parents of discrete variables."""
         return self.terms(2.0).discrete_children
 
     @property
     def equivalent(self) -> bool:
-        """Whether graphs that are Markov equivalent, and that it scores, have the same score."""
-        # a reversal between a float and a state would change the number of parameters
+        """Whether Markov equivalent graphs have the same score, among the graphs that the score allows."""
+        # reversing an arc between a continuous and a discrete variable would change the number of parameters
         return not self.scores_discrete_children
 
     def summarise(self, mixed: MixedTable, weights: np.ndarray | None = None) -> RowSummary:
-        """Return which columns of floats determine each other."""
+        """Return the continuous columns that determine each other."""
         return summarise_floats(mixed, weights)
 
     @abstractmethod
     def terms(self, n_rows: float) -> MixedTerms:
-        """Return the terms of the score for `n_rows` rows, or for weights that add up to it."""
+        """Return the terms of the score for `n_rows` rows, or for weights with this sum."""
 
     def make_source(
         self, mixed: MixedTable, weights: np.ndarray | None = None, prior_cost: float = 0.0, **options: Any

@@ -7,48 +7,50 @@ from pgmx.scores.mixed.source import MixedTerms
 
 
 class LogLikelihoodCondGauss(ConditionalScore):
-    r"""Log-likelihood of conditional Gaussian families, floats among the parents of states too.
+    r"""Log-likelihood of conditional Gaussian families; discrete variables may have continuous parents.
 
     .. math::
         \ell(x \mid D, C) = \sum_i \ln \frac{p(x_i, c_i \mid d_i)}{p(c_i \mid d_i)}, \qquad
         \ell(y \mid D, C) = \sum_i \ln \frac{p(c_i \mid y_i, d_i)\, p(y_i, d_i)}{p(c_i \mid d_i)\, p(d_i)}
 
-    in nats, for a float x and for a state y with discrete parents D and floats C: p are relative frequencies, and
-    Gaussian densities with the mean and the covariance (denominator n - 1) of the rows of a configuration. It follows
-    the formula of pgmpy's class of this name.
+    in nats, for a continuous variable x and a discrete variable y with discrete parents D and continuous parents C. p
+    are relative frequencies, and Gaussian densities with the mean and the covariance (denominator n - 1) of the rows of
+    a configuration. The formula is the same as in the pgmpy class of this name.
 
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable
-        Columns of finite floats, none constant, and columns of states; integers are states.
+        Continuous columns of finite values, none constant, and discrete columns. Integers are discrete.
     state_names : dict, optional
-        States of some or all columns of states, in order. Those that do not occur are left out, as pgmpy does.
+        States of some or all discrete columns, in order. States that do not occur are left out, as in pgmpy.
 
     Attributes
     ----------
     variables : list
         Names of the columns.
     mixed : MixedTable
-        The columns by kind.
+        The continuous and the discrete columns.
 
     Raises
     ------
     ValueError
-        If a column of floats is constant, or cells are missing or infinite; the message names it.
+        If a continuous column is constant, or values are missing or infinite; the message names the column.
 
     Notes
     -----
-    The second ratio is no probability: :math:`p(c \mid d)` is one Gaussian, not a mixture over y. It can exceed 1, so
-    that the log-likelihood of a state can be above 0 and arcs from floats to states are rewarded without bound; learn
-    with :class:`BICCondLinearGauss` instead.
+    The second ratio is not a probability: :math:`p(c \mid d)` is one Gaussian, not a mixture over y. It can exceed 1.
+    So the log-likelihood of a discrete variable can be above 0, and the reward of arcs from continuous to discrete
+    variables is unbounded. To learn graphs, use :class:`BICCondLinearGauss`.
 
-    pgmpy 1.1.2 departs from the formula: densities of the parents are at least 1e-8 there, whatever their unit, and
-    1e-6 is added to all cells of a covariance with an eigenvalue near 0. On columns of moderate scale both agree.
+    pgmpy 1.1.2 departs from the formula: it raises densities of the parents to at least 1e-8, independent of their
+    unit, and adds 1e-6 to all elements of a covariance matrix with an eigenvalue near 0. On columns of moderate scale
+    both agree.
 
-    A family scores minus infinity where a configuration that occurs has no more rows than floats, the child among
-    them, or where a column has a variance, given the others, under 1e-10 of its variance in the table.
+    A family has the score minus infinity in two cases: a configuration that occurs has at most as many rows as the
+    family has continuous variables, or the variance of a column given the others is below 1e-10 of its variance in the
+    table.
 
-    If three or more continuous columns determine each other in all rows, each continuous column is scored with
+    If three or more continuous columns determine each other in all rows, each continuous column is scored as if it had
     independent noise of 1e-6 of its standard deviation, see :class:`BICGauss`.
 
     References
@@ -72,48 +74,48 @@ class LogLikelihoodCondGauss(ConditionalScore):
         return mixed.drop_unseen_states()
 
     def terms(self, n_rows: float) -> MixedTerms:
-        """Return the terms of the score for `n_rows` rows, or for weights that add up to it."""
+        """Return the terms of the score for `n_rows` rows, or for weights with this sum."""
         return MixedTerms(_mixed.SAMPLE, self.parameter_cost(n_rows), discrete_children=True)
 
     def parameter_cost(self, n_rows: float) -> float:
-        """Return no cost."""
+        """Return 0: parameters have no cost."""
         return 0.0
 
 
 class AICCondGauss(LogLikelihoodCondGauss):
-    r"""Conditional Gaussian log-likelihood less the number of free parameters.
+    r"""Conditional Gaussian log-likelihood minus the number of free parameters.
 
     .. math:: \mathrm{AIC}(x \mid D, C) = \ell(x \mid D, C) - k
 
-    in nats, with :math:`\ell` of :class:`LogLikelihoodCondGauss`; with q configurations of the states of D that occur,
-    a float has :math:`k = q (|C| + 2)` and a column of r states :math:`k = q (r - 1) (|C| + 2)`, or
-    :math:`q (r - 1)` without floats among its parents.
+    in nats, with :math:`\ell` of :class:`LogLikelihoodCondGauss` and q configurations of the states of D that occur. A
+    continuous variable has :math:`k = q (|C| + 2)`. A discrete variable with r states has
+    :math:`k = q (r - 1) (|C| + 2)`, or :math:`q (r - 1)` without continuous parents.
 
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable
-        Columns of finite floats, none constant, and columns of states; integers are states.
+        Continuous columns of finite values, none constant, and discrete columns. Integers are discrete.
     state_names : dict, optional
-        States of some or all columns of states, in order. Those that do not occur are left out, as pgmpy does.
+        States of some or all discrete columns, in order. States that do not occur are left out, as in pgmpy.
 
     Attributes
     ----------
     variables : list
         Names of the columns.
     mixed : MixedTable
-        The columns by kind.
+        The continuous and the discrete columns.
 
     Raises
     ------
     ValueError
-        If a column of floats is constant, or cells are missing or infinite; the message names it.
+        If a continuous column is constant, or values are missing or infinite; the message names the column.
 
     Notes
     -----
-    See :class:`LogLikelihoodCondGauss` for where pgmpy departs from the formula, for the families that score minus
-    infinity, and for why arcs from floats to states are rewarded without bound: learn with
-    :class:`AICCondLinearGauss` instead. A family costs one pass over the rows for each eight products of its floats,
-    and k³ / 6 multiplications for each configuration.
+    See :class:`LogLikelihoodCondGauss` for the differences from pgmpy, for the families with the score minus infinity,
+    and for the unbounded reward of arcs from continuous to discrete variables. To learn graphs, use
+    :class:`AICCondLinearGauss`. A family costs one pass over the rows per eight products of its continuous variables,
+    and k³ / 6 multiplications per configuration.
 
     References
     ----------
@@ -136,7 +138,7 @@ class AICCondGauss(LogLikelihoodCondGauss):
 
 
 class BICCondGauss(LogLikelihoodCondGauss):
-    r"""Conditional Gaussian log-likelihood less half the logarithm of the sample size for each free parameter.
+    r"""Conditional Gaussian log-likelihood minus half the logarithm of the sample size per free parameter.
 
     .. math:: \mathrm{BIC}(x \mid D, C) = \ell(x \mid D, C) - \frac{\ln N}{2} k
 
@@ -145,28 +147,28 @@ class BICCondGauss(LogLikelihoodCondGauss):
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable
-        Columns of finite floats, none constant, and columns of states; integers are states.
+        Continuous columns of finite values, none constant, and discrete columns. Integers are discrete.
     state_names : dict, optional
-        States of some or all columns of states, in order. Those that do not occur are left out, as pgmpy does.
+        States of some or all discrete columns, in order. States that do not occur are left out, as in pgmpy.
 
     Attributes
     ----------
     variables : list
         Names of the columns.
     mixed : MixedTable
-        The columns by kind.
+        The continuous and the discrete columns.
 
     Raises
     ------
     ValueError
-        If a column of floats is constant, or cells are missing or infinite; the message names it.
+        If a continuous column is constant, or values are missing or infinite; the message names the column.
 
     Notes
     -----
-    See :class:`LogLikelihoodCondGauss` for where pgmpy departs from the formula, for the families that score minus
-    infinity, and for why arcs from floats to states are rewarded without bound: learn with
-    :class:`BICCondLinearGauss` instead. A family costs one pass over the rows for each eight products of its floats,
-    and k³ / 6 multiplications for each configuration.
+    See :class:`LogLikelihoodCondGauss` for the differences from pgmpy, for the families with the score minus infinity,
+    and for the unbounded reward of arcs from continuous to discrete variables. To learn graphs, use
+    :class:`BICCondLinearGauss`. A family costs one pass over the rows per eight products of its continuous variables,
+    and k³ / 6 multiplications per configuration.
 
     References
     ----------

@@ -15,46 +15,47 @@ class BICCondLinearGauss(ConditionalScore):
         \mathrm{BIC}(x \mid D, C) = \sum_d \left[ -\frac{N_d}{2} \ln 2 \pi \frac{\mathrm{SSE}_d}{m_d}
         - \frac{m_d}{2} \right] - \frac{\ln N}{2}\, q\, (|C| + 2)
 
-    in nats, for a float x with the discrete parents D and the floats C: :math:`\mathrm{SSE}_d` is the residual sum of
-    squares of a regression of x on C with intercept in the :math:`N_d` rows of configuration d, q the number of
-    configurations of declared states, and :math:`m_d = N_d`, or :math:`N_d - |C| - 1` for ``variance="unbiased"``. A
-    column of states has the discrete :class:`BIC`, and no parents among the floats.
+    in nats, for a continuous variable x with discrete parents D and continuous parents C. :math:`\mathrm{SSE}_d` is
+    the residual sum of squares of a regression of x on C with intercept in the :math:`N_d` rows of configuration d; q
+    is the number of configurations of declared states; :math:`m_d = N_d`, or :math:`N_d - |C| - 1` for
+    ``variance="unbiased"``. A discrete variable has the discrete :class:`BIC` and no continuous parents.
 
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable
-        Columns of finite floats, none constant, and columns of states; integers are states.
+        Continuous columns of finite values, none constant, and discrete columns. Integers are discrete.
     state_names : dict, optional
-        States of some or all columns of states, in order; may hold states that never occur.
+        States of some or all discrete columns, in order, including states that never occur.
     variance : {"likelihood", "unbiased"}, default="likelihood"
-        Divisor of the residual sum of squares: the rows, which is the maximum of the likelihood, or the rows less the
-        coefficients, as bnlearn and pybnesian take it.
+        Divisor of the residual sum of squares: the number of rows (maximum likelihood), or the number of rows minus the
+        number of coefficients, as in bnlearn and pybnesian.
     discrete_children : {"forbidden", "allowed"}, default="forbidden"
-        Whether floats may be parents of states. The model of Lauritzen has no such arcs; where they are allowed, they
-        are scored by the ratio of :class:`LogLikelihoodCondGauss`, which rewards them without bound.
+        Whether continuous variables may be parents of discrete variables. Conditional linear Gaussian networks do not
+        have such arcs. If allowed, they are scored by the unbounded ratio of :class:`LogLikelihoodCondGauss`.
 
     Attributes
     ----------
     variables : list
         Names of the columns.
     mixed : MixedTable
-        The columns by kind.
+        The continuous and the discrete columns.
 
     Raises
     ------
     ValueError
-        If a column of floats is constant, cells are missing or infinite, or an option is unknown.
+        If a continuous column is constant, values are missing or infinite, or an option is unknown.
 
     Notes
     -----
-    A family scores minus infinity where a configuration that occurs has no more rows than coefficients (floats among
-    the parents, and one), or where a column has a residual variance, given the others, under 1e-10 of its variance in
-    the table: its likelihood has no maximum there. Configurations without rows cost their parameters only.
+    A family has the score minus infinity if its likelihood has no maximum. This is so in two cases: a configuration
+    that occurs has at most as many rows as coefficients (continuous parents plus one), or the residual variance of a
+    column given the others is below 1e-10 of its variance in the table. Configurations without rows only add the cost
+    of their parameters.
 
-    If three or more continuous columns determine each other in all rows, each continuous column is scored with
+    If three or more continuous columns determine each other in all rows, each continuous column is scored as if it had
     independent noise of 1e-6 of its standard deviation, see :class:`BICGauss`.
 
-    A family costs one pass over the rows for each eight products of its floats, and k³ / 6 multiplications for each
+    A family costs one pass over the rows per eight products of its continuous variables, and k³ / 6 multiplications per
     configuration.
 
     References
@@ -97,7 +98,7 @@ class BICCondLinearGauss(ConditionalScore):
         super().__init__(data, state_names)
 
     def terms(self, n_rows: float) -> MixedTerms:
-        """Return the terms of the score for `n_rows` rows, or for weights that add up to it."""
+        """Return the terms of the score for `n_rows` rows, or for weights with this sum."""
         return MixedTerms(
             divisor=_mixed.UNBIASED if self.variance == "unbiased" else _mixed.LIKELIHOOD,
             penalty=self.parameter_cost(n_rows),
@@ -114,37 +115,37 @@ class AICCondLinearGauss(BICCondLinearGauss):
 
     .. math:: \mathrm{AIC}(x \mid D, C) = \ell(x \mid D, C) - q\,(|C| + 2)
 
-    in nats, for a float x with the floats C and q configurations of the declared states of its discrete parents D, and
-    with :math:`\ell` of :class:`LogLikelihoodCondLinearGauss`. A column of r states has the discrete :class:`AIC`, with
-    the penalty q (r - 1).
+    in nats, for a continuous variable x with continuous parents C and q configurations of the declared states of its
+    discrete parents D, and with :math:`\ell` of :class:`LogLikelihoodCondLinearGauss`. A discrete variable with r
+    states has the discrete :class:`AIC`, with the penalty q (r - 1).
 
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable
-        Columns of finite floats, none constant, and columns of states; integers are states.
+        Continuous columns of finite values, none constant, and discrete columns. Integers are discrete.
     state_names : dict, optional
-        States of some or all columns of states, in order; may hold states that never occur.
+        States of some or all discrete columns, in order, including states that never occur.
     variance : {"likelihood", "unbiased"}, default="likelihood"
         Divisor of the residual sum of squares, as for :class:`BICCondLinearGauss`.
     discrete_children : {"forbidden", "allowed"}, default="forbidden"
-        Whether floats may be parents of states, as there.
+        Whether continuous variables may be parents of discrete variables, as for :class:`BICCondLinearGauss`.
 
     Attributes
     ----------
     variables : list
         Names of the columns.
     mixed : MixedTable
-        The columns by kind.
+        The continuous and the discrete columns.
 
     Raises
     ------
     ValueError
-        If a column of floats is constant, cells are missing or infinite, or an option is unknown.
+        If a continuous column is constant, values are missing or infinite, or an option is unknown.
 
     Notes
     -----
-    A family scores minus infinity where its likelihood has no maximum, and costs as much as with
-    :class:`BICCondLinearGauss`, see there. With AIC larger families win than with BIC wherever N > 7.
+    A family has the score minus infinity if its likelihood has no maximum, see :class:`BICCondLinearGauss`. The cost
+    of computation is the same. For N > 7 AIC selects larger families than BIC.
 
     References
     ----------
@@ -174,37 +175,37 @@ class LogLikelihoodCondLinearGauss(BICCondLinearGauss):
     .. math::
         \ell(x \mid D, C) = \sum_d \left[ -\frac{N_d}{2} \ln 2 \pi \frac{\mathrm{SSE}_d}{m_d} - \frac{m_d}{2} \right]
 
-    in nats, for a float x with the discrete parents D and the floats C, and the symbols of
-    :class:`BICCondLinearGauss`. A column of states has the discrete :class:`LogLikelihood`.
+    in nats, for a continuous variable x with discrete parents D and continuous parents C, and the symbols of
+    :class:`BICCondLinearGauss`. A discrete variable has the discrete :class:`LogLikelihood`.
 
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable
-        Columns of finite floats, none constant, and columns of states; integers are states.
+        Continuous columns of finite values, none constant, and discrete columns. Integers are discrete.
     state_names : dict, optional
-        States of some or all columns of states, in order; may hold states that never occur.
+        States of some or all discrete columns, in order, including states that never occur.
     variance : {"likelihood", "unbiased"}, default="likelihood"
         Divisor of the residual sum of squares, as for :class:`BICCondLinearGauss`.
     discrete_children : {"forbidden", "allowed"}, default="forbidden"
-        Whether floats may be parents of states, as there.
+        Whether continuous variables may be parents of discrete variables, as for :class:`BICCondLinearGauss`.
 
     Attributes
     ----------
     variables : list
         Names of the columns.
     mixed : MixedTable
-        The columns by kind.
+        The continuous and the discrete columns.
 
     Raises
     ------
     ValueError
-        If a column of floats is constant, cells are missing or infinite, or an option is unknown.
+        If a continuous column is constant, values are missing or infinite, or an option is unknown.
 
     Notes
     -----
-    With the variance of the likelihood it never falls when an arc is added: use it to measure, and a penalised score to
-    learn. A family scores minus infinity where its likelihood has no maximum, and costs as much as with
-    :class:`BICCondLinearGauss`, see there.
+    With ``variance="likelihood"`` the score never decreases when an arc is added. Use it to evaluate a graph, and a
+    penalised score to learn one. A family has the score minus infinity if its likelihood has no maximum, see
+    :class:`BICCondLinearGauss`. The cost of computation is the same.
 
     References
     ----------
@@ -222,5 +223,5 @@ class LogLikelihoodCondLinearGauss(BICCondLinearGauss):
     _tags = {"name": "ll-clg", "supported_datatype": "mixed", "default_for": None, "is_parameteric": False}
 
     def parameter_cost(self, n_rows: float) -> float:
-        """Return no cost."""
+        """Return 0: parameters have no cost."""
         return 0.0

@@ -1,4 +1,4 @@
-"""The degenerate Gaussian score: states as columns of 0 and 1 in one joint Gaussian."""
+"""The degenerate Gaussian score: one joint Gaussian of continuous variables and of 0/1 indicators of states."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any
@@ -11,52 +11,53 @@ from pgmx.scores.mixed.base import MixedScore, RowSummary
 from pgmx.statistics import Moments
 from pgmx.statistics.collinearity import NOISE, find_collinearity, find_small_pivots
 
-#: Numbers that are embedded at a time: 32 MB.
+#: Number of values that are embedded at a time: 32 MB.
 BLOCK_CELLS = 1 << 22
 
 
 class BICDegenerateGauss(MixedScore):
-    r"""BIC of a joint Gaussian of floats and of indicators of states, the degenerate Gaussian score.
+    r"""BIC of a joint Gaussian of continuous variables and indicators of states, the degenerate Gaussian score.
 
     .. math::
         \mathrm{DG}(x \mid \Pi) = -\frac{N}{2} \left( \ln |\hat\Sigma_{X \mid P}| + m \ln 2 \pi + m \right)
         - \frac{\ln N}{2} \left( m k + \frac{m (m + 1)}{2} + m \right)
 
-    in nats. A column of r states that occur stands for r - 1 columns of 0 and 1, one for each state but the most
-    frequent one, a column of floats for itself; X are the m columns of the child, P the k columns of its parents, and
+    in nats. A discrete variable with r states that occur is replaced by r - 1 indicator columns (0 or 1), one per state
+    except the most frequent state. X are the m columns of the child, P the k columns of its parents, and
     :math:`\hat\Sigma_{X \mid P} = S_{XX} - S_{XP} S_{PP}^{-1} S_{PX}` with covariances S of denominator N.
 
     Parameters
     ----------
     data : DataFrame, array or DiscreteTable
-        Columns of finite floats, none constant, and columns of states; integers are states.
+        Continuous columns of finite values, none constant, and discrete columns. Integers are discrete.
     state_names : dict, optional
-        States of some or all columns of states, in order. Those that do not occur have no column.
+        States of some or all discrete columns, in order. States that do not occur have no indicator.
 
     Attributes
     ----------
     variables : list
         Names of the columns.
     mixed : MixedTable
-        The columns by kind.
+        The continuous and the discrete columns.
 
     Raises
     ------
     ValueError
-        If a column of floats is constant, or cells are missing or infinite; the message names it.
+        If a continuous column is constant, or values are missing or infinite; the message names the column.
 
     Notes
     -----
-    Arcs of all kinds are scored, floats as parents of states too, and Markov equivalent graphs have the same score. It
-    is that of no distribution of states: it sees linear dependence of indicators and floats only, and costs one
-    covariance matrix, whatever the states are. On floats alone it is :class:`BICGauss`. Which state has no column does
-    not matter; [1]_ counts no means among the parameters, which changes each score by a constant.
+    All arcs are scored, including arcs from continuous to discrete variables, and Markov equivalent graphs have the
+    same score. The score is not the likelihood of a distribution of the discrete variables: it measures only linear
+    dependence of indicators and continuous variables. It needs one covariance matrix. If all variables are continuous,
+    it is :class:`BICGauss`. The choice of the state without an indicator does not matter. [1]_ does not count means as
+    parameters, which changes each score by a constant.
 
-    No search adds an arc between two variables that determine each other to ten digits, and a family that holds both
-    raises. If the columns of three or more variables determine each other, all families are scored as if each column
-    had independent noise of 1e-6 of its standard deviation.
+    Searches do not add arcs between two variables that determine each other to ten digits, and a family that contains
+    both raises an error. If the columns of three or more variables determine each other, all families are scored as if
+    each column had independent noise of 1e-6 of its standard deviation.
 
-    The matrix costs N D² multiplications for D columns; a family of d columns costs d³ / 6.
+    The matrix costs N D² multiplications for D columns. A family with d columns costs d³ / 6 multiplications.
 
     References
     ----------
@@ -78,12 +79,12 @@ class BICDegenerateGauss(MixedScore):
 
     @property
     def scores_discrete_children(self) -> bool:
-        """Whether floats may be parents of states."""
+        """Whether continuous variables may be parents of discrete variables."""
         return True
 
     @property
     def equivalent(self) -> bool:
-        """Whether graphs that are Markov equivalent have the same score."""
+        """Whether Markov equivalent graphs have the same score."""
         return True
 
     def make_source(
@@ -95,12 +96,12 @@ class BICDegenerateGauss(MixedScore):
         summary: RowSummary | None = None,
         **options: Any,
     ) -> "_blocks.BlockScorer | _collinear.CollinearScorer":
-        """Return the compiled scorer of a table; a parameter costs `prior_cost` more. Options: its own."""
+        """Return the compiled scorer of a table; `prior_cost` is added to the cost of a parameter."""
         summary = self.summarise(mixed, weights) if summary is None else summary
         return make_block_scorer(summary, mixed.columns, prior_cost, **options)
 
     def summarise(self, mixed: MixedTable, weights: np.ndarray | None = None) -> RowSummary:
-        """Return the moments of the embedded columns, and which of them determine each other."""
+        """Return the moments of the embedded columns, and the columns that determine each other."""
         return summarise_embedding(*embed_states(mixed, weights), mixed.columns)
 
 
@@ -154,9 +155,10 @@ def find_copies_of_variables(correlation: np.ndarray, starts: np.ndarray) -> np.
 
 
 def embed_states(mixed: MixedTable, weights: np.ndarray | None = None) -> tuple[Moments, np.ndarray]:
-    """Return the moments of the floats and of indicators of the states, and where the columns of each variable begin.
+    """Return the moments of continuous columns and indicators of states, and the first column of each variable.
 
-    The starts are int64 (n + 1,). A state has a column if it occurs and is not the first of the most frequent ones.
+    The first columns are int64 (n + 1,). A state has an indicator if it occurs and is not the first of the most
+    frequent states.
     """
     shown = []
     for v, position in enumerate(mixed.positions):

@@ -1,4 +1,4 @@
-"""Gains of families of floats and states."""
+"""Gains of families of continuous and discrete variables."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ class UnscorableFamilyError(ValueError):
 class MixedTerms:
     """The terms of a conditional Gaussian score.
 
-    `divisor` is what a residual sum of squares is divided by, as `pgmx._ext._mixed` numbers it; `penalty` what a free
-    parameter costs; `discrete_children` whether floats may be parents of states.
+    `divisor` is the code in `pgmx._ext._mixed` for the divisor of a residual sum of squares. `penalty` is the cost of a
+    free parameter. `discrete_children` says whether continuous variables may be parents of discrete variables.
     """
 
     divisor: int = _mixed.LIKELIHOOD
@@ -34,11 +34,11 @@ class MixedTerms:
 
 
 class MixedGains:
-    """Scores of the families of a mixed table, and what each change of one arc gains.
+    """Scores of the families of a mixed table, and the gain of each change of one arc.
 
-    Families of states alone are scored by `discrete`, a source of gains over the columns of states; all others by the
-    sums over configurations, -inf where `pgmx._ext._mixed` refuses one. Columns of `collinearity` have noise. No
-    additions to a child are scored after `deadline`. Gains are rounded as in the compiled scorers.
+    `discrete`, a source of gains over the discrete columns, scores families of discrete variables. Other families are
+    scored from sums over configurations, -inf if `pgmx._ext._mixed` refuses one. Columns of `collinearity` have noise.
+    No additions to a child are scored after `deadline`. Gains are rounded as in the compiled scorers.
     """
 
     def __init__(
@@ -102,14 +102,14 @@ class MixedGains:
         row = gains[child]
         row[:] = -inf
         states, floats = self._split(parents)
-        if self.is_float[child] or floats:  # before the family, so that its sums are the same whatever came before
+        if self.is_float[child] or floats:  # before the family, so that its sums do not depend on earlier calls
             self.sums.sum_all(states if self.is_float[child] else tuple(sorted((*states, int(self.positions[child])))))
         now = self.family_score(child, parents)
         if not isfinite(now):
             raise UnscorableFamilyError(
                 f"{self.names[child]!r} with the parents {[self.names[p] for p in parents.tolist()]!r} has the score "
-                f"{now}: some configuration of the states has too few rows for a regression, or a column that the "
-                "others determine; drop these edges from start_dag and the required ones, or merge rare states"
+                f"{now}. A configuration of the states has too few rows for a regression, or a column that the others "
+                "determine. Drop these edges from start_dag and the required edges, or merge rare states"
             )
         in_time = perf_counter() <= self.deadline
         candidates = self._candidates(child, parents) if in_time else np.zeros(self.n, dtype=bool)
@@ -128,7 +128,7 @@ class MixedGains:
     # ---- families ----
 
     def _split(self, parents: np.ndarray) -> tuple[tuple[int, ...], list[int]]:
-        """Return the parents as positions among the columns of states and among those of floats."""
+        """Return the parents as positions among the discrete columns and among the continuous columns."""
         places = [self._places[p] for p in parents.tolist()]
         states = tuple(position for position, is_float in places if not is_float)
         return states, [position for position, is_float in places if is_float]
@@ -154,7 +154,7 @@ class MixedGains:
         return self.terms.penalty * n_cells * free * (n_floats + 2 if n_floats else 1)
 
     def _score(self, child: int, states: tuple[int, ...], floats: list[int]) -> float:
-        """Return the score of a float, or of a state with parents among the floats."""
+        """Return the score of a continuous child, or of a discrete child with continuous parents."""
         v = int(self.positions[child])
         if self.is_float[child]:
             terms = self._regress([*floats, v], self.sums.moments(states, [*floats, v])[None])[0]
@@ -165,7 +165,7 @@ class MixedGains:
         return float(terms) - self._cost(child, states, len(floats))
 
     def _regress(self, columns: ArrayLike, moments: np.ndarray, starts: np.ndarray | None = None) -> np.ndarray:
-        """Return the log-likelihoods of the last of some columns of floats, (m,) or (K, m).
+        """Return the log-likelihoods of the last of the given continuous columns, (m,) or (K, m).
 
         `moments` are the packed moments of K families, (K, q, M), or of ranges of configurations that begin at
         `starts`.
@@ -177,9 +177,9 @@ class MixedGains:
         return terms - self.sums.n * np.log(self.sums.scale[ids[0, -1]])
 
     def _condense(self, columns: ArrayLike, joint: np.ndarray, parents: np.ndarray) -> np.ndarray:
-        """Return the log-likelihoods of a state: (K, q, M) moments with those of its parents, less the latter's.
+        """Return the log-likelihoods of a discrete child: joint term minus the term of the parents.
 
-        `columns` are the parents among the floats, (m,) or (K, m).
+        `columns` are the continuous parents, (m,) or (K, m); the moments are (K, q, M).
         """
         ids = np.atleast_2d(np.asarray(columns, dtype=np.int64))
         divisor = _mixed.SAMPLE if self.terms.divisor == _mixed.SAMPLE else _mixed.LIKELIHOOD
@@ -191,7 +191,7 @@ class MixedGains:
         return of_joint - np.where(of_joint == -inf, 0.0, of_parents)
 
     def _noise(self, ids: np.ndarray, n_ranges: int) -> tuple[np.ndarray | None, float]:
-        """Return which columns of each family the others determine in all rows, None for none, and their noise."""
+        """Return which columns of each family the others determine in all rows (None if none), and their noise."""
         if self.collinearity is None:
             return None, 0.0
         determined = self.collinearity.find_determined(ids)
@@ -202,7 +202,7 @@ class MixedGains:
     # ---- the row of a child: scores of its families after each change ----
 
     def _discrete_gains(self, child: int, states: tuple[int, ...], additions: bool) -> np.ndarray:
-        """Return the gains of a state among states, from the source of these."""
+        """Return the gains of a discrete child with discrete parents, from the discrete source."""
         source, v = self._discrete(), int(self.positions[child])
         gains = np.empty((len(self.states), len(self.states)))
         source.max_indegree = self.max_indegree if additions else 0  # type: ignore[attr-defined]
@@ -270,6 +270,6 @@ class MixedGains:
 
 
 def _flatten(moments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return packed moments (K, q, M) as rows, and where each of the K ranges starts."""
+    """Return packed moments (K, q, M) as rows, and the first row of each of the K ranges."""
     k, q, width = moments.shape
     return np.ascontiguousarray(moments).reshape(k * q, width), np.arange(k + 1, dtype=np.int64) * q

@@ -1,4 +1,4 @@
-"""Moments of floats within the configurations of discrete columns, each summed once and kept for other families."""
+"""Moments of continuous columns within the configurations of discrete columns, summed once and kept for reuse."""
 
 from functools import cache
 from math import prod
@@ -11,16 +11,16 @@ from pgmx.data import DiscreteTable
 #: Bytes of sums that are kept; the least recently used are dropped.
 SUM_MEMORY = 1 << 28
 
-#: Discrete columns are coded together as long as their joint configurations are no more than this.
+#: Discrete columns are coded together if they have at most this number of joint configurations.
 GROUP_CELLS = 256
 
-#: More configurations of the parents than this are numbered anew, those that occur.
+#: If the parents have more configurations than this, only the configurations that occur are numbered.
 MOST_GRID_CELLS = 4096
 
-#: All products of the floats are summed at once for a search over at most so many of them.
+#: All products of the continuous columns are summed at once if there are at most this number of columns.
 MOST_GRAM_FLOATS = 64
 
-#: So many sums of a family alone are added under masks, more of them cell by cell.
+#: Up to this number of sums for a single family, rows are added under masks; above it, cell by cell.
 MOST_MASKED_SUMS = 128
 
 _ONE = np.ones(1, dtype=np.int64)
@@ -29,8 +29,8 @@ _ONE = np.ones(1, dtype=np.int64)
 class ConfigurationSums:
     """Sums over the rows of each configuration of a set of discrete columns; made by `MixedSums`.
 
-    Where not all configurations are numbered, `cells` is that of each row, and `digits`, int64 (q, number of columns),
-    are the states of each; else both are None.
+    If only the configurations that occur are numbered, `cells` holds the configuration of each row, and `digits`, int64
+    (q, number of columns), the states of each configuration. Otherwise both are None.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class ConfigurationSums:
         self.cells = cells
         self.digits = digits
         self.n_cells = n_cells
-        self.packed: dict[tuple[int, ...], np.ndarray] = {}  # (q, M) of a list of floats
+        self.packed: dict[tuple[int, ...], np.ndarray] = {}  # (q, M) of a list of continuous columns
         self.rows: dict[int, np.ndarray] = {}  # (q, p) of a column with all others; -1 of ones
         self.squares: np.ndarray | None = None  # (q, p)
         self.gram: np.ndarray | None = None  # (q, p + 1, p + 1) of all pairs, the ones last
@@ -48,17 +48,17 @@ class ConfigurationSums:
 
     @property
     def n_bytes(self) -> int:
-        """Memory of what is kept."""
+        """Memory of the kept sums."""
         sums = [*self.packed.values(), *self.rows.values(), *self.states.values()]
         others = (self.cells, self.digits, self.squares, self.gram)
         return sum(array.nbytes for array in sums) + sum(array.nbytes for array in others if array is not None)
 
 
 class MixedSums:
-    """Weighted sums of products of standardised columns of floats, by configurations of columns of states.
+    """Weighted sums of products of standardised continuous columns, per configuration of discrete columns.
 
-    `numbers` are the columns of floats, (p, N), which are standardised here; `table` holds the columns of states of the
-    same rows, `weights`, (N,), those of the rows; at most `memory` bytes of sums are kept.
+    `numbers`, (p, N), are the continuous columns, which are standardised here. `table` holds the discrete columns of
+    the same rows. `weights`, (N,), are the row weights. At most `memory` bytes of sums are kept.
     """
 
     def __init__(
@@ -90,7 +90,7 @@ class MixedSums:
         self._cross: np.ndarray | None = None
 
     def configurations(self, states: tuple[int, ...]) -> ConfigurationSums:
-        """Return what is kept of a set of discrete columns, ascending positions."""
+        """Return the kept sums of a set of discrete columns, given by ascending positions."""
         sums = self._kept.pop(states, None)
         if sums is None:
             sums = self._number_cells(states)
@@ -99,7 +99,7 @@ class MixedSums:
         return sums
 
     def sum_all(self, states: tuple[int, ...]) -> np.ndarray | None:
-        """Sum all products of floats in each configuration for the calls to come; None where they are too many."""
+        """Sum all products of continuous columns per configuration for later calls; None if they are too many."""
         sums = self.configurations(states)
         if sums.gram is None and sums.cells is None and self._has_space(sums.n_cells):
             if len(states) == 1 and self._has_space(int(self.offsets[-1])):
@@ -114,7 +114,7 @@ class MixedSums:
         return sums.gram
 
     def moments(self, states: tuple[int, ...], floats: list[int]) -> np.ndarray:
-        """Return the packed moments of columns of floats in each configuration, as the kernel takes them."""
+        """Return the packed moments of continuous columns per configuration, in the order of the kernel."""
         sums = self.configurations(states)
         if sums.gram is not None:
             return _pack(sums.gram, np.array([floats], dtype=np.int64))[0]
@@ -154,7 +154,7 @@ class MixedSums:
         return np.ascontiguousarray(np.stack(columns, axis=2).transpose(1, 0, 2))
 
     def moments_by_state(self, states: tuple[int, ...], floats: list[int]) -> np.ndarray:
-        """Return the packed moments by state of every discrete column besides, (S, q, M), S states in all."""
+        """Return the packed moments per state of each discrete column in addition, (S, q, M), for S states in total."""
         if not states and self._has_space(int(self.offsets[-1])):
             return _pack(self._grams_by_state(), np.array([floats], dtype=np.int64)).transpose(1, 0, 2)
         sums = self.configurations(states)
@@ -179,7 +179,7 @@ class MixedSums:
         return pooled
 
     def _forget(self, n_bytes: int) -> None:
-        """Drop the sums that were used longest ago where all do not fit; the bytes are summed now and then."""
+        """Drop the least recently used sums if memory is exceeded; bytes are counted at every 16th call only."""
         self._n_new += 1
         if self._n_new % 16 and n_bytes < self.memory // 16:
             return
@@ -230,7 +230,7 @@ class MixedSums:
         )
 
     def _sum_all_rows(self) -> np.ndarray:
-        """Return the sums over all rows of all products of floats and ones, which are the last column."""
+        """Return the sums over all rows of all products of continuous columns and of ones, the last column."""
         if self._cross is None:
             weighted = self.numbers if self.weights is None else self.numbers * self.weights
             self._cross = np.empty((self.p + 1, self.p + 1))
@@ -257,7 +257,7 @@ class MixedSums:
         return self._by_state
 
     def _sum_packed(self, sums: ConfigurationSums, floats: list[int]) -> np.ndarray:
-        """Return the packed moments of some floats, from the sums of rows where all are kept."""
+        """Return the packed moments of some continuous columns, from the sums of rows if all of them are kept."""
         n_pairs = (len(floats) + 1) * (len(floats) + 2) // 2
         if -1 in sums.rows and all(v in sums.rows for v in floats):
             columns = [self.moments(tuple(sums.members.tolist()), []) if floats else self._sum(sums, [(-1, -1)])]
@@ -318,14 +318,14 @@ def _list_positions(m: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _pack(grams: np.ndarray, floats: np.ndarray) -> np.ndarray:
-    """Return the packed moments (K, q, M) of K lists of floats, (K, m), from matrices (q, p + 1, p + 1)."""
+    """Return the packed moments (K, q, M) of K lists of columns, (K, m), from matrices (q, p + 1, p + 1)."""
     left, right = _list_positions(floats.shape[1])
     columns = np.concatenate([np.full((len(floats), 1), -1), floats], axis=1)
     return np.ascontiguousarray(grams[:, columns[:, left], columns[:, right]].transpose(1, 0, 2))
 
 
 def _sum_margins(joint: np.ndarray, cards: list[int]) -> list[np.ndarray]:
-    """Return the sums by state of each of some columns from those of their joint configurations, (q, ...)."""
+    """Return the sums per state of each column, from the sums of their joint configurations, (q, ...)."""
     table = joint.reshape(*cards, *joint.shape[1:])
     axes = range(len(cards))
     return [table.sum(axis=tuple(other for other in axes if other != axis)) for axis in axes]
