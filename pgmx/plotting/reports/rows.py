@@ -1,4 +1,4 @@
-"""What is told of the columns: kinds, states, missing cells."""
+"""Facts about the columns: kinds, states, missing values."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _MOST_VARIABLES = 20_000
 
 
 def describe_rows(data: Any, names: Sequence, model: Any, **reading: Any) -> tuple[Table, int | None]:
-    """Return a table of the variables, and the number of rows where it is known; without data from a model.
+    """Return a table of the variables and the number of rows, None if unknown; without data, read the model.
 
     `reading` are options of `open_any`.
     """
     facts, n_rows = ({}, None) if data is None else _read_data(data, reading)
     if data is None:
         facts = _read_model(model)
-    columns = ["variable", "kind", "states", "values", "missing cells"]
+    columns = ["variable", "kind", "states", "values", "missing values"]
     rows = [[to_text(name), *facts.get(name, ["", None, "", None])] for name in names[:_MOST_VARIABLES]]
     used = [0, *(k for k in range(1, len(columns)) if any(row[k] not in ("", None) for row in rows))]
     table = Table("", [columns[k] for k in used], [[row[k] for k in used] for row in rows], len(names))
@@ -77,7 +77,7 @@ def _describe_states(counts: list[tuple[Any, int]], n_missing: int) -> list:
 
 
 def _read_model(model: Any) -> dict[Any, list]:
-    """Return kinds and states as the model has them; empty where it tells none."""
+    """Return the kinds and states in the model; empty if it does not have them."""
     continuous = set(getattr(model, "continuous", ()))
     states: Any = getattr(model, "states", None)
     facts: dict[Any, list] = {name: ["numbers", None, "", None] for name in continuous}
