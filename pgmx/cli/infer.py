@@ -233,7 +233,7 @@ def _read_values(network: ConditionalGaussianNetwork, path: Path) -> dict:
     """Read a file of evidence: a count, then variables by position, each with a code or a continuous value."""
     words, names = path.read_text(encoding="utf-8").split(), list(network.names)
     if not words or not words[0].isdecimal() or len(words) != 1 + 2 * int(words[0]):
-        raise ValueError(f"{path} is not an evidence file: it must hold n, then n pairs of a variable and its value")
+        raise ValueError(f"{path} is not an evidence file: it must hold a count n, then n pairs of variable and value")
     row = {}
     for variable, value in zip(words[1::2], words[2::2], strict=True):
         if not variable.isdecimal() or int(variable) >= len(names):

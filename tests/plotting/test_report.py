@@ -321,5 +321,5 @@ def test_series_have_the_confidence_of_their_lags(tmp_path):
     assert other["edges"] == page["edges"]
     itself, *_ = read_page(boot.report(tmp_path / "b.html"))
     assert all(edge[4] >= 0.9 for edge in itself["edges"])
-    with pytest.raises(ValueError, match="bootstrap has the variable 'c', which is none of the graph's"):
+    with pytest.raises(ValueError, match="bootstrap has the variable 'c', which is not in the graph"):
         LinearSVARM(lam_ratio=0.1).fit(rows[["a", "b"]]).report(tmp_path / "t.html", bootstrap=boot)
