@@ -74,7 +74,7 @@ def test_faults(frame):
     )
     assert "rows.csv is not a saved learner" in refused("stream", "rows.csv", "--target", "y", "--resume", "rows.csv")
     assert "--resume none.npz: no such file" in refused("stream", "rows.csv", "--target", "y", "--resume", "none.npz")
-    assert "--classes 1,2: AdaRakerRegressor predicts numbers; --loss" in refused(
+    assert "--classes 1,2: AdaRakerRegressor predicts numbers; use --loss" in refused(
         "stream", "rows.csv", "--target", "y", "--classes", "1,2"
     )
     assert "predicts numbers; leave it out" in refused(
