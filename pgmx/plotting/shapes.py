@@ -16,7 +16,7 @@ _INK, _FACE, _RIM = "#33475b", "#eaf1f8", "#5b7fa6"
 _KINDS = {"discrete": (_FACE, _RIM, HEIGHT / 10), "continuous": ("#fdf0dc", "#b5813a", HEIGHT / 2)}
 #: Faces of the largest communities: Paul Tol's light scheme, which colour-blind readers can distinguish.
 _COMMUNITIES = ("#77aadd", "#ee8866", "#eedd88", "#ffaabb", "#99ddff", "#44bb99", "#bbcc33", "#aaaa00")
-_MEANINGS = {"discrete": "states", "continuous": "numbers"}
+_MEANINGS = {"discrete": "discrete", "continuous": "continuous"}
 
 
 def prepare_axes(ax, centres, widths, bends, n_legends):
