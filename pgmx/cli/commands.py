@@ -92,8 +92,8 @@ def learn(source, **options):
     the edges with their strengths. For a Gaussian graph, it prints the same with partial correlations, and one
     prediction. For a time series, it prints the edges with their lags ("a@t-1 -> b"), strengths and coefficients.
 
-    A bundled network is sampled first, and the result is compared with it (a Markov network with its moral graph). By
-    default, NAME.bif (.uai) and NAME.svg are then written into the working directory.
+    A bundled network is sampled first, and the result is compared with it (a Markov network with its moral graph).
+    Without --out and --plot, NAME.bif (.uai) and NAME.svg are then written into the working directory.
 
     Columns of integers or text are discrete, columns of floats are continuous (Bayesian networks only). glasso, clime,
     neighborhood and the methods for time series require numeric columns. Results go to standard output, progress (on a
@@ -417,7 +417,9 @@ def forecast(model, source, **options):
     help="square for a numeric target; logistic or hinge for labels. Default: square.",
 )
 @click.option(
-    "--classes", metavar="A,B,...", help="All labels; required for standard input. Default: the labels of the file."
+    "--classes",
+    metavar="A,B,...",
+    help="All labels; required for labels from standard input. Default: the labels of the file.",
 )
 @click.option(
     "--n-components",

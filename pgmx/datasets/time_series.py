@@ -42,8 +42,8 @@ def sparse_system(
         Spectral radius ρ of A, above 0; the system is stable below 1.
     kind : {"random", "block", "hub", "small-world"}, default="random"
         Choice of the parents. "random": from all nodes. "block": in each block of 5 `degree` nodes, `degree` nodes are
-        the parents of all others. "hub": from the first n / 20 nodes (at least `degree`). "small-world": the node
-        itself and its predecessors on a ring; a tenth of these links are rewired at random.
+        the parents of all nodes of the block. "hub": from the first n / 20 nodes (at least `degree`). "small-world":
+        the node itself and its predecessors on a ring; a tenth of these links are rewired at random.
     random_state : int or None, default=0
         A non-negative seed; None uses fresh entropy.
 

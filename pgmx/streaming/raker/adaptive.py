@@ -1,4 +1,4 @@
-"""The base of AdaRaker: experts with different step sizes, reset at starts of intervals, and change flags."""
+"""The base of AdaRaker: experts with different step sizes, weights reset at starts of intervals, and change flags."""
 
 from typing import Any, NamedTuple
 

@@ -12,8 +12,8 @@ from pgmx.streaming.raker.intervals import COVERAGE, IntervalsMixin
 class AdaRakerRegressor(RegressorMixin, IntervalsMixin, AdaptiveLearner):
     r"""Online regression in changing environments: a mixture of Raker learners with different step sizes.
 
-    Learner j has the step size s_j = min(m, step 2^(-j/2)). At each multiple of 2^j rows it is reset: its weight h_j
-    becomes the root of s_j. Before each row the mixture f predicts its target, then all learners learn it:
+    Learner j has the step size s_j = min(m, step 2^(-j/2)). At each multiple of 2^j rows, its weight h_j is reset to
+    the root of s_j. For each row, the mixture f first predicts its target. Then all learners learn it:
 
     .. math:: f(x) = \sum_j h_j f_j(x), \quad
               f_j(x) = \sum_p w_{jp} \theta_{jp}' z_p(x), \quad

@@ -33,7 +33,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
     of the column, and a common offset m. With v ~ N(0, 1):
 
     - ``"probit"``: the level whose thresholds enclose x + v;
-    - ``"tobit"``: x + v, truncated at two bounds (type I);
+    - ``"tobit"``: x + v, censored at two bounds (type I);
     - ``"logit"``: the softmax of (0, x_1, ..., x_{J-1}); each level except the first has its own directions.
 
     The sketch minimises (2.14) of the reference for the current subspace. Then the subspace makes one gradient step:
