@@ -1,19 +1,19 @@
-"""Structure learning of probabilistic graphical models at the speed of the machine, for pgmpy users.
+"""Fast structure learning of probabilistic graphical models, for pgmpy users.
 
-``from pgmx.estimators import HillClimbSearch``, fit a frame, query the model; ``pgmx.report(learner, "report.html")``
-shows in a browser what was learned. Importing ``pgmx`` itself stays light:
-pgmpy is loaded by the packages that return its objects. In the order of import, each asks only those above it:
+Use ``from pgmx.estimators import HillClimbSearch``, fit a frame, and query the model. ``pgmx.report(learner,
+"report.html")`` shows the result in a browser. ``import pgmx`` is fast: only the packages that return pgmpy objects
+import pgmpy. The packages in the order of import; each imports only packages above it:
 
-- `_ext`: the compiled kernels; `checks`: checks of arguments; `archives`: archives of arrays, read with care; `atomic`:
-  files written whole or not at all; `lookup`: names imported when they are first asked for, unknown names explained
-- `data`: tables in; `runs`: clock, limits, progress and checkpoint of one run
+- `_ext`: the compiled kernels; `checks`: checks of arguments; `archives`: safe reading of archives of arrays; `atomic`:
+  atomic writing of files; `lookup`: import of names on demand, with explanations of unknown names
+- `data`: input tables; `runs`: clock, limits, progress and checkpoint of one run
 - `statistics`: counts, moments, correlations; `graphs`: graphs of integer ids; `parallel`: tasks on workers
-- `inference`: answers of networks given as arrays
+- `inference`: inference in networks given as arrays
 - `models`: native pgmpy and networkx objects, and files of them
 - `scores`: scores of Bayesian networks, and scores bound to a table
-- `search`: searches over graphs; `solvers`: convex objectives and how they are minimised
-- `estimators`: the learners; `streaming`: learners of streams, which see each row once
-- `datasets`, `metrics`, `plotting`: networks to learn from, quality of what was learned, pictures
+- `search`: searches over graphs; `solvers`: convex objectives and their minimisation
+- `estimators`: the learners; `streaming`: stream learners, which process each row once
+- `datasets`, `metrics`, `plotting`: networks to learn from, quality of learned networks, pictures
 - `cli`: the command line; `__main__`: ``python -m pgmx``
 """
 
@@ -25,7 +25,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from pgmx import (  # noqa: F401  (each is imported when it is asked for)
+    from pgmx import (  # noqa: F401  (each is imported on demand)
         data,
         datasets,
         estimators,
@@ -57,7 +57,7 @@ __all__ = ["__version__", "report"]
 
 
 def __getattr__(name: str) -> object:
-    """Import the report, or a package of public names, when it is asked for: importing the package stays light."""
+    """Import the report, or a package of public names, on demand, so that ``import pgmx`` is fast."""
     if name == "report":
         return import_module("pgmx.plotting").save_report
     lookup = import_module("pgmx.lookup")

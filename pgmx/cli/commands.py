@@ -25,21 +25,21 @@ def main(context):
       pgmx learn survey.csv --method group-lasso --out survey.uai
                                               the same without directions: a Markov network
       pgmx learn cells.csv --method glasso --select ebic --plot cells.svg
-                                              a Gaussian graph of columns of numbers
-      pgmx bootstrap survey.csv               how sure its edges are
-      pgmx score survey.bif later.csv         how well it predicts other rows
-      pgmx compare alarm learned.bif          what differs between two networks
+                                              a Gaussian graph of continuous variables
+      pgmx bootstrap survey.csv               estimate the confidence of the edges
+      pgmx score survey.bif later.csv         measure how well it predicts other rows
+      pgmx compare alarm learned.bif          list the differences between two networks
       pgmx show learned.bif                   look at it in the browser
       pgmx convert learned.bif learned.net    write it in another format
       pgmx infer learned.uai --task MAR       the marginal distribution of each variable
       pgmx learn sales.csv --method lds --time-column month --out sales.npz
-                                              which series act on which, how many rows later
+                                              a graph of lagged effects between time series
       pgmx forecast sales.npz sales.csv --steps 12 --time-column month
-                                              the rows that follow
+                                              forecast the next 12 rows
       pgmx stream meter.csv --target load --out meter.npz
                                               predict each row before it is learned
       pgmx learn --help                       all options
-      pgmx completion bash                    what makes a shell complete all this by Tab
+      pgmx completion bash                    a script for the completion of commands by Tab
     """  # noqa: D301 (click's mark for verbatim text is a real backspace)
     if context.invoked_subcommand is None:
         click.echo(context.get_help())
@@ -56,27 +56,27 @@ def main(context):
 @shared.knowledge_options
 @shared.data_options
 @shared.file_option(
-    "--held-out", "Networks without directions: rows to judge the result by, and for --select held-out to choose by."
+    "--held-out", "Undirected networks: held-out rows that evaluate the result; --select held-out chooses by them."
 )
 @shared.run_options
 @shared.max_time_option
 @shared.file_option(
     "--checkpoint",
-    "Searches and Markov networks: write the state there now and then; the same command continues from it after a "
-    "kill.",
+    "Searches and Markov networks: save the state to this file from time to time. The same command continues from it "
+    "after an interruption.",
 )
 @shared.file_option(
     "--out",
     "Write the result. Bayesian: .bif, .xmlbif, .net or .xdsl (the fitted discrete network), .json (the fitted "
-    "network, discrete or Gaussian; the graph where columns are of both kinds), .graphml (the graph). Markov: .uai, "
+    "network, discrete or Gaussian; the graph for mixed data), .graphml (the graph). Markov: .uai, "
     ".npz, .json or .graphml (the network). Gaussian graphs: .npz, .json or .graphml (the network). Time series: .npz "
-    "(the linear dynamical system that pgmx forecast takes), .json or .graphml (the graph).",
+    "(the linear dynamical system for pgmx forecast), .json or .graphml (the graph).",
 )
 @shared.plot_option
 @shared.file_option(
     "--plot-history",
-    "Write a picture of score or objective against seconds, of a Gaussian graph of the path that --select chose "
-    "from: .svg or .png.",
+    "Write a picture of the score or objective over time. For Gaussian graphs: the path of penalties of --select. "
+    "Formats: .svg or .png.",
 )
 @shared.report_option
 @shared.quiet_option
@@ -87,17 +87,18 @@ def learn(source, **options):
     discrete network bundled with pgmpy (alarm, asia, child, insurance, hailfinder, win95pts, andes, link, ...; a wrong
     name lists them all).
 
-    Printed are the score, the edges ("a -> b"; "a -- b" where the data leave the direction open), the time, and the
-    answer to one query; of a Markov network the objective, the penalty and the edges with their strengths; of a
-    Gaussian graph the same with partial correlations, and one prediction; of a time series the edges with their lags
-    ("a@t-1 -> b"), strengths and coefficients. A bundled network is sampled first and the result compared with it (a
-    Markov network with its moral graph); without --out and --plot, NAME.bif (.uai) and NAME.svg are written into the
-    working directory.
+    For a Bayesian network, the command prints the score, the edges ("a -> b"; "a -- b" if the data do not determine the
+    direction), the time, and the answer to one query. For a Markov network, it prints the objective, the penalty and
+    the edges with their strengths. For a Gaussian graph, it prints the same with partial correlations, and one
+    prediction. For a time series, it prints the edges with their lags ("a@t-1 -> b"), strengths and coefficients.
 
-    Integers and text are discrete states, floats are Gaussian (Bayesian networks alone); glasso, clime, neighborhood
-    and the methods for time series take integers and floats for numbers, and nothing else. Results go to standard
-    output, progress (on a terminal) and errors to standard error. Exit status: 0 done, 2 bad usage or bad data, 130
-    interrupted (Ctrl-C): the best result so far is reported and written then.
+    A bundled network is sampled first, and the result is compared with it (a Markov network with its moral graph).
+    Without --out and --plot, NAME.bif (.uai) and NAME.svg are then written into the working directory.
+
+    Columns of integers or text are discrete, columns of floats are continuous (Bayesian networks only). glasso, clime,
+    neighborhood and the methods for time series require numeric columns. Results go to standard output, progress (on a
+    terminal) and errors to standard error. Exit status: 0 done, 2 bad usage or bad data, 130 interrupted (Ctrl-C).
+    After an interruption the best result so far is reported and written.
 
     \b
     Examples:
@@ -127,7 +128,7 @@ def learn(source, **options):
         run(source, **options)
 
 
-@main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Estimate how sure edges are.")
+@main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Estimate the confidence of edges.")
 @shared.source_argument
 @click.option(
     "--resamples",
@@ -135,7 +136,7 @@ def learn(source, **options):
     type=click.IntRange(min=1),
     default=N_RESAMPLES,
     show_default=True,
-    help="Tables drawn with replacement from the rows.",
+    help="Number of resamples, drawn with replacement from the rows.",
 )
 @click.option(
     "--threshold",
@@ -158,11 +159,11 @@ def learn(source, **options):
 @shared.report_option
 @shared.quiet_option
 def bootstrap(source, **options):
-    """Learn from resamples of a table, and estimate how sure the edges are.
+    """Learn from resamples of a table, and estimate the confidence of the edges.
 
-    SOURCE and the options of learning are those of "pgmx learn". Printed are the edges that at least the share
-    --threshold of the resamples have, with that share (strength) and the share of these that point in the direction
-    shown; an edge that a resample cannot direct counts half for each direction.
+    SOURCE and the options of learning are the same as for "pgmx learn". The command prints the edges whose share of
+    the resamples (strength) is at least --threshold. It also prints which share of these resamples has the direction
+    shown. An undirected edge of a resample counts half for each direction.
 
     \b
     Examples:
@@ -184,25 +185,26 @@ def bootstrap(source, **options):
     "scores",
     metavar="NAME",
     multiple=True,
-    help="Score of the structure, may be repeated: bic, aic, k2, bdeu, bds, ll; for floats bic-g, aic-g, ll-g, bge; "
-    "for both kinds bic-clg, aic-clg, ll-clg, bic-dg, bic-cg, aic-cg, ll-cg. Default: bic, bic-g or bic-clg, as the "
-    "columns are.",
+    help="Score of the structure, may be repeated: bic, aic, k2, bdeu, bds, ll; continuous variables: bic-g, aic-g, "
+    "ll-g, bge; mixed data: bic-clg, aic-clg, ll-clg, bic-dg, bic-cg, aic-cg, ll-cg. Default: bic, bic-g or bic-clg, "
+    "depending on the columns.",
 )
 @shared.format_option
 @shared.missing_option
 @shared.reading_options
 @shared.discrete_option
 def score(model, source, **options):
-    """Score a network on data: its structure, and the probabilities that it holds.
+    """Score a network on data: its structure, and its parameters.
 
     MODEL is a file (.bif, .xmlbif, .net, .xdsl, .json; .uai, .npz or .graphml for a Markov network, .npz or .graphml
-    for a Gaussian graph; .graphml for a structure alone) or the name of a bundled network; SOURCE is a table as in
-    "pgmx learn", with the variables of the network for columns. States are matched by their text.
+    for a Gaussian graph; .graphml for a structure alone) or the name of a bundled network. SOURCE is a table as in
+    "pgmx learn". Its columns are the variables of the network. States are matched by their text.
 
-    Printed are the scores of the structure, whose parameters are fitted to the data, and, where the network holds
-    parameters of its own, their log-likelihood (in nats, of all rows and per row) and the number of rows that they rule
-    out. For rows that the network was not learned from, this is how well it predicts. Of a Markov network the
-    log-likelihood and the log-pseudolikelihood are printed, of a Gaussian graph the log-likelihood.
+    The command prints the scores of the structure, with parameters fitted to the data. If the network has its own
+    parameters, it also prints their log-likelihood (in nats, in total and per row) and the number of rows with
+    probability 0. On rows that the network was not learned from, the log-likelihood measures how well it predicts. For
+    a Markov network the log-likelihood and the log-pseudolikelihood are printed, for a Gaussian graph the
+    log-likelihood.
 
     \b
     Examples:
@@ -219,18 +221,18 @@ def score(model, source, **options):
 @shared.model_argument("reference")
 @shared.model_argument("other")
 @shared.format_option
-@click.option("--classes", is_flag=True, help="List what differs between the equivalence classes (CPDAGs).")
+@click.option("--classes", is_flag=True, help="List the differences between the equivalence classes (CPDAGs).")
 @shared.quiet_option
 def compare(reference, other, **options):
     """Compare the structures of two networks over the same variables.
 
-    REFERENCE (say, the truth) and OTHER (say, what was learned) are files (.bif, .xmlbif, .net, .xdsl, .json, .graphml,
-    .uai, .npz) or names of bundled networks.
+    REFERENCE (for example the true network) and OTHER (for example the learned network) are files (.bif, .xmlbif, .net,
+    .xdsl, .json, .graphml, .uai, .npz) or names of bundled networks.
 
-    Printed are the structural Hamming distances of the graphs and of their equivalence classes, precision, recall and
-    F1 of the neighbours and of the arrows, and the edges that differ; of two undirected networks the number of edges
-    that they share, the Hamming distance, and precision, recall and F1 of the edges. Exit status: 0, also where they
-    differ.
+    The command prints the structural Hamming distances of the graphs and of their equivalence classes, precision,
+    recall and F1 of the neighbours and of the arrows, and the edges that differ. For two undirected networks it prints
+    the number of shared edges, the Hamming distance, and precision, recall and F1 of the edges. Exit status: 0, also if
+    the networks differ.
 
     \b
     Examples:
@@ -246,14 +248,14 @@ def compare(reference, other, **options):
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Show a network in the browser.")
 @shared.model_argument("model")
 @shared.format_option
-@shared.file_option("--data", "A table in a file, for the number of rows, the states and the missing cells.")
+@shared.file_option("--data", "A table in a file. The page then shows its rows, states and missing values.")
 @shared.reading_options
 @shared.file_option("--out", "Write the page there instead of opening it: .html.")
 def show(model, **options):
-    """Show a network in the browser: its graph to move and search, its parameters, its edges as a table.
+    """Show a network in the browser: an interactive graph, the parameters, a table of the edges.
 
     MODEL is a file (.bif, .xmlbif, .net, .xdsl, .json, .graphml, .uai, .npz) or the name of a bundled network. The page
-    is one file, which needs no network.
+    is one file that works offline.
 
     \b
     Examples:
@@ -271,12 +273,12 @@ def show(model, **options):
 @click.argument("target", metavar="OUT", type=Path)
 @shared.format_option
 def convert(source, target, **options):
-    """Read a network and write it in another format, which the suffix of OUT names.
+    """Read a network and write it in another format. The suffix of OUT is the format.
 
     SOURCE is a file or the name of a bundled network: .bif, .xmlbif (.bifxml), .net (Hugin) and .xdsl (GeNIe) hold
     discrete Bayesian networks; .json any network; .uai discrete Markov networks; .npz Markov and Gaussian networks and
-    linear dynamical systems; .graphml the graph. With a further suffix .gz the file is compressed. A file that ends in
-    .xml is read by its content.
+    linear dynamical systems; .graphml the graph. The additional suffix .gz means a compressed file. The format of a
+    .xml file is found from its content.
 
     \b
     Examples:
@@ -296,20 +298,20 @@ def convert(source, target, **options):
     "--task",
     type=click.Choice(["PR", "MAR", "MAP"]),
     required=True,
-    help="PR: the logarithm of the partition function to base 10, of a normalised network that of the probability of "
-    "the evidence. MAR: the distribution of each variable. MAP: the most probable states of all variables together.",
+    help="PR: the logarithm to base 10 of the partition function (for a normalised network: of the probability of the "
+    "evidence). MAR: the distribution of each variable. MAP: the jointly most probable states of all variables.",
 )
 @shared.file_option("--evidence", "Observed variables: a file in the evidence format of UAI (.evid).")
 @click.option(
-    "--given", metavar="NAME=VALUE", multiple=True, help="An observed variable and its state or number; repeatable."
+    "--given", metavar="NAME=VALUE", multiple=True, help="An observed variable and its state or value; repeatable."
 )
 @click.option(
     "--method",
     metavar="NAME",
     default="auto",
     show_default=True,
-    help="Engine, as in pgmx.inference: auto is exact within 2 GB, and says so where it is not. With floats "
-    "auto, exact or weighting.",
+    help="Engine, as in pgmx.inference. auto is exact within 2 GB of memory, else approximate with a message. With "
+    "continuous variables: auto, exact or weighting.",
 )
 @click.option(
     "--format",
@@ -324,13 +326,13 @@ def infer(model, **options):
     """Answer a question about a network.
 
     MODEL is a file (.uai, .npz or .json for a Markov network with factors of any order, .uai of type BAYES, .bif,
-    .xmlbif, .net or .xdsl for a Bayesian network, .json for one with floats, .npz for a Gaussian graph) or the name of
-    a bundled network.
+    .xmlbif, .net or .xdsl for a Bayesian network, .json for one with continuous variables, .npz for a Gaussian graph)
+    or the name of a bundled network.
 
-    Printed are for PR one number; for MAR a table of the states of each variable with their probabilities, and of
-    the mean and the standard deviation of each continuous variable; for MAP the state of each variable. Observed
-    variables are included. An approximate answer is announced on standard error, with its error. If some variables are
-    continuous, PR is the logarithm of a density; MAP is for networks of discrete or of continuous variables alone.
+    PR prints one number. MAR prints a table of the states of each discrete variable with their probabilities, and a
+    table of the mean and the standard deviation of each continuous variable. MAP prints the state of each variable.
+    Observed variables are included. An approximate answer is reported on standard error, with its error. If some
+    variables are continuous, PR is the logarithm of a density. MAP requires only discrete or only continuous variables.
 
     \b
     With --format uai, and in files of evidence, variables and states are numbered from 0 in the order of the file. The
@@ -365,16 +367,16 @@ def infer(model, **options):
     help="Rows to forecast.",
 )
 @click.option(
-    "--time-column", metavar="NAME", help="The column of the times, which the forecast continues. Default: row numbers."
+    "--time-column", metavar="NAME", help="The time column, which the forecast continues. Default: row numbers."
 )
 @shared.file_option(
-    "--exogenous", "A table of the exogenous columns of the model, a row per step; the times are in its order."
+    "--exogenous", "A table of the exogenous columns of the model: one row per step, in the order of time."
 )
 @click.option(
     "--coverage",
     metavar="SHARE",
     type=click.FloatRange(min=0, max=1, min_open=True, max_open=True),
-    help="Add the bounds of intervals, each of which holds its value with this probability.",
+    help="Add the bounds of prediction intervals with this coverage probability.",
 )
 @shared.reading_options
 @shared.file_option("--out", "Write the table there instead of printing it: .csv.")
@@ -382,12 +384,12 @@ def forecast(model, source, **options):
     """Forecast the rows that follow a time series.
 
     MODEL is the linear dynamical system (.npz) that "pgmx learn" writes with --method dense-lds, lds or scalable-lds.
-    SOURCE is a CSV or Parquet file of the series, oldest row first; the forecast follows its last rows, as many as the
-    model has lags. Seasons are counted from the first row of SOURCE, which has to be that of the table that was learned
-    from.
+    SOURCE is a CSV or Parquet file of the series, oldest row first. The forecast starts after its last row and needs as
+    many rows as the model has lags. Seasons are counted from the first row of SOURCE, which must be the first row of
+    the training data.
 
-    Printed is CSV, a row per step: its time, and the mean of each series. Times that are not regular are not continued:
-    steps are numbered 1, 2, ... then.
+    The output is CSV, one row per step: its time, and the mean of each series. If the times are not regular, the steps
+    are numbered 1, 2, ... instead.
 
     \b
     Examples:
@@ -406,22 +408,24 @@ def forecast(model, source, **options):
 @click.option(
     "--method",
     type=click.Choice([*STREAM_METHODS]),
-    help="raker: a sum of kernels on random features; adaraker: several of them, with steps for what changes fast and "
-    "slowly. Default: adaraker.",
+    help="raker: a sum of kernels on random features; adaraker: several raker learners, with step sizes for fast and "
+    "slow changes. Default: adaraker.",
 )
 @click.option(
     "--loss",
     type=click.Choice(["square", "logistic", "hinge"]),
-    help="square for numbers; logistic or hinge for labels. Default: square.",
+    help="square for a numeric target; logistic or hinge for labels. Default: square.",
 )
 @click.option(
-    "--classes", metavar="A,B,...", help="All labels, where they come from standard input. Default: those of the file."
+    "--classes",
+    metavar="A,B,...",
+    help="All labels; required for labels from standard input. Default: the labels of the file.",
 )
 @click.option(
     "--n-components",
     metavar="D",
     type=click.IntRange(min=1),
-    help="Random features per kernel. Default: that of the learner, 50.",
+    help="Random features per kernel. Default: 50.",
 )
 @click.option("--random-state", metavar="SEED", type=click.IntRange(min=0), help="Seed of the features. Default: 0.")
 @click.option(
@@ -430,23 +434,23 @@ def forecast(model, source, **options):
     type=click.IntRange(min=1),
     default=500,
     show_default=True,
-    help="Rows of a point of the picture.",
+    help="Rows per point of the picture.",
 )
 @shared.reading_options
-@shared.file_option("--resume", "Continue with the learner of this file, which --out has written: .npz.")
+@shared.file_option("--resume", "Continue with the learner in this file, written by --out: .npz.")
 @shared.file_option("--out", "Write the learner: .npz.")
-@shared.file_option("--report", "Write a picture of the errors window by window: .svg or .png.")
+@shared.file_option("--report", "Write a picture of the errors per window: .svg or .png.")
 @click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
 def stream(source, target, **options):
     """Predict each row of a stream, then learn it, in constant memory.
 
-    SOURCE is a CSV or Parquet file, a folder of Parquet files, or - for CSV on standard input: rows of numbers, oldest
-    first, and the column of the target.
+    SOURCE is a CSV or Parquet file, a folder of Parquet files, or - for CSV on standard input. It has numeric columns
+    and the target column, oldest row first.
 
-    Printed is the mean error over all rows, beside those of three baselines: the last value, the running mean (of
-    labels: the most frequent one) and recursive least squares, which begin with the first row also where a learner is
-    resumed. Ctrl-C ends the stream: what was learned is reported and written then, with exit status 130. A row that
-    cannot be learned ends it as well, with exit status 2, and nothing is written.
+    The command prints the mean error over all rows, and the mean errors of three baselines: the last value, the running
+    mean (for labels: the most frequent label) and recursive least squares. Baselines start at the first row, also if
+    the learner is resumed. Ctrl-C ends the stream: the learner is then reported and written, with exit status 130. An
+    invalid row also ends the stream, with exit status 2, and nothing is written.
 
     \b
     Examples:
@@ -461,13 +465,13 @@ def stream(source, target, **options):
         run(source, target, **options)
 
 
-@main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Print what completes commands by Tab.")
+@main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Print a script for completion by Tab.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell):
-    """Print a script for a shell, which then completes commands, options, methods, bundled networks and files by Tab.
+    """Print a shell script for the completion of commands, options, methods, bundled networks and files by Tab.
 
     \b
-    In a file that the shell reads when it starts:
+    Add this line to the start-up file of the shell:
       eval "$(pgmx completion bash)"              ~/.bashrc (bash 4.4 or newer)
       eval "$(pgmx completion zsh)"               ~/.zshrc
       pgmx completion fish | source               ~/.config/fish/config.fish

@@ -1,4 +1,4 @@
-"""What the user sees when something is wrong: one line on standard error, exit status 2, no traceback; and signals."""
+"""Errors (one line on standard error, exit status 2, no traceback) and signals."""
 
 import re
 import signal
@@ -9,13 +9,13 @@ from contextlib import contextmanager
 
 import click
 
-#: Exit statuses of shells for a program that Ctrl-C, or a request to end, has ended.
+#: Exit statuses of shells for a program that was ended by Ctrl-C or SIGTERM.
 INTERRUPTED, TERMINATED = 128 + signal.SIGINT, 128 + signal.SIGTERM
 
-#: Where a command notes that what it reports was interrupted.
+#: Key of the context: the reported result was interrupted.
 _NOTE = "pgmx.interrupted"
 
-#: Where it keeps the warnings that were shown.
+#: Key of the context: the warnings that were shown.
 _WARNINGS = "pgmx.warnings"
 
 
@@ -25,12 +25,12 @@ class BadInput(click.ClickException):
     exit_code = 2
 
 
-#: Control characters, line breaks of Unicode, marks that turn the direction of writing, and halves of pairs.
+#: Control characters, line breaks of Unicode, marks that change the direction of writing, and lone surrogates.
 _CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def escape_controls(text):
-    """Return a text with its control characters written out as Python does; names and states come from files."""
+    """Return a text with its control characters escaped as in Python; names and states come from files."""
     return _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
 
 
@@ -45,9 +45,9 @@ def _one_line(text):
 
 @contextmanager
 def user_errors(missing=()):
-    """Turn errors of pgmx into one line, warnings into lines on standard error; `missing` as --missing takes it."""
+    """Report errors and warnings in one line each on standard error; `missing` has the choices of --missing."""
     with warnings.catch_warnings():
-        # Only warnings meant for the user: those about other packages' futures are for programmers.
+        # Only warnings for users: deprecation warnings of other packages are for programmers.
         warnings.simplefilter("ignore")
         warnings.simplefilter("default", UserWarning)
         warnings.filterwarnings("default", "checkpoint=|loopy belief propagation", RuntimeWarning)  # of pgmx itself
@@ -61,7 +61,7 @@ def user_errors(missing=()):
         except KeyboardInterrupt:
             say("Interrupted" if context.meta.get(_NOTE) else "Interrupted before there was a result", err=True)
             context.exit(INTERRUPTED)
-        except BrokenPipeError:  # the reader of our output is gone; click ends quietly
+        except BrokenPipeError:  # the reader of the output has closed it; click ends without a message
             raise
         except (ValueError, TypeError, OSError, ImportError) as error:
             raise BadInput(_one_line(_spell_option(error, missing)) or type(error).__name__) from error
@@ -81,8 +81,8 @@ def list_warnings():
 
 @contextmanager
 def _ending_on_request():
-    """Turn SIGTERM into an exit, so that worker processes and unfinished files do not outlive the command."""
-    if threading.current_thread() is not threading.main_thread():  # only that one may handle signals
+    """Exit on SIGTERM, so that worker processes and unfinished files are removed."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may handle signals
         yield
         return
     before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(TERMINATED))
@@ -93,20 +93,20 @@ def _ending_on_request():
 
 
 def note_interrupt():
-    """Say that the best result so far follows; the command ends with the status of an interrupted one."""
+    """Print that the best result so far follows, and set the exit status of an interrupted command."""
     say("Interrupted: the best result so far is reported and written", err=True)
     click.get_current_context().meta[_NOTE] = True
 
 
 def _spell_option(error, missing):
-    """Return an error about missing cells with the option as a command has it; any other as it is."""
-    if hasattr(error, "with_option"):  # a ChoiceError, whose module would bring pandas with it
+    """Return an error about missing values with the option of the command; other errors unchanged."""
+    if hasattr(error, "with_option"):  # a ChoiceError; importing its module would import pandas
         return error.among(missing).with_option("--missing {}")
     return error
 
 
 class OneLineCommand(click.Command):
-    """A command whose usage errors are one line; click's own come with the whole usage."""
+    """A command whose usage errors are one line; those of click include the usage text."""
 
     def parse_args(self, context, arguments):
         """Read the arguments."""
@@ -120,7 +120,7 @@ class OneLineGroup(OneLineCommand, click.Group):
     """A group of such commands."""
 
     def resolve_command(self, context, arguments):
-        """Find the command, or say that there is none."""
+        """Find the command, or raise an error."""
         try:
             return super().resolve_command(context, arguments)
         except click.UsageError as error:

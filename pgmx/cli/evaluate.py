@@ -14,7 +14,7 @@ from pgmx.cli.report import line
 
 
 def compare_models(reference: str, other: str, *, format: str | None, classes: bool, quiet: bool) -> None:
-    """Print what differs between two networks, or with `classes` between their equivalence classes."""
+    """Print the differences between two networks, or with `classes` between their equivalence classes."""
     from pgmx.metrics import cpdag_shd, direction_scores, edge_differences, shd, skeleton_scores
 
     a, b = (with_text_names(read_network(text, format), text) for text in (reference, other))
@@ -34,7 +34,7 @@ def compare_models(reference: str, other: str, *, format: str | None, classes: b
 
 
 def _compare_undirected(a, b, reference: str, other: str, *, classes: bool, quiet: bool) -> None:
-    """Print what differs between two graphs without directions."""
+    """Print the differences between two undirected graphs."""
     from pgmx.metrics import edge_differences, skeleton_scores
 
     if classes:
@@ -51,7 +51,7 @@ def _compare_undirected(a, b, reference: str, other: str, *, classes: bool, quie
 
 
 def _shares(rows) -> None:
-    """Print precision, recall and F1, a line for each kind of edges."""
+    """Print precision, recall and F1, one line per kind of edges."""
     say()
     say(f"{'':<24}  precision  recall     f1")
     for name, scores in rows:
@@ -94,11 +94,11 @@ def score_model(
         return
     if hasattr(network, "lagged_edges"):
         raise ValueError(
-            f"{model} is of time series, whose rows depend on those before them: pgmx forecast takes a linear "
-            "dynamical system, pgmx compare two graphs"
+            f"{model} is a model of time series, which pgmx score does not support: use pgmx forecast for a linear "
+            "dynamical system, or pgmx compare for two graphs"
         )
     if not network.is_directed() or any(network.has_edge(v, u) for u, v in network.edges()):
-        raise ValueError(f"{model} has undirected edges: a score is that of a DAG")
+        raise ValueError(f"{model} has undirected edges: a score needs a DAG")
     title, path = _find_table(source)
     table = _match_columns(_open(path, network, names, missing, reading), network)
 
@@ -112,12 +112,12 @@ def score_model(
 
 
 def _score_markov(network, model: str, source: str, names: Sequence[str], missing: str, reading: dict) -> None:
-    """Print how well a Markov network predicts rows."""
+    """Print the log-likelihood and the log-pseudolikelihood of a Markov network."""
     _refuse_scores(names, model, "a Markov network")
     title, path = _find_table(source)
     table = _match_columns(_open(path, network, names, missing, reading), network)
     if hasattr(table, "float_columns"):
-        raise ValueError(f"column {table.float_columns[0]!r} holds floats, but the network has states")
+        raise ValueError(f"column {table.float_columns[0]!r} is continuous, but the network is discrete")
     for name, states in zip(table.columns, table.states, strict=True):
         extra = states[len(network.states[name]) :]
         if extra:
@@ -131,7 +131,7 @@ def _score_markov(network, model: str, source: str, names: Sequence[str], missin
 
 
 def _score_gaussian(network, model: str, source: str, names: Sequence[str], missing: str, reading: dict) -> None:
-    """Print how well a Gaussian graph predicts rows."""
+    """Print the log-likelihood of a Gaussian graph."""
     from pgmx.cli.learn.gaussian import of_scores, read_numbers, with_names_of
 
     _refuse_scores(names, model, "a Gaussian graph")
@@ -150,13 +150,13 @@ def _report_sizes(title: str, n_rows: int, network) -> None:
 
 def _refuse_scores(names: Sequence[str], model: str, what: str) -> None:
     if names:
-        raise ValueError(f"--score {names[0]} is that of a Bayesian network, but {model} is {what}")
+        raise ValueError(f"--score {names[0]} is for Bayesian networks, but {model} is {what}")
 
 
 def _find_table(source: str) -> tuple[str, Path]:
     where = find_source(source)
     if where.path is None:
-        raise ValueError(f"{source} is a network, not a table: pgmx learn samples from it, score needs a file of data")
+        raise ValueError(f"{source} is a network, not a table: give a file of data")
     return where.name, where.path
 
 
@@ -172,14 +172,14 @@ def _open(path: Path, network: Any, names: Sequence[str], missing: str, reading:
 
 
 def _list_discrete(path: Path, network: Any, reading: dict) -> list:
-    """Return the columns that --discrete names, and those of variables that are discrete in the network."""
+    """Return the columns of --discrete, and the columns that are discrete variables of the network."""
     discrete = {str(name) for name in network.nodes() if _states_of(network, name)}
     columns = peek_columns(path, reading) or []
     return [*(choose_discrete(path, reading) or ()), *(name for name in columns if str(name) in discrete)]
 
 
 def _match_columns(opened, network) -> Any:
-    """Return the data with the variables and states of the network; states that only the data have come last."""
+    """Return the data with the variables and states of the network; other states of the data are last."""
     from pgmx.data import DiscreteTable
 
     coded = isinstance(opened, DiscreteTable)
@@ -223,11 +223,11 @@ def _states_of(network, name) -> list:
 
 
 def _find_state(state, known: Sequence) -> int | None:
-    """Return which of a network's states a state of a table is, by its text."""
+    """Return the index of a state of a table among the states of a network, matched by text."""
     texts = [str(name) for name in known]
     if str(state) in texts:
         return texts.index(str(state))
-    if isinstance(state, bool):  # a reader of files made it of TRUE, True or true
+    if isinstance(state, bool):  # the text in the file was TRUE, True or true
         alike = [k for k, text in enumerate(texts) if text.lower() == str(state).lower()]
         return alike[0] if len(alike) == 1 else None
     return None
@@ -262,12 +262,12 @@ def _check_numbers(score: str, frame) -> None:
 
     if score in GAUSSIAN_SCORES and states:
         raise ValueError(
-            f"--score {score} is for numbers, but column {states[0]!r} holds states: choose bic or bic-clg"
+            f"--score {score} is for continuous variables, but column {states[0]!r} is discrete: choose bic or bic-clg"
         )
 
 
 def _likelihood(network, table, missing: str):
-    """Return the likelihood of the network's own parameters, None where it has none."""
+    """Return the likelihood of the network's own parameters, None if it does not have any."""
     from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
     from pgmx.metrics import held_out_log_likelihood
@@ -278,13 +278,13 @@ def _likelihood(network, table, missing: str):
     if not isinstance(network, DiscreteBayesianNetwork | LinearGaussianBayesianNetwork):
         return None
     if isinstance(network, LinearGaussianBayesianNetwork) and not hasattr(table, "float_columns"):
-        raise ValueError("the network is Gaussian, but the columns hold states: it has no likelihood on them")
+        raise ValueError("the network is Gaussian, but the columns are discrete: give continuous columns")
     return held_out_log_likelihood(network, table, missing="drop" if missing == "drop" else "error")
 
 
 def _report_likelihood(result) -> None:
     if result is None:
-        line("loglik", "left out: the network holds a graph without parameters")
+        line("loglik", "left out: the network is a graph without parameters")
         return
     if result.mean > -inf:
         line("loglik", f"{result.total:.4f} nats, {result.mean:.4f} per row (parameters of the network)")

@@ -23,7 +23,7 @@ def forecast(
     out: Path | None,
     **reading: Any,
 ) -> None:
-    """Forecast the rows after those of a file, and print or write them as CSV."""
+    """Forecast the rows that follow the rows of a file, and print or write them as CSV."""
     if out is not None:
         if out.suffix.lower() != ".csv":
             raise ValueError(f"--out {out}: the suffix must be .csv")
@@ -43,7 +43,7 @@ def forecast(
 
 
 def _print(table: "pd.DataFrame") -> None:
-    """Print a table as CSV, a line for each row."""
+    """Print a table as CSV, one line per row."""
     label = escape_controls(table.index.name or "")
     text = table.rename(columns=escape_controls).to_csv(index_label=label, lineterminator="\n")
     for row in text.splitlines():
@@ -55,19 +55,19 @@ def _read_system(path: Path) -> Any:
 
     if not path.exists():
         raise ValueError(f"no such file: {path}")
-    remedy = "give what pgmx learn --method dense-lds, lds or scalable-lds writes with --out MODEL.npz"
+    remedy = "give a file that pgmx learn --method dense-lds, lds or scalable-lds wrote with --out MODEL.npz"
     if path.suffix.lower() != ".npz":
-        raise ValueError(f"{path} holds no model of a time series (.npz): {remedy}")
+        raise ValueError(f"{path} is not a model of a time series (.npz): {remedy}")
     system = read_model(path)
     if not isinstance(system, LinearDynamicalSystem):
-        raise ValueError(f"{path} holds a {type(system).__name__}, which does not forecast: {remedy}")
+        raise ValueError(f"{path} holds a {type(system).__name__}, which cannot forecast: {remedy}")
     return system
 
 
 def _read_exogenous(
     path: Path | None, system: Any, model: str, history: "pd.DataFrame", steps: int
 ) -> "np.ndarray | None":
-    """Return the exogenous rows of the forecast, the seasonal columns counted from the first row of the history."""
+    """Return the exogenous rows of the forecast; seasons are counted from the first row of the history."""
     import numpy as np
 
     from pgmx.data.files.readers import read_whole
@@ -80,7 +80,7 @@ def _read_exogenous(
     if bool(columns) != (path is not None):
         if path is None:
             raise ValueError(f"{model} has the exogenous column(s) {names}: give their later rows by --exogenous FILE")
-        raise ValueError(f"--exogenous {path}: {model} has no exogenous columns, leave it out")
+        raise ValueError(f"--exogenous {path}: {model} has no exogenous columns, leave the option out")
     parts: list[Any] = []
     if path is not None:
         if not path.exists():
@@ -90,7 +90,7 @@ def _read_exogenous(
         if absent:
             raise ValueError(f"--exogenous {path} lacks the column(s) {', '.join(map(repr, absent))}")
         if len(rows) < steps:
-            raise ValueError(f"--exogenous {path} has {len(rows)} rows, and --steps {steps} needs as many")
+            raise ValueError(f"--exogenous {path} has {len(rows)} rows: give one row per step, for --steps {steps}")
         later = rows[[str(name) for name in columns]].set_axis(list(columns), axis=1)[:steps]
         parts.append(read_exogenous(later, columns, steps))
     if period is not None:
@@ -100,7 +100,7 @@ def _read_exogenous(
 
 
 def _read_history(path: Path, system: Any, time_column: str | None, reading: dict) -> "pd.DataFrame":
-    """Return the rows of the series of a system, labelled by their times, or by their numbers from 0."""
+    """Return the rows of the series of a system, labelled by time, or by row number from 0."""
     import pandas as pd
 
     from pgmx.cli.learn.gaussian import with_names_of
@@ -112,14 +112,14 @@ def _read_history(path: Path, system: Any, time_column: str | None, reading: dic
     rows = with_names_of(system, table)
     absent = [str(name) for name in system.names if name not in rows.columns]
     if absent:
-        raise ValueError(f"{path} lacks the series {', '.join(map(repr, absent))}: give a column for each of the model")
+        raise ValueError(f"{path} lacks the series {', '.join(map(repr, absent))}: give one column per series")
     if not rows.columns.is_unique:
         raise ValueError(f"{path} has two columns of the same name: rename one of them")
     labels: pd.Index = pd.RangeIndex(len(rows), name="row")
     if time_column is not None:
         if time_column not in table.columns:
             raise ValueError(
-                f"--time-column {time_column} is no column of {path}: its columns are "
+                f"--time-column {time_column} is not a column of {path}: its columns are "
                 f"{', '.join(map(repr, map(str, table.columns)))}"
             )
         labels = make_labels(table[time_column].array, f" of {path}").set_names(time_column)
@@ -128,8 +128,8 @@ def _read_history(path: Path, system: Any, time_column: str | None, reading: dic
     others = [str(name) for name in rows if name not in known]
     if others:
         raise ValueError(
-            f"column(s) {', '.join(map(repr, others))} of {path} are no series of the model: leave them out, or name a "
-            "column of times by --time-column"
+            f"column(s) {', '.join(map(repr, others))} of {path} are not series of the model: leave them out, or name "
+            "the time column by --time-column"
         )
     return rows[list(system.names)].set_axis(labels, axis=0)
 
@@ -137,13 +137,13 @@ def _read_history(path: Path, system: Any, time_column: str | None, reading: dic
 def _forecast(
     system: Any, history: "pd.DataFrame", steps: int, coverage: float | None, model: str, exogenous: "np.ndarray | None"
 ) -> "pd.DataFrame":
-    """Return the forecasts, with the bounds of their intervals behind each series where `coverage` is given."""
+    """Return the forecasts; if `coverage` is given, the bounds of its interval follow each series."""
     import pandas as pd
 
     from pgmx.models.time_series.history import continue_index
 
     last = history.iloc[-system.lags :]
-    index = continue_index(history.index, steps)  # of all rows: a frequency is inferred from three at least
+    index = continue_index(history.index, steps)  # of all rows: inference of a frequency needs at least three
     means = system.predict(last, steps, exogenous=exogenous)
     names = {name: str(name) for name in system.names}
     if coverage is None:

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 class _Answer(NamedTuple):
     """The answer to a task about variables with these names and states (None for a continuous one).
 
-    `value` is the logarithm to base 10 for PR. For MAP `values` are codes of states, or numbers, by variable; for MAR
-    they are the probabilities of the states, or mean and standard deviation. `meaning` is what the number of PR is.
+    `value` is the logarithm to base 10 for PR, and `meaning` describes it. `values` has one entry per variable. For
+    MAP an entry is the code of a state, or a continuous value. For MAR an entry is the probabilities of the states, or
+    mean and standard deviation.
     """
 
     names: Sequence[Any]
@@ -59,7 +60,7 @@ def infer(
 
 
 def _list_figures(answer: _Answer, task: str) -> str:
-    """Return the second line of the format of the UAI competitions; a continuous variable has 0 for the states."""
+    """Return the second line in the format of the UAI competitions; a continuous variable has 0 states."""
     if task == "PR":
         return f"{answer.value:.12g}"
     words: list[Any] = [len(answer.names)]
@@ -72,7 +73,7 @@ def _list_figures(answer: _Answer, task: str) -> str:
 
 
 def _list_names(answer: _Answer, task: str) -> list[str]:
-    """Return the lines of an answer by names and states: one number, or a table of each kind of variables."""
+    """Return the lines of an answer by names and states: one number, or one table per kind of variables."""
     if task == "PR":
         return [f"log10 of {answer.meaning}: {answer.value:.12g}"]
     rows = list(zip(answer.names, answer.states, answer.values, strict=True))
@@ -142,7 +143,7 @@ def _ask_factors(
 
 
 def _read_factors(network: nx.Graph, text: str) -> Any:
-    """Return a network as factors in logarithms, variables and states by number."""
+    """Return a network as factors in logarithms, with numbered variables and states."""
     from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
     import pgmx.inference
@@ -156,8 +157,8 @@ def _read_factors(network: nx.Graph, text: str) -> Any:
     if isinstance(network, DiscreteBayesianNetwork):
         return BayesianArrays.from_model(network).normalise().to_factors()
     raise ValueError(
-        f"{text} holds a {type(network).__name__}: infer takes a network with its parameters, discrete, linear "
-        "Gaussian, or of both"
+        f"{text} holds a {type(network).__name__}: infer needs a network with parameters (discrete, linear Gaussian or "
+        "mixed)"
     )
 
 
@@ -178,7 +179,7 @@ def _list_states(network: Any) -> tuple[list, list]:
 
 
 def _read_mixed(network: Any) -> ConditionalGaussianNetwork | None:
-    """Return a network with continuous variables as one that answers questions, None for any other."""
+    """Return a network with continuous variables as a conditional Gaussian network, None for any other."""
     from pgmpy.models import LinearGaussianBayesianNetwork
 
     from pgmx.models import ConditionalGaussianNetwork
@@ -187,7 +188,7 @@ def _read_mixed(network: Any) -> ConditionalGaussianNetwork | None:
         return network
     if hasattr(network, "sparse_precision"):
         if network.transforms is not None:
-            raise ValueError("infer takes no network of transformed columns: ask its predict() and conditional()")
+            raise ValueError("infer does not support transformed columns: use predict() and conditional() in Python")
         network = network.to_linear_gaussian_bn()
     if isinstance(network, LinearGaussianBayesianNetwork):
         return ConditionalGaussianNetwork.from_network(network)
@@ -199,7 +200,9 @@ def _ask_mixed(
 ) -> _Answer:
     """Return the answer about a network with continuous variables."""
     if method not in ("auto", "exact", "weighting"):
-        raise ValueError(f"--method {method} is for discrete networks: networks with floats have exact and weighting")
+        raise ValueError(
+            f"--method {method} is for discrete networks: choose exact or weighting for continuous variables"
+        )
     names = list(network.names)
     states = [network.states.get(name) for name in names]
     row = {} if evidence is None else _read_values(network, evidence)
@@ -212,7 +215,7 @@ def _ask_mixed(
     if task == "MAP":
         if network.states:
             raise ValueError(
-                "--task MAP is for networks of states, or of floats, alone: MAR has the distribution of each variable"
+                "--task MAP needs only discrete or only continuous variables: use MAR for the distribution of each one"
             )
         values = {**network.predict(row, method=method).iloc[0].to_dict(), **row}
         return _Answer(names, states, [values[name] for name in names])
@@ -227,17 +230,17 @@ def _ask_mixed(
 
 
 def _read_values(network: ConditionalGaussianNetwork, path: Path) -> dict:
-    """Return what a file of evidence says: a count, then variables by position, each with a code or a number."""
+    """Read a file of evidence: a count, then variables by position, each with a code or a continuous value."""
     words, names = path.read_text(encoding="utf-8").split(), list(network.names)
     if not words or not words[0].isdecimal() or len(words) != 1 + 2 * int(words[0]):
-        raise ValueError(f"{path} is no evidence: it must hold a count, and so many pairs of a variable and its value")
+        raise ValueError(f"{path} is not an evidence file: it must hold a count n, then n pairs of variable and value")
     row = {}
     for variable, value in zip(words[1::2], words[2::2], strict=True):
         if not variable.isdecimal() or int(variable) >= len(names):
             raise ValueError(f"{path} names the variable {variable!r:.60}: they are numbered 0..{len(names) - 1}")
         name = names[int(variable)]
         if name in row:
-            raise ValueError(f"{path} says twice what variable {variable} is")
+            raise ValueError(f"{path} has two values for variable {variable}: give one")
         own = network.states.get(name)
         if own is None:
             row[name] = _read_value(network, name, value)
@@ -251,28 +254,28 @@ def _read_values(network: ConditionalGaussianNetwork, path: Path) -> dict:
 
 
 def _read_value(network: ConditionalGaussianNetwork, name: Any, word: str) -> Any:
-    """Return a value of a variable that is given as text."""
+    """Return the value of a variable from its text."""
     own = network.states.get(name)
     if own is not None:
         return own[_find_code(word, name, own)]
     try:
         return float(word)
     except ValueError:
-        raise ValueError(f"{name!r} is a number, got {word!r:.60}") from None
+        raise ValueError(f"{name!r} is continuous and needs a number, got {word!r:.60}") from None
 
 
-# ---- what is given by name ----
+# ---- evidence by name ----
 
 
 def _split_given(given: Sequence[str], names: Sequence, known: Any) -> list[tuple[int, str]]:
-    """Return positions of variables and the texts of their values, of NAME=VALUE."""
+    """Return the positions of variables and the texts of their values from NAME=VALUE."""
     pairs: dict[int, str] = {}
     texts = [str(name) for name in names]
     for word in given:
-        # A name may hold the sign itself: the longest that is a variable counts.
+        # A name may contain "=": the longest name of a variable is used.
         cuts = [at for at, mark in enumerate(word) if mark == "=" and word[:at] in texts]
         if not cuts:
-            raise ValueError(f"--given {word}: write NAME=VALUE, of a variable among {join_names(names)}")
+            raise ValueError(f"--given {word}: write NAME=VALUE with a variable among {join_names(names)}")
         v = texts.index(word[: cuts[-1]])
         if v in pairs or v in known:
             raise ValueError(f"--given {word}: the value of {names[v]!r} is given twice")

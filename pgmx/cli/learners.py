@@ -1,4 +1,4 @@
-"""From options to a learner, and the options that a method does not take."""
+"""Create a learner from the options, and reject options that the method does not have."""
 
 import sys
 from typing import Any
@@ -15,19 +15,19 @@ from pgmx.cli.methods import (
     methods_of,
 )
 
-#: Options that are files or names of columns: read by `inputs`, checked against the table, and passed with it.
+#: Options with files or names of columns: `inputs` reads them and checks them against the table.
 _READ_WITH_DATA = ("required", "forbidden", "tiers", "roots", "root", "class_node", "held_out")
 
-#: By what each family chooses a penalty.
+#: The criteria for the choice of a penalty, by family.
 _SELECTIONS = {"Markov": ("held-out", "ebic", "stars"), "Gaussian": ("ebic", "stars", "cv"), "lds": ("ebic", "cv")}
 _SELECTIONS |= dict.fromkeys(SVARM_METHODS, ("aic", "bic", "cv"))
 
-#: Names of scores by the weight that a forest calls them.
+#: The edge weight of a forest, by score.
 _WEIGHTS = {"ll": "mutual_info", "bic": "bic", "aic": "aic", "bdeu": "bdeu", "bge": "bge", "bic-dg": "bic-dg"}
 
 
 def check_method(options: dict) -> None:
-    """Refuse options that the method does not take, and unknown scores; turn the score into lower case."""
+    """Raise an error for options that the method does not have and unknown scores; convert the score to lower case."""
     from pgmx.scores.binding.resolve import check_score_name
 
     method = options["method"]
@@ -44,7 +44,7 @@ def check_method(options: dict) -> None:
     if method in (*GAUSSIAN_METHODS, *SERIES_METHODS) and options.get("discrete"):
         raise ValueError(
             f"--discrete {','.join(options['discrete'])} is for networks with discrete variables, not for --method "
-            f"{method}: leave these columns out by --drop"
+            f"{method}: drop these columns by --drop"
         )
     if method in FORESTS:
         _check_missing(options, "em", "error, drop, category, pairwise")
@@ -89,14 +89,16 @@ def _check_gaussian(options: dict) -> None:
 
 
 def _check_path(options: dict) -> None:
-    """Refuse penalties that are no end of the path that --select chooses from."""
+    """Raise an error for penalties that cannot be the end of the path of --select."""
     if options["lam"] is not None:
         raise ValueError(
-            "--lam is one penalty, and --select chooses from a path of them: say where that ends by --lam-ratio"
+            "--lam is one penalty, but --select chooses from a path of penalties: set the end of the path by "
+            "--lam-ratio"
         )
     if options["lam_ratio"] is not None and not 0 < options["lam_ratio"] < 1:
         raise ValueError(
-            f"--lam-ratio {options['lam_ratio']:g} is no end of a path for --select: give a share between 0 and 1"
+            f"--lam-ratio {options['lam_ratio']:g} cannot be the end of a path: with --select give a share between 0 "
+            "and 1"
         )
 
 
@@ -107,15 +109,15 @@ def _check_series(options: dict) -> None:
     if options["select"] is not None:
         _check_path(options)
         if options["screen"] is not None:
-            raise ValueError("--select takes all cross-products, which --screen does without: leave one of them out")
+            raise ValueError("--select needs all cross-products, which --screen does not compute: leave one out")
     for kernel in options["kernels"] or ():
         if kernel not in NAMES:
-            raise ValueError(f"--kernels {kernel}: choose of {', '.join(NAMES)}")
+            raise ValueError(f"--kernels {kernel}: choose from {', '.join(NAMES)}")
     for choice in ("category", "pairwise", "em"):
         _check_missing(options, choice, "error, drop")
     method = options["method"]
     if method == "tensor-sem" and options["window"] is None:
-        raise ValueError("--method tensor-sem needs --window, the number of rows with inputs of one power each")
+        raise ValueError("--method tensor-sem needs --window, the number of rows with constant power of the inputs")
 
 
 def _check_penalty(options: dict, family: str) -> None:
@@ -134,7 +136,7 @@ def _check_missing(options: dict, refused: str, allowed: str) -> None:
 
 
 def default_score(method: str, n_floats: int, n_columns: int) -> str:
-    """Return the score in force where the user names none."""
+    """Return the default score."""
     stem = "ll" if method in FORESTS else "bic"
     return stem if not n_floats else f"{stem}-g" if n_floats == n_columns else f"{stem}-clg"
 
@@ -144,7 +146,7 @@ def _plain(score: str) -> str:
 
 
 def make_learner(options: dict, knowledge: dict, *, watched: bool = True) -> Any:
-    """Make the learner that the options ask for; `watched`: it may show its progress, which it does on a terminal."""
+    """Create the learner of the options; if `watched`, it shows its progress on a terminal."""
     from pgmx import estimators
 
     method = options["method"]
@@ -157,10 +159,10 @@ def make_learner(options: dict, knowledge: dict, *, watched: bool = True) -> Any
     if method in FORESTS:
         if options["score"] is not None:
             arguments["weight"] = _WEIGHTS[_plain(options["score"])]
-        # A root or a class is the user's choice of direction; without one the data determine none.
+        # A root or a class determines the directions; the data do not.
         arguments["return_type"] = "dag" if {"root", "class_node"} & knowledge.keys() else "pdag"
     elif method in MARKOV_METHODS:
-        # A missing cell that is a state of its own has been coded as one.
+        # With "category", missing values are already coded as a state.
         arguments["missing"] = "drop" if options["missing"] == "drop" else "error"
         if method == "edge-grafting" and "alpha" in arguments:
             arguments["batch"] = True
@@ -173,7 +175,7 @@ def make_learner(options: dict, knowledge: dict, *, watched: bool = True) -> Any
 
 
 def _parameters(options: dict, without: tuple[str, ...] = ()) -> dict:
-    """Return the parameters of the learner that the user set, as typed."""
+    """Return the parameters of the learner that the user set, with their values."""
     return {
         parameter.name: options[option]
         for option, parameters in LEARNER_OPTIONS.items()
@@ -200,7 +202,7 @@ def _gaussian_learner(options: dict, show: dict):
 
 
 def _choose_penalty(learner: Any, options: dict, show: dict, max_time: float | None) -> Any:
-    """Return a learner that chooses the penalty of another, as --select says."""
+    """Return a learner that chooses the penalty of another learner by the criterion of --select."""
     from pgmx.estimators import SelectedGraph
 
     ends = {} if options["lam_ratio"] is None else {"lam_min_ratio": options["lam_ratio"]}

@@ -1,6 +1,6 @@
-"""Methods of learning, and the options that their learners take.
+"""Methods of learning, and the options of their learners.
 
-No learner is imported, so that ``--help`` stays quick; a test compares every default with the learners' signatures.
+No learner is imported, so that ``--help`` stays fast. A test compares every default with the learners' signatures.
 """
 
 from collections.abc import Iterable
@@ -26,7 +26,7 @@ GAUSSIAN_METHODS = {"glasso": "GraphicalLasso", "clime": "CLIME", "neighborhood"
 LDS_METHODS = {"dense-lds": "DenseLDS", "lds": "SparsityInducingLDS", "scalable-lds": "ScalableLDS"}
 SVARM_METHODS = {"svarm": "LinearSVARM", "kernel-svarm": "KernelSVARM"}
 SERIES_METHODS = {**LDS_METHODS, **SVARM_METHODS, "tensor-sem": "TensorSEM"}
-#: Regressor and classifier in `pgmx.streaming` of each method of ``pgmx stream``.
+#: Regressor and classifier in `pgmx.streaming` for each method of ``pgmx stream``.
 STREAM_METHODS = {
     "adaraker": ("AdaRakerRegressor", "AdaRakerClassifier"),
     "raker": ("RakerRegressor", "RakerClassifier"),
@@ -37,7 +37,7 @@ UNDIRECTED_METHODS = {**MARKOV_METHODS, **GAUSSIAN_METHODS}
 #: Class in `pgmx.estimators` of each method.
 METHODS = {**BAYESIAN_METHODS, **UNDIRECTED_METHODS, **SERIES_METHODS}
 
-#: Transforms of ranks that each need whole columns, so that cells may not be missing pair by pair.
+#: Transforms of ranks that need complete columns, so that pairwise deletion of missing values is not possible.
 SCORE_TRANSFORMS = ("shrinkage", "truncation")
 
 #: Defaults of BootstrapStructure(n_resamples=) and SelectedGraph(lam_min_ratio=).
@@ -45,7 +45,7 @@ N_RESAMPLES, LAM_MIN_RATIO = 100, 0.1
 
 
 class Parameter(NamedTuple):
-    """The parameter that an option sets in some learners, none without a name; help shows `text` as its default."""
+    """The parameter that an option sets in some learners (none if `name` is empty); help shows `text` as default."""
 
     methods: Iterable[str]
     name: str = ""
@@ -58,7 +58,7 @@ _LAGGED = (*LDS_METHODS, *SVARM_METHODS)
 _GUIDED = (*BAYESIAN_METHODS, *MARKOV_METHODS, *_LAGGED, "tensor-sem")
 _LIMITED = (*SEARCHES, *FORESTS, *UNDIRECTED_METHODS, "lds", "scalable-lds", *SVARM_METHODS, "tensor-sem")
 
-#: Options that only some methods take.
+#: Options that only some methods have.
 LEARNER_OPTIONS = {
     "strategy": [Parameter(["hill-climb"], "strategy", "greedy")],
     "discrete_children": [Parameter(SEARCHES, "discrete_children", "forbidden")],
@@ -115,19 +115,19 @@ LEARNER_OPTIONS = {
 
 
 def methods_of(option: str) -> tuple[str, ...]:
-    """Return the methods that take an option."""
+    """Return the methods that have an option."""
     return tuple(method for parameter in LEARNER_OPTIONS[option] for method in parameter.methods)
 
 
 def default_text(option: str) -> str:
-    """Return what help says about the defaults of an option, such as ``[default: 0.1; Gaussian graphs: 0.3]``."""
+    """Return the help text for the defaults of an option, such as ``[default: 0.1; Gaussian graphs: 0.3]``."""
     shown = [(parameter.scope, parameter.text or parameter.default) for parameter in LEARNER_OPTIONS[option]]
     texts = [f"{scope or 'default'}: {value}" for scope, value in shown if value is not None]
     return f"  [{'; '.join(texts)}]" if texts else ""
 
 
 def missing_choices(method: str, nonparanormal: str | None) -> tuple[str, ...]:
-    """Return the values of --missing that let missing cells in, for a method."""
+    """Return the values of --missing that accept missing values, for a method."""
     if method in SERIES_METHODS:
         return ("drop",)
     if method in GAUSSIAN_METHODS:

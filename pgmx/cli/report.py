@@ -1,4 +1,4 @@
-"""What all families of models share once a learner is made: fitting it, lines of the report, writing files."""
+"""Steps that all families of models share: fit the learner, print the report, write the files."""
 
 import time
 from collections.abc import Callable
@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 
 from pgmx.cli.console import escape_controls, list_warnings, note_interrupt, say
 
-#: Width of the labels in reports about networks without directions.
+#: Width of the labels in reports about undirected networks.
 LABEL_WIDTH = 9
 
 
 class Targets(NamedTuple):
-    """Files to write: network, picture of the graph, picture of the curves, report; None where not wanted."""
+    """Output files: network, picture of the graph, picture of the curves, report; None if not requested."""
 
     out: Path | None
     plot: Path | None
@@ -40,27 +40,27 @@ def edges_of(graph) -> list[tuple[str, str, str]]:
 
 
 def edge_count(edges: list) -> str:
-    """Return how many edges there are of each kind."""
+    """Return the number of edges of each kind as text."""
     n_open = sum(mark == "--" for _, mark, _ in edges)
     return f"{len(edges)} ({len(edges) - n_open} directed, {n_open} undirected)"
 
 
 def data_line(where, n_rows: int, n_variables: int, truth, random_state: int, width: int = 8) -> None:
-    """Print what is learned from."""
+    """Print a description of the data."""
     sampled = f", sampled with random state {random_state}" if truth is not None else ""
     line("data", f"{where.name}: {n_rows} rows, {n_variables} variables{sampled}", width)
 
 
 def bins_line(data, width: int = 8) -> None:
-    """Print how numbers became categories, where they did."""
+    """Print the discretisation, if there was one."""
     if data.discretizer is not None:
         counts = [len(names) for names in data.discretizer.categories_.values()]
         sizes = " to ".join(map(str, sorted({min(counts), max(counts)}))) if counts else "0"
-        line("bins", f"{len(counts)} columns of numbers in {sizes} bins, by {data.discretizer.method}", width)
+        line("bins", f"{len(counts)} numeric columns in {sizes} bins, by {data.discretizer.method}", width)
 
 
 def answer_lines(answer, how: str = "", width: int = 8) -> None:
-    """Print the answer to a query, and in what way it was found."""
+    """Print the answer to a query, and the method of inference."""
     condition = "" if answer.evidence is None else f" | {answer.evidence} = {answer.state}"
     line("query", f"P({answer.target}{condition}){how}", width)
     names = [escape_controls(str(state)) for state in answer.states]
@@ -72,7 +72,7 @@ def answer_lines(answer, how: str = "", width: int = 8) -> None:
 
 
 def prediction_lines(prediction, width: int = 8) -> None:
-    """Print what is predicted of a number before and after seeing another variable."""
+    """Print the prediction of a continuous variable before and after the observation of another variable."""
     value = prediction.value
     shown = f"{value:.4g}" if isinstance(value, float) else value
     condition = "" if prediction.evidence is None else f" | {prediction.evidence} = {shown}"
@@ -84,10 +84,10 @@ def prediction_lines(prediction, width: int = 8) -> None:
 
 
 def penalty_text(learner, select: str | None) -> str:
-    """Return the penalty, also as a share of the least one without edges, and how it was chosen."""
+    """Return the penalty, its share of the smallest penalty without edges, and its selection, as text."""
     text = f"{learner.lam_:.6g}"
-    if learner.lam_max_ > 0 and learner.lam_ > 0:  # NaN where it was not computed
-        text += f", {learner.lam_ / learner.lam_max_:.3g} of the least one without edges"
+    if learner.lam_max_ > 0 and learner.lam_ > 0:  # lam_max_ is NaN if it was not computed
+        text += f", {learner.lam_ / learner.lam_max_:.3g} of the smallest penalty without edges"
     path = getattr(learner, "path_", None)
     if path is None:
         return text
@@ -96,7 +96,7 @@ def penalty_text(learner, select: str | None) -> str:
 
 
 def strength_lines(rows: list, columns: tuple[str, ...], most: int | None = None) -> None:
-    """Print rows (name, number, ...) of edges, the greatest size of the first number first."""
+    """Print rows (name, value, ...) of edges, sorted by decreasing absolute first value."""
     strongest = sorted(rows, key=lambda row: (-abs(row[1]), row[0]))[:most]
     strongest = [(escape_controls(name), *figures) for name, *figures in strongest]
     wide = max(len("edge"), *(len(row[0]) for row in strongest))
@@ -118,7 +118,7 @@ def save_history(learner, path, measures=None) -> None:
 
 
 def save_figure(figure, path) -> None:
-    """Write a picture and say so."""
+    """Write a picture and print its path."""
     from pgmx.plotting.pictures import write_figure
 
     write_figure(figure, path)
@@ -126,9 +126,9 @@ def save_figure(figure, path) -> None:
 
 
 def fit_timed(learner, data, **known) -> float:
-    """Fit a learner, to what is `known` beside the data; return the seconds that it took.
+    """Fit a learner to the data and to the keyword arguments `known`; return the time in seconds.
 
-    Ctrl-C leaves the best result so far, if there is one.
+    Ctrl-C keeps the best result so far, if there is one.
     """
     start = time.perf_counter()
     try:
@@ -141,7 +141,7 @@ def fit_timed(learner, data, **known) -> float:
 
 
 def check_held_out(options: dict) -> Path | None:
-    """Return the file of rows to judge the result by, None without; refuse one that does not exist."""
+    """Return the file of held-out rows, None without the option; raise an error if it does not exist."""
     path = options["held_out"]
     if path is not None and not path.exists():
         raise ValueError(f"--held-out {path}: no such file")
@@ -158,7 +158,7 @@ def list_edges(graph, column: str, most: int | None = None) -> None:
 def write_results(
     targets: Targets, model, graph, note: str, save_curves: Callable[[Path], None], **drawing: Any
 ) -> None:
-    """Write the files that are wanted; `note` says how the picture is to be read."""
+    """Write the requested files; `note` explains the picture."""
     if any(target is not None for target in targets):
         say()
     if targets.out is not None:
@@ -174,13 +174,13 @@ def write_results(
 
 
 def write_report(targets: Targets, learner, title: str, data) -> None:
-    """Write the page for a browser, where it is wanted; `data` are the rows learned from."""
+    """Write the report for the browser, if requested; `data` are the training rows."""
     if targets.report is not None:
         save_page(learner, targets.report, title, data)
 
 
 def save_page(learner, path: Path, title: str, data) -> None:
-    """Write the page for a browser, and say so."""
+    """Write the report for the browser and print its path."""
     from pgmx.plotting import save_report
 
     save_report(learner, path, data=data, title=title, notes=list_warnings())

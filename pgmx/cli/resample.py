@@ -1,4 +1,4 @@
-"""The work of ``pgmx bootstrap``: learn from resamples, report how sure the edges are."""
+"""The work of ``pgmx bootstrap``: learn from resamples, report the confidence of the edges."""
 
 import sys
 from pathlib import Path
@@ -33,7 +33,7 @@ def run(
     quiet: bool,
     **options,
 ) -> None:
-    """Do what the command line asks; the options are those of `pgmx.cli.commands.bootstrap`."""
+    """Run ``pgmx bootstrap`` with the options of `pgmx.cli.commands.bootstrap`."""
     check_targets(out, plot, (".csv", *GRAPH_SUFFIXES), report=report)
     check_method(options)
     markov = options["method"] in MARKOV_METHODS
@@ -81,7 +81,7 @@ def run(
 
 
 def _list_edges(edges: list, strengths, directions: bool) -> None:
-    """Print the edges, the strongest first, with their strength and the share of it that has the direction shown."""
+    """Print the edges, the strongest first, with their strength and the share with the direction shown."""
     known = {
         (str(u), str(v)): (float(strength), float(direction))
         for u, v, strength, direction in strengths[["from", "to", "strength", "direction"]].itertuples(index=False)
@@ -111,7 +111,7 @@ def _write(graph, strengths, out: Path | None, plot: Path | None) -> None:
 
         if len(strengths):
             save_picture(graph, plot, strengths=strengths)
-            say(f"wrote {plot} (edges wide and dark where they are strong)")
+            say(f"wrote {plot} (strong edges wide and dark)")
         else:
             say(f"wrote {save_picture(graph, plot)}")
 

@@ -12,7 +12,7 @@ from pgmx.cli.inputs.tables import open_input
 
 
 def show(model: str, *, format: str | None, data: Path | None, out: Path | None, **options: Any) -> None:
-    """Write the page of a network and, where no file is named, open it in the browser."""
+    """Write the page of a network and, without an output file, open it in the browser."""
     from pgmx.plotting import save_report
 
     check_targets(None, None, report=out)
@@ -22,4 +22,4 @@ def show(model: str, *, format: str | None, data: Path | None, out: Path | None,
     path = out or Path(tempfile.mkdtemp(prefix="pgmx-")) / f"{name}.html"
     say(f"wrote {save_report(network, path, data=rows, title=name)}")
     if out is None and not webbrowser.open(path.as_uri()):
-        say("no browser was found here: open this file in one")
+        say("no browser was found: open this file in a browser")

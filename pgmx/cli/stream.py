@@ -1,4 +1,4 @@
-"""The work of ``pgmx stream``: rows predicted and learned one after the other, and the learner saved."""
+"""The work of ``pgmx stream``: predict and learn rows one after the other, and save the learner."""
 
 import signal
 import sys
@@ -15,7 +15,7 @@ from pgmx.cli.inputs.tables import choose_columns, list_layout
 from pgmx.cli.methods import STREAM_METHODS
 
 _CHUNK_ROWS = 2048
-_DELAY = 1.0  # seconds before there is a bar
+_DELAY = 1.0  # seconds before the progress bar is shown
 _LOSSES = {"squared": "squared error", "zero-one": "share of wrong labels"}
 
 
@@ -33,7 +33,7 @@ def stream(source: str, target: str, *, out: Path | None, report: Path | None, q
     learner, resumed = _make_learner(options)
     has_labels = is_classifier(learner)
     if options["classes"] is not None and not has_labels:
-        remedy = "--loss logistic or hinge learns labels" if options["resume"] is None else "leave it out"
+        remedy = "use --loss logistic or hinge for labels" if options["resume"] is None else "leave it out"
         raise ValueError(f"--classes {options['classes']}: {type(learner).__name__} predicts numbers; {remedy}")
     with _name_in_errors(source):
         classes = _list_classes(learner, source, target, options) if has_labels else None
@@ -89,7 +89,7 @@ def _make_learner(options: dict) -> tuple[Any, int]:
     if resume is not None:
         chosen = [name for name in ("method", "loss", "n_components", "random_state") if options[name] is not None]
         if chosen:
-            raise ValueError(f"--{chosen[0].replace('_', '-')} is that of {resume}, which --resume continues")
+            raise ValueError(f"--{chosen[0].replace('_', '-')} is already set in {resume}: leave it out with --resume")
         if not Path(resume).is_file():
             raise ValueError(f"--resume {resume}: no such file")
         learner = streaming.StreamLearner.load(resume)
@@ -102,16 +102,16 @@ def _make_learner(options: dict) -> tuple[Any, int]:
 
 
 def _list_classes(learner: Any, source: str, target: str, options: dict) -> list[str] | None:
-    """Return all labels: those of the learner, of the option, or of a pass over the file."""
+    """Return all labels: from the learner, from the option, or from a pass over the file."""
     text = options["classes"]
     if hasattr(learner, "classes_"):
         if text is not None:
-            raise ValueError(f"--classes {text}: a learner that is resumed has its own")
+            raise ValueError(f"--classes {text}: a resumed learner has its own classes, leave it out")
         return None
     if text is not None:
         return text.split(",")
     if source == "-":
-        raise ValueError("labels from standard input need --classes, all of them separated by commas")
+        raise ValueError("labels from standard input need --classes: all labels, separated by commas")
     return sorted({label for _, labels in _iterate(source, target, True, options) for label in labels})
 
 
@@ -127,7 +127,7 @@ def _iterate(source: str, target: str, has_labels: bool, options: dict) -> Itera
 
 @contextmanager
 def _name_in_errors(source: str) -> Iterator[None]:
-    """Begin errors about the rows with the name of their source."""
+    """Add the name of the source to errors about its rows."""
     try:
         yield
     except ValueError as error:
@@ -140,13 +140,13 @@ def _name_source(source: str) -> str:
 
 
 def _learn(errors: Any, pieces: Iterator[tuple[Any, Any]], quiet: bool) -> None:
-    """Learn piece by piece; the bar of a terminal shows the error so far."""
+    """Learn chunk by chunk; the progress bar shows the error so far."""
     from tqdm.auto import tqdm
 
     with tqdm(desc=errors.label, unit=" rows", delay=_DELAY, disable=quiet or not sys.stderr.isatty()) as bar:
         for rows, targets in pieces:
             if errors.labels is None and targets.dtype == object:
-                raise ValueError(f"the target holds labels, {targets[0]!r} is one: give --loss logistic or hinge")
+                raise ValueError(f"the target holds labels, such as {targets[0]!r}: use --loss logistic or hinge")
             names = getattr(errors.learner, "feature_names_in_", None)
             if names is not None and set(names) == set(rows.columns):
                 rows = rows[list(names)]
@@ -158,8 +158,8 @@ def _learn(errors: Any, pieces: Iterator[tuple[Any, Any]], quiet: bool) -> None:
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Let Ctrl-C wait until the rows at hand are learned, by the learner and by the baselines."""
-    if threading.current_thread() is not threading.main_thread():  # only that one may handle signals
+    """Delay Ctrl-C until the learner and the baselines have learned the current rows."""
+    if threading.current_thread() is not threading.main_thread():  # only the main thread may handle signals
         yield
         return
     interrupts: list[int] = []

@@ -1,15 +1,15 @@
 """Networks to learn from, random or bundled with pgmpy, and rows sampled from any network.
 
-- `bundled`: discrete networks of the Bayesian network repository, which ship with pgmx or pgmpy, and files of others
+- `bundled`: discrete networks of the Bayesian network repository, which ship with pgmx or pgmpy, and network files
 - `examples`: small real tables that ship with scikit-learn and statsmodels
 - `random_graphs`: edges of random graphs, and the generator that draws them
 - `markov`: random Markov networks to learn from, and rows sampled from them
 - `sampling`: forward sampling of Bayesian networks as frames
-- `reservoir`: how good the best of a random sample is: what a reservoir of candidate edges can be expected to find
-- `gaussian`: Gaussian Markov networks to learn from, all with variances 1; rows of them come from ``simulate``
+- `reservoir`: rank of the best item in a random sample, as in a reservoir of candidate edges
+- `gaussian`: Gaussian Markov networks to learn from, all with variances 1; ``simulate`` draws rows
 - `structural`: series with nonlinear influences, and responses to random inputs
-- `drifting`: streams whose targets are functions that change at known rows
-- `switching`: series of structural equations whose inputs change their powers from window to window
+- `drifting`: streams with target functions that change at known rows
+- `switching`: series of structural equations whose input powers change from window to window
 - `time_series`: coefficients of sparse linear dynamical systems, and hourly counts on a grid
 """
 
@@ -72,4 +72,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = import_on_demand(__name__, {})  # all are imported: unknown names are explained
+    __getattr__, __dir__ = import_on_demand(__name__, {})  # all are imported; this explains unknown names

@@ -1,6 +1,6 @@
-"""The discrete networks of the Bayesian network repository: some ship with pgmx, all with pgmpy; and files of others.
+"""The discrete networks of the Bayesian network repository (some ship with pgmx, all with pgmpy), and network files.
 
-pgmpy's own loader fetches its models from the internet; the same files lie compressed in the installed package.
+pgmpy's own loader downloads its models from the internet; the same files are compressed in the installed package.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ _SUFFIX = ".bif.gz"
 
 
 class NetworkSize(NamedTuple):
-    """How large a Bayesian network is.
+    """Size of a Bayesian network.
 
     Attributes
     ----------
     n_nodes, n_edges : int
         Variables and arcs.
     n_parameters : int
-        Free parameters: (states - 1) times the configurations of the parents, summed over variables.
+        Free parameters: (number of states - 1) times the configurations of the parents, summed over variables.
     max_indegree, max_states : int
-        The most parents, and the most states, of a variable.
+        Maximum number of parents and of states of a variable.
     """
 
     n_nodes: int
@@ -41,7 +41,7 @@ class NetworkSize(NamedTuple):
     max_states: int
 
 
-#: The sizes of the known networks: to read all of them takes a second. A test reads them.
+#: The sizes of the known networks, because reading all of them takes a second. A test compares them.
 _SIZES = {
     "alarm": NetworkSize(37, 46, 509, 4, 4),
     "andes": NetworkSize(223, 338, 1157, 6, 2),
@@ -71,7 +71,7 @@ _SIZES = {
 
 
 def _list_folders() -> list[Traversable]:
-    """Return the folders that hold networks: ours, then that of the installed pgmpy."""
+    """Return the folders of networks: first the folder of pgmx, then the folder of the installed pgmpy."""
     folders = [files("pgmx.datasets").joinpath("networks"), files("pgmpy").joinpath("utils", "example_models")]
     return [folder for folder in folders if folder.is_dir()]
 
@@ -87,7 +87,7 @@ def _list_files() -> dict[str, Traversable]:
 
 
 def list_networks() -> dict[str, NetworkSize]:
-    """Name the networks that :func:`load_network` can read, and how large they are.
+    """List the names and sizes of the networks that :func:`load_network` can read.
 
     Returns
     -------
@@ -117,21 +117,20 @@ def load_network(name: str | Path) -> DiscreteBayesianNetwork:
     Parameters
     ----------
     name : str or path
-        One of :func:`list_networks`, for instance ``"alarm"``; or a file of a discrete Bayesian network that
-        :func:`pgmx.models.read_model` reads, which a suffix distinguishes from a name: ``"asia.bif"``,
-        ``"./asia.net.gz"``.
+        One of :func:`list_networks`, for instance ``"alarm"``; or a file of a discrete Bayesian network in a format of
+        :func:`pgmx.models.read_model`. A file name has a suffix: ``"asia.bif"``, ``"./asia.net.gz"``.
 
     Returns
     -------
     pgmpy.models.DiscreteBayesianNetwork
-        The network with its conditional probability tables, its nodes in the order of the file, its state names as
-        strings, and its name (or that of the file, without the suffix) in ``model.name``.
+        The network with its conditional probability tables, its nodes in the order of the file, and its state names as
+        strings. ``model.name`` is its name, or the name of the file without the suffix.
 
     Raises
     ------
     TypeError, ValueError
-        If `name` is neither a string nor a path, or the name of no bundled network (the message lists those that
-        exist), or a file of something else.
+        If `name` is neither a string nor a path, is not a bundled network (the message lists the bundled ones), or is a
+        file of another kind.
     FileNotFoundError
         If there is no such file.
 
@@ -168,22 +167,21 @@ def sample_network(name: str | Path, n_rows: int, *, random_state: int | None = 
     Parameters
     ----------
     name : str or path
-        As :func:`load_network` takes it.
+        As in :func:`load_network`.
     n_rows : int
         Number of rows, at least 0.
     random_state : int or None, default=0
-        A non-negative seed; None draws fresh entropy from the operating system.
+        A non-negative seed; None uses entropy from the operating system.
 
     Returns
     -------
     pandas.DataFrame, shape (n_rows, n_variables)
-        Columns of category dtype with all states of each variable; see :func:`sample`, which this calls with the
-        network.
+        Columns of category dtype with all states of each variable; see :func:`sample`.
 
     Raises
     ------
     TypeError, ValueError, FileNotFoundError
-        As :func:`load_network` and :func:`sample` raise them.
+        As in :func:`load_network` and :func:`sample`.
 
     Examples
     --------
@@ -210,7 +208,7 @@ def _read_file(path: Path) -> DiscreteBayesianNetwork:
     model = read_model(path)
     if not isinstance(model, DiscreteBayesianNetwork):
         raise ValueError(
-            f"{path} holds a {type(model).__name__}, no discrete Bayesian network: pgmx.models.read_model reads it"
+            f"{path} holds a {type(model).__name__}, not a discrete Bayesian network: use pgmx.models.read_model"
         )
     model.name = model.name or Path(path.name.removesuffix(".gz")).stem
     return model
@@ -225,5 +223,5 @@ def _measure(model: DiscreteBayesianNetwork) -> NetworkSize:
 
 def _suggest_name(name: str, known: list[str]) -> str:
     if not known:
-        return ": neither pgmx nor pgmpy carries any, so this installation is broken"
+        return ": neither pgmx nor pgmpy has any networks, so this installation is broken"
     return f"{suggest(name, known)}; bundled are: {', '.join(known)}"

@@ -1,4 +1,4 @@
-"""Streams whose targets are functions that change at known rows."""
+"""Streams with target functions that change at known rows."""
 
 from typing import NamedTuple
 
@@ -7,14 +7,14 @@ import numpy as np
 from pgmx.checks import check_natural, is_number
 from pgmx.datasets.random_graphs import make_generator
 
-#: Waves of a function, the length of their frequencies, and rows from which its mean and deviation are measured.
+#: Waves of a function, the norm of their frequencies, and rows for the estimates of its mean and deviation.
 WAVES, FREQUENCY, ROWS = 3, np.pi, 1000
 #: Mean and standard deviation of the functions.
 MEAN, DEVIATION = 0.5, 0.25
 
 
 class DriftingStream(NamedTuple):
-    """A stream whose function changes; made by `drifting_stream`.
+    """A stream with a changing target function, returned by `drifting_stream`.
 
     Attributes
     ----------
@@ -23,7 +23,7 @@ class DriftingStream(NamedTuple):
     y : ndarray of float64, shape (n_rows,)
         Targets with their noise.
     changes : ndarray of int64
-        Rows, counted from 0, that are the first of a new function.
+        First rows of the new functions, counted from 0.
     """
 
     X: np.ndarray
@@ -34,36 +34,36 @@ class DriftingStream(NamedTuple):
 def drifting_stream(
     n_rows: int, every: int | None = 2000, *, n_features: int = 4, noise: float = 0.1, random_state: int | None = 0
 ) -> DriftingStream:
-    r"""Draw a stream whose target is a smooth function of the row that is replaced by another at regular intervals.
+    r"""Draw a stream whose target is a smooth function of the row; the function changes at regular intervals.
 
     .. math:: y_t = \tfrac12 + \tfrac14 (f_k(x_t) + \text{noise} \cdot e_t), \qquad
               f_k(x) \propto \sum_{i=1}^{3} a_{ki} \sin(v_{ki}' x + b_{ki}) - c_k
 
-    with normal a, directions v of length π, phases b uniform on the circle, and normal e; f_k has mean 0 and variance 1
-    over the rows.
+    with normal a, directions v of norm π, phases b uniform on the circle, and normal e. The functions f_k have mean 0
+    and variance 1 over the rows.
 
     Parameters
     ----------
     n_rows : int
         Number of rows, at least 1.
     every : int or None, default=2000
-        Rows that a function lasts, at least 1; None: all.
+        Number of rows per function, at least 1; None: all rows.
     n_features : int, default=4
-        Columns of the rows, at least 1.
+        Number of columns, at least 1.
     noise : float, default=0.1
-        Standard deviation of the noise in units of that of the functions, at least 0.
+        Standard deviation of the noise relative to the standard deviation of the functions, at least 0.
     random_state : int or None, default=0
-        A non-negative seed; None draws fresh entropy.
+        A non-negative seed; None uses fresh entropy.
 
     Returns
     -------
     DriftingStream
-        Rows ``X``, targets ``y``, and the rows ``changes`` where functions change.
+        Rows ``X``, targets ``y``, and ``changes``, the first rows of new functions.
 
     Raises
     ------
     TypeError, ValueError
-        If a number is no integer or too small, or the noise is below 0 or not finite.
+        If a number is not an integer or too small, or the noise is negative or not finite.
 
     Notes
     -----

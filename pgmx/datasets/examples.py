@@ -1,4 +1,4 @@
-"""Small real tables that ship with scikit-learn and statsmodels, which pgmpy requires: one for each kind of learner."""
+"""Small real tables for each kind of learner; they ship with scikit-learn and statsmodels, which pgmpy requires."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 
 class Example(NamedTuple):
-    """What :func:`load_example` knows of a table.
+    """Description of a table of :func:`load_example`.
 
     Attributes
     ----------
     kind : {"states", "floats", "mixed", "series"}
-        What its columns hold: categories, numbers, both, or numbers in the order of time.
+        Kind of its columns: discrete, continuous, both, or a time series.
     n_rows, n_columns : int
-        Its shape.
+        Shape of the table.
     story, source, licence : str
-        What was measured and by whom, where the table comes from, and under which terms.
+        A description of the data, their source, and their licence.
     """
 
     kind: str
@@ -60,8 +60,8 @@ _EXAMPLES = {
         "floats",
         51,
         7,
-        "Rates of violent crime and murder in the states of the USA in 2009, beside schooling, poverty, single "
-        "parents and the share of people in cities.",
+        "Rates of violent crime and murder in the states of the USA in 2009, with schooling, poverty, single parents "
+        "and the share of people in cities.",
         "American Statistical Abstracts of 2009; statsmodels.datasets.statecrime",
         _PUBLIC,
     ),
@@ -69,8 +69,8 @@ _EXAMPLES = {
         "floats",
         442,
         10,
-        "Age, body mass, blood pressure and six blood serum measures of 442 patients with diabetes, and how far the "
-        "disease had gone a year later.",
+        "Age, body mass, blood pressure and six blood serum measures of 442 patients with diabetes, and the "
+        "progression of the disease after one year.",
         "B. Efron, T. Hastie, I. Johnstone, R. Tibshirani (2004), Least angle regression, Annals of Statistics 32; "
         "sklearn.datasets",
         "BSD 3-clause, as scikit-learn",
@@ -88,8 +88,8 @@ _EXAMPLES = {
         "mixed",
         944,
         10,
-        "Voters before the presidential election of 1996 in the USA: where they see themselves and the candidates "
-        "from left to right, party, news, age, education, income and vote.",
+        "Voters before the presidential election of 1996 in the USA: political position of themselves and of the "
+        "candidates from left to right, party, news, age, education, income and vote.",
         "American National Election Studies (1996); statsmodels.datasets.anes96",
         _PUBLIC,
     ),
@@ -130,7 +130,7 @@ _EXAMPLES = {
 
 
 def list_examples() -> dict[str, Example]:
-    """Name the tables that :func:`load_example` can read, with their shape, story, source and licence.
+    """List the tables that :func:`load_example` can read, with their shape, story, source and licence.
 
     Returns
     -------
@@ -159,14 +159,13 @@ def load_example(name: str) -> pd.DataFrame:
     Returns
     -------
     pandas.DataFrame
-        Columns of category dtype for what counts as states, with readable labels where the source has them, and of
-        float64 for what is measured; of a series, rows in the order of time. ``frame.attrs`` holds the story, the
-        source and the licence.
+        Discrete variables have category dtype, with readable labels if the source has them. Continuous variables have
+        float64. Rows of a series are in the order of time. ``frame.attrs`` holds the story, the source and the licence.
 
     Raises
     ------
     TypeError, ValueError
-        If `name` is no string, or not the name of a table; the message lists those that exist.
+        If `name` is not a string, or not the name of a table; the message lists the tables.
 
     Examples
     --------
@@ -290,7 +289,7 @@ def _read_sea_temperature() -> pd.DataFrame:
 
 def _read_visits() -> pd.DataFrame:
     frame = _read_statsmodels("randhie").drop(columns="fmde")
-    steps = ["hlthg", "hlthf", "hlthp"]  # indicators, of which none says excellent
+    steps = ["hlthg", "hlthf", "hlthp"]  # indicators; all are 0 for excellent
     frame["health"] = frame[steps].to_numpy() @ (1, 2, 3)
     labels = {"idp": {0: "no", 1: "yes"}, "health": dict(enumerate(("excellent", "good", "fair", "poor")))}
     frame = _name_states(frame.drop(columns=steps), labels)

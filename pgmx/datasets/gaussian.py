@@ -1,4 +1,4 @@
-"""Gaussian Markov networks to learn from, all with variances 1; rows of them come from ``simulate``."""
+"""Gaussian Markov networks to learn from, all with variances 1; ``simulate`` draws rows."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from pgmx.datasets.random_graphs import (
 if TYPE_CHECKING:
     from pgmx.models import GaussianMarkovNetwork
 
-#: How far the smallest eigenvalue of a random precision matrix is from 0, before variances are scaled to 1.
+#: Smallest eigenvalue of a random precision matrix, before variances are scaled to 1.
 MARGIN = 0.1
 
 
 def gaussian_chain_network(n_variables: int, correlation: float = 0.5) -> GaussianMarkovNetwork:
-    r"""Make a stationary Gaussian Markov chain.
+    r"""Create a stationary Gaussian Markov chain.
 
     .. math:: \Sigma_{ij} = \rho^{|i - j|}, \qquad \Theta \text{ tridiagonal}
 
     Parameters
     ----------
     n_variables : int
-        Number of variables, at least 1; neighbours in number are joined.
+        Number of variables, at least 1; consecutive variables are joined.
     correlation : float, default=0.5
         Correlation ρ of neighbours, between -1 and 1.
 
@@ -41,7 +41,7 @@ def gaussian_chain_network(n_variables: int, correlation: float = 0.5) -> Gaussi
     Raises
     ------
     TypeError, ValueError
-        If the number of variables is no integer or too small, or the correlation not between -1 and 1.
+        If the number of variables is not an integer or too small, or the correlation is not between -1 and 1.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def gaussian_chain_network(n_variables: int, correlation: float = 0.5) -> Gaussi
     ends[-1] += 1.0
     rest = (1.0 - correlation) * (1.0 + correlation)
     square = correlation * correlation
-    # A variable has the precision 1 alone, and gains ρ²/(1 - ρ²) from each neighbour.
+    # An isolated variable has the precision 1; each neighbour adds ρ²/(1 - ρ²).
     diagonal = 1.0 + (2.0 - ends) * square / rest
     return _make_network(n, edges, np.full(len(edges), -correlation / rest), diagonal)
 
@@ -70,22 +70,22 @@ def gaussian_random_network(
     weights: tuple[float, float] = (0.3, 0.6),
     random_state: int | None = 0,
 ) -> GaussianMarkovNetwork:
-    r"""Make a network whose graph is that of Erdős and Rényi: each pair is joined with the same probability.
+    r"""Create a network with an Erdős-Rényi graph: each pair is joined with the same probability.
 
     .. math:: \Theta \propto D (A + (0.1 - \lambda_{\min}(A)) I) D
 
-    with entries of A of random sign and size on the edges, zero elsewhere, and D diagonal such that variances are 1.
+    with entries of A of random sign and size for edges, zero for other pairs, and a diagonal D that makes variances 1.
 
     Parameters
     ----------
     n_variables : int
         Number of variables n, at least 1.
     mean_degree : float, default=3.0
-        Expected number of neighbours of a variable, from 0 to n - 1; where it is more, all pairs are joined.
+        Expected number of neighbours of a variable, from 0 to n - 1; a larger value joins all pairs.
     weights : tuple of (float, float), default=(0.3, 0.6)
-        Smallest and largest size of an entry of A, drawn uniformly between them.
+        Smallest and largest absolute value of an entry of A, drawn uniformly between them.
     random_state : int or None, default=0
-        A non-negative seed; None draws fresh entropy.
+        A non-negative seed; None uses fresh entropy.
 
     Returns
     -------
@@ -95,7 +95,7 @@ def gaussian_random_network(
     Raises
     ------
     TypeError, ValueError
-        If a number is no integer or too small, or the weights are not 0 < smallest <= largest.
+        If a number is not an integer or too small, or the weights are not 0 < smallest <= largest.
 
     Notes
     -----
@@ -129,16 +129,16 @@ def gaussian_preferential_attachment_network(
     weights: tuple[float, float] = (0.3, 0.6),
     random_state: int | None = 0,
 ) -> GaussianMarkovNetwork:
-    """Make a scale-free network, a tree where one edge comes with each variable.
+    """Create a scale-free network; with one edge per new variable it is a tree.
 
-    The graph is that of :func:`preferential_attachment_network`, the numbers those of :func:`gaussian_random_network`.
+    The graph is drawn as in :func:`preferential_attachment_network`, the entries as in :func:`gaussian_random_network`.
 
     Parameters
     ----------
     n_variables : int
         Number of variables, more than `edges_per_node`.
     edges_per_node : int, default=1
-        Edges that come with each new variable, at least 1.
+        Number of edges per new variable, at least 1.
     weights, random_state : tuple of (float, float) and int or None
         As for :func:`gaussian_random_network`.
 
@@ -170,14 +170,14 @@ def gaussian_hub_network(
     weights: tuple[float, float] = (0.3, 0.6),
     random_state: int | None = 0,
 ) -> GaussianMarkovNetwork:
-    """Make a network of stars: of every `hub_size` consecutive variables the first is joined to the others.
+    """Create a network of stars: in each group of `hub_size` consecutive variables, the first is joined to the others.
 
     Parameters
     ----------
     n_variables : int
         Number of variables, at least 1.
     hub_size : int, default=20
-        Variables of a star, its hub among them, at least 1; the last star may have fewer.
+        Number of variables per star, including its hub, at least 1; the last star may have fewer.
     weights, random_state : tuple of (float, float) and int or None
         As for :func:`gaussian_random_network`.
 
@@ -203,7 +203,7 @@ def gaussian_hub_network(
 def _draw_network(
     n: int, edges: list[tuple[int, int]], weights: tuple[float, float], rng: np.random.Generator
 ) -> GaussianMarkovNetwork:
-    """Draw entries of the edges, and make the matrix positive definite and the variances 1."""
+    """Draw entries for the edges, make the matrix positive definite, and scale the variances to 1."""
     ends = np.asarray(weights)
     if ends.shape != (2,) or ends.dtype.kind not in "iuf" or not 0.0 < ends[0] <= ends[1] < np.inf:
         raise ValueError(f"weights must be two numbers, 0 < smallest <= largest, got {weights!r}")
@@ -235,7 +235,7 @@ def _make_matrix(n, rows, columns, entries, diagonal):
 
 
 def _compute_smallest_eigenvalue(n: int, edges: list[tuple[int, int]], entries: np.ndarray) -> float:
-    """Return the smallest eigenvalue of a symmetric matrix with zeros on its diagonal: the least of its components."""
+    """Return the smallest eigenvalue of a symmetric matrix with a zero diagonal, the minimum over its components."""
     from scipy.linalg import eigvalsh
     from scipy.sparse.csgraph import connected_components
 

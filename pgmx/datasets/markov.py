@@ -25,11 +25,11 @@ def preferential_attachment_network(
     edge_scale: float = 1.0,
     random_state: int | None = 0,
 ) -> PairwiseMarkovNetwork:
-    r"""Make a scale-free Markov network with random log-potentials.
+    r"""Create a scale-free Markov network with random log-potentials.
 
-    The graph begins with a star of ``edges_per_node + 1`` variables. Each further variable is joined to
-    `edges_per_node` distinct ones, drawn with probabilities proportional to their numbers of neighbours, which makes
-    2n - 4 edges for two edges per node. Then
+    The graph begins with a star of ``edges_per_node + 1`` variables. Each new variable is joined to `edges_per_node`
+    distinct variables, drawn with probabilities proportional to their degrees. With two edges per node there are
+    2n - 4 edges. Then
 
     .. math:: \theta_i(a) \sim N(0, \sigma_v^2), \qquad W_{ij}(a, b) \sim N(0, \sigma_e^2)
 
@@ -42,11 +42,11 @@ def preferential_attachment_network(
     n_states : int, default=5
         Number of states of each variable, at least 1.
     edges_per_node : int, default=2
-        Edges that come with each new variable, at least 1.
+        Number of edges per new variable, at least 1.
     node_scale, edge_scale : float, default=0.5 and 1.0
         Standard deviations of the log-potentials of variables and of edges.
     random_state : int or None, default=0
-        A non-negative seed; None draws fresh entropy.
+        A non-negative seed; None uses fresh entropy.
 
     Returns
     -------
@@ -56,7 +56,7 @@ def preferential_attachment_network(
     Raises
     ------
     TypeError, ValueError
-        If a number is no integer or too small, or a scale is negative.
+        If a number is not an integer or too small, or a scale is negative.
 
     References
     ----------
@@ -88,12 +88,12 @@ def chain_network(
     edge_scale: float = 1.0,
     random_state: int | None = 0,
 ) -> PairwiseMarkovNetwork:
-    """Make a Markov chain of variables with random log-potentials.
+    """Create a Markov chain of variables with random log-potentials.
 
     Parameters
     ----------
     n_variables : int
-        Number of variables, at least 1; neighbours in number are joined.
+        Number of variables, at least 1; consecutive variables are joined.
     n_states, node_scale, edge_scale, random_state : int, float, float, int or None
         As for :func:`preferential_attachment_network`, with two states by default.
 
@@ -120,7 +120,7 @@ def tree_network(
     edge_scale: float = 1.0,
     random_state: int | None = 0,
 ) -> PairwiseMarkovNetwork:
-    """Make a random recursive tree with random log-potentials: each variable is joined to one of those before it.
+    """Create a random recursive tree with random log-potentials: each variable is joined to a previous variable.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def grid_network(
     edge_scale: float = 1.0,
     random_state: int | None = 0,
 ) -> PairwiseMarkovNetwork:
-    """Make a grid of variables with random log-potentials, each joined to those beside, above and below it.
+    """Create a grid of variables with random log-potentials; edges join horizontal and vertical neighbours.
 
     Parameters
     ----------
@@ -198,35 +198,35 @@ def sample_markov_network(
     Parameters
     ----------
     network : PairwiseMarkovNetwork or fitted learner
-        The network; it is only read.
+        The network; it is not changed.
     n_rows : int
         Number of rows, at least 1.
     burn_in : int, default=1000
-        Sweeps over all variables before a chain's first row.
+        Number of sweeps over all variables before the first row of a chain.
     thinning : int, default=10
-        Sweeps from one row to the next.
+        Number of sweeps between consecutive rows.
     n_chains : int, default=1
-        Independent chains, each with its own burn-in; the rows of a chain are adjacent.
+        Number of independent chains, each with its own burn-in; the rows of a chain are adjacent.
     random_state : int or None, default=0
-        A non-negative seed; None draws fresh entropy.
+        A non-negative seed; None uses fresh entropy.
     n_jobs : int, optional
-        Threads over the chains; None means 1. The rows do not depend on it.
+        Number of threads over the chains; None means 1. The rows do not depend on it.
 
     Returns
     -------
     DiscreteTable
-        What learners take; `DiscreteTable.to_pandas` makes a frame of it. All states are declared, drawn or not.
+        A table for learners; `DiscreteTable.to_pandas` converts it to a frame. It has all states, drawn or not.
 
     Raises
     ------
     TypeError, ValueError
-        If a number is no integer, or too small.
+        If a number is not an integer, or too small.
 
     Notes
     -----
-    A sweep takes about 25 ns per variable: 20,000 rows of 600 variables by default about 3 s. Rows of a chain are
-    dependent, the less the larger `thinning`; networks of small width give independent rows by
-    ``network.simulate(n, method="exact")``.
+    A sweep needs about 25 ns per variable: 20,000 rows of 600 variables need about 3 s with the default options. Rows
+    of a chain are dependent; a larger `thinning` reduces the dependence. For networks of small treewidth,
+    ``network.simulate(n, method="exact")`` draws independent rows.
 
     References
     ----------

@@ -6,7 +6,7 @@ from pgmx.checks import check_seed
 
 
 def make_generator(random_state: int | None) -> np.random.Generator:
-    """Return a generator of a non-negative seed, or of fresh entropy."""
+    """Return a generator with a non-negative seed, or with fresh entropy."""
     return np.random.default_rng(check_seed(random_state, "random_state"))
 
 
@@ -16,11 +16,11 @@ def list_chain_edges(n: int) -> list[tuple[int, int]]:
 
 
 def draw_attachment_edges(n: int, edges_per_node: int, rng: np.random.Generator) -> list[tuple[int, int]]:
-    """Join each variable to `edges_per_node` of those before it, drawn by their numbers of neighbours."""
+    """Join each variable to `edges_per_node` previous variables, drawn proportionally to their degrees."""
     edges = [(0, v) for v in range(1, edges_per_node + 1)]
-    ends = [v for edge in edges for v in edge]  # each variable as often as it has neighbours
+    ends = [v for edge in edges for v in edge]  # each variable appears once per neighbour
     for v in range(edges_per_node + 1, n):
-        neighbours: dict[int, None] = {}  # a set would be ordered by hash
+        neighbours: dict[int, None] = {}  # the order of a set would depend on hashes
         while len(neighbours) < edges_per_node:
             neighbours[ends[int(rng.integers(len(ends)))]] = None
         for u in neighbours:
@@ -30,7 +30,7 @@ def draw_attachment_edges(n: int, edges_per_node: int, rng: np.random.Generator)
 
 
 def draw_random_edges(n: int, probability: float, rng: np.random.Generator) -> list[tuple[int, int]]:
-    """Join each pair with the same probability, in memory for n cells."""
+    """Join each pair with the same probability, in O(n) memory for random values."""
     edges = []
     for v in range(n - 1):
         edges += [(v, v + 1 + u) for u in np.flatnonzero(rng.random(n - 1 - v) < probability).tolist()]

@@ -1,4 +1,4 @@
-"""How good the best of a random sample is: what a reservoir of candidate edges can be expected to find."""
+"""Rank of the best item in a random sample, as in a reservoir of candidate edges."""
 
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -10,14 +10,14 @@ from pgmx.datasets.random_graphs import make_generator
 
 
 class ReservoirRanks(NamedTuple):
-    """Ranks of the best of random reservoirs, as shares of the number of items.
+    """Ranks of the best items of random reservoirs, as shares of the number of items.
 
     Parameters
     ----------
     sizes : ndarray of int64, shape (k,)
         Sizes of the reservoirs.
     mean, lowest, highest : ndarray of float64, shape (k,)
-        Over the trials of each size.
+        Mean, lowest and highest rank over the trials of each size.
     expected : ndarray of float64, shape (k,)
         1 / (size + 1).
 
@@ -38,9 +38,9 @@ class ReservoirRanks(NamedTuple):
 def reservoir_ranks(
     n_items: int, sizes: Sequence[int] | np.ndarray, n_trials: int = 100, random_state: int | None = 0
 ) -> ReservoirRanks:
-    r"""Simulate the rank of the best item in a reservoir of random ones.
+    r"""Simulate the rank of the best item in a reservoir of random items.
 
-    A reservoir of R items drawn from n without replacement has a best rank of mean
+    The best rank in a reservoir of R items, drawn from n without replacement, has the mean
 
     .. math:: \frac{n + 1}{R + 1}, \qquad \text{as a share of } n \text{ about } \frac{1}{R + 1}
 
@@ -53,24 +53,24 @@ def reservoir_ranks(
     sizes : sequence of int
         Sizes R of the reservoirs, each from 1 to `n_items`.
     n_trials : int, default=100
-        Reservoirs drawn for each size.
+        Number of reservoirs per size.
     random_state : int or None, default=0
-        A non-negative seed; None draws fresh entropy.
+        A non-negative seed; None uses fresh entropy.
 
     Returns
     -------
     ReservoirRanks
-        Mean, lowest and highest rank over the trials as shares of n, beside the expected ones.
+        Mean, lowest and highest rank over the trials, and the expected rank, as shares of n.
 
     Raises
     ------
     TypeError, ValueError
-        If a number is no integer, or out of range.
+        If a number is not an integer, or out of range.
 
     Notes
     -----
-    The least rank of a sample is drawn directly, by inverting its distribution
-    :math:`P(\min > r) = \binom{n - r}{R} / \binom{n}{R}` with bisection: O(log n) per trial, whatever R.
+    The smallest rank of a sample is drawn directly, by inverting its distribution
+    :math:`P(\min > r) = \binom{n - r}{R} / \binom{n}{R}` with bisection: O(log n) per trial for any R.
 
     References
     ----------

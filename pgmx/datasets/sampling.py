@@ -19,35 +19,35 @@ def sample(
 ) -> pd.DataFrame:
     r"""Draw independent rows from a discrete Bayesian network by forward (ancestral) sampling.
 
-    Variables are visited parents first. In a row whose parents are in configuration :math:`j`, the state of variable
-    :math:`v` is the number of states :math:`k` with :math:`F_{vj}(k) \le u`, where :math:`F_{vj}` is the cumulative
+    Parents are drawn before their children. If the parents are in configuration :math:`j`, the state of variable
+    :math:`v` is the number of states :math:`k` with :math:`F_{vj}(k) \le u`. Here, :math:`F_{vj}` is the cumulative
     distribution in that configuration and :math:`u` is uniform on :math:`[0, 1)`.
 
     Parameters
     ----------
     model : pgmpy.models.DiscreteBayesianNetwork or fitted learner
-        A network with a conditional probability table for every node. It is only read.
+        A network with a conditional probability table for every node. It is not changed.
     n_rows : int
         Number of rows, at least 0.
     random_state : int or None, default=0
-        A non-negative seed; None draws fresh entropy from the operating system.
+        A non-negative seed; None uses entropy from the operating system.
 
     Returns
     -------
     pandas.DataFrame, shape (n_rows, n_variables)
-        Columns in the order of ``model.nodes()``, each of category dtype whose categories are all states of the
-        variable, drawn or not, in the order of its table.
+        Columns of category dtype in the order of ``model.nodes()``. The categories are all states of the variable,
+        drawn or not, in the order of its table.
 
     Raises
     ------
     TypeError, ValueError
-        If a number is no integer or negative, or `model` is no discrete Bayesian network, or an inconsistent one.
+        If a number is not an integer or negative, or `model` is not a discrete Bayesian network or is inconsistent.
 
     Notes
     -----
-    Each variable has a random stream of its own, seeded by `random_state` and the position of the variable in
-    ``model.nodes()``: the same seed gives the same frame on every platform, and its first rows are the frame
-    that a smaller `n_rows` gives. The time is O(n_rows * sum of (number of parents + number of states)).
+    Each variable has its own random stream, seeded by `random_state` and the position of the variable in
+    ``model.nodes()``. The same seed gives the same frame on every platform. A smaller `n_rows` gives the first rows of
+    the same frame. The time is O(n_rows * sum of (number of parents + number of states)).
 
     References
     ----------

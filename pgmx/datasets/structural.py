@@ -16,7 +16,7 @@ FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "linear": lambda y: 0.3 * y,
     "odd": lambda y: np.tanh(2.0 * y),
 }
-#: Rows before the first one that is returned.
+#: Rows before the first returned row.
 BURN_IN = 100
 
 
@@ -42,12 +42,12 @@ class StructuralSeries(NamedTuple):
 
 
 class KernelResponses(NamedTuple):
-    """Inputs of nodes, responses of the same nodes, and which node responds to which.
+    """Inputs and responses of nodes, and the true graph of responses.
 
     Parameters
     ----------
     inputs, responses : ndarray of float64, shape (n_rows, n)
-        Inputs, standard normal; responses with their noise.
+        Standard normal inputs; responses with noise.
     truth : ndarray of bool, shape (n, n)
         Whether a node responds to another, [target, source].
 
@@ -76,23 +76,23 @@ def structural_series(
 
     .. math:: y_t = A_0\, g(y_t) + A_1\, g(y_{t-1}) + \sigma e_t, \qquad e_t \sim N(0, I)
 
-    with an acyclic A0: nodes are in a random order, and each pair of A0 in this order, and each pair of different nodes
-    of A1, is an edge with the same probability, of coefficient 1.
+    with an acyclic A0 and coefficients 1. Nodes have a random order. Each ordered pair in A0, and each pair of
+    different nodes in A1, is an edge with the same probability.
 
     Parameters
     ----------
     n : int, default=10
         Number of nodes, at least 2.
     n_rows : int, default=200
-        Number of rows, at least 1; the first 100 are left out.
+        Number of rows, at least 1; 100 rows before them are dropped.
     function : {"even", "odd", "linear"}, default="even"
-        g(y): cos(1.5 y), tanh(2 y), or 0.3 y, whose series may diverge in dense graphs.
+        g(y): cos(1.5 y), tanh(2 y), or 0.3 y. With "linear", the series may diverge in dense graphs.
     edge_probability : float, default=0.15
         Probability of an edge, between 0 and 1.
     noise : float, default=0.5
         Standard deviation σ of the noise, above 0.
     random_state : int or None, default=0
-        A non-negative seed; None draws fresh entropy.
+        A non-negative seed; None uses fresh entropy.
 
     Returns
     -------
@@ -131,7 +131,7 @@ def structural_series(
                 row[node] += coef[0, node] @ g(row)
             series[t] = row
     if not np.isfinite(series).all() or np.abs(series).max() > 1e6 * noise:
-        raise ValueError(f"the series diverge under function={function!r}: take a smaller edge_probability or n")
+        raise ValueError(f"the series diverge with function={function!r}: use a smaller edge_probability or n")
     return StructuralSeries(series[BURN_IN:], coef)
 
 
@@ -148,8 +148,8 @@ def kernel_responses(
 
     .. math:: y_j = \sum_{i \ne j} s_{ij} K_i \alpha_{ij} + e_j, \qquad \alpha_{ij} \sim N(0, I)
 
-    with the kernel matrices :math:`K_i` of the standard normal inputs :math:`x_i`, and noise whose variance is that of
-    the sum, divided by the signal-to-noise ratio.
+    with the kernel matrices :math:`K_i` of the standard normal inputs :math:`x_i`. The variance of the noise is the
+    variance of the sum, divided by the signal-to-noise ratio.
 
     Parameters
     ----------
@@ -164,12 +164,12 @@ def kernel_responses(
     snr : float, default=10.0
         Signal-to-noise ratio in decibels.
     random_state : int or None, default=0
-        A non-negative seed; None draws fresh entropy.
+        A non-negative seed; None uses fresh entropy.
 
     Returns
     -------
     KernelResponses
-        Inputs, responses and the true graph. Nodes that respond to none are noise of variance 1.
+        Inputs, responses and the true graph. Nodes without a source are noise of variance 1.
 
     Raises
     ------
@@ -197,7 +197,7 @@ def kernel_responses(
     if kernel not in NAMES:
         raise ValueError(f"kernel must be one of {', '.join(NAMES)}, got {kernel!r}")
     if not is_number(snr):
-        raise ValueError(f"snr must be a number of decibels, got {snr!r}")
+        raise ValueError(f"snr must be a number in decibels, got {snr!r}")
     rng = make_generator(random_state)
     truth = rng.random((n, n)) < edge_probability
     np.fill_diagonal(truth, False)

@@ -1,4 +1,4 @@
-"""Series of structural equations whose inputs change their powers from window to window."""
+"""Series of structural equations whose input powers change from window to window."""
 
 from typing import NamedTuple
 
@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike
 from pgmx.checks import as_reals, check_natural, is_number
 from pgmx.datasets.random_graphs import make_generator
 
-#: Rows are targets. The scan of the source is damaged: these rows have its density.
+#: Rows are targets. The scan of the source is damaged; this matrix has the same density.
 SEED_MATRIX = np.array([[0, 0, 1, 1], [0, 0, 1, 1], [0, 1, 0, 1], [1, 0, 1, 0]])
 
 
 class SwitchingSeries(NamedTuple):
-    """Rows of structural equations, and what is behind them."""
+    """Rows of structural equations, with the powers and gains of the inputs."""
 
     #: Rows (M L, N), float64.
     series: np.ndarray
@@ -33,11 +33,11 @@ def kronecker_coefficients(
     Parameters
     ----------
     n_factors : int, default=3
-        Factors k of N = 4ᵏ nodes, from 1 to 5.
+        Number k of factors, from 1 to 5; there are N = 4ᵏ nodes.
     weights : tuple of (float, float), default=(0.2, 0.5)
         Smallest and largest coefficient of an edge, above 0.
     random_state : int or None, default=0
-        A non-negative seed; None draws fresh entropy.
+        A non-negative seed; None uses fresh entropy.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def kronecker_coefficients(
 
     Notes
     -----
-    The matrix of the source is damaged in the scan; that used here, 0011/0011/0101/1010, has the density of its graph.
+    The matrix in the scan of the source is damaged. The matrix used here, 0011/0011/0101/1010, gives the same density.
 
     References
     ----------
@@ -93,26 +93,27 @@ def switching_series(
     Parameters
     ----------
     coef : array_like of float, shape (N, N) or (M, N, N)
-        A, ``[target, source]``, with a zero diagonal, the same in all windows or one for each.
+        A, ``[target, source]``, with a zero diagonal: one matrix for all windows, or one per window.
     n_windows : int
         Number of windows M, at least 1.
     window : int
-        Rows L of a window, at least 1.
+        Number of rows L per window, at least 1.
     gains : tuple of (float, float), default=(2.0, 3.0)
-        The diagonal of B is drawn uniformly between them.
+        Limits of the diagonal of B, which is drawn uniformly.
     deviations : tuple of (float, float), default=(0.5, 3.0)
-        Standard deviations of the inputs are drawn uniformly between them, one for each input and window.
+        Limits of the standard deviations of the inputs, drawn uniformly, one per input and window.
     noise : float, default=0.1
         Standard deviation of e, at least 0.
     same_power : bool, default=False
-        Whether all inputs of a window have the same standard deviation, as in the source: then no edge is identified.
+        If True, all inputs of a window have the same standard deviation, as in the source. Edges are then not
+        identified.
     random_state : int or None, default=0
-        A non-negative seed; None draws fresh entropy.
+        A non-negative seed; None uses fresh entropy.
 
     Returns
     -------
     SwitchingSeries
-        Rows, mean squares of the inputs as drawn, and gains.
+        Rows, mean squares of the drawn inputs, and gains.
 
     Raises
     ------
@@ -166,7 +167,7 @@ def _read_matrices(coef: ArrayLike, n_windows: int) -> np.ndarray:
         )
     n = matrices.shape[1]
     if not n or not np.isfinite(matrices).all() or np.einsum("mii->mi", matrices).any():
-        raise ValueError("coef must hold finite numbers for at least one series, with zeros on the diagonal")
+        raise ValueError("coef must be finite, for at least one series, with zeros on the diagonal")
     for m, matrix in enumerate(matrices):
         if np.linalg.cond(np.eye(n) - matrix) > 1e12:
             raise ValueError(f"I - coef has no inverse in window {m}: give other coefficients")

@@ -16,52 +16,53 @@ if TYPE_CHECKING:
 KINDS = ("random", "block", "hub", "small-world")
 #: Share of the links of a small world that lead to a random node.
 REWIRED = 0.1
-#: Nodes per hub, and blocks of as many nodes as this times their parents.
+#: Nodes per hub, and the size of a block divided by the number of parents.
 NODES_PER_HUB, NODES_PER_PARENT = 20, 5
-#: Spectral radii below this share of the largest row sum are rounding errors of 0.
+#: A spectral radius below this share of the largest row sum is a rounding error of 0.
 ROUNDING = 1e-6
 
 
 def sparse_system(
     n: int, degree: int = 3, radius: float = 0.9, kind: str = "random", *, random_state: int | None = 0
 ) -> csr_array:
-    r"""Make the coefficients of a sparse, stable linear dynamical system.
+    r"""Create the coefficients of a sparse, stable linear dynamical system.
 
     .. math:: x_t = A x_{t-1} + e_t, \qquad \rho(A) = \text{radius}
 
-    Every node has `degree` parents. Coefficients have random signs and sizes uniform between 1/2 and 1, before all of
-    them are multiplied by one number such that the spectral radius is the one asked for.
+    Every node has `degree` parents. Coefficients have random signs and absolute values uniform between 1/2 and 1. Then
+    all of them are scaled by one factor to the given spectral radius.
 
     Parameters
     ----------
     n : int
         Number of nodes, at least 1.
     degree : int, default=3
-        Parents of each node, at most n; a node may be its own parent.
+        Number of parents per node, at most n; a node may be its own parent.
     radius : float, default=0.9
         Spectral radius ρ of A, above 0; the system is stable below 1.
     kind : {"random", "block", "hub", "small-world"}, default="random"
-        Where parents come from: "random" from all nodes. "block": blocks of 5 `degree` nodes of which `degree` are the
-        parents of all nodes of their block. "hub": from the first n / 20 nodes, at least `degree` of them.
-        "small-world": the node itself and those that precede it on a ring, a tenth of these links led elsewhere.
+        Choice of the parents. "random": from all nodes. "block": in each block of 5 `degree` nodes, `degree` nodes are
+        the parents of all nodes of the block. "hub": from the first n / 20 nodes (at least `degree`). "small-world":
+        the node itself and its predecessors on a ring; a tenth of these links are rewired at random.
     random_state : int or None, default=0
-        A non-negative seed; None draws fresh entropy.
+        A non-negative seed; None uses fresh entropy.
 
     Returns
     -------
     scipy.sparse.csr_array of float64, shape (n, n)
-        Coefficients A, by [target, source]; rows have ascending columns. Where the graph of a tiny system has no
-        cycle, hence the spectral radius 0, the largest sum of sizes in a row is `radius`.
+        Coefficients A [target, source]; rows have ascending columns. If the graph of a tiny system has no cycle, its
+        spectral radius is 0. The largest row sum of absolute values is then `radius`.
 
     Raises
     ------
     TypeError, ValueError
-        If a number is no integer or too small, `degree` exceeds n, the radius is not above 0, or the kind is unknown.
+        If a number is not an integer or too small, `degree` exceeds n, the radius is not positive, or the kind is
+        unknown.
 
     Notes
     -----
-    O(n degree) memory. The radius is that of the strongly connected components: dense eigenvalues up to 600 nodes,
-    Arnoldi iterations beyond, right to about a thousandth: some seconds for n = 20,000.
+    O(n degree) memory. The radius is the maximum over the strongly connected components: by dense eigenvalues up to 600
+    nodes, by Arnoldi iterations for larger components (accurate to about 0.001; some seconds for n = 20,000).
 
     References
     ----------
@@ -101,7 +102,7 @@ def _draw_parents(n: int, degree: int, kind: str, rng: np.random.Generator) -> n
     if kind == "block":
         size = NODES_PER_PARENT * degree
         starts = np.arange(n) // size * size
-        # a last block with less nodes than parents joins the one before
+        # a last block with fewer nodes than parents is merged with the previous block
         starts = np.minimum(starts, max(0, (n - degree) // size * size))
         offsets = {start: rng.choice(min(size, n - start), degree, replace=False) for start in np.unique(starts)}
         return np.array([start + offsets[start] for start in starts])
@@ -127,42 +128,42 @@ def gridded_counts(
     min_count: int = 100,
     random_state: int | None = 0,
 ) -> pd.DataFrame:
-    r"""Simulate hourly counts in the cells of a grid over a city, as those of its taxis, each divided by its maximum.
+    r"""Simulate hourly counts (such as taxi trips) in the cells of a grid over a city, divided by the cell maximum.
 
     .. math:: y_{ct} \sim \text{Poisson}(b_c \, p_c(t) \, e^{g_{ct}}), \qquad g_t = G g_{t-1} + e_t,
               \qquad x_{ct} = y_{ct} / \max_t y_{ct}
 
-    The means b of cells decrease from the centre, with log-normal noise. The profile p of a cell, of mean 1, is a
-    mixture of three: offices (the rush hours of working days), homes (mornings and evenings) and evenings out (nights
-    before days off). The log-intensities g around it are driven by the cell itself, its neighbours on the grid and
-    three cells anywhere; the largest sum of a row of G is .9.
+    The means b of cells decrease from the centre, with log-normal noise. The profile p of a cell, with mean 1, is a
+    mixture of three profiles: offices (the rush hours of working days), homes (mornings and evenings) and evenings out
+    (nights before days off). The log-intensities g depend on the cell itself, its neighbours on the grid and three
+    random cells; the largest row sum of G is 0.9.
 
     Parameters
     ----------
     n_rows, n_columns : int, default=20
-        Cells of the grid, at least 1 each way.
+        Size of the grid, each at least 1.
     n_hours : int, default=1344
-        Hours, at least 2; the first is that after midnight of a Monday.
+        Number of hours, at least 2; the first hour starts on a Monday at midnight.
     mean_count : float, default=5.0
-        Mean of all counts, above 0; the least busy cells have far fewer.
+        Mean of all counts, above 0; the least busy cells have much smaller counts.
     min_count : int, default=100
-        Cells with a smaller sum of counts are left out, as are those without any.
+        Cells with a smaller sum of counts, or with no counts, are left out.
     random_state : int or None, default=0
-        A non-negative seed; None draws fresh entropy.
+        A non-negative seed; None uses fresh entropy.
 
     Returns
     -------
     pandas.DataFrame of float64, shape (n_hours, cells)
-        Normalised counts x between 0 and 1 by hour (a ``DatetimeIndex``), columns "r0c0", "r0c1", ...
+        Normalised counts x between 0 and 1 per hour (a ``DatetimeIndex``), columns "r0c0", "r0c1", ...
 
     Raises
     ------
     TypeError, ValueError
-        If a number is no integer or too small, or no cell has enough counts.
+        If a number is not an integer or too small, or no cell has enough counts.
 
     Notes
     -----
-    The source cut New York into 99 x 99 such cells and kept the 4,057 with at least 100 trips in five months.
+    The source divided New York into 99 x 99 such cells and kept the 4,057 cells with at least 100 trips in five months.
 
     References
     ----------
@@ -193,8 +194,8 @@ def gridded_counts(
     busy = total >= max(min_count, 1)
     if not busy.any():
         raise ValueError(
-            f"no cell has {min_count} counts in {n_hours} hours, the most is {total.max()}: lower min_count or raise "
-            "mean_count"
+            f"no cell has {min_count} counts in {n_hours} hours, the maximum is {total.max()}: lower min_count or "
+            "raise mean_count"
         )
     names = [f"r{row}c{column}" for row, column in zip(rows[busy], columns[busy], strict=True)]
     index = pd.date_range("2015-01-05", periods=n_hours, freq="h")
@@ -202,7 +203,7 @@ def gridded_counts(
 
 
 def _list_profiles(n_hours: int) -> np.ndarray:
-    """Return the weekly profiles of offices, homes and evenings out by the hour, each of mean 1."""
+    """Return the hourly weekly profiles of offices, homes and evenings out, each with mean 1."""
     day, hour = np.divmod(np.arange(n_hours) % 168, 24)
     works = day < 5
 

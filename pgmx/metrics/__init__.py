@@ -1,10 +1,10 @@
-"""How good a learned network is: against another graph, against rows it has not seen, against the true distribution.
+"""Quality of a learned network: compared with another graph, on held-out rows, compared with the true distribution.
 
-- `graphs`: how far a learned graph is from another one: edges of DAGs, PDAGs and undirected graphs compared
+- `graphs`: comparison of the edges of two graphs: DAGs, PDAGs and undirected graphs
 - `divergence`: Kullback-Leibler divergence between two discrete Bayesian networks over the same variables
 - `curve`: the learning curve of a known network: divergence from the truth against the number of rows
 - `time_series`: coefficients, predictions and edges of a learned linear dynamical system, and curves of edges
-- `prequential`: errors of learners of streams, each row predicted before it is learned, beside baselines
+- `prequential`: errors of stream learners, which predict each row before they learn it, compared with baselines
 """
 
 from typing import TYPE_CHECKING
@@ -58,4 +58,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = import_on_demand(__name__, {})  # all are imported: unknown names are explained
+    __getattr__, __dir__ = import_on_demand(__name__, {})  # all are imported; this explains unknown names

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pgmx.data import DiscreteTable
 
-_MAX_CELLS = 2**27  # of one conditional table, 1 GiB
+_MAX_CELLS = 2**27  # of one conditional table (1 GiB)
 
 
 def learning_curve(
@@ -38,49 +38,49 @@ def learning_curve(
     random_state: int = 0,
     n_jobs: int | None = None,
 ) -> pd.DataFrame:
-    r"""Learn a known network from samples of growing size, and measure the divergence from it each time.
+    r"""Learn a known network from samples of increasing size, and measure the divergence from it.
 
     The parameters of each learned structure are
 
     .. math:: Q(x \mid u) = \frac{N(x, u) + a}{N(u) + a\,r}
 
-    with :math:`a` the `pseudo_count` and :math:`r` the number of states, and the measure is the Kullback-Leibler
-    divergence :math:`D(P \| Q)` of `kl_divergence`. Given a fixed graph in place of a learner, only the parameters are
-    learned: the difference of the two curves is the price of not knowing the structure.
+    with :math:`a` the `pseudo_count` and :math:`r` the number of states. The measure is the Kullback-Leibler divergence
+    :math:`D(P \| Q)` of `kl_divergence`. For a fixed graph instead of a learner, only the parameters are learned. The
+    difference of the two curves is the cost of an unknown structure.
 
     Parameters
     ----------
     network : pgmpy.models.DiscreteBayesianNetwork or fitted learner
-        The true network :math:`P`; it is only read.
+        The true network :math:`P`; it is not changed.
     sizes : iterable of int
         Numbers of rows, at least 2 each.
     learners : mapping of str to learner or DAG
-        What to draw a curve of, by label: a learner of pgmx whose result is a DAG, which is cloned before each run, or
-        a fixed DAG over the variables of `network`, such as `network` itself.
+        Learners or graphs by label: a learner of DAGs, which is cloned before each run, or a fixed DAG over the
+        variables of `network`, such as `network` itself.
     n_repeats : int, default=5
-        Independent samples; within one of them, a smaller size is the beginning of a larger one.
+        Number of independent samples. Within one sample, the rows of a smaller size are the first rows of a larger one.
     pseudo_count : float, default=1.0
-        Added to every count. With 0 the parameters are those of maximum likelihood, and the divergence is infinite as
-        soon as something possible does not occur among the rows.
+        Added to every count. With 0, parameters are maximum likelihood estimates, and the divergence is infinite if a
+        possible combination does not occur in the rows.
     max_cells, n_samples : int
         As in `kl_divergence`; defaults 2**18 and 100,000.
     random_state : int, default=0
-        Seed of the samples. The learners have their own.
+        Seed of the samples. The learners have their own seeds.
     n_jobs : int or None, default=None
-        Processes over the repeats, as in joblib; the result does not depend on it.
+        Number of processes over the repeats, as in joblib; the result does not depend on it.
 
     Returns
     -------
     pandas.DataFrame
-        One row for each learner, size and repeat, in this order, with the columns ``learner``, ``n_rows``, ``repeat``,
-        ``divergence`` (nats), ``standard_error`` (of the divergence; 0 where it is exact), ``shd`` (`cpdag_shd` to
+        One row per learner, size and repeat, in this order, with the columns ``learner``, ``n_rows``, ``repeat``,
+        ``divergence`` (nats), ``standard_error`` (of the divergence; 0 if it is exact), ``shd`` (`cpdag_shd` to
         `network`) and ``n_edges``.
 
     Raises
     ------
     TypeError, ValueError
-        If `network` is no discrete Bayesian network, `learners` is no mapping of learners and graphs, a number is out
-        of range, a graph has other variables, or a result is no DAG.
+        If `network` is not a discrete Bayesian network, `learners` is not a mapping of learners and graphs, a number is
+        out of range, a graph has other variables, or a result is not a DAG.
 
     References
     ----------
@@ -107,7 +107,7 @@ def learning_curve(
     arrays = BayesianArrays.from_model(model, "network")
     _check_learners(learners, model)
     if not isinstance(sizes, Iterable):
-        raise TypeError(f"sizes must be a list of numbers of rows, got {sizes!r}")
+        raise TypeError(f"sizes must be a list of row counts, got {sizes!r}")
     rows = sorted({check_natural(size, "each of the sizes", 2) for size in sizes})
     if not rows:
         raise ValueError("sizes is empty: give at least one number of rows")
@@ -119,7 +119,7 @@ def learning_curve(
         check_natural(n_repeats, "n_repeats", 1), np.uint64
     )
     for v, parents in enumerate(arrays.parents):
-        marginals.of((v, *parents))  # once here, not in each process
+        marginals.of((v, *parents))  # cached here once, not in each process
     repeats: Any = Parallel(n_jobs=n_jobs)(
         delayed(_run_repeat)(model, arrays, marginals, rows, dict(learners), options, int(seed)) for seed in seeds
     )
@@ -186,7 +186,7 @@ def _learn_graph(learner: Any, table: DiscreteTable, label: str) -> nx.DiGraph:
 
 
 def _positions_of(graph: nx.DiGraph, names: Sequence[Hashable], label: str) -> list[tuple[int, ...]]:
-    """Return the parents of each variable by position, or raise when the graph has a cycle."""
+    """Return the parents of each variable by position; raise an error if the graph has a cycle."""
     at = {name: v for v, name in enumerate(names)}
     edges = sorted((at[u], at[v]) for u, v in graph.edges())
     cycle = find_cycle(len(names), edges)
@@ -197,7 +197,7 @@ def _positions_of(graph: nx.DiGraph, names: Sequence[Hashable], label: str) -> l
 
 
 def _fit_arrays(table: DiscreteTable, parents: Sequence[tuple[int, ...]], pseudo_count: float) -> BayesianArrays:
-    """Return the network of a structure with smoothed parameters; 1/r where nothing is counted."""
+    """Return the network of a structure with smoothed parameters; 1/r without any counts."""
     cards = [len(states) for states in table.states]
     tables = []
     for v, parent_ids in enumerate(parents):
@@ -205,7 +205,7 @@ def _fit_arrays(table: DiscreteTable, parents: Sequence[tuple[int, ...]], pseudo
         if prod(shape) > _MAX_CELLS:
             raise ValueError(
                 f"the table of {table.columns[v]!r} given {len(parent_ids)} parents would have {prod(shape):,} cells: "
-                "give the learner a max_indegree"
+                "set max_indegree of the learner"
             )
         cell = np.ravel_multi_index([table.codes[v], *(table.codes[u] for u in parent_ids)], shape)
         counts = np.bincount(cell, minlength=prod(shape)).reshape(shape) + pseudo_count

@@ -17,7 +17,7 @@ from pgmx.inference.sampling import draw_codes
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
 
-_STREAM = 0x6B6C  # separates the seeds of these samples from other ones
+_STREAM = 0x6B6C  # separates the seeds of these samples from other seeds
 
 
 class Divergence(NamedTuple):
@@ -26,13 +26,14 @@ class Divergence(NamedTuple):
     Parameters
     ----------
     nats : float
-        The divergence in nats; ``inf`` where `q` rules out what `p` allows.
+        The divergence in nats; ``inf`` if an outcome is possible in `p` and impossible in `q`.
     standard_error : float
-        Of `nats`; 0 where it is exact.
+        Standard error of `nats`; 0 if it is exact.
     exact : bool
-        Whether `nats` comes from exact inference alone; False where samples of `p` replace it for some families.
+        True if `nats` comes from exact inference alone; False if samples of `p` were used for some families.
     impossible : tuple
-        Variables at whose tables `q` gives probability 0 to what `p` allows: the reason of an infinite divergence.
+        Variables whose tables in `q` have probability 0 for outcomes that are possible in `p`, which makes the
+        divergence infinite.
 
     Examples
     --------
@@ -62,39 +63,39 @@ def kl_divergence(
               = \sum_v \Big( \sum_{x_v, u} P(x_v, u) \ln P(x_v \mid u)
               - \sum_{x_v, w} P(x_v, w) \ln Q(x_v \mid w) \Big),
 
-    in nats. The joint distributions of the families are computed by variable elimination in `p`. Where that would build
-    a table of more than `max_cells` cells, the terms of that variable are the mean over rows sampled from `p`, and the
-    result says so.
+    in nats. The joint distributions of the families are computed by variable elimination in `p`. If this needs a table
+    of more than `max_cells` cells, the terms of that variable are the mean over rows sampled from `p`, and the field
+    ``exact`` of the result is False.
 
     Parameters
     ----------
     p, q : pgmpy.models.DiscreteBayesianNetwork or fitted learner
-        Networks with a table for every node, over the same variables; `p` is the true one. States are matched by name
-        in any order; a state that `q` does not have has probability 0 there. They are only read.
+        Networks with a table for every node, over the same variables; `p` is the true network. States are matched by
+        name in any order; a state that `q` does not have has probability 0 in `q`. The networks are not changed.
     max_cells : int, default=2**18
-        Largest table of exact inference; 0 takes samples for everything.
+        Maximum number of cells of a table in exact inference; 0 uses samples for all variables.
     n_samples : int, default=100_000
-        Rows sampled where tables are too large, at least 2.
+        Number of sampled rows if tables are too large, at least 2.
     random_state : int, default=0
-        Seed of the samples; they are not the rows that `pgmx.datasets.sample` draws with the same seed.
+        Seed of the samples; they differ from the rows of `pgmx.datasets.sample` with the same seed.
 
     Returns
     -------
     Divergence
         A named tuple ``(nats, standard_error, exact, impossible)``. An exact divergence is at least 0; an estimate may
-        fall below by its error. One sampled row that `q` rules out proves that the divergence is infinite.
+        be negative because of its error. One sampled row with probability 0 in `q` proves an infinite divergence.
 
     Raises
     ------
     TypeError, ValueError
-        If `p` or `q` is no discrete Bayesian network or lacks a table, the variables differ, a variable has no state in
-        common, or a number is out of range.
+        If `p` or `q` is not a discrete Bayesian network or lacks a table, the variables differ, a variable has no
+        common state, or a number is out of range.
 
     Notes
     -----
     Distributions are scaled to the sum 1, since files hold rounded decimals. Each distinct family costs one elimination
-    of its ancestors. Networks learned by maximum likelihood from few rows have zeros where the truth has none, and
-    their divergence is infinite: see the `pseudo_count` of `learning_curve`.
+    of its ancestors. Networks learned by maximum likelihood from few rows have probability 0 for possible outcomes, so
+    their divergence is infinite; see `pseudo_count` of `learning_curve`.
 
     References
     ----------
@@ -118,14 +119,14 @@ def kl_divergence(
 
 
 def _align(other: BayesianArrays, true: BayesianArrays) -> BayesianArrays:
-    """Return a network in the order of the true one, or raise where they have no variables or states in common."""
+    """Return a network in the order of the true one; raise an error without common variables or states."""
     check_same_names(true.names, other.names, "the first network", "the second")
     other_states = dict(zip(other.names, other.states, strict=True))
     for name, states in zip(true.names, true.states, strict=True):
         if not set(states) & set(other_states[name]):
             raise ValueError(
                 f"variable {name!r} has the states {list(states)} in one network and {list(other_states[name])} in "
-                "the other: none in common; give both the same names (text from a file is not a number)"
+                "the other: none in common. Give both the same names (text from a file is not a number)"
             )
     return other.align(true.names, true.states)
 
@@ -133,7 +134,7 @@ def _align(other: BayesianArrays, true: BayesianArrays) -> BayesianArrays:
 def compute_divergence(
     marginals: FamilyMarginals, other: BayesianArrays, n_samples: int, random_state: int
 ) -> Divergence:
-    """Return the divergence of the network of `marginals` from another one, large families by sampling."""
+    """Return the divergence of the network of `marginals` from another one; large families use sampling."""
     true = marginals.arrays
     nats, impossible, sampled = 0.0, [], []
     for v in range(len(true.names)):
@@ -157,7 +158,7 @@ def compute_divergence(
 
 
 def _average_log(joint: np.ndarray, table: np.ndarray) -> float:
-    """Return E[ln table] where `joint` is positive; -inf where the table is 0 there."""
+    """Return E[ln table] over cells with positive `joint`; -inf if the table is 0 in one of these cells."""
     possible = joint > 0.0
     return float(joint[possible] @ take_logs(table[possible]))
 
@@ -166,7 +167,7 @@ def _sample_log_ratio(
     true: BayesianArrays, other: BayesianArrays, variables: list[int], n_samples: int, random_state: int
 ) -> tuple[float, float, list[int]]:
     """Return mean and standard error of the variables' log-ratio, and the variables at which `other` has a zero."""
-    # Other rows than `sample` draws with the same seed: `other` may have been learned from those.
+    # Not the rows that `sample` draws with the same seed: `other` may have been learned from them.
     seed = int(np.random.SeedSequence([random_state, _STREAM]).generate_state(1, np.uint64)[0])
     codes = draw_codes(true, n_samples, seed)
     ratio = np.zeros(n_samples)

@@ -1,4 +1,4 @@
-"""How far a learned graph is from another one: edges of DAGs, PDAGs and undirected graphs compared."""
+"""Comparison of the edges of two graphs: DAGs, PDAGs and undirected graphs."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Edge = tuple[Hashable, str, Hashable]
 
 
 class SkeletonScores(NamedTuple):
-    """How well the pairs of neighbours of a true graph were found.
+    """Precision, recall and F1 of the pairs of neighbours.
 
     Parameters
     ----------
     precision, recall, f1 : float
-        Shares between 0 and 1, as `skeleton_scores` defines them.
+        Shares between 0 and 1, defined in `skeleton_scores`.
 
     Examples
     --------
@@ -37,12 +37,12 @@ class SkeletonScores(NamedTuple):
 
 
 class DirectionScores(NamedTuple):
-    """How well the arrows of a true graph were found.
+    """Precision, recall and F1 of the arrows.
 
     Parameters
     ----------
     precision, recall, f1 : float
-        Shares between 0 and 1, as `direction_scores` defines them.
+        Shares between 0 and 1, defined in `direction_scores`.
 
     Examples
     --------
@@ -56,9 +56,9 @@ class DirectionScores(NamedTuple):
 
 
 class EdgeDifferences(NamedTuple):
-    """In what a graph differs from a reference, pair by pair.
+    """Differences between a graph and a reference, pair by pair.
 
-    An edge is a tuple ``(u, "->", v)`` or ``(u, "--", v)``, with the mark of the graph that is named.
+    An edge is a tuple ``(u, "->", v)`` or ``(u, "--", v)``.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class EdgeDifferences(NamedTuple):
     missing : list of tuple
         Edges of the reference between variables that the graph does not join.
     reversed : list of tuple
-        Arrows of the graph that point the other way in the reference.
+        Arrows of the graph that have the opposite direction in the reference.
     directed : list of tuple
         Arrows of the graph whose pair is undirected in the reference.
     undirected : list of tuple
@@ -89,8 +89,8 @@ class EdgeDifferences(NamedTuple):
 def shd(a: GraphLike, b: GraphLike) -> int:
     """Return the structural Hamming distance of two graphs.
 
-    It is the number of pairs {u, v} whose mark differs, where the mark is one of: no edge, u → v, u ← v, u - v.
-    A reversed edge counts once.
+    It is the number of pairs {u, v} with a different mark. The mark is one of: no edge, u → v, u ← v, u - v. A reversed
+    edge counts once.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def shd(a: GraphLike, b: GraphLike) -> int:
     Raises
     ------
     TypeError, ValueError
-        When an argument is no graph or learner, or may have parallel edges, the nodes differ, or an edge joins a node
+        If an argument is not a graph or learner, or may have parallel edges, the nodes differ, or an edge joins a node
         with itself.
 
     References
@@ -126,13 +126,13 @@ def shd(a: GraphLike, b: GraphLike) -> int:
 def cpdag_shd(a: GraphLike, b: GraphLike) -> int:
     """Return the structural Hamming distance of the equivalence classes of two graphs.
 
-    Data alone cannot distinguish the DAGs of one Markov equivalence class; neither does this distance.
+    Data alone cannot distinguish the DAGs of a Markov equivalence class, and this distance does not distinguish them.
 
     Parameters
     ----------
     a, b : pgmpy DAG or PDAG, networkx Graph or DiGraph, or fitted learner
-        Graphs on the same nodes. A DAG is turned into the CPDAG of its class; a graph with undirected edges
-        and a ``PDAG`` are taken as they are.
+        Graphs on the same nodes. A DAG is converted to the CPDAG of its class; a graph with undirected edges and a
+        ``PDAG`` are not changed.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def cpdag_shd(a: GraphLike, b: GraphLike) -> int:
     Raises
     ------
     TypeError, ValueError
-        As `shd`, and when a directed graph has a cycle.
+        As `shd`, and if a directed graph has a cycle.
 
     Examples
     --------
@@ -156,10 +156,10 @@ def cpdag_shd(a: GraphLike, b: GraphLike) -> int:
 
 
 def skeleton_scores(true_graph: GraphLike, learned_graph: GraphLike) -> SkeletonScores:
-    """Compare which pairs of variables are joined, whatever the directions.
+    """Compare the joined pairs of variables of two graphs, without directions.
 
-    Precision is the share of the learned pairs that are true, recall the share of the true pairs that were learned,
-    F1 = 2 · both / (learned + true).
+    Precision is the share of the learned pairs that are true, recall is the share of the true pairs that were learned,
+    and F1 = 2 · both / (learned + true).
 
     Parameters
     ----------
@@ -169,12 +169,12 @@ def skeleton_scores(true_graph: GraphLike, learned_graph: GraphLike) -> Skeleton
     Returns
     -------
     SkeletonScores
-        A named tuple ``(precision, recall, f1)``. A share of nothing is 1: a graph without edges claims nothing false.
+        A named tuple ``(precision, recall, f1)``. A share without any pairs is 1: an empty graph has no false edges.
 
     Raises
     ------
     TypeError, ValueError
-        When an argument is no graph or learner, or may have parallel edges, the nodes differ, or an edge joins a node
+        If an argument is not a graph or learner, or may have parallel edges, the nodes differ, or an edge joins a node
         with itself.
 
     Examples
@@ -195,27 +195,28 @@ def direction_scores(
 ) -> DirectionScores:
     """Compare the arrows of two graphs.
 
-    Precision is the share of the learned arrows u → v that the true graph has as well, in the same direction; recall is
-    the share of the true arrows that were learned so; F1 = 2 · both / (learned + true). An undirected edge is no arrow:
-    where the learned graph leaves a direction open it loses recall and no precision, where the true graph does, a
-    learned arrow costs precision.
+    Precision is the share of the learned arrows u → v that are in the true graph with the same direction. Recall is the
+    share of the true arrows that were learned with the same direction. F1 = 2 · both / (learned + true). An undirected
+    edge is not an arrow. In the learned graph it reduces recall but not precision; in the true graph, a learned arrow
+    for it reduces precision.
 
     Parameters
     ----------
     true_graph, learned_graph : pgmpy DAG or PDAG, networkx Graph or DiGraph, or fitted learner
         Graphs on the same nodes.
     equivalence_class : bool, default=False
-        Whether a DAG is turned into its CPDAG first, as by `cpdag_shd`: directions that no data identify do not count.
+        If True, a DAG is converted to its CPDAG first, as in `cpdag_shd`: directions that data cannot identify do not
+        count.
 
     Returns
     -------
     DirectionScores
-        A named tuple ``(precision, recall, f1)``. A share of nothing is 1: a graph without arrows claims nothing false.
+        A named tuple ``(precision, recall, f1)``. A share without any arrows is 1: an empty graph has no false arrows.
 
     Raises
     ------
     TypeError, ValueError
-        As `shd`, and when a DAG is needed and the graph has a cycle.
+        As `shd`, and if a DAG is needed and the graph has a cycle.
 
     Examples
     --------
@@ -235,15 +236,15 @@ def direction_scores(
 def edge_differences(reference: GraphLike, graph: GraphLike, *, equivalence_class: bool = False) -> EdgeDifferences:
     """List the edges in which a graph differs from a reference.
 
-    Every pair of variables whose mark differs is in exactly one list, so that together they are as long as `shd`
-    (`cpdag_shd` with `equivalence_class`) is large.
+    Every pair of variables with a different mark is in exactly one list. The total number of listed edges is `shd`
+    (`cpdag_shd` with `equivalence_class`).
 
     Parameters
     ----------
     reference, graph : pgmpy DAG or PDAG, networkx Graph or DiGraph, or fitted learner
         Graphs on the same nodes.
     equivalence_class : bool, default=False
-        Whether a DAG is turned into its CPDAG first, as by `cpdag_shd`.
+        If True, a DAG is converted to its CPDAG first, as in `cpdag_shd`.
 
     Returns
     -------
@@ -254,7 +255,7 @@ def edge_differences(reference: GraphLike, graph: GraphLike, *, equivalence_clas
     Raises
     ------
     TypeError, ValueError
-        As `shd`, and when a DAG is needed and the graph has a cycle.
+        As `shd`, and if a DAG is needed and the graph has a cycle.
 
     Examples
     --------
@@ -296,12 +297,12 @@ def _shares(true: set, learned: set) -> tuple[float, float, float]:
 
 
 def _arrows(arcs: set[tuple[int, int]]) -> set[tuple[int, int]]:
-    """Return the arcs that have no opposite one."""
+    """Return the arcs without an opposite arc."""
     return {(u, v) for u, v in arcs if (v, u) not in arcs}
 
 
 def _read_graphs(a: GraphLike, b: GraphLike) -> tuple[nx.Graph, nx.Graph, dict[Hashable, int]]:
-    """Return both graphs and the position of each node, or raise when they have different nodes."""
+    """Return both graphs and the position of each node; raise an error if they have different nodes."""
     import networkx as nx
 
     graphs = take_graph(a), take_graph(b)
@@ -324,9 +325,9 @@ def _arcs(graph: nx.Graph, index: dict[Hashable, int]) -> set[tuple[int, int]]:
 
 
 def _class_arcs(graph: nx.Graph, index: dict[Hashable, int]) -> set[tuple[int, int]]:
-    """Return the arcs of a graph, or of the CPDAG when it is a DAG."""
+    """Return the arcs of a graph, or of its CPDAG if it is a DAG."""
     arcs = _arcs(graph, index)
-    # A PDAG without undirected edges is no DAG to complete: its author may know the directions.
+    # A PDAG without undirected edges is not converted: its author may know the directions.
     if hasattr(graph, "undirected_edges") or any((v, u) in arcs for u, v in arcs):
         return arcs
     cycle = find_cycle(len(index), sorted(arcs))
@@ -339,5 +340,5 @@ def _class_arcs(graph: nx.Graph, index: dict[Hashable, int]) -> set[tuple[int, i
 
 
 def _distance(a: set[tuple[int, int]], b: set[tuple[int, int]]) -> int:
-    # The mark of a pair is the set of its arcs: it differs exactly where some arc is in one graph alone.
+    # The mark of a pair is the set of its arcs. It differs if and only if an arc is in only one of the graphs.
     return len({frozenset(arc) for arc in a ^ b})

@@ -1,4 +1,4 @@
-"""Prequential errors of learners of streams: each row is predicted, then learned, beside three baselines."""
+"""Prequential errors of stream learners (each row is predicted, then learned), compared with three baselines."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ LAST, MEAN, MODE, LINEAR = "last value", "running mean", "most frequent class", 
 
 @dataclass(frozen=True)
 class PrequentialCurve:
-    """Errors of a learner and of three baselines, window by window; made by `prequential`.
+    """Errors of a learner and of three baselines per window, returned by `prequential`.
 
     Attributes
     ----------
     n_rows : ndarray of int64, shape (n_windows,)
-        Rows of the stream at the end of each window; the last window may be shorter.
+        Number of rows of the stream up to the end of each window; the last window may be shorter.
     errors : dict of str to ndarray of float64, shape (n_windows,)
-        Mean loss over each window: of the learner, under the name of its class, then of the baselines.
+        Mean loss per window: of the learner, under the name of its class, then of the baselines.
     means : dict of str to float
         Mean loss over all rows.
     loss : {"squared", "zero-one"}
-        What is averaged: (f - y)² for numbers, 1 for a wrong label.
+        The loss: (f - y)² for numeric targets, 1 for a wrong label.
     window : int
-        Rows of a window.
+        Number of rows per window.
     learner : object
-        The learner after the last row: a copy of the one that was passed.
+        The learner after the last row, a copy of the argument.
     """
 
     n_rows: np.ndarray
@@ -46,7 +46,7 @@ class PrequentialCurve:
     learner: Any
 
     def to_frame(self) -> DataFrame:
-        """Return the curve as a table: ``n_rows``, and a column of errors for each learner."""
+        """Return the curve as a table: ``n_rows``, and one column of errors per learner."""
         import pandas as pd
 
         return pd.DataFrame({"n_rows": self.n_rows, **self.errors})
@@ -58,39 +58,40 @@ def prequential(learner: Any, X: Any, y: Any = None, *, window: int = 500, class
     .. math:: e_w = \frac{1}{|w|} \sum_{t \in w} \ell\bigl(f_{t-1}(x_t), y_t\bigr)
 
     with :math:`f_{t-1}` learned from the rows before t, and the loss :math:`(f - y)^2`, or 1 for a wrong label. The
-    same is computed for three baselines, without which the error of a stream says little: the last value, the running
-    mean (of labels: the most frequent one so far), and recursive least squares with an intercept.
+    same is computed for three baselines, because the error of a stream is hard to judge alone: the last value, the
+    running mean (for labels: the most frequent label), and recursive least squares with an intercept.
 
     Parameters
     ----------
     learner : StreamLearner, or estimator with partial_fit and predict
-        A regressor or a classifier; a copy of it learns on from where it is, and it is not changed. An estimator
-        without ``predict_partial_fit`` is called row by row.
+        A regressor or a classifier. A copy of it continues to learn, and it is not changed. An estimator without
+        ``predict_partial_fit`` is called row by row.
     X : array or frame of shape (n_rows, n_features), path, or iterator
-        The rows in their order, as ``partial_fit`` takes them; files and iterators in the memory of one chunk.
+        The rows in their order, in the form that ``partial_fit`` needs. Files and iterators need the memory of one
+        chunk.
     y : array of shape (n_rows,), str or None
-        The targets; the name of their column in frames and files; None where `X` yields pairs.
+        The targets, or the name of their column in frames and files; None if `X` yields pairs.
     window : int, default=500
-        Rows of a window.
+        Number of rows per window.
     classes : array of shape (n_classes,), optional
-        All labels; None: those that the learner knows, or those of `y`. A classifier that has learned nothing needs
-        them for an iterator.
+        All labels. Default: the labels that the learner knows, or the labels of `y`. They are required for an iterator
+        if the classifier is new.
 
     Returns
     -------
     PrequentialCurve
-        Errors by windows and over all rows. The baselines begin with the first row of `X`, also where the learner has
+        Errors per window and over all rows. The baselines start at the first row of `X`, also if the learner has
         learned rows before.
 
     Raises
     ------
     TypeError, ValueError
-        If the learner has no target or refuses a chunk, `window` is no positive integer, or `classes` are needed.
+        If the learner has no target or rejects a chunk, `window` is not a positive integer, or `classes` are missing.
 
     Notes
     -----
-    Cost: that of the learner, and 2 d² for each row of d features for recursive least squares. Errors do not depend on
-    the chunks.
+    Cost: the learner, and 2 d² operations per row of d features for recursive least squares. Errors do not depend on
+    the size of the chunks.
 
     References
     ----------
@@ -115,7 +116,7 @@ def prequential(learner: Any, X: Any, y: Any = None, *, window: int = 500, class
     window = check_natural(window, "window", 1)
     if not hasattr(learner, "predict"):
         raise TypeError(
-            f"prequential needs a regressor or a classifier, and {type(learner).__name__} has no predict: of a "
+            f"prequential needs a regressor or a classifier, but {type(learner).__name__} has no predict. For a "
             "CategoricalSubspace, hold out some entries and compare them with impute(X, cells=...)"
         )
     errors: PrequentialErrors | None = None
@@ -123,12 +124,12 @@ def prequential(learner: Any, X: Any, y: Any = None, *, window: int = 500, class
         if errors is None:
             errors = PrequentialErrors(learner, window, classes, None if _is_stream(X) else targets)
         errors.learn(rows, targets)
-    assert errors is not None  # an empty stream was refused
+    assert errors is not None  # an empty stream is an error
     return errors.make_curve()
 
 
 class PrequentialErrors:
-    """Sums of losses by windows, of a copy of a learner and of baselines, which chunks are added to."""
+    """Sums of losses per window of a copy of a learner and of baselines, updated by chunks."""
 
     def __init__(self, learner: Any, window: int, classes: Any = None, y: Any = None):
         from pgmx.streaming.least_squares import RecursiveLeastSquares, RecursiveLeastSquaresClassifier
@@ -139,13 +140,13 @@ class PrequentialErrors:
         self.labels = _list_labels(learner, classes, y)
         self.label = type(learner).__name__
         self.linear: Any = RecursiveLeastSquares() if self.labels is None else RecursiveLeastSquaresClassifier()
-        # of numbers the sum so far, of labels how often each has come; and the last value
+        # the sum of numeric targets, or the count of each label; and the last value
         self.history = np.zeros(1 if self.labels is None else len(self.labels))
         self.last = 0.0 if self.labels is None else self.labels[0]
         self.sums: dict[str, np.ndarray] = {}
 
     def learn(self, X: Any, y: Any) -> None:
-        """Predict and learn a chunk; one that the learner refuses changes nothing."""
+        """Predict and learn a chunk; a chunk that the learner rejects changes nothing."""
         guesses = {self.label: self._predict(self.learner, X, y)}
         dense = X.toarray() if hasattr(X, "toarray") else X
         targets = np.asarray(y).reshape(-1)
@@ -159,13 +160,13 @@ class PrequentialErrors:
             losses = guess != targets if self.labels is not None else (guess - targets.astype(float)) ** 2
             sums = np.zeros(windows[-1] + 1)
             sums[: len(self.sums.get(name, []))] = self.sums.get(name, [])
-            np.add.at(sums, windows, losses.astype(float))  # one by one: the chunks do not change the sum
+            np.add.at(sums, windows, losses.astype(float))  # one by one, so that the sum does not depend on the chunks
             self.sums[name] = sums
         self.last = targets[-1]
         self.n_rows += len(targets)
 
     def _predict(self, learner: Any, X: Any, y: Any) -> np.ndarray:
-        """Return what was predicted before each row of a chunk, which is learned."""
+        """Learn a chunk, and return the predictions before each row."""
         more = {} if self.labels is None or hasattr(learner, "classes_") else {"classes": self.labels}
         if hasattr(learner, "predict_partial_fit"):
             return learner.predict_partial_fit(X, y, **more)
@@ -202,7 +203,7 @@ class PrequentialErrors:
 
 
 def _is_stream(X: Any) -> bool:
-    """Return whether there may be further chunks after the first."""
+    """Return whether there may be more chunks after the first."""
     return hasattr(X, "__next__") or isinstance(X, str | PathLike)
 
 
@@ -212,18 +213,18 @@ def _list_labels(learner: Any, classes: Any, y: Any) -> np.ndarray | None:
 
     if not is_classifier(learner):
         if classes is not None:
-            raise ValueError(f"classes={classes!r:.60}, but {type(learner).__name__} predicts numbers: leave them out")
+            raise ValueError(f"classes={classes!r:.60}, but {type(learner).__name__} is a regressor: leave them out")
         return None
     if hasattr(learner, "classes_"):
         return learner.classes_
     labels = y if classes is None else classes
     if labels is None:
-        raise ValueError(f"classes=None: give all labels that {type(learner).__name__} will meet")
+        raise ValueError(f"classes=None: give all labels of the stream to {type(learner).__name__}")
     return np.unique(np.asarray(labels))
 
 
 def _predict_rows(learner: Any, X: Any, y: np.ndarray, more: dict, started: bool, first: Any) -> Iterator[Any]:
-    """Predict and learn row by row; before the first row of all the prediction is `first`."""
+    """Predict and learn row by row; before the first row of the stream the prediction is `first`."""
     rows = X.iloc if hasattr(X, "iloc") else X
     for t in range(len(y)):
         row = rows[t : t + 1]

@@ -1,4 +1,4 @@
-"""How good the coefficients and the edges of a learned system are: against the true ones, and against rows."""
+"""Quality of the coefficients and the edges of a learned system, compared with the true ones and with rows."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from numpy.typing import ArrayLike
 
 from pgmx.checks import as_reals, check_natural
 
-#: Rows that are predicted at a time.
+#: Rows that are predicted together.
 ROWS = 4096
 
 
 class EdgeCurve(NamedTuple):
-    """Receiver operating characteristic of edges that are ordered by their strengths.
+    """Receiver operating characteristic of edges ordered by their strengths.
 
     Parameters
     ----------
     false_positive_rate, true_positive_rate : ndarray of float64, shape (m,)
-        Shares of the absent and of the true edges whose strength is at least the threshold, from 0 to 1.
+        Shares of the absent edges and of the true edges with a strength of at least the threshold, from 0 to 1.
     thresholds : ndarray of float64, shape (m,)
         Descending, the first one infinite.
     area : float
@@ -46,8 +46,8 @@ def coefficient_error(coef, true_coef) -> float:
     Parameters
     ----------
     coef, true_coef : learner, LinearDynamicalSystem, array_like, sparse array, or sequence of arrays
-        Coefficients by [target, source], of shape (n, n) for lag 1 alone, or for lags 0, 1, ..., L: an array of shape
-        (L + 1, n, n) or a sequence of L + 1 arrays, sparse or not. A lag that only one of the two has counts as zeros.
+        Coefficients [target, source]: shape (n, n) for lag 1 alone; for lags 0, 1, ..., L an array of shape
+        (L + 1, n, n) or a sequence of L + 1 arrays, sparse or not. Lags that one of them does not have are zeros.
 
     Returns
     -------
@@ -57,11 +57,11 @@ def coefficient_error(coef, true_coef) -> float:
     Raises
     ------
     ValueError
-        If shapes differ or do not fit, or all true coefficients are zero.
+        If shapes differ or are invalid, or all true coefficients are zero.
 
     Notes
     -----
-    Linear in the entries that are stored; sparse arrays stay sparse.
+    The cost is linear in the stored entries; sparse arrays stay sparse.
 
     References
     ----------
@@ -76,7 +76,7 @@ def coefficient_error(coef, true_coef) -> float:
     pairs = _pair_lags(coef, true_coef)
     size = sum(float((true.data**2).sum()) for _, true in pairs)
     if not size:
-        raise ValueError("all coefficients of true_coef are zero: there is nothing that an error could be relative to")
+        raise ValueError("all coefficients of true_coef are zero: the relative error is not defined")
     return float(np.sqrt(sum(float(((estimate - true).data ** 2).sum()) for estimate, true in pairs) / size))
 
 
@@ -95,8 +95,8 @@ def prediction_error(
     X : array_like or frame of float, shape (T, n)
         Rows in the order of time, oldest first, and columns in the order of the coefficients.
     targets : array_like or frame of float, shape (T, n), default=None
-        The row that follows each row of `X`, where those are no series; for coefficients of lag 1 alone. By default
-        the rows of `X` from its row L on.
+        The row that follows each row of `X`, if the rows of `X` are not a series; only for coefficients of lag 1.
+        Default: the rows of `X` from row L on.
     intercept : array_like of float, shape (n,), default=None
         Added to all predictions.
 
@@ -108,7 +108,7 @@ def prediction_error(
     Raises
     ------
     ValueError
-        If shapes do not fit, there are too few rows, or all targets are zero.
+        If shapes do not match, there are too few rows, or all targets are zero.
 
     References
     ----------
@@ -122,7 +122,7 @@ def prediction_error(
     """
     lags = _read_lags(coef, "coef")
     if lags[0].count_nonzero():
-        raise ValueError("coef has instantaneous coefficients: a prediction knows past rows alone")
+        raise ValueError("coef has instantaneous coefficients: predictions use only past rows")
     intercept = getattr(coef, "intercept_", getattr(coef, "intercept", None)) if intercept is None else intercept
     n, order = lags[0].shape[0], len(lags) - 1
     rows = as_reals(X, "X").astype(np.float64)
@@ -134,14 +134,14 @@ def prediction_error(
         following = as_reals(targets, "targets").astype(np.float64)
         if order != 1 or following.shape != rows.shape:
             raise ValueError(
-                f"targets must be one row for each row of X, for coefficients of lag 1 alone; got {order} lags and the "
-                f"shapes {following.shape} and {rows.shape}"
+                f"targets need one row per row of X and coefficients of lag 1 alone, got {order} lags and the shapes "
+                f"{following.shape} and {rows.shape}"
             )
     if not len(following):
         raise ValueError(f"X must have more rows than the {order} lags of coef, got {len(rows)}")
     size = float((following**2).sum())
     if not size:
-        raise ValueError("all rows to predict are zero: there is nothing that an error could be relative to")
+        raise ValueError("all rows to predict are zero: the relative error is not defined")
     error = 0.0
     for start in range(0, len(following), ROWS):
         residual = following[start : start + ROWS].copy()
@@ -162,10 +162,10 @@ def structure_recall(coef, true_coef, k: int | None = None) -> float:
     Parameters
     ----------
     coef, true_coef : learner, LinearDynamicalSystem, array_like, sparse array, or sequence of arrays
-        As in :func:`coefficient_error`; parents are (lag, source) pairs with a coefficient that is not zero.
+        As in :func:`coefficient_error`; parents are (lag, source) pairs with a nonzero coefficient.
     k : int, default=None
-        Count only the k largest coefficients of a node as found (of equal ones the first), and at most k parents as
-        true: the denominator is min(k, :math:`|N_i|`). All by default.
+        Use only the k largest coefficients of a node (the first ones of equal coefficients) and the denominator
+        min(k, :math:`|N_i|`). Default: all coefficients.
 
     Returns
     -------
@@ -175,7 +175,7 @@ def structure_recall(coef, true_coef, k: int | None = None) -> float:
     Raises
     ------
     ValueError
-        If shapes differ or do not fit, no node has a parent, or `k` is less than 1.
+        If shapes differ or are invalid, no node has a parent, or `k` is less than 1.
 
     References
     ----------
@@ -213,23 +213,23 @@ def edge_error_rate(estimate, truth) -> float:
 
     .. math:: \|S - \hat S\|_0 \, / \, (N (N - 1))
 
-    per lag; a hundred times it is the "edge identification error rate" in per cent.
+    per lag; multiplied by 100 it is the "edge identification error rate" in per cent.
 
     Parameters
     ----------
     estimate, truth : learner, LinearDynamicalSystem, array_like, sparse array, or sequence of arrays
-        Coefficients or indicators by [target, source], of shape (N, N), or several lags of them, as in
-        :func:`coefficient_error`; what is not zero is an edge. Own influences, on the diagonal, do not count.
+        Coefficients or indicators [target, source] of shape (N, N), or several lags as in :func:`coefficient_error`.
+        A nonzero entry is an edge. Self-loops on the diagonal do not count.
 
     Returns
     -------
     float
-        Between 0 and 1. Lags of which neither has an edge do not count.
+        Between 0 and 1. Lags without an edge in both graphs do not count.
 
     Raises
     ------
     ValueError
-        If shapes differ or do not fit, or there is one node alone.
+        If shapes differ or are invalid, or there is only one node.
 
     References
     ----------
@@ -265,11 +265,11 @@ def edge_curve(strengths: ArrayLike, truth: ArrayLike, *, diagonal: bool = False
     Parameters
     ----------
     strengths : array_like of float, shape (..., N, N)
-        Strengths or coefficients by [target, source], their sizes are compared; sparse arrays are taken too.
+        Strengths or coefficients [target, source], compared by absolute value; sparse arrays are allowed.
     truth : array_like, the same shape
-        What is not zero is an edge.
+        A nonzero entry is an edge.
     diagonal : bool, default=False
-        Whether own influences, on the diagonals, count.
+        Whether self-loops on the diagonal count.
 
     Returns
     -------
@@ -279,7 +279,7 @@ def edge_curve(strengths: ArrayLike, truth: ArrayLike, *, diagonal: bool = False
     Raises
     ------
     ValueError
-        If shapes differ, no matrix is square, a strength is NaN, or the truth has only edges or none.
+        If shapes differ, matrices are not square, a strength is NaN, or the truth has only edges or no edges.
 
     Notes
     -----
@@ -297,15 +297,15 @@ def edge_curve(strengths: ArrayLike, truth: ArrayLike, *, diagonal: bool = False
         for value, name in tables
     )
     if sizes.shape != edges.shape or sizes.ndim < 2 or sizes.shape[-1] != sizes.shape[-2]:
-        raise ValueError(f"strengths and truth must be (..., N, N) alike, got {sizes.shape} and {edges.shape}")
+        raise ValueError(f"strengths and truth must both be (..., N, N), got {sizes.shape} and {edges.shape}")
     counts = np.broadcast_to(
         np.ones(sizes.shape[-2:], bool) if diagonal else ~np.eye(sizes.shape[-1], dtype=bool), sizes.shape
     )
     size, is_edge = sizes[counts], edges[counts] != 0
     if np.isnan(size).any():
-        raise ValueError("strengths must be numbers, one of them is NaN")
+        raise ValueError("strengths must not be NaN")
     if is_edge.all() or not is_edge.any():
-        raise ValueError("truth must have edges and pairs without one, or no curve is defined")
+        raise ValueError("truth must have both edges and pairs without an edge")
     order = np.argsort(-size, kind="stable")
     size, is_edge = size[order], is_edge[order]
     last = np.append(np.flatnonzero(size[1:] != size[:-1]), len(size) - 1)
@@ -316,13 +316,13 @@ def edge_curve(strengths: ArrayLike, truth: ArrayLike, *, diagonal: bool = False
 
 
 def _pair_lags(estimate, true) -> list[tuple]:
-    """Return the coefficients of both as pairs of csr arrays by lag, with zeros for lags that one of them lacks."""
+    """Return the coefficients of both as pairs of csr arrays per lag, with zeros for missing lags."""
     from scipy.sparse import csr_array
 
     ours, theirs = _read_lags(estimate, "the estimate"), _read_lags(true, "the truth")
     shape = ours[0].shape
     if shape != theirs[0].shape:
-        raise ValueError(f"the estimate has {shape[0]} series and the truth {theirs[0].shape[0]}: give the same ones")
+        raise ValueError(f"the estimate has {shape[0]} series and the truth {theirs[0].shape[0]}: give the same series")
     for part in (ours, theirs):
         part += [csr_array(shape)] * (max(len(ours), len(theirs)) - len(part))
     return list(zip(ours, theirs, strict=True))

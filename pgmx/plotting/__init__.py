@@ -1,17 +1,17 @@
-"""Pictures of learned graphs and of learning, with matplotlib alone, and reports for the browser.
+"""Pictures of learned graphs and of learning with matplotlib, and reports for the browser.
 
-- `layouts`: where the nodes of a graph go: in layers, by springs, on a circle
-- `pictures`: figures that a notebook shows, a script opens and a file holds
-- `strengths`: strengths of edges: read from what a user has, turned into widths and colours, and drawn as a ranking
-- `edge_styles`: how edges look: by comparison with a reference, by strength and by sign, with their legends
-- `history`: curves of learning: quality against time, edges or tests, one line for each learner
-- `paths`: paths of penalties: how many edges each penalty leaves, what was compared, and which one was chosen
-- `curves`: curves of quality against the number of rows learned from
-- `shapes`: the axes, curves of edges with their heads, boxes of nodes; one collection for each kind
-- `streams`: errors of learners of streams beside those of baselines, intervals, and changes
+- `layouts`: positions of the nodes of a graph: in layers, by springs, on a circle
+- `pictures`: figures for notebooks, scripts and files
+- `strengths`: strengths of edges: read from user input, converted to widths and colours, drawn as a ranking
+- `edge_styles`: styles of edges by comparison with a reference, by strength and by sign, with their legends
+- `history`: curves of learning: quality against time, edges or tests, one line per learner
+- `paths`: paths of penalties: number of edges, criterion and selected penalty
+- `curves`: learning curves: quality against the number of rows
+- `shapes`: the axes, curves of edges with their heads, boxes of nodes; one collection per kind
+- `streams`: errors of stream learners compared with baselines, intervals, and changes
 - `time_series`: graphs over (variable, lag), forecasts, and edges that change
-- `draw`: pictures of graphs: layout, comparison with a reference and strengths put together
-- `reports`: one HTML file of what was learned, with an interactive graph
+- `draw`: pictures of graphs: layout, comparison with a reference and strengths combined
+- `reports`: a report of a learned graph as one HTML file, with an interactive graph
 """
 
 from typing import TYPE_CHECKING
@@ -46,4 +46,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = import_on_demand(__name__, {})  # all are imported: unknown names are explained
+    __getattr__, __dir__ = import_on_demand(__name__, {})  # all are imported; this explains unknown names

@@ -1,4 +1,4 @@
-"""Curves of quality against the number of rows learned from."""
+"""Learning curves: quality against the number of training rows."""
 
 from __future__ import annotations
 
@@ -21,19 +21,18 @@ _MEASURES = {
 
 
 def plot_learning_curve(curve: DataFrame, ax: Axes | None = None, *, measure: str = "divergence") -> Axes:
-    """Draw how close learned networks come to the true one against the number of rows.
+    """Draw the distance between learned networks and the true network against the number of rows.
 
-    Lines join the means over the repeats, bands reach from the least to the greatest of them.
+    Lines are means over the repeats, bands are the range from minimum to maximum.
 
     Parameters
     ----------
     curve : DataFrame
-        What `pgmx.metrics.learning_curve` returns.
+        The result of `pgmx.metrics.learning_curve`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. Default: a new figure, which belongs to the caller alone.
+        The axes to draw on. Default: a new figure, independent of pyplot.
     measure : {"divergence", "shd", "n_edges"}, default="divergence"
-        What to draw; the divergence on a logarithmic axis, on which sizes with an infinite one are hollow marks above
-        the frame.
+        The measure to draw. The divergence has a logarithmic axis; infinite values are hollow marks above the frame.
 
     Returns
     -------
@@ -43,7 +42,7 @@ def plot_learning_curve(curve: DataFrame, ax: Axes | None = None, *, measure: st
     Raises
     ------
     TypeError, ValueError
-        If `curve` is no such table, is empty or lacks a column, or `measure` is unknown.
+        If `curve` is not such a table, is empty or lacks a column, or `measure` is unknown.
 
     Examples
     --------
@@ -62,7 +61,7 @@ def plot_learning_curve(curve: DataFrame, ax: Axes | None = None, *, measure: st
     absent = [name for name in ("learner", "n_rows", measure) if name not in curve.columns]
     if absent or not len(curve):
         what = f"no column {absent[0]!r}" if absent else "no rows"
-        raise ValueError(f"the table of the curve has {what}: give what learning_curve returns")
+        raise ValueError(f"the table of the curve has {what}: give the result of learning_curve")
     ax = make_axes(ax, 6.4, 4.2)
     endless = []
     for at, (label, rows) in enumerate(curve.groupby("learner", sort=False)):
@@ -77,7 +76,7 @@ def plot_learning_curve(curve: DataFrame, ax: Axes | None = None, *, measure: st
     ax.set_xscale("log")
     if measure == "divergence":
         ax.set_yscale("log")
-    for size, height, marker, colour in endless:  # above the frame, whatever the limits become
+    for size, height, marker, colour in endless:  # above the frame for any limits of the axis
         ax.plot(
             [size],
             [height],

@@ -1,4 +1,4 @@
-"""Pictures of graphs: layout, comparison with a reference and strengths put together, on axes or in a file."""
+"""Pictures of graphs on axes or in a file: layout, comparison with a reference and strengths combined."""
 
 from __future__ import annotations
 
@@ -65,54 +65,54 @@ def plot_graph(
 ) -> Axes:
     """Draw a directed, partially directed or undirected graph.
 
-    A notebook shows the picture where the call is the last line of a cell; in a script ``plot_graph(graph).show()``
+    A notebook shows the picture if the call is the last line of a cell. In a script, ``plot_graph(graph).show()``
     opens it in the browser, and ``plot_graph(graph).save(path)`` or :func:`save_picture` writes it. Isolated nodes are
-    in rows of their own at the bottom.
+    in separate rows at the bottom.
 
     Parameters
     ----------
     graph : pgmpy or networkx graph, or fitted learner
         For instance ``HillClimbSearch().fit(X)``, a fitted model or any ``networkx`` graph.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. Default: a new figure just large enough, which belongs to the caller alone (pyplot does not
-        know it and nothing is shown).
+        The axes to draw on. Default: a new figure that fits the graph, independent of pyplot (nothing is shown).
     reference : pgmpy or networkx graph, or fitted learner, optional
-        A graph on the same nodes to compare with: edges are then coloured as shared, with another direction, not in
-        the reference, or (dashed) only in the reference.
+        A graph on the same nodes for comparison. Edges are coloured as shared, with another direction, not in the
+        reference, or (dashed) only in the reference.
     strengths : mapping, DataFrame, fitted bootstrap or str, optional
-        Numbers ``{(u, v): strength}``, a table with the columns ``from``, ``to`` and ``strength``, such as the
-        ``strengths_`` of ``BootstrapStructure``, the bootstrap itself, or the name of an attribute of the edges, such
-        as ``"weight"``: the stronger an edge, the wider and (without `reference`) the darker it is drawn, with a
-        legend. Edges of negative strength are dashed and (without `reference`) red, edges without a strength dotted.
+        Strengths of edges as ``{(u, v): strength}``, a table such as ``strengths_`` of ``BootstrapStructure``, a fitted
+        bootstrap, or the name of an edge attribute such as ``"weight"``. Stronger edges are wider; see Notes.
     continuous : iterable of hashable, optional
-        Names of nodes that hold numbers: these are drawn round and in another colour than those with states, with a
-        legend where there are both. By default those of a ``ConditionalGaussianNetwork``, else all are drawn alike.
+        Names of the continuous variables. They are drawn round and in another colour than discrete variables, with a
+        legend. Default: the continuous variables of a ``ConditionalGaussianNetwork``, else none.
     layout : {"layered", "spring", "circular"}, optional
-        "layered": arrows point down wherever no cycle forbids it; "spring": distances are like the lengths of the
-        shortest paths (stress majorization); "circular": on a circle, in the order of the nodes. Default: "layered"
-        for graphs with arrows and at most 300 nodes, else "spring".
+        "layered": arrows point down unless there is a cycle; "spring": distances follow the lengths of shortest paths
+        (stress majorization); "circular": on a circle, in the order of the nodes. Default: "layered" for graphs with
+        arrows and at most 300 nodes, else "spring".
     pos : mapping of node to (x, y), optional
-        Places of all nodes, y upwards, in any unit: they are scaled until boxes do not overlap, and edges are straight.
+        Positions of all nodes, y upwards, in any unit. They are scaled until boxes do not overlap; edges are straight.
     max_edges : int, "auto" or None, default="auto"
-        The strongest edges, as many as this, are drawn, and a line below says so; None draws all. "auto": of a graph
-        without arrows and `reference`, whose edges have strengths or weights, 2 n + 20 for n nodes.
+        Maximum number of edges: the strongest ones are drawn, with a note below. None draws all. "auto" is 2 n + 20 for
+        n nodes if the graph has no arrows and no `reference` and its edges have strengths or weights, else None.
 
     Returns
     -------
     matplotlib.axes.Axes
-        The axes drawn on; ``ax.figure.savefig`` writes it. Of a new figure, they have `show` and `save`.
+        The axes; ``ax.figure.savefig`` writes the picture. Axes of a new figure have the methods `show` and `save`.
 
     Raises
     ------
     TypeError, ValueError
-        If `graph` or `reference` is no graph, `graph` has no nodes, `reference` has other nodes, `strengths` is none of
-        the above, `continuous` has a name that is no node, `layout` is unknown, `pos` lacks a node, or `max_edges` is
-        no natural number.
+        If `graph` or `reference` is not a graph, `graph` has no nodes, `reference` has other nodes, `strengths` is none
+        of the above, `continuous` has a name that is not a node, `layout` is unknown, `pos` lacks a node, or
+        `max_edges` is not a natural number.
 
     Notes
     -----
+    A table of strengths has the columns ``from``, ``to`` and ``strength``. Without `reference`, stronger edges are also
+    darker and negative edges red. Negative edges are dashed, edges without a strength dotted. A legend is added.
+
     Labels are cut at 28 characters; above 150 nodes they are half as large, and below 1.5 points they are left out.
-    Above 300 nodes springs keep communities (Louvain's method) apart, and the eight largest have colours if they hold
+    Above 300 nodes, "spring" separates communities (Louvain's method), and the eight largest have colours if they hold
     half of the nodes. The nodes of a ``TimeSeriesGraph`` are labelled ``rain t-1``; lags without an edge are left out,
     and a variable without any edge is drawn once.
 
@@ -176,13 +176,13 @@ def save_picture(
     Parameters
     ----------
     graph : pgmpy or networkx graph, or fitted learner
-        What to draw.
+        The graph to draw.
     path : str or path-like
-        Where to write; the suffix is ``.svg`` or ``.png``.
+        The file to write; the suffix is ``.svg`` or ``.png``.
     reference, strengths, continuous, layout, pos, max_edges : optional
         As for :func:`plot_graph`.
     dpi : float, default=150
-        Pixels per inch of a PNG; lowered so that no side exceeds 6000 pixels.
+        Pixels per inch of a PNG; reduced if a side would exceed 6000 pixels.
 
     Returns
     -------
@@ -233,12 +233,12 @@ def _is_of_series(graph: Any) -> bool:
 
 
 def _leave_out_lags(graph: Any, reference: Any) -> tuple[Any, Any]:
-    """Return the graphs of a time series without the lags that have no edge in either; other graphs as they are."""
+    """Return the graphs of a time series without the lags that have no edge in either; other graphs unchanged."""
     if not _is_of_series(graph):
         return graph, reference
     graphs = [graph]
     if reference is not None:
-        read_marks(reference, graph.nodes())  # of other nodes: refused before any is left out
+        read_marks(reference, graph.nodes())  # an error for other nodes, before any node is left out
         graphs.append(reference)
     joined = {node for one in graphs for edge in one.edges() for node in edge}
     variables = {name for name, _ in joined}
@@ -263,7 +263,7 @@ def read_marks(graph: Graph, names: list | None = None) -> Marks:
 def _choose_edges(
     graph: Graph, marks: Marks, reference: Graph | None, scales: Strengths | None, max_edges: int | str | None
 ) -> tuple[list[tuple], str]:
-    """Return the edges to draw with their verdicts, and a line about those that are left out."""
+    """Return the edges to draw with their verdicts, and a note about the edges that are left out."""
     edges = _compare_edges(marks, None if reference is None else read_marks(reference, marks.names))
     if max_edges is None:
         return edges, ""
@@ -286,7 +286,7 @@ def _choose_edges(
 
 
 def _read_weights(graph: Graph) -> dict:
-    """Return the numbers that edges have as weights, of series as strengths; empty where some have none."""
+    """Return the weights of edges (for series, the strengths); empty if an edge does not have one."""
     attribute = "strength" if _is_of_series(graph) else "weight"  # weights of series are in different units
     weights = {(u, v): value for u, v, value in graph.edges(data=attribute)}
     return weights if all(is_number(value) for value in weights.values()) else {}
@@ -314,7 +314,7 @@ def _place_nodes(
 
 
 def _read_places(names: list, widths: list[float], pos: Mapping) -> np.ndarray:
-    """Return the places that a user gives, in the unit of the widths."""
+    """Return the positions given by the user, in the unit of the widths."""
     missing = [name for name in names if name not in pos]
     if missing:
         raise ValueError(f"pos has no place for {join_names(missing)}: give (x, y) of every node")
@@ -328,25 +328,25 @@ def _read_places(names: list, widths: list[float], pos: Mapping) -> np.ndarray:
         ratios = np.divide(needed, gaps, out=np.full_like(gaps, np.inf), where=gaps > 0).min(axis=-1)
         np.fill_diagonal(ratios, 0.0)
         nearest = ratios.max(axis=1)
-        usual = nearest[np.isfinite(nearest)]  # nodes on one place overlap at any scale
+        usual = nearest[np.isfinite(nearest)]  # nodes at the same position overlap at any scale
         places *= min(usual.max(), 4 * np.median(usual)) if len(usual) else 1.0
     corner = (places - np.column_stack([np.asarray(widths) / 2, np.full(len(names), HEIGHT / 2)])).min(axis=0)
     return places - corner
 
 
 def _read_kinds(graph: Graph, names: list, continuous: Iterable[Hashable] | None) -> list[str]:
-    """Return "discrete" or "continuous" for each node; all the same where nothing is known."""
+    """Return "discrete" or "continuous" for each node; all "discrete" by default."""
     if continuous is None:
         continuous = getattr(graph, "continuous", ())
     members = [continuous] if isinstance(continuous, str) else list(continuous or ())
     unknown = [name for name in members if name not in names]
     if unknown:
-        raise ValueError(f"continuous has {join_names(unknown)}, which are no nodes of the graph")
+        raise ValueError(f"continuous has {join_names(unknown)}, which are not nodes of the graph")
     return ["continuous" if name in members else "discrete" for name in names]
 
 
 def _scales(graph, strengths):
-    """Read the strengths; None where there are none, or no edges to have the attribute."""
+    """Read the strengths; None if there are none, or if the graph has no edges."""
     if strengths is None or (isinstance(strengths, str) and not graph.number_of_edges()):
         return None
     if not isinstance(strengths, str):
@@ -363,7 +363,7 @@ def _label(name, longest=_LONGEST_LABEL):
 
 
 def _label_lag(name, lag):
-    """Return the label of a variable of a time series some rows before the present, t."""
+    """Return the label of a variable of a time series at a lag."""
     return label_lag(_label(name, _LONGEST_LABEL - len(label_lag("", lag))), lag)
 
 
@@ -376,7 +376,7 @@ def measure_text(text: str, font: float) -> float:
 
 
 def _compare_edges(marks, reference):
-    """Return (u, v, is_arrow, verdict) for the edges of the graph and those which only the reference has."""
+    """Return (u, v, is_arrow, verdict) for the edges of the graph and the edges only in the reference."""
     edges = [(u, v, True) for u, v in marks.directed] + [(u, v, False) for u, v in marks.undirected]
     if reference is None:
         return [(*edge, "shared") for edge in edges]

@@ -1,4 +1,4 @@
-"""How edges look: by comparison with a reference, by strength and by sign, with their legends."""
+"""Styles of edges by comparison with a reference, by strength and by sign, with their legends."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _DOTS, _DASHES = (0, (1, 2)), (0, (3.2, 1.4))
 _VERDICTS: dict[str, tuple[str, Any, str]] = {
     "shared": (_INK, "-", "in both"),
     "turned": ("#e08a00", "-", "other direction"),
-    "extra": ("#b3202c", (0, (7, 1.5, 1.5, 1.5)), "not in the reference"),  # by its dashes in any print and to any eye
+    "extra": ("#b3202c", (0, (7, 1.5, 1.5, 1.5)), "not in the reference"),  # dashes work without colours
     "missing": (_UNKNOWN, (0, (4, 3)), "only in the reference"),
 }
 
 
 def line_style(verdict: str, strength: float, scales: Strengths | None, coloured: bool) -> tuple[Any, Any, float]:
-    """Return colour, dashes and width in points of an edge; `coloured`: colours show strengths, not verdicts."""
+    """Return colour, dashes and width in points of an edge; if `coloured`, colours show strengths, not verdicts."""
     colour, dashes, _ = _VERDICTS[verdict]
     if scales is None or verdict == "missing":
         return colour, dashes, 1.0
@@ -51,9 +51,9 @@ def draw_verdicts(ax: Axes, edges: Sequence[tuple], font: float) -> None:
 def draw_strengths(
     ax: Axes, scales: Strengths, strengths: Sequence[float], coloured: bool, scale: float, font: float, row: float
 ) -> None:
-    """Draw sample lines of the range, above the other legend where there is one.
+    """Draw sample lines of the range, above the other legend if there is one.
 
-    `scale` is in points per unit of the axes, `row` the height of a legend in these units.
+    `scale` is in points per unit of the axes, `row` is the height of a legend in these units.
     """
     from matplotlib.lines import Line2D
 

@@ -1,4 +1,4 @@
-"""Curves of learning: quality against time, edges or tests, one line for each learner."""
+"""Curves of learning: quality against time, edges or tests, one line per learner."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 COLOURS = ("#2f6ea5", "#e08a00", "#3f9159", "#c8323c", "#7d55a3", "#33475b", "#a3713f", "#4aa7a7")
 MARKERS = "osD^vPX*"
-_WIDE_RANGE = 50.0  # a ratio beyond which seconds are drawn on a logarithmic axis
+_WIDE_RANGE = 50.0  # above this ratio of seconds the axis is logarithmic
 _LEGEND_COLUMNS = 5  # of a legend above several panels
 
 
 class _Measure(NamedTuple):
-    """How a figure is drawn: `sign` is that of better, or 0; `option` is what a learner needs to record it."""
+    """A measure: `sign` is 1 if higher is better, -1 if lower is, or 0; `option` makes a learner record it."""
 
     label: str
     sign: int = 0
@@ -44,7 +44,7 @@ _AGAINST = {
 
 
 class _Run(NamedTuple):
-    """One learner in one panel: its label, its place among the learners, and the two columns of its history."""
+    """One learner in one panel: its label, its index among the learners, and two columns of its history."""
 
     label: str
     at: int
@@ -65,41 +65,40 @@ def plot_history(
 
 
 def plot_history(learners, ax=None, *, measures=None, against="seconds", below_best=False):
-    """Draw the quality that learners reached against the time they took.
+    """Draw the quality of learners against their running time.
 
-    The mark is the end of a run. The line of a score is the best one so far; where a learner also visits worse graphs,
-    its current score is drawn faintly behind it.
+    The mark is the end of a run. The line of a score is the best score so far. If a learner also visits worse graphs,
+    its current score is a faint line behind it.
 
     Parameters
     ----------
     learners : learner, mapping of str to learner, or list of learners
-        Fitted learners with a `history_`, such as ``HillClimbSearch`` or ``BestChoiceEdgeGrafting``, with a label for
-        each where there are several; those of a list are labelled by their classes, and numbered where these are equal.
-        To be comparable they must have learned from the same data, under the same score or the same penalties.
+        Fitted learners with a `history_`, such as ``HillClimbSearch``. A mapping has labels as keys; in a list, the
+        labels are the class names. For a fair comparison, use the same data and the same score or penalties.
     ax : matplotlib.axes.Axes, or a sequence of them, optional
-        Where to draw, one for each panel. Default: a new figure, which belongs to the caller alone.
+        The axes to draw on, one per panel. Default: a new figure, independent of pyplot.
     measures : str or sequence of str, optional
-        What to draw: "score" of a Bayesian network; "objective" of a Markov network, "recall" (needs ``true_graph`` in
-        the learners) and "held_out" (needs ``held_out``); "n_edges". A sequence makes a panel of each. Default: the
-        score, or else the objective.
+        "score" of a Bayesian network; "objective" of a Markov network, "recall" (the learners need ``true_graph``) and
+        "held_out" (they need ``held_out``); "n_edges". A sequence gives one panel per measure. Default: the score, or
+        else the objective.
     against : {"seconds", "cpu_seconds", "n_edges", "n_tests", "n_tables"}, default="seconds"
         The horizontal axis: wall seconds; for Markov networks also CPU seconds, activated edges, scores of pairs
         computed or pair tables counted.
     below_best : bool, default=False
-        Whether to draw how many nats each score lies below the best of all, and each objective above the least, on a
-        logarithmic axis, which shows differences near the end. The best itself is drawn at the lower end.
+        If True, draw the difference in nats from the best score or the smallest objective of all learners, on a
+        logarithmic axis. The best value is drawn at the lower end.
 
     Returns
     -------
     matplotlib.axes.Axes or list of matplotlib.axes.Axes
-        The axes drawn on, a list where `measures` is a sequence. Seconds have a logarithmic axis where they span a
-        factor of more than 50.
+        The axes, a list if `measures` is a sequence. The axis of seconds is logarithmic if they span a factor of more
+        than 50.
 
     Raises
     ------
     TypeError, ValueError
-        If an object has no history, there are no learners, none has made a move, a measure is unknown or was not
-        recorded, or there is not one axes for each measure.
+        If an object has no history, there are no learners, no learner has made a move, a measure is unknown or was not
+        recorded, or the number of axes differs from the number of measures.
 
     Examples
     --------
@@ -143,7 +142,7 @@ def plot_history(learners, ax=None, *, measures=None, against="seconds", below_b
 
 
 def _label_learners(learners) -> dict:
-    """Return the learners by label; a single one has none."""
+    """Return the learners by label; the label of a single learner is empty."""
     if isinstance(learners, Mapping):
         return dict(learners)
     if not isinstance(learners, list | tuple):
@@ -165,7 +164,7 @@ def _history(learner, label) -> Mapping:
 
 
 def _runs(histories: Mapping, measure: str, against: str) -> list[_Run]:
-    """Return the learners that have something to draw in a panel."""
+    """Return the learners with values for a panel."""
     if measure not in _MEASURES:
         raise ValueError(f"measures must be among {', '.join(_MEASURES)}, got {measure!r}")
     runs = []
@@ -188,7 +187,7 @@ def _remedy(name: str) -> str:
 
 
 def _panels(ax, n: int, single: bool) -> tuple[list[Axes], bool]:
-    """Return one axes for each panel, and whether they have a figure of their own."""
+    """Return one axes per panel, and whether they are on a new figure."""
     if n == 0:
         raise ValueError("measures is empty: name at least one")
     if ax is None and n > 1:
@@ -198,7 +197,7 @@ def _panels(ax, n: int, single: bool) -> tuple[list[Axes], bool]:
         return [make_axes(panel, 0, 0) for panel in make_panels(figure, n)], True
     panels = [ax] if single or ax is None else list(np.ravel(ax))
     if len(panels) != n:
-        raise ValueError(f"{n} measures need as many axes, got {len(panels)}")
+        raise ValueError(f"give one axes per measure: {n} measures, got {len(panels)} axes")
     return [make_axes(panel, 6.4, 4.0) for panel in panels], False
 
 
@@ -238,7 +237,7 @@ def _label(ax: Axes, values: np.ndarray, against: str) -> None:
 
 
 def _label_quality(ax: Axes, measure: str, best: float | None) -> None:
-    """Label the vertical axis; `best` is given where distances from it are drawn."""
+    """Label the vertical axis; `best` is given if distances from it are drawn."""
     from matplotlib.ticker import FuncFormatter
 
     if best is None:
@@ -254,7 +253,7 @@ def _label_quality(ax: Axes, measure: str, best: float | None) -> None:
 
 
 def _add_legend(axes: list[Axes], labels: list[tuple[int, str]], own_figure: bool) -> None:
-    """One legend: in the last axes, or above several that share a figure of ours."""
+    """Draw one legend: in the last axes, or above the panels of a new figure."""
     from matplotlib.lines import Line2D
 
     handles = [

@@ -1,4 +1,4 @@
-"""Paths of penalties: how many edges each penalty leaves, what was compared, and which one was chosen."""
+"""Paths of penalties: the number of edges, the criterion and the selected penalty."""
 
 from __future__ import annotations
 
@@ -21,18 +21,17 @@ _CRITERIA = {
 
 
 def plot_path(path: Any, ax: Axes | None = None) -> Axes:
-    """Draw the number of edges along a path of penalties, and by what one of them was chosen.
+    """Draw the number of edges along a path of penalties, and the criterion of the selection.
 
-    The penalties fall from left to right, so that graphs grow; the criterion has an axis of its own on the right.
+    The penalties decrease from left to right, so that graphs grow. The criterion has a separate axis on the right.
 
     Parameters
     ----------
     path : learner or path
         A fitted learner with a `path_`, such as ``SelectedGraph`` or ``GroupLassoMarkovNetwork(selection="ebic")``, or
-        a path alone, such as that and what ``GraphicalLasso().path(X)`` returns. A learner says what the criterion is.
+        a path alone, such as the result of ``GraphicalLasso().path(X)``. A learner provides the name of the criterion.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; an axes for the criterion is laid over it. Default: a new figure, which belongs to the caller
-        alone.
+        The axes to draw on; the axes of the criterion are on top of them. Default: a new figure, independent of pyplot.
 
     Returns
     -------
@@ -42,12 +41,12 @@ def plot_path(path: Any, ax: Axes | None = None) -> Axes:
     Raises
     ------
     TypeError, ValueError
-        If `path` is neither a path nor a learner that kept one, or has no penalties.
+        If `path` is neither a path nor a learner with a path, or has no penalties.
 
     Notes
     -----
-    The axis of penalties is logarithmic unless one of them is 0. Where the criterion is not known, as after an end by
-    `max_time`, its line has gaps.
+    The axis of penalties is logarithmic unless a penalty is 0. The line of the criterion has gaps if the criterion is
+    unknown for some penalties, for example after a stop by `max_time`.
 
     Examples
     --------
@@ -64,7 +63,7 @@ def plot_path(path: Any, ax: Axes | None = None) -> Axes:
     lams, n_edges = np.asarray(networks.lams, dtype=float), np.asarray(networks.n_edges)
     if not len(n_edges):
         raise ValueError("the path has no penalties: there is nothing to draw")
-    lams = lams[: len(n_edges)]  # a path that was ended early holds fewer networks than penalties
+    lams = lams[: len(n_edges)]  # a path that was stopped early has fewer networks than penalties
     ax = make_axes(ax, 6.4, 4.0)
     ax.plot(lams, n_edges, "o-", color=_EDGES, markersize=4.5, linewidth=1.6, clip_on=False)
     _label_penalties(ax, lams)
@@ -79,18 +78,18 @@ def plot_path(path: Any, ax: Axes | None = None) -> Axes:
 
 
 def _path_of(source) -> tuple[Any, Any]:
-    """Return the path of a path or learner, and the learner that selected, None where not known."""
+    """Return the path of a path or learner, and the learner that selected the penalty, None if unknown."""
     learner = source
     while learner is not None:
         path = getattr(learner, "path_", None)
         if _is_path(path):
             return path, learner
-        learner = getattr(learner, "estimator_", None)  # a learner wrapped around one that selects
+        learner = getattr(learner, "estimator_", None)  # the learner may be inside another one
     if _is_path(source):
         return source, None
     raise TypeError(
-        f"a path of penalties or a fitted learner that kept one is needed, got a {type(source).__name__}: "
-        "fit SelectedGraph, or give what path() returns"
+        f"a path of penalties or a fitted learner with a path is needed, got a {type(source).__name__}: "
+        "fit SelectedGraph, or give the result of path()"
     )
 
 
@@ -128,7 +127,7 @@ def _label_side(ax: Axes, side: str, text: str, colour: str) -> None:
 
 
 def _draw_criterion(ax: Axes, lams: np.ndarray, criterion: np.ndarray, selector) -> None:
-    """Draw what was compared on an axis of its own; with the limit of stability where there is one."""
+    """Draw the criterion on a separate axis, with the limit of stability if there is one."""
     rule = getattr(selector, "selection", None)
     other = ax.twinx()
     for side in ("top", "left"):
@@ -142,7 +141,7 @@ def _draw_criterion(ax: Axes, lams: np.ndarray, criterion: np.ndarray, selector)
 
 
 def _mark(ax: Axes, lam: float, n_edges: int) -> None:
-    """Mark the chosen penalty, and say above the frame which it is and how many edges it has."""
+    """Mark the selected penalty, with its value and its number of edges above the frame."""
     ax.axvline(lam, color=_CHOSEN, linewidth=1.2, linestyle=(0, (4, 3)))
     ax.annotate(
         f"chosen: λ = {lam:.3g}, {n_edges:,} edge{'' if n_edges == 1 else 's'}",
@@ -158,6 +157,6 @@ def _mark(ax: Axes, lam: float, n_edges: int) -> None:
 
 
 def _side_of(ax: Axes, lam: float) -> str:
-    """Return where the text of a mark is held, so that it stays above the frame."""
+    """Return the alignment of the text of a mark that keeps it above the frame."""
     place = ax.transAxes.inverted().transform(ax.transData.transform((lam, 0.0)))[0]
     return "left" if place < 0.25 else "right" if place > 0.75 else "center"

@@ -1,4 +1,4 @@
-"""Figures of our own: a notebook shows them as pictures, a script shows or writes them with one call."""
+"""Figures that a notebook shows as pictures and that a script shows or writes with one call."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 _SUFFIXES = (".svg", ".png")
 _LARGEST_PNG = 6000  # pixels on the longer side
-_LARGEST_SVG = 250_000  # characters; a notebook is given a PNG of a larger picture
+_LARGEST_SVG = 250_000  # characters; a notebook shows a larger picture as PNG
 
 
 def make_picture(width: float, height: float, *, fills: bool = False) -> Axes:
-    """Return axes on a new figure of this size in inches, which they fill or share with their labels."""
+    """Return axes on a new figure of this size in inches; if `fills`, they leave no room for labels."""
     kind: Any = _make_classes()[0]
     if fills:
         return make_figure(width, height, layout="none").add_axes((0, 0, 1, 1), axes_class=kind)
@@ -30,7 +30,7 @@ def make_picture(width: float, height: float, *, fills: bool = False) -> Axes:
 
 
 def make_panels(figure: Figure, n_columns: int) -> Sequence[Axes]:
-    """Return axes beside each other, each of which shows the whole figure."""
+    """Return axes next to each other, each of which shows the whole figure."""
     return list(figure.subplots(1, n_columns, subplot_kw={"axes_class": _make_classes()[0]}).ravel())
 
 
@@ -41,7 +41,7 @@ def make_figure(width: float, height: float, layout: Any = "constrained") -> Fig
 
 
 def write_figure(figure: Figure, path: Path, dpi: float = 150) -> None:
-    """Write a figure as png or svg, which its suffix says; the same figure gives the same bytes."""
+    """Write a figure as png or svg, according to the suffix; the same figure gives the same bytes."""
     with replace_file(path) as part:
         _write(figure, part, "png" if path.suffix.lower() == ".png" else "svg", dpi)
 
@@ -64,7 +64,7 @@ def _write(figure: Figure, target: Any, kind: str, dpi: float, letters: str = "p
 
     style: Any = {"svg.hashsalt": "pgmx", "svg.fonttype": letters}
     if letters == "none":
-        style["font.sans-serif"] = ["DejaVu Sans", "Verdana", "Arial"]  # of the viewer; the first is as wide as any
+        style["font.sans-serif"] = ["DejaVu Sans", "Verdana", "Arial"]  # fonts of the viewer; the first is the widest
     with rc_context(style):
         metadata: Any = {"Date": None} if kind == "svg" else None
         figure.savefig(target, format=kind, dpi=dpi, metadata=metadata)
@@ -94,7 +94,7 @@ def _render_png(figure: Figure) -> str:
 
 
 class Shown:
-    """What a notebook shows as the picture of its figure."""
+    """An object that a notebook shows as the picture of its figure."""
 
     figure: Any
 
@@ -104,7 +104,7 @@ class Shown:
         return {**picture, "text/plain": repr(self)}
 
     def show(self) -> None:
-        """Show the picture: in a notebook where it stands, in a script in the browser."""
+        """Show the picture: in a notebook in the output, in a script in the browser."""
         if "IPython" in sys.modules:
             from IPython import get_ipython
             from IPython.display import display
@@ -123,21 +123,21 @@ class Shown:
 
 @cache
 def _make_classes() -> tuple[type, type]:
-    """Return the classes of axes and figures; matplotlib is imported when they are first asked for."""
+    """Return the classes of axes and figures; the first call imports matplotlib."""
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     class PictureAxes(Shown, Axes):
-        """Axes that show the figure they are on."""
+        """Axes that show their figure."""
 
     class PictureFigure(Shown, Figure):
         """A figure that shows itself."""
 
-        def show(self, warn: bool = True) -> None:  # matplotlib's takes it
-            """Show the picture: in a notebook where it stands, in a script in the browser."""
+        def show(self, warn: bool = True) -> None:  # matplotlib's method has `warn`
+            """Show the picture: in a notebook in the output, in a script in the browser."""
             Shown.show(self)
 
-    for kind in (PictureAxes, PictureFigure):  # by these names pickles find them
+    for kind in (PictureAxes, PictureFigure):  # pickles find the classes by these names
         kind.__module__, kind.__qualname__ = __name__, kind.__name__
     return PictureAxes, PictureFigure
 

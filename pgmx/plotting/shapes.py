@@ -1,4 +1,4 @@
-"""Shapes of a drawn graph: the axes, curves of edges with their heads, boxes of nodes; one collection for each kind."""
+"""Shapes of a drawn graph: the axes, curves of edges with their heads, boxes of nodes; one collection per kind."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ _UNREADABLE = 1.5  # points; smaller labels are left out
 _LONGEST_TANGENT = 57.0
 _INK, _FACE, _RIM = "#33475b", "#eaf1f8", "#5b7fa6"
 
-#: Face, rim and radius of the corners of nodes by kind, where there are both; round ones hold numbers.
+#: Face, rim and radius of the corners of nodes by kind, in graphs with both kinds; continuous variables are round.
 _KINDS = {"discrete": (_FACE, _RIM, HEIGHT / 10), "continuous": ("#fdf0dc", "#b5813a", HEIGHT / 2)}
-#: Faces of the largest communities: Paul Tol's light scheme, which all eyes tell apart.
+#: Faces of the largest communities: Paul Tol's light scheme, which colour-blind readers can distinguish.
 _COMMUNITIES = ("#77aadd", "#ee8866", "#eedd88", "#ffaabb", "#99ddff", "#44bb99", "#bbcc33", "#aaaa00")
-_MEANINGS = {"discrete": "states", "continuous": "numbers"}
+_MEANINGS = {"discrete": "discrete", "continuous": "continuous"}
 
 
 def prepare_axes(ax, centres, widths, bends, n_legends):
-    """Set the limits so that a unit is a point on a figure of our own; return the axes and its points per unit."""
+    """Set the limits so that a unit is a point on a new figure; return the axes and the points per unit."""
     half = np.asarray(widths) / 2
     inner = [route[:, 0] for route in bends.values()]
     left = min([(centres[:, 0] - half).min(), *(x.min() for x in inner)]) - MARGIN
@@ -61,7 +61,7 @@ def route_lines(edges, centres, widths):
 
 
 def _leave_box(inside, outside, width):
-    """Return where the line from the middle of a box to a point outside crosses its border."""
+    """Return the point at which the line from the middle of a box to a point outside crosses the border."""
     step = outside - inside
     shares = np.array([width / 2, HEIGHT / 2]) / np.maximum(np.abs(step), 1e-9)
     return inside + step * min(1.0, shares.min())
@@ -97,7 +97,7 @@ def _smooth(route):
 
 
 def draw_edges(ax, edges, curves, style, scale):
-    """Draw all edges as one collection of lines and one of heads; pale ones first, so that dark ones lie above."""
+    """Draw all edges as one collection of lines and one of heads; weak edges first, so that strong ones lie above."""
     from matplotlib.collections import PathCollection, PolyCollection
     from matplotlib.path import Path as Outline
 
@@ -135,10 +135,10 @@ def _cut_head(curve, width):
 
 
 def draw_nodes(ax, centres, widths, labels, font, scale, kinds, communities=None):
-    """Draw all boxes as one collection, and their labels where they are large enough to be read.
+    """Draw all boxes as one collection, and their labels if they are large enough to read.
 
-    `kinds` are "discrete" or "continuous" for each node; where all are the same, `communities` decide on the colours if
-    the largest, which have one each, hold half of the nodes: a few coloured boxes among many others tell nothing.
+    `kinds` are "discrete" or "continuous" for each node. If all are the same, the largest `communities` have one colour
+    each, but only if they hold half of the nodes: a few coloured boxes among many others are not informative.
     """
     from matplotlib.collections import PatchCollection
     from matplotlib.patches import BoxStyle, FancyBboxPatch

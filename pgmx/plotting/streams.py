@@ -1,4 +1,4 @@
-"""Errors of learners of streams beside those of baselines, their intervals, and the changes that they flag."""
+"""Errors of stream learners compared with baselines, their prediction intervals, and flagged changes."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _STYLES = ("--", ":", "-.")
 
 
 def plot_prequential(curve: Any, ax: Axes | None = None) -> Axes:
-    """Draw the error of a learner of streams, window by window, beside those of the baselines.
+    """Draw the error of a stream learner per window, compared with the baselines.
 
-    Squared errors are on a logarithmic axis, shares of wrong labels on a linear one. The legend gives the mean over all
+    Squared errors are on a logarithmic axis, shares of wrong labels on a linear one. The legend has the mean over all
     rows.
 
     Parameters
     ----------
     curve : PrequentialCurve
-        What `pgmx.metrics.prequential` returns.
+        The result of `pgmx.metrics.prequential`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. Default: a new figure, which belongs to the caller alone.
+        The axes to draw on. Default: a new figure, independent of pyplot.
 
     Returns
     -------
@@ -38,7 +38,7 @@ def plot_prequential(curve: Any, ax: Axes | None = None) -> Axes:
     Raises
     ------
     TypeError
-        If `curve` is no such curve.
+        If `curve` is not such a curve.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def plot_prequential(curve: Any, ax: Axes | None = None) -> Axes:
     'rows (windows of 20)'
     """
     if not hasattr(curve, "errors") or not hasattr(curve, "means"):
-        raise TypeError(f"expected what prequential returns, got {type(curve).__name__}")
+        raise TypeError(f"expected the result of prequential, got {type(curve).__name__}")
     ax = make_axes(ax, 7.2, 4.2)
     for at, (name, errors) in enumerate(curve.errors.items()):
         style: dict[str, Any] = (
@@ -81,23 +81,23 @@ def _format_rows(ax: Axes) -> None:
 
 
 def plot_intervals(targets: ArrayLike, intervals: ArrayLike, flags: ArrayLike = (), ax: Axes | None = None) -> Axes:
-    """Draw how far the targets of a stream are from the centres of their intervals, and the changes that were flagged.
+    """Draw the differences between the targets of a stream and the centres of their intervals, and flagged changes.
 
-    The band is the interval predicted before each row, about its own centre; targets outside are marked, and the legend
-    gives the share of those inside.
+    The band is the interval predicted before each row, minus its centre. Targets outside are marked, and the legend has
+    the share of targets inside.
 
     Parameters
     ----------
     targets : array of shape (n_rows,)
         The targets.
     intervals : array of shape (n_rows, 2)
-        Lower and upper ends, as ``predict_interval_partial_fit`` of a learner of streams returns them. Infinite or NaN
-        ends are not drawn, and their rows are not counted.
+        Lower and upper ends, as returned by ``predict_interval_partial_fit`` of a stream learner. Rows with infinite or
+        NaN ends are not drawn and not counted.
     flags : array of shape (n_flags,), default=()
         Rows after which a change was flagged, counted from the first row of `targets`: ``drift_.flags`` of an AdaRaker
-        learner, less the rows learned before.
+        learner minus the number of rows learned before.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. Default: a new figure, which belongs to the caller alone.
+        The axes to draw on. Default: a new figure, independent of pyplot.
 
     Returns
     -------
@@ -107,7 +107,7 @@ def plot_intervals(targets: ArrayLike, intervals: ArrayLike, flags: ArrayLike = 
     Raises
     ------
     ValueError
-        If the shapes do not fit.
+        If the shapes of `targets` and `intervals` do not match.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def plot_intervals(targets: ArrayLike, intervals: ArrayLike, flags: ArrayLike = 
     y, ends = np.asarray(targets, dtype=float).ravel(), np.asarray(intervals, dtype=float)
     if ends.shape != (len(y), 2) or not len(y):
         raise ValueError(
-            f"intervals must have the shape ({len(y)}, 2) of as many rows as targets, at least one, got {ends.shape}"
+            f"intervals must have the shape ({len(y)}, 2), one row per target and at least one, got {ends.shape}"
         )
     ax = make_axes(ax, 7.2, 4.2)
     rows = np.arange(len(y))
@@ -140,7 +140,7 @@ def plot_intervals(targets: ArrayLike, intervals: ArrayLike, flags: ArrayLike = 
         label = "change flagged" if number == 0 else None
         ax.axvline(float(row), color=COLOURS[1], linewidth=1.4, linestyle="--", label=label)
     ax.set_xlabel("rows")
-    ax.set_ylabel("target less the centre of its interval")
+    ax.set_ylabel("target minus the centre of its interval")
     _format_rows(ax)
     ax.grid(alpha=0.25, linewidth=0.6)
     ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4)

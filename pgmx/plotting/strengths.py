@@ -1,4 +1,4 @@
-"""Strengths of edges: read from what a user has, turned into widths and colours, and drawn as a ranking."""
+"""Strengths of edges: read from user input, converted to widths and colours, and drawn as a ranking."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Strengths(NamedTuple):
     high: float
 
     def find(self, u: Hashable, v: Hashable) -> float:
-        """Return the strength of the edge between u and v, NaN where it is not known."""
+        """Return the strength of the edge between u and v, NaN if unknown."""
         return self.of.get((u, v), self.of.get((v, u), float("nan")))
 
     @property
     def has_signs(self) -> bool:
-        """Whether some are negative; sizes are then strengths of edges, and signs are drawn differently."""
+        """Whether some strengths are negative; absolute values are then the sizes, and signs have different styles."""
         return self.low < 0
 
     def share(self, strength: float) -> float:
@@ -48,7 +48,7 @@ class Strengths(NamedTuple):
         return _THINNEST + (_WIDEST - _THINNEST) * self.share(strength) ** 1.5
 
     def colour(self, strength: float) -> tuple[float, float, float]:
-        """Return a colour between pale and dark blue, or red where the strength is negative."""
+        """Return a colour between pale and dark blue, or red if the strength is negative."""
         pale, dark = (_PALE_RED, _DARK_RED) if self.has_signs and strength < 0 else (_PALE, _DARK)
         red, green, blue = (pale + (dark - pale) * self.share(strength)).tolist()
         return red, green, blue
@@ -60,15 +60,15 @@ class Strengths(NamedTuple):
 
 
 def take_strengths(source: Any) -> Any:
-    """Return the table of a fitted bootstrap, and anything else as it is."""
-    # asked of the class: a learner of series has an array of this name, one that is not fitted raises an error
+    """Return the table of a fitted bootstrap; other objects unchanged."""
+    # checked on the class: learners of series have an array of this name, unfitted learners raise an error
     return source.strengths_ if hasattr(type(source), "strengths_") else source
 
 
 def read_strengths(strengths: Any) -> Strengths:
     """Read strengths from a mapping ``{(u, v): number}``, a table with columns from, to and strength, or a bootstrap.
 
-    The range of shares in a table is 0 to 1, else 0 to the greatest, or symmetric where some are negative.
+    The range of shares in a table is 0 to 1, else 0 to the maximum; it is symmetric if some are negative.
     """
     strengths = take_strengths(strengths)
     table = hasattr(strengths, "columns")
@@ -100,7 +100,7 @@ def read_strengths(strengths: Any) -> Strengths:
 
 
 def _list_ends(table: DataFrame) -> tuple[list, list]:
-    """Return both ends of the pairs of a table; of one with lags nodes (name, lag)."""
+    """Return both ends of the pairs of a table; nodes are (name, lag) if the table has lags."""
     sources, targets = list(table["from"]), list(table["to"])
     if "lag" in table.columns:
         return list(zip(sources, map(int, table["lag"]), strict=True)), [(target, 0) for target in targets]
@@ -108,7 +108,7 @@ def _list_ends(table: DataFrame) -> tuple[list, list]:
 
 
 def label_lag(name: object, lag: int) -> str:
-    """Return the label of a variable of a time series some rows before the present, t."""
+    """Return the label of a variable of a time series at a lag."""
     return f"{name} t-{lag}" if lag else f"{name} t"
 
 
@@ -125,25 +125,23 @@ def plot_strengths(
     *,
     kind: str | None = None,
 ) -> Axes:
-    """Draw how often edges were found in resamples, strongest first.
+    """Draw the shares of resamples in which edges were found, strongest first.
 
-    Bars name each pair: the dark part is the share of resamples in which the edge had the direction of its label, the
-    pale part the share in which it had the other one (edges without direction count half for each). Ranks show all
-    pairs as one falling line.
+    Each bar is one pair. Its dark section is the share of resamples with the direction of the label, its pale section
+    the share with the other direction (undirected edges count half for each). Ranks show all pairs as one decreasing
+    line.
 
     Parameters
     ----------
     strengths : DataFrame or fitted bootstrap
-        With the columns ``from``, ``to``, ``strength`` (share of resamples that join the two) and, if known,
-        ``direction`` (of these, the share directed from ``from`` to ``to``), as the ``strengths_`` of
-        ``BootstrapStructure``; also with ``lag``, as those of ``BlockBootstrap``. A pair that is there in both orders
-        is drawn once, in its more frequent direction.
+        A fitted bootstrap or its ``strengths_``. The columns are ``from``, ``to``, ``strength`` and, optionally,
+        ``direction`` and ``lag``; see Notes.
     threshold : float, optional
-        Where an edge is strong enough; drawn as a line, weaker bars are grey.
+        The strength that an edge needs. It is drawn as a line, and weaker bars are grey.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. Default: a new figure, which belongs to the caller alone.
+        The axes to draw on. Default: a new figure, independent of pyplot.
     kind : {"bars", "ranks"}, optional
-        Default: bars for at most 40 pairs, else ranks. Bars show the 40 strongest pairs at most.
+        Default: bars for at most 40 pairs, else ranks. Bars show at most the 40 strongest pairs.
 
     Returns
     -------
@@ -153,7 +151,13 @@ def plot_strengths(
     Raises
     ------
     TypeError, ValueError
-        If a column is missing, the table is empty, a strength is no finite number, or `kind` is unknown.
+        If a column is missing, the table is empty, a strength is not a finite number, or `kind` is unknown.
+
+    Notes
+    -----
+    ``strength`` is the share of resamples that join the pair. ``direction`` is the share of these resamples in which
+    the edge points from ``from`` to ``to``. A pair that occurs in both orders is drawn once, in its more frequent
+    direction.
 
     Examples
     --------
@@ -191,12 +195,12 @@ def _rank_pairs(table) -> list[_Pair]:
     directions = map(float, table["direction"]) if known else [0.5] * len(table)
     share = dict(zip(strengths.of, directions, strict=True)) if len(strengths.of) == len(table) else {}
     if not share:
-        raise ValueError("the table holds a pair (from, to) twice: give each one once")
+        raise ValueError("the table holds a pair (from, to) twice: give each pair once")
     pairs = []
     for (u, v), strength in strengths.of.items():
         direction, back = share[u, v], share.get((v, u))
         if back is not None and (direction, str(v)) < (back, str(u)):
-            continue  # the opposite row is the one to draw
+            continue  # the opposite row is drawn
         if direction < 0.5:
             u, v, direction = v, u, 1.0 - direction
         arrow = "→" if direction > 0.5 else "—"
@@ -206,7 +210,7 @@ def _rank_pairs(table) -> list[_Pair]:
 
 
 def make_axes(ax: Axes | None, width: float, height: float) -> Axes:
-    """Return the axes, or those of a new figure of this size in inches, without frame at top and right."""
+    """Return the axes, or new axes on a figure of this size in inches, without frame at top and right."""
     if ax is None:
         ax = make_picture(width, height)
     for side in ("top", "right"):

@@ -1,18 +1,18 @@
-"""Learners of streams: each row is seen once, predicted before it is learned, in constant memory.
+"""Stream learners: each row is used once, predicted before it is learned, in constant memory.
 
-- `inputs`: chunks of arrays, frames and iterators, and the row and column of a number that cannot be used
+- `inputs`: chunks of arrays, frames and iterators, and the row and column of an invalid value
 - `options`: options of learners as plain values, to compare and to save
 - `saving`: learners in archives of arrays (npz), without pickle
-- `base`: what all learners share: chunks, checks, `fit`, `partial_fit`, `predict_partial_fit`, `save` and `load`
-- `classifier`: what classifiers share: labels, decision functions, probabilities
-- `subspace`: sketches of rows of categories in a low-dimensional subspace, with missing cells
+- `base`: base of all learners: chunks, checks, `fit`, `partial_fit`, `predict_partial_fit`, `save` and `load`
+- `classifier`: base of classifiers: labels, decision functions, probabilities
+- `subspace`: sketches of categorical rows in a low-dimensional subspace, with missing values
 - `least_squares`: recursive least squares, the linear baseline
-- `gradraker`: Gradraker, regression and classification on the nodes of graphs that grow
+- `gradraker`: Gradraker, regression and classification on the nodes of growing graphs
 - `raker`: Raker and AdaRaker, regression and classification on random features of several kernels
-- `river`: learners of streams as learners of river
+- `river`: stream learners as learners of river
 
-Asked by `pgmx.metrics`, `pgmx.plotting` and the command line; asks `pgmx.data` and the archives of `pgmx.models.files`.
-The compiled loops are in ``cython_ext/streaming``.
+`pgmx.metrics`, `pgmx.plotting` and the command line import this package; it imports `pgmx.data` and the archives of
+`pgmx.models.files`. The compiled loops are in ``cython_ext/streaming``.
 """
 
 from typing import TYPE_CHECKING
@@ -40,4 +40,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = import_on_demand(__name__, {})  # all are imported: unknown names are explained
+    __getattr__, __dir__ = import_on_demand(__name__, {})  # all are imported; this explains unknown names

@@ -1,4 +1,4 @@
-"""The base of all learners of streams: chunks, checks, scikit-learn's methods, state in named arrays."""
+"""The base of all stream learners: chunks, checks, scikit-learn's methods, state in named arrays."""
 
 import os
 from abc import ABC, abstractmethod
@@ -15,46 +15,45 @@ from pgmx.streaming.inputs import check_finite, iterate_chunks
 from pgmx.streaming.options import compare_options
 from pgmx.streaming.saving import read_learner, write_learner
 
-# scikit-learn's private names pass through here: one place to mend when they move
+# private names of scikit-learn are imported only here, so that changes of them affect one module
 __all__ = ["Interval", "Options", "StrOptions", "StreamLearner"]
 
-Learner = TypeVar("Learner", bound="StreamLearner")  # of Self jedi returns the base class
+Learner = TypeVar("Learner", bound="StreamLearner")  # with Self, jedi infers the base class
 
 
 class StreamLearner(BaseEstimator, ABC):
-    """Base of learners that see each row once, in constant memory.
+    """Base of learners that use each row once, in constant memory.
 
     A subclass stores its options, all keyword-only, declares them in `_parameter_constraints`, derives from
     scikit-learn's ``RegressorMixin`` (or from `StreamClassifier`), and implements the hooks ``_start``, ``_update`` and
-    ``_predict``. Its state consists of the arrays that `_state_names` lists.
+    ``_predict``. Its state is the arrays in `_state_names`.
 
     Attributes
     ----------
     n_seen_ : int
-        Rows learned so far.
+        Number of learned rows.
     n_features_in_ : int
-        Columns of the rows.
+        Number of columns.
     feature_names_in_ : ndarray of str, shape (`n_features_in_`,)
-        Names of the columns, where the first rows came with names.
+        Names of the columns, if the first rows had names.
 
     Notes
     -----
-    ``partial_fit(X, y)`` equals a loop over single rows to the last bit, whatever the chunks, and
-    ``predict_partial_fit`` returns what that loop would have predicted before each row. A chunk that is refused leaves
-    the learner as it was. Options cannot be changed by ``set_params`` between two chunks, but for those that the class
-    says may be: ``fit`` starts anew with other options.
+    ``partial_fit(X, y)`` gives exactly the same result as a loop over single rows, for any chunks.
+    ``predict_partial_fit`` returns the predictions of that loop before each row. A rejected chunk does not change the
+    learner. Most options cannot be changed by ``set_params`` between two chunks; ``fit`` restarts with other options.
 
-    Copies, pickles and files of ``save`` hold the same state to the last bit.
+    Copies, pickles and files of ``save`` have exactly the same state.
     """
 
     _parameter_constraints: dict[str, Any] = {}
-    #: Attributes that make up the state: arrays of float64, int64 or other numbers, C-contiguous, owned.
+    #: Attributes of the state: numeric arrays (float64, int64 or others), C-contiguous, owned by the learner.
     _state_names: tuple[str, ...] = ()
-    #: Those of them that say how large the others are: of a file they are read first.
+    #: The attributes that determine the sizes of the others; they are read first from a file.
     _first_names: tuple[str, ...] = ()
     #: Options that may change between chunks.
     _free_options: tuple[str, ...] = ()
-    #: Whether rows may be sparse; `_update` and `_predict` take CSR matrices of float64 then as well.
+    #: Whether rows may be sparse; `_update` and `_predict` then also accept CSR matrices of float64.
     _accepts_sparse = False
 
     n_seen_: int
@@ -70,23 +69,23 @@ class StreamLearner(BaseEstimator, ABC):
 
     @abstractmethod
     def _start(self, n_features: int) -> None:
-        """Make every array of the state anew, for the options as they are; of classifiers, `classes_` is set."""
+        """Create every array of the state for the current options; for classifiers, `classes_` is already set."""
 
     @abstractmethod
     def _count_numbers(self, n_features: int) -> int:
-        """Return how many numbers the state has at least, for the options as they are; nothing is allocated."""
+        """Return the minimum number of values in the state for the current options, without allocation."""
 
     @abstractmethod
     def _update(self, rows: Any, targets: np.ndarray, predictions: np.ndarray | None) -> None:
         """Learn checked rows (m, d) in one compiled call; `n_seen_` counts the rows before them.
 
-        Targets are float64 (m,), of classifiers the int64 positions of the labels in `classes_`. `predictions`,
-        (m, `_n_outputs`) or None, is filled with what is predicted before each row.
+        Targets are float64 (m,), for classifiers the int64 positions of the labels in `classes_`. `predictions`,
+        (m, `_n_outputs`) or None, is filled with the predictions before each row.
         """
 
     @abstractmethod
     def _predict(self, rows: Any) -> np.ndarray:
-        """Return the outputs of checked rows, float64 (m, `_n_outputs`), and change nothing."""
+        """Return the outputs of checked rows, float64 (m, `_n_outputs`), without changes of the state."""
 
     @property
     def _n_outputs(self) -> int:
@@ -94,7 +93,7 @@ class StreamLearner(BaseEstimator, ABC):
         return 1
 
     def _check_targets(self, y: np.ndarray, classes: Any, restart: bool) -> np.ndarray:
-        """Return the targets as `_update` takes them; raise for those that cannot be learned."""
+        """Return the targets for `_update`; raise an error for invalid targets."""
         return np.ascontiguousarray(y, dtype=np.float64)
 
     def _decode_outputs(self, outputs: np.ndarray) -> np.ndarray:
@@ -104,15 +103,15 @@ class StreamLearner(BaseEstimator, ABC):
     # ---- scikit-learn ----
 
     def fit(self: Learner, X: Any, y: Any = None) -> Learner:
-        """Forget everything and learn the rows in one pass.
+        """Reset the learner and learn the rows in one pass.
 
         Parameters
         ----------
         X : array or frame of shape (n_rows, n_features), path, or iterator
-            The rows in their order, not changed and not kept: a table, a CSV or Parquet file or a folder of Parquet
-            files, which is read piece by piece, or an iterator of pairs (X, y) or of frames.
+            The rows in their order, not changed and not kept: a table, an iterator of pairs (X, y) or of frames, or a
+            CSV or Parquet file or folder of Parquet files, which is read in chunks.
         y : array of shape (n_rows,), str or None
-            The targets; the name of their column in frames and files; None where `X` yields pairs.
+            The targets, or the name of their column in frames and files; None if `X` yields pairs.
 
         Returns
         -------
@@ -122,20 +121,20 @@ class StreamLearner(BaseEstimator, ABC):
         Raises
         ------
         ValueError
-            If there is no row, or numbers are missing or infinite: the learner is as it was then.
+            If there are no rows, or values are missing or infinite. The learner is then unchanged.
         """
         return self._fit(X, y)
 
     def partial_fit(self: Learner, X: Any, y: Any = None) -> Learner:
-        """Learn further rows.
+        """Learn more rows.
 
         Parameters
         ----------
         X : array or frame of shape (n_rows, n_features), path, or iterator
-            The rows in their order, not changed and not kept: a table, a CSV or Parquet file or a folder of Parquet
-            files, which is read piece by piece, or an iterator of pairs (X, y) or of frames.
+            The rows in their order, not changed and not kept: a table, an iterator of pairs (X, y) or of frames, or a
+            CSV or Parquet file or folder of Parquet files, which is read in chunks.
         y : array of shape (n_rows,), str or None
-            The targets; the name of their column in frames and files; None where `X` yields pairs.
+            The targets, or the name of their column in frames and files; None if `X` yields pairs.
 
         Returns
         -------
@@ -145,29 +144,28 @@ class StreamLearner(BaseEstimator, ABC):
         Raises
         ------
         ValueError
-            If there is no row, the rows have another number of columns than before, numbers are missing or infinite,
-            or an option was changed since the first row. Nothing of the chunk is learned then; chunks of an iterator
-            that came before it are.
+            If there are no rows, the number of columns has changed, values are missing or infinite, or an option was
+            changed since the first row. Nothing of the chunk is then learned; previous chunks of an iterator are.
         """
         for rows, targets in iterate_chunks(X, y):
             self._learn_chunk(rows, targets)
         return self
 
     def predict_partial_fit(self, X: Any, y: Any = None) -> np.ndarray:
-        """Learn further rows and return what was predicted before each was learned.
+        """Learn more rows and return the prediction of each row before it was learned.
 
         Parameters
         ----------
         X : array or frame of shape (n_rows, n_features), path, or iterator
-            The rows in their order, not changed and not kept: a table, a CSV or Parquet file or a folder of Parquet
-            files, which is read piece by piece, or an iterator of pairs (X, y) or of frames.
+            The rows in their order, not changed and not kept: a table, an iterator of pairs (X, y) or of frames, or a
+            CSV or Parquet file or folder of Parquet files, which is read in chunks.
         y : array of shape (n_rows,), str or None
-            The targets; the name of their column in frames and files; None where `X` yields pairs.
+            The targets, or the name of their column in frames and files; None if `X` yields pairs.
 
         Returns
         -------
         ndarray of shape (n_rows,)
-            Predictions, that of row t made by the rows before it.
+            Predictions; the prediction of row t uses only the rows before it.
 
         Raises
         ------
@@ -193,7 +191,7 @@ class StreamLearner(BaseEstimator, ABC):
 
     def _compute_outputs(self, X: Any) -> np.ndarray:
         check_is_fitted(self)
-        self._check_options()  # compiled loops trust them
+        self._check_options()  # compiled loops do not check them
         return self._predict(self._check_rows(X, None, restart=False))
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -208,7 +206,7 @@ class StreamLearner(BaseEstimator, ABC):
     # ---- chunks ----
 
     def _fit(self: Learner, X: Any, y: Any, classes: Any = None) -> Learner:
-        """Start anew and learn; a stream that is refused leaves the learner as it was."""
+        """Restart and learn; a rejected stream does not change the learner."""
         before = dict(vars(self))
         restart = True
         try:
@@ -230,7 +228,7 @@ class StreamLearner(BaseEstimator, ABC):
     def _learn_chunk(
         self, X: Any, y: Any, *, classes: Any = None, restart: bool = False, with_predictions: bool = False
     ) -> Any:
-        """Check a chunk, learn it, and return the outputs before each row, or None; a refused one changes nothing."""
+        """Check and learn a chunk, and return the outputs before each row or None; a rejected chunk changes nothing."""
         before = dict(vars(self))
         restart = restart or not hasattr(self, "n_seen_")
         try:
@@ -253,7 +251,7 @@ class StreamLearner(BaseEstimator, ABC):
         return outputs
 
     def _check_rows(self, X: Any, y: Any, *, restart: bool) -> Any:
-        """Return rows as C-contiguous float64, with a y both; without a y the rows alone."""
+        """Return rows as C-contiguous float64; with a y, return both."""
         learned = restart or y is not None
         target = {"y": y, "y_numeric": self._estimator_type() == "regressor"} if learned else {}
         checked: Any = validate_data(
@@ -275,13 +273,13 @@ class StreamLearner(BaseEstimator, ABC):
         return self.__sklearn_tags__().estimator_type
 
     def _restore(self, before: dict[str, Any]) -> None:
-        """Take the attributes of a moment again; `_start` makes new arrays, so that those of then are unchanged."""
+        """Restore previous attributes; `_start` creates new arrays, so that the previous arrays are unchanged."""
         attributes: Any = vars(self)
         attributes.clear()
         attributes.update(before)
 
     def _freeze_options(self) -> None:
-        """Remember the options that the state was made for."""
+        """Store the options of the state."""
         self._start_options = {
             name: value for name, value in self.get_params(deep=False).items() if name not in self._free_options
         }
@@ -292,58 +290,58 @@ class StreamLearner(BaseEstimator, ABC):
             if not compare_options(value, getattr(self, name)):
                 raise ValueError(
                     f"{name}={getattr(self, name)!r}, but {type(self).__name__} has learned {self.n_seen_:,} rows with "
-                    f"{name}={value!r}: set it back, or start anew by fit"
+                    f"{name}={value!r}: set it back, or restart by fit"
                 )
 
     # ---- copies and files ----
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Restore a pickle or a copy: arrays of its own, in the memory order that keeps the last bit."""
+        """Restore a pickle or a copy with its own arrays, in the same memory order for exactly the same results."""
         super().__setstate__(state)
         for name in self._state_names:
             if isinstance(getattr(self, name, None), np.ndarray):
                 setattr(self, name, np.array(getattr(self, name), order="C"))
 
     def _pack_state(self) -> dict[str, np.ndarray]:
-        """Return the state as arrays of numbers or text."""
+        """Return the state as numeric or text arrays."""
         return {name: getattr(self, name) for name in self._state_names}
 
     def _unpack_state(self, arrays: dict[str, np.ndarray]) -> None:
-        """Take arrays that `_check_state` has passed; `_start` was called before."""
+        """Set the state from arrays that passed `_check_state`; `_start` was called before."""
         for name, array in arrays.items():
             setattr(self, name, np.array(array, order="C"))
 
     def _take_first(self, arrays: dict[str, np.ndarray]) -> None:
-        """Check and take the arrays of `_first_names` from a file; raise ValueError for what they cannot be."""
+        """Check and set the arrays of `_first_names` from a file; raise ValueError for invalid arrays."""
 
     def _list_sizes(self) -> dict[str, float]:
-        """Return the most bytes of each array of the state, of a learner just started; infinity where it grows."""
+        """Return the maximum bytes of each array of the state of a new learner; infinity for growing arrays."""
         return {name: array.nbytes for name, array in self._pack_state().items()}
 
     def _check_state(self, arrays: dict[str, np.ndarray]) -> None:
-        """Raise ValueError for arrays from a file that cannot be the state of a learner just started."""
+        """Raise ValueError for arrays from a file that are invalid as the state of a new learner."""
         for name, expected in self._pack_state().items():
             array = arrays[name]
             if array.dtype != expected.dtype or array.shape != expected.shape:
                 raise ValueError(
-                    f"its array {name!r} is {array.dtype} of the shape {array.shape}, where the options ask for "
+                    f"its array {name!r} is {array.dtype} of the shape {array.shape}, but the options need "
                     f"{expected.dtype} of {expected.shape}"
                 )
             if array.dtype.kind == "f" and np.isnan(array).any():
                 raise ValueError(f"its array {name!r} holds NaN")
 
     def _check_labels(self) -> None:
-        """Raise ValueError where a file lacks labels, or has some that do not belong."""
+        """Raise ValueError if a file lacks labels, or has unexpected labels."""
         if hasattr(self, "classes_"):
             raise ValueError("it holds classes, which a regressor does not have")
 
     def save(self, path: str | os.PathLike) -> Path:
-        """Write the learner to a file, from which `load` continues to the last bit.
+        """Write the learner to a file; `load` restores exactly the same state.
 
         Parameters
         ----------
         path : str or path
-            Where to write, ending in ``.npz``; an existing file is replaced when the new one is complete.
+            The file to write, with the suffix ``.npz``; an existing file is replaced when the new one is complete.
 
         Returns
         -------
@@ -355,9 +353,9 @@ class StreamLearner(BaseEstimator, ABC):
         sklearn.exceptions.NotFittedError
             If no row was learned yet.
         ValueError
-            For another suffix, and where an option was changed since the first row.
+            If the suffix is not ``.npz``, or an option was changed since the first row.
         TypeError
-            For an option or label that a file cannot hold.
+            If an option or label cannot be saved.
         """
         check_is_fitted(self)
         self._check_options()
@@ -365,23 +363,23 @@ class StreamLearner(BaseEstimator, ABC):
 
     @classmethod
     def load(cls: type[Learner], path: str | os.PathLike) -> Learner:
-        """Return the learner that `save` has written.
+        """Return the learner of a file that `save` wrote.
 
         Parameters
         ----------
         path : str or path
-            The file. ``StreamLearner.load`` reads each learner of this package, another class only its own.
+            The file. ``StreamLearner.load`` reads every learner of this package, other classes only their own files.
 
         Returns
         -------
         StreamLearner
-            The learner, its state the same to the last bit.
+            The learner with exactly the same state.
 
         Raises
         ------
         FileNotFoundError
             If there is no such file.
         ValueError
-            If the file is damaged, or holds something else.
+            If the file is damaged, or is not a saved learner of this class.
         """
         return read_learner(cls, path)

@@ -1,4 +1,4 @@
-"""What classifiers of streams share: labels, decision functions, probabilities of the logistic loss."""
+"""The base of stream classifiers: labels, decision functions, probabilities of the logistic loss."""
 
 from typing import Any, TypeVar
 
@@ -18,14 +18,14 @@ def _is_logistic(learner: Any) -> bool:
     return getattr(learner, "loss", None) == "logistic"
 
 
-Learner = TypeVar("Learner", bound="StreamClassifier")  # of Self jedi returns the base class
+Learner = TypeVar("Learner", bound="StreamClassifier")  # with Self, jedi infers the base class
 
 
 class StreamClassifier(ClassifierMixin, StreamLearner):
-    """Base of classifiers of streams.
+    """Base of stream classifiers.
 
-    Outputs are one column for one or two classes, whose positive numbers stand for the second class, and one column per
-    class, the largest of which wins, for more. Before the first row the first class is predicted.
+    For one or two classes, there is one output column; positive outputs mean the second class. For more classes, there
+    is one column per class; the largest output determines the class. Before the first row the first class is predicted.
 
     Attributes
     ----------
@@ -40,17 +40,17 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         return 1 if len(self.classes_) < 3 else len(self.classes_)
 
     def fit(self: Learner, X: Any, y: Any = None, classes: Any = None) -> Learner:
-        """Forget everything and learn the rows in one pass.
+        """Reset the learner and learn the rows in one pass.
 
         Parameters
         ----------
         X : array or frame of shape (n_rows, n_features), path, or iterator
-            The rows in their order, not changed and not kept: a table, a CSV or Parquet file or a folder of Parquet
-            files, which is read piece by piece, or an iterator of pairs (X, y) or of frames.
+            The rows in their order, not changed and not kept: a table, an iterator of pairs (X, y) or of frames, or a
+            CSV or Parquet file or folder of Parquet files, which is read in chunks.
         y : array of shape (n_rows,), str or None
-            The labels; the name of their column in frames and files; None where `X` yields pairs.
+            The labels, or the name of their column in frames and files; None if `X` yields pairs.
         classes : array of shape (n_classes,), optional
-            All labels; None: those of `y`, of files and iterators those of the first chunk.
+            All labels. Default: the labels of `y`; for files and iterators the labels of the first chunk.
 
         Returns
         -------
@@ -60,23 +60,23 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         Raises
         ------
         ValueError
-            If there is no row, a label is not among the classes, or numbers are missing or infinite: the learner is as
-            it was then.
+            If there are no rows, a label is not among the classes, or values are missing or infinite. The learner is
+            then unchanged.
         """
         return self._fit(X, y, classes)
 
     def partial_fit(self: Learner, X: Any, y: Any = None, classes: Any = None) -> Learner:
-        """Learn further rows.
+        """Learn more rows.
 
         Parameters
         ----------
         X : array or frame of shape (n_rows, n_features), path, or iterator
-            The rows in their order, not changed and not kept: a table, a CSV or Parquet file or a folder of Parquet
-            files, which is read piece by piece, or an iterator of pairs (X, y) or of frames.
+            The rows in their order, not changed and not kept: a table, an iterator of pairs (X, y) or of frames, or a
+            CSV or Parquet file or folder of Parquet files, which is read in chunks.
         y : array of shape (n_rows,), str or None
-            The labels; the name of their column in frames and files; None where `X` yields pairs.
+            The labels, or the name of their column in frames and files; None if `X` yields pairs.
         classes : array of shape (n_classes,), optional
-            All labels that will ever come: needed by the first call, and the same in later ones if given.
+            All labels of the stream: required in the first call, and unchanged in later calls.
 
         Returns
         -------
@@ -86,9 +86,9 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         Raises
         ------
         ValueError
-            If there is no row, `classes` is missing in the first call or differs from it, a label is unknown, the rows
-            have another number of columns than before, numbers are missing or infinite, or an option was changed since
-            the first row. Nothing of the chunk is learned then; chunks of an iterator that came before it are.
+            If there are no rows, `classes` is missing in the first call or differs from it, a label is unknown, the
+            number of columns has changed, values are missing or infinite, or an option was changed since the first row.
+            Nothing of the chunk is then learned; previous chunks of an iterator are.
         """
         self._require_classes(classes)
         for rows, targets in iterate_chunks(X, y):
@@ -96,22 +96,22 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         return self
 
     def predict_partial_fit(self, X: Any, y: Any = None, classes: Any = None) -> np.ndarray:
-        """Learn further rows and return what was predicted before each was learned.
+        """Learn more rows and return the prediction of each row before it was learned.
 
         Parameters
         ----------
         X : array or frame of shape (n_rows, n_features), path, or iterator
-            The rows in their order, not changed and not kept: a table, a CSV or Parquet file or a folder of Parquet
-            files, which is read piece by piece, or an iterator of pairs (X, y) or of frames.
+            The rows in their order, not changed and not kept: a table, an iterator of pairs (X, y) or of frames, or a
+            CSV or Parquet file or folder of Parquet files, which is read in chunks.
         y : array of shape (n_rows,), str or None
-            The labels; the name of their column in frames and files; None where `X` yields pairs.
+            The labels, or the name of their column in frames and files; None if `X` yields pairs.
         classes : array of shape (n_classes,), optional
-            All labels that will ever come: needed by the first call, and the same in later ones if given.
+            All labels of the stream: required in the first call, and unchanged in later calls.
 
         Returns
         -------
         ndarray of shape (n_rows,)
-            Labels, that of row t predicted by the rows before it.
+            Labels; the prediction of row t uses only the rows before it.
 
         Raises
         ------
@@ -122,7 +122,7 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         return self._predict_chunks(X, y, classes)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the outputs of rows, from which labels are chosen; nothing is learned.
+        """Return the outputs of rows, which determine the labels; nothing is learned.
 
         Parameters
         ----------
@@ -132,14 +132,14 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         Returns
         -------
         ndarray of shape (n_rows,) or (n_rows, n_classes)
-            For two classes the output of the second, else that of each class against all others.
+            The output of the second class for two classes, else the output of each class against all others.
         """
         outputs = self._compute_outputs(X)
         return outputs[:, 0] if outputs.shape[1] == 1 else outputs
 
     @available_if(_is_logistic)
     def predict_proba(self, X: Any) -> np.ndarray:
-        """Return the probability of each class; of the logistic loss alone.
+        """Return the probability of each class; only for the logistic loss.
 
         Parameters
         ----------
@@ -149,8 +149,8 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
         Returns
         -------
         ndarray of shape (n_rows, n_classes)
-            1 / (1 + exp(-output)) for two classes; for more, that of each class against all others, divided by their
-            sum.
+            1 / (1 + exp(-output)) for two classes. For more classes, the probability of each class against all others,
+            divided by the sum.
         """
         shares = expit(self._compute_outputs(X))
         if len(self.classes_) == 1:
@@ -165,17 +165,17 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
     def _require_classes(self, classes: Any) -> None:
         if classes is None and not hasattr(self, "n_seen_"):
             raise ValueError(
-                f"classes=None in the first call of partial_fit: give {type(self).__name__} all labels that will come"
+                f"classes=None in the first call of partial_fit: give all labels of the stream to {type(self).__name__}"
             )
 
     def _check_targets(self, y: np.ndarray, classes: Any, restart: bool) -> np.ndarray:
         if classes is not None:
             classes = np.unique(np.asarray(classes))
-            # three of each, since scikit-learn warns of many labels that occur once
+            # three of each, because scikit-learn warns about many labels that occur once
             check_classification_targets(np.repeat(classes, 3))
             if not restart and not np.array_equal(classes, self.classes_):
                 raise ValueError(
-                    f"classes={join_names(classes.tolist())} differ from those of the first call, "
+                    f"classes={join_names(classes.tolist())} differ from the classes of the first call, "
                     f"{join_names(self.classes_.tolist())}"
                 )
         if restart:

@@ -1,4 +1,4 @@
-"""Chunks of what `fit` and `partial_fit` take, and the row and column of a number that cannot be used."""
+"""Chunks of the input of `fit` and `partial_fit`, and the row and column of an invalid value."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -10,14 +10,14 @@ from pgmx.data.files.readers import is_path
 from pgmx.data.numbers.targets import iterate_pieces, iterate_rows, read_rows, split_target
 from pgmx.data.pieces.chunks import is_iterator
 
-#: Rows of a file that are read at a time; results do not depend on it.
+#: Rows per chunk of a file; results do not depend on it.
 CHUNK_ROWS = 8192
 
 
 def iterate_chunks(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield rows and targets of each chunk: of arrays and frames one, of files and iterators several.
+    """Yield rows and targets of each chunk: one chunk for arrays and frames, several for files and iterators.
 
-    `y` is the targets, the name of a column of frames or files, or None where an iterator yields pairs (X, y).
+    `y` is the targets, the name of a column of frames or files, or None if an iterator yields pairs (X, y).
     """
     if is_path(X):
         if not isinstance(y, str):
@@ -34,8 +34,8 @@ def iterate_chunks(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
 def _iterate_pairs(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
     if y is not None:
         raise ValueError(
-            "X is an iterator, so y must be None, and the iterator yield pairs (X, y); or y the name of a column, and "
-            "the iterator yield frames"
+            "X is an iterator: give y=None if it yields pairs (X, y), or the name of the target column if it yields "
+            "frames"
         )
     empty = True
     for chunk in X:
@@ -48,12 +48,12 @@ def _iterate_pairs(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def collect_rows(X: Any, na_values: Any = None) -> Any:
-    """Return rows that can be read again: those of a file as a frame, others as they are."""
+    """Return rows that can be read again: a frame for a file, others unchanged."""
     return read_rows(X, CHUNK_ROWS, na_values) if is_path(X) else X
 
 
 def iterate_row_chunks(X: Any, na_values: Any = None) -> Iterator[Any]:
-    """Yield the rows of each chunk, without targets: of arrays, frames and sparse matrices one."""
+    """Yield the rows of each chunk, without targets; arrays, frames and sparse matrices are one chunk."""
     if is_path(X):
         yield from iterate_rows(X, CHUNK_ROWS, na_values)
     elif is_iterator(X):
@@ -68,9 +68,9 @@ def iterate_row_chunks(X: Any, na_values: Any = None) -> Iterator[Any]:
 
 
 def check_finite(rows: Any, names: Any, n_seen: int | None, allow_nan: bool = False) -> None:
-    """Raise ValueError for the first NaN or infinity of rows, dense or CSR, naming its column and row.
+    """Raise ValueError with column and row for the first NaN or infinity of dense or CSR rows.
 
-    `n_seen` counts the rows learned before; None where nothing is to be learned.
+    `n_seen` is the number of rows learned before; None if nothing is learned.
     """
     numbers = rows.data if sparse.issparse(rows) else rows
     wrong = np.isinf(numbers) if allow_nan else ~np.isfinite(numbers)
@@ -88,5 +88,5 @@ def check_finite(rows: Any, names: Any, n_seen: int | None, allow_nan: bool = Fa
         raise ValueError(f"Input X contains {what} in column {name}, row {t}, counted from 0: fill it in")
     raise ValueError(
         f"Input X contains {what} in column {name}, row {t} of the chunk (row {n_seen + t} of the stream), counted "
-        "from 0: fill it in or leave the row out; nothing of the chunk was learned"
+        "from 0: fill it in or leave the row out. Nothing of the chunk was learned"
     )

@@ -1,4 +1,4 @@
-"""Recursive least squares: the linear baseline of streams, for numbers and for labels."""
+"""Recursive least squares: the linear baseline of streams, for regression and classification."""
 
 from numbers import Real
 from typing import Any
@@ -39,7 +39,7 @@ class _LeastSquares(StreamLearner):
         return outputs
 
     def _list_numbers(self, targets: np.ndarray) -> np.ndarray:
-        """Return what is regressed on the rows, (m, `_n_outputs`)."""
+        """Return the targets of the regression, (m, `_n_outputs`)."""
         return targets[:, None]
 
 

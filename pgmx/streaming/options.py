@@ -1,4 +1,4 @@
-"""Options of learners as plain values: what a JSON text can hold, to compare and to save them."""
+"""Options of learners as plain JSON values, to compare and to save them."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def encode_option(value: Any) -> Any:
-    """Return the plain value of an option; TypeError for an object that a file cannot hold."""
+    """Return the plain value of an option; TypeError for an object that cannot be saved."""
     if isinstance(value, np.generic):
         value = value.item()
     if hasattr(value, "to_numpy"):  # a series or index of a frame
@@ -32,11 +32,11 @@ def decode_option(value: Any) -> Any:
         return float(value["float"])
     if value.keys() == {"array", "shape"}:
         return np.array([decode_option(item) for item in value["array"]]).reshape(value["shape"])
-    raise ValueError(f"{value!r:.60} is no option")
+    raise ValueError(f"{value!r:.60} is not an option")
 
 
 def compare_options(first: Any, second: Any) -> bool:
-    """Return whether two options are the same value, or the same object where they are no plain values."""
+    """Return whether two options have the same plain value, or are the same object if they have no plain value."""
     try:
         return encode_option(first) == encode_option(second)
     except TypeError:

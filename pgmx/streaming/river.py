@@ -1,4 +1,4 @@
-"""Learners of streams as learners of river, whose rows are dictionaries."""
+"""Stream learners as learners of river, with rows as dictionaries."""
 
 from copy import deepcopy
 from functools import cache
@@ -13,34 +13,34 @@ from pgmx.streaming.least_squares import RecursiveLeastSquares, RecursiveLeastSq
 
 
 def to_river(learner: StreamLearner, classes: Any = None) -> Any:
-    """Return a learner of streams as a learner of river.
+    """Return a stream learner as a learner of river.
 
     Parameters
     ----------
     learner : StreamLearner
-        A regressor or a classifier. A copy of it learns, from where it is; it is not changed.
+        A regressor or a classifier. A copy of it continues to learn, and it is not changed.
     classes : array of shape (n_classes,), optional
-        All labels, of a classifier that has learned no row.
+        All labels, for a classifier that has not learned any rows.
 
     Returns
     -------
     river.base.Regressor or river.base.Classifier
-        Has ``learn_one(x, y)`` and ``predict_one(x)``, a classifier ``predict_proba_one(x)`` as well.
+        It has ``learn_one(x, y)`` and ``predict_one(x)``, and for a classifier also ``predict_proba_one(x)``.
 
     Raises
     ------
     ImportError
-        Without river: ``pip install pgmx[river]``.
+        If river is missing: ``pip install pgmx[river]``.
     TypeError
-        If `learner` is no regressor or classifier of this package.
+        If `learner` is not a regressor or classifier of this package.
     ValueError
-        If `classes` are needed, or given for a regressor.
+        If `classes` are missing, or given for a regressor.
 
     Notes
     -----
-    The columns are the numbers of the first row, sorted by name. A feature that is absent later is 0, and one that
-    joins later is left out. Before the first row 0 is predicted, and each class is as probable as another. Losses other
-    than the logistic one have no probabilities: the predicted class gets 1.
+    The columns are the numeric features of the first row, sorted by name. A feature that is absent later has the value
+    0, and new features are ignored. Before the first row, the prediction is 0, and all classes have equal
+    probabilities. Only the logistic loss has probabilities; for other losses the predicted class has probability 1.
 
     Examples
     --------
@@ -54,17 +54,17 @@ def to_river(learner: StreamLearner, classes: Any = None) -> Any:
     if is_classifier(learner):
         classes = getattr(learner, "classes_", classes)
         if classes is None:
-            raise ValueError(f"classes=None: give all labels that {type(learner).__name__} will meet")
+            raise ValueError(f"classes=None: give all labels of the stream to {type(learner).__name__}")
         return _make_classes()["RiverClassifier"](learner, np.unique(classes).tolist())
     if not is_regressor(learner):
-        raise TypeError(f"{type(learner).__name__} is neither a regressor nor a classifier: river has no place for it")
+        raise TypeError(f"{type(learner).__name__} is neither a regressor nor a classifier, so river cannot use it")
     if classes is not None:
-        raise ValueError(f"classes={classes!r:.60}, but {type(learner).__name__} predicts numbers: leave them out")
+        raise ValueError(f"classes={classes!r:.60}, but {type(learner).__name__} is a regressor: leave them out")
     return _make_classes()["RiverRegressor"](learner)
 
 
 class _Rows:
-    """A copy of a learner, and the columns in which dictionaries become rows."""
+    """A copy of a learner, and the columns for the conversion of dictionaries to rows."""
 
     learner: Any
     _copy: Any = None
@@ -90,14 +90,14 @@ class _Rows:
 
 @cache
 def _make_classes() -> dict[str, Any]:
-    """Return the two classes that derive from those of river."""
+    """Return the two classes derived from classes of river."""
     try:
         from river import base
     except ImportError as error:
         raise ImportError("river is not installed: pip install pgmx[river]") from error
 
     class RiverRegressor(_Rows, base.Regressor):
-        """A regressor of streams for river; made by `to_river`."""
+        """A stream regressor for river, returned by `to_river`."""
 
         def __init__(self, learner):
             self.learner = learner
@@ -113,7 +113,7 @@ def _make_classes() -> dict[str, Any]:
             return float(self._copy.predict(self._make_row(x))[0]) if self._can_predict else 0.0
 
     class RiverClassifier(_Rows, base.Classifier):
-        """A classifier of streams for river; made by `to_river`."""
+        """A stream classifier for river, returned by `to_river`."""
 
         def __init__(self, learner, classes):
             self.learner = learner
@@ -146,7 +146,7 @@ def _make_classes() -> dict[str, Any]:
 
 
 def __getattr__(name: str) -> Any:
-    """Return the classes of river by name, as pickles ask for them."""
+    """Return the classes for river by name; pickles need them."""
     if name in ("RiverRegressor", "RiverClassifier"):
         return _make_classes()[name]
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""Learners in archives of arrays (npz), without pickle: nothing of a file is believed before it was checked."""
+"""Learners in archives of arrays (npz), without pickle; everything in a file is checked before use."""
 
 import os
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ from pgmx.models.files.archives import read_archived_document, write_archive
 from pgmx.models.files.formats import MARKS, check_target, explain_unreadable
 from pgmx.streaming.options import decode_option, encode_option
 
-#: Members that are no state; the document is `names`.
+#: Members that do not belong to the state; the document is `names`.
 _LABELS = {"feature_names": "feature_names_in_", "classes": "classes_"}
-_HEADER = 256  # most bytes of the header of a small array
+_HEADER = 256  # maximum bytes of the header of a small array
 
 
 def write_learner(learner: Any, path: str | os.PathLike) -> Path:
-    """Write a learner whose options were checked; return the path."""
+    """Write a learner with checked options; return the path."""
     path, _ = check_target(path, None, ("npz",))
     options = {}
     for name, value in learner.get_params(deep=False).items():
@@ -52,7 +52,7 @@ def write_learner(learner: Any, path: str | os.PathLike) -> Path:
 
 
 def _pack_labels(labels: np.ndarray, attribute: str) -> np.ndarray:
-    """Return labels as an array that needs no pickle."""
+    """Return labels as an array that does not need pickle."""
     if labels.dtype != object:
         return labels
     wrong = [label for label in labels if not isinstance(label, str) or label.endswith("\0")]
@@ -62,7 +62,7 @@ def _pack_labels(labels: np.ndarray, attribute: str) -> np.ndarray:
 
 
 def read_learner(cls: Any, path: str | os.PathLike) -> Any:
-    """Return the learner of a file, an instance of `cls` or of a class derived from it."""
+    """Return the learner of a file, an instance of `cls` or of a derived class."""
     path = check_path(path)
     raw = path.read_bytes()
     with explain_unreadable(path, "a saved learner of streams"):
@@ -74,7 +74,7 @@ def read_learner(cls: Any, path: str | os.PathLike) -> Any:
 
 
 def _build_learner(cls: Any, document: dict) -> Any:
-    """Return a learner with the options of a document, nothing learned yet."""
+    """Return an unfitted learner with the options of a document."""
     name, options = document["type"], document["options"]
     classes = {known.__name__: known for known in _list_classes(cls)}
     if name not in classes:
@@ -83,9 +83,9 @@ def _build_learner(cls: Any, document: dict) -> Any:
         )
     known = classes[name]
     allowed = set(known._get_param_names())
-    # files of earlier versions may lack options that do not change what was learned
+    # files of earlier versions may lack options that do not affect the state
     if not isinstance(options, dict) or not allowed - set(known._free_options) <= set(options) <= allowed:
-        raise ValueError(f"its options are not those of {name}")
+        raise ValueError(f"its options are not the options of {name}")
     learner = known(**{option: decode_option(value) for option, value in options.items()})
     learner._validate_params()
     n_features, n_seen = document["n_features"], document["n_seen"]
@@ -103,7 +103,7 @@ def _list_classes(cls: Any) -> Iterator[Any]:
 
 
 def _read_state(raw: bytes, document: dict, learner: Any) -> dict[str, np.ndarray]:
-    """Return the arrays of the state, after labels and names were given to the learner; everything is checked."""
+    """Set the labels and names of the learner and return the arrays of its state, all checked."""
     sizes = list_members(raw)
     labels = open_members(raw, dict.fromkeys(sizes, inf), [name for name in _LABELS if name in sizes])
     for member, array in labels.items():
@@ -120,12 +120,12 @@ def _read_state(raw: bytes, document: dict, learner: Any) -> dict[str, np.ndarra
     try:
         learner._start(learner.n_features_in_)
     except MemoryError:
-        raise ValueError("its options ask for more memory than there is") from None
+        raise ValueError("its options need more memory than is available") from None
     learner.n_seen_ = document["n_seen"]
     learner._freeze_options()
     most = learner._list_sizes()
     if set(state) != set(most):
-        raise ValueError(f"its arrays are {join_names(state)}, where {join_names(most)} make up the state")
+        raise ValueError(f"its arrays are {join_names(state)}, but the state has {join_names(most)}")
     allowed = {"names": inf, **dict.fromkeys(_LABELS, inf), **{name: size + _HEADER for name, size in most.items()}}
     arrays = open_members(raw, allowed, state)
     learner._check_state(arrays)
@@ -140,10 +140,10 @@ def _open_first(raw: bytes, sizes: dict[str, int], names: tuple[str, ...]) -> di
 
 
 def _check_size(learner: Any, n_bytes: int) -> None:
-    """Raise ValueError where the arrays of a file are smaller than options and columns ask for."""
+    """Raise ValueError if the arrays of a file are too small for the options and columns."""
     least = 8 * learner._count_numbers(learner.n_features_in_)
     if least > n_bytes:
         raise ValueError(
-            f"its arrays declare {n_bytes:,} bytes, where its options and {learner.n_features_in_:,} columns ask for "
-            f"{least:,} or more"
+            f"its arrays declare {n_bytes:,} bytes, but its options and {learner.n_features_in_:,} columns need at "
+            f"least {least:,}"
         )

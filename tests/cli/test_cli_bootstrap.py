@@ -18,7 +18,7 @@ def test_edges_are_listed_with_their_strengths(weather, workdir):
     edges = re.findall(r"^(\w+) (?:->|--) (\w+) +(\d\.\d{3}) +(\d\.\d{3})$", text, re.M)
     assert {frozenset(edge[:2]) for edge in edges} == {frozenset(("rain", "wet")), frozenset(("rain", "season"))}
     assert all(0 < float(edge[2]) <= 1 for edge in edges)
-    assert text.endswith("wrote s.csv\nwrote s.svg (edges wide and dark where they are strong)\n")
+    assert text.endswith("wrote s.csv\nwrote s.svg (strong edges wide and dark)\n")
     table = pd.read_csv(workdir / "s.csv")
     assert list(table.columns) == ["from", "to", "strength", "direction"]
     assert table["strength"].between(0, 1).all()

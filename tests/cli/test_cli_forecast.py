@@ -44,8 +44,8 @@ def test_a_model_that_learn_wrote_forecasts_rows_without_times():
 
 
 def test_faults(table):
-    assert "no model of a time series" in refused("forecast", "graph.json", table)
-    assert "is no column" in refused("forecast", "model.npz", table, "--time-column", "hour")
+    assert "not a model of a time series" in refused("forecast", "graph.json", table)
+    assert "is not a column" in refused("forecast", "model.npz", table, "--time-column", "hour")
     assert "suffix must be .csv" in refused("forecast", "model.npz", table, "--out", "later.txt")
     assert "day" in refused("forecast", "model.npz", table)
 
@@ -69,7 +69,7 @@ def test_seasons_are_counted_and_exogenous_rows_are_read(timed):
     np.testing.assert_allclose(printed[["a", "b"]], expected, rtol=1e-9)
     lower, _ = learner.predict_interval(frame, 9, 0.8, exogenous=later[["push"]])
     np.testing.assert_allclose(printed[["a lower", "b lower"]], lower, rtol=1e-9)
-    assert "later.csv has 9 rows, and --steps 10 needs as many" in refused(
+    assert "later.csv has 9 rows: give one row per step, for --steps 10" in refused(
         *command, "--steps", 10, "--exogenous", "later.csv"
     )
     later[["note"]].to_csv("later.csv", index=False)
@@ -78,6 +78,6 @@ def test_seasons_are_counted_and_exogenous_rows_are_read(timed):
 
 
 def test_exogenous_rows_of_a_model_without_are_refused(table):
-    assert "model.npz has no exogenous columns, leave it out" in refused(
+    assert "model.npz has no exogenous columns, leave the option out" in refused(
         "forecast", "model.npz", table, "--time-column", "day", "--exogenous", table
     )

@@ -68,10 +68,10 @@ def test_irregular_times_are_not_continued():
     ("arguments", "message"),
     [
         (("none.npz", "plain.csv"), "no such file: none.npz"),
-        (("plain.csv", "m.npz"), "plain.csv holds no model of a time series (.npz): give what pgmx learn --method"),
+        (("plain.csv", "m.npz"), "plain.csv is not a model of a time series (.npz): give a file that pgmx learn"),
         (("m.npz", "none.csv"), "none.csv"),
         (("m.npz", "m.npz"), "m.npz"),
-        (("m.npz", "plain.csv", "--time-column", "day"), "--time-column day is no column of plain.csv"),
+        (("m.npz", "plain.csv", "--time-column", "day"), "--time-column day is not a column of plain.csv"),
         (("m.npz", "plain.csv", "--steps", 0), "Invalid value for '--steps'"),
         (("m.npz", "plain.csv", "--coverage", 1), "Invalid value for '--coverage'"),
         (("m.npz", "plain.csv", "--out", "f.txt"), "--out f.txt: the suffix must be .csv"),
@@ -99,7 +99,7 @@ def test_unfit_rows_are_refused():
 
 def test_other_models_are_refused():
     save_model(GaussianMarkovNetwork.from_precision(["a", "b"], np.eye(2)), "g.npz")
-    assert "g.npz holds a GaussianMarkovNetwork, which does not forecast" in refused("forecast", "g.npz", "plain.csv")
+    assert "g.npz holds a GaussianMarkovNetwork, which cannot forecast" in refused("forecast", "g.npz", "plain.csv")
     save_model(LinearDynamicalSystem(["a", "b"], FIRST), "silent.npz")
     assert "silent.npz lacks: leave it out" in refused("forecast", "silent.npz", "plain.csv", "--coverage", 0.5)
     driven = LinearDynamicalSystem(["a", "b"], FIRST, exogenous_coef=[[1.0], [0.0]], exogenous_names=["sun"])

@@ -60,7 +60,7 @@ def test_every_method_finds_the_chain(method, table):
     assert sizes == sorted(sizes, reverse=True)
     assert printed("edges", text) == f"{len(found)} of 10 pairs"
     assert re.fullmatch(r"\d\.\de-\d\d \(converged\)|0\.0e\+00 \(converged\)", printed("gap", text))
-    assert "0.5 of the least one without edges" in printed("lam", text)
+    assert "0.5 of the smallest penalty without edges" in printed("lam", text)
     assert re.fullmatch(r"\d+\.\d{3}", printed("seconds", text))
     assert printed("model", text).startswith("maximum likelihood" if method == "neighborhood" else "penalised")
 
@@ -166,18 +166,18 @@ def test_files_that_do_not_fit_the_network_are_refused(table, rows):
     assert "'a' have no column" in refused("score", "g.npz", "few.csv")
     rows.assign(b="text").to_csv("text.csv", index=False)
     assert "column(s) 'b' hold states or text" in refused("score", "g.npz", "text.csv")
-    assert "--score bic is that of a Bayesian network, but g.npz is a Gaussian graph" in refused(
+    assert "--score bic is for Bayesian networks, but g.npz is a Gaussian graph" in refused(
         "score", "g.npz", table, "--score", "bic"
     )
 
 
 def test_pictures_tell_the_sign(table, workdir):
     text = done("learn", table, "--method", "glasso", "--plot", "graph.svg", "-q")
-    assert text.endswith("wrote graph.svg (edges wide where they are strong, dashed and red where negative)\n")
+    assert text.endswith("wrote graph.svg (strong edges wide, negative edges dashed and red)\n")
     assert not edges(text)
     assert "stroke-dasharray" in (workdir / "graph.svg").read_text()
     text = done("learn", table, "--method", "glasso", "--lam-ratio", 1.5, "--plot", "none.svg")
-    assert text.endswith("wrote none.svg (edges wide where they are strong)\n")
+    assert text.endswith("wrote none.svg (strong edges wide)\n")
 
 
 def test_long_lists_of_edges_are_cut():
@@ -198,7 +198,7 @@ def test_missing_cells_may_be_dropped_or_left_out_pairwise(table, rows):
     assert "gaps: 360 rows, 5 variables" in warned("leaves out 40 of 400 rows", *options, "--missing", "drop")
     for more in ((), ("--nonparanormal", "kendall")):
         text = done(*options, "--missing", "pairwise", *more)
-        assert "gaps: 360 rows or more behind each pair, 5 variables" in text
+        assert "gaps: 360 rows or more per pair, 5 variables" in text
         assert set(edges(text)) >= CHAIN
     assert "column(s) 'b': pass --missing drop" in refused("learn", table, *options[2:], "--held-out", "gaps.csv")
     assert "of 360 rows" in printed(
@@ -228,8 +228,8 @@ def test_an_indefinite_correlation_is_repaired_and_told_of():
         (("--method", "glasso", "--select", "held-out"), "--select held-out is not for --method glasso: choose one of"),
         (("--method", "group-lasso", "--select", "cv"), "--select cv is not for --method group-lasso: choose one of"),
         (("--method", "glasso", "--lam", 1, "--lam-ratio", 1), "--lam and --lam-ratio both set the penalty"),
-        (("--method", "glasso", "--lam", 1, "--select", "cv"), "--lam is one penalty, and --select chooses from a"),
-        (("--method", "glasso", "--lam-ratio", 1, "--select", "cv"), "--lam-ratio 1 is no end of a path for --select"),
+        (("--method", "glasso", "--lam", 1, "--select", "cv"), "--lam is one penalty, but --select chooses from a"),
+        (("--method", "glasso", "--lam-ratio", 1, "--select", "cv"), "--lam-ratio 1 cannot be the end of a path"),
         (("--method", "glasso", "--plot-history", "p.svg"), "--plot-history of --method glasso draws a path of"),
         (("--method", "glasso", "--missing", "category"), "--missing category is not for --method glasso: choose one"),
         (
@@ -256,7 +256,7 @@ def test_columns_without_a_correlation_are_named(rows):
 
 
 def test_networks_of_states_are_no_source_and_resamples_not_for_these_methods(table):
-    assert "asia is a bundled network of states" in refused("learn", "asia", "--method", "glasso")
+    assert "asia is a bundled discrete network" in refused("learn", "asia", "--method", "glasso")
     assert "Invalid value for '--method'" in refused("bootstrap", table, "--method", "glasso")
 
 

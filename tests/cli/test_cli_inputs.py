@@ -37,9 +37,9 @@ def test_other_sources_are_refused(text, message, tmp_path, monkeypatch):
             r"--out .*model.txt: the suffix must be one of .bif, .xmlbif, .net, .xdsl, .gr",
         ),
         (None, "graph.pdf", r"--plot .*graph.pdf: a picture is written to a file ending in .svg or .png"),
-        ("none/model.bif", None, r"--out .*: there is no folder .*none, make it first"),
+        ("none/model.bif", None, r"--out .*: there is no folder .*none, create it first"),
         (None, "none/graph.svg", r"--plot .*: there is no folder"),
-        ("folder.bif", None, r"--out .*: this is a folder, name a file in it"),
+        ("folder.bif", None, r"--out .*: this is a folder, give a file in it"),
     ],
 )
 def test_unwritable_targets_are_refused(out, plot, message, tmp_path):
@@ -76,8 +76,8 @@ def test_columns_called_from_and_to_are_no_header(tmp_path):
     [
         (b"a,b\na\n", r"line 2: expected two names 'from,to', got 1: 'a'"),
         (b"a,b,c\n", r"line 1: expected two names 'from,to', got 3"),
-        (b"a,smokr\n", r"line 1: 'smokr' is no column of the table, did you mean 'smoker'\?"),
-        (b"a,\xff\n", r"is no UTF-8 CSV file"),
+        (b"a,smokr\n", r"line 1: 'smokr' is not a column of the table, did you mean 'smoker'\?"),
+        (b"a,\xff\n", r"is not a UTF-8 CSV file"),
     ],
 )
 def test_bad_edge_files_are_refused_with_the_line(content, message, tmp_path):
@@ -109,8 +109,8 @@ def test_tier_files_of_both_kinds(content, tiers, tmp_path):
         ("", r"tier file .*tiers\.csv is empty"),
         ("variable,tier\n", "is empty"),
         ("variable,tier\na,first\n", r"line 2: expected 'variable,tier' with an integer, got 'a,first'"),
-        ("a,1\nsmokr,2\n", r"line 2: 'smokr' is no column of the table, did you mean 'smoker'\?"),
-        ("a\nsmokr,b\n", "line 2: 'smokr' is no column"),
+        ("a,1\nsmokr,2\n", r"line 2: 'smokr' is not a column of the table, did you mean 'smoker'\?"),
+        ("a\nsmokr,b\n", "line 2: 'smokr' is not a column"),
     ],
 )
 def test_bad_tier_files_are_refused_with_the_line(content, message, tmp_path):

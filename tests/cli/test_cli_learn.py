@@ -74,7 +74,7 @@ def test_edge_files_are_obeyed(weather, workdir):
 def test_edges_that_contradict_each_other_are_refused(weather):
     Path("must.csv").write_text("coin,wet\n")
     assert "coin" in refused("learn", weather, "--required", "must.csv", "--forbidden", "must.csv")
-    assert "line 1: 'wett' is no column" in refused("learn", weather, "--forbidden", _write("f.csv", "coin,wett\n"))
+    assert "line 1: 'wett' is not a column" in refused("learn", weather, "--forbidden", _write("f.csv", "coin,wett\n"))
 
 
 def _write(name, text):
@@ -90,7 +90,7 @@ def test_float_columns_are_learned_as_gaussian(floats, workdir):
     assert re.search(r"query    b \| a = \S+\n +mean +sd\n  before ", result.stdout)
     assert (workdir / "g.json").exists()
     line = refused("learn", floats, "--out", "g.bif")
-    assert "--out g.bif: .bif holds discrete networks, but column 'a' holds floats: write .graphml or .json" in line
+    assert "--out g.bif: .bif is for discrete networks, but column 'a' is continuous: write .graphml or .json" in line
     assert "float column(s) 'a', 'b', 'c'" in refused("learn", floats, "--score", "bic")
 
 

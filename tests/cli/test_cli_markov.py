@@ -73,7 +73,7 @@ def test_other_losses(loss, weather):
 
 def test_options_reach_the_learner(weather):
     assert printed("lam", done("learn", weather, "--method", "online", "--lam", 0.03)).startswith("0.03")
-    assert "0.3 of the least one" in printed(
+    assert "0.3 of the smallest penalty" in printed(
         "lam", done("learn", weather, "--method", "group-lasso", "--lam-ratio", 0.3)
     )
     text = done("learn", weather, "--method", "edge-grafting", "--max-edges", 1, "--alpha", 0.5)
@@ -160,7 +160,7 @@ def test_rows_that_a_network_does_not_know_are_refused(weather):
     frame = pd.read_csv(weather)
     frame.assign(coin=7).to_csv("odd.csv", index=False)
     assert "column 'coin' has the state '7', which the network does not have" in refused("score", "w.npz", "odd.csv")
-    assert "--score bic is that of a Bayesian network" in refused("score", "w.npz", weather, "--score", "bic")
+    assert "--score bic is for Bayesian networks" in refused("score", "w.npz", weather, "--score", "bic")
     frame.drop(columns="coin").to_csv("few.csv", index=False)
     assert "only in the network: 'coin'" in refused("score", "w.npz", "few.csv")
 
@@ -244,7 +244,7 @@ def test_options_of_the_other_family_are_refused(arguments, message, weather):
 
 
 def test_floats_are_refused(floats):
-    assert "column 'a' holds floats, but --method online is for discrete columns" in refused(
+    assert "column 'a' is continuous, but --method online is for discrete columns" in refused(
         "learn", floats, "--method", "online"
     )
 

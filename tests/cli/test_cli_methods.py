@@ -84,9 +84,9 @@ def test_tiers_and_roots_direct_edges(weather):
         (("--root", "wet"), "--root is for --method chow-liu, tan, not for hill-climb"),
         (("--class-node", "wet", "--method", "chow-liu"), "--class-node is for --method tan"),
         (("--method", "tan"), "--method tan needs --class-node"),
-        (("--method", "tan", "--class-node", "wett"), "--class-node: 'wett' is no column of the table, did you mean"),
+        (("--method", "tan", "--class-node", "wett"), "--class-node: 'wett' is not a column of the table, did you"),
         (("--method", "chow-liu", "--score", "k2"), "--score k2 is not for --method chow-liu: choose one of ll, bic"),
-        (("--roots", "wet,rian"), "--roots: 'rian' is no column of the table, did you mean 'rain'?"),
+        (("--roots", "wet,rian"), "--roots: 'rian' is not a column of the table, did you mean 'rain'?"),
         (("--tiers", "none.csv"), "no such tier file: none.csv"),
         (("--checkpoint", "no/state"), "--checkpoint no/state: there is no folder no"),
         (("--method", "pc"), "Invalid value for '--method'"),
@@ -114,8 +114,8 @@ def test_the_written_parameters_have_the_prior_that_is_asked_for(arguments, weat
 
 def test_names_are_checked_before_the_rows_are_read(weather, monkeypatch):
     monkeypatch.setattr("pgmx.cli.inputs.sources._open_file", None)
-    assert "'rian' is no column" in refused("learn", weather, "--roots", "rian")
-    assert "'Asia' is no column" in refused("learn", "asia", "--roots", "Asia")
+    assert "'rian' is not a column" in refused("learn", weather, "--roots", "rian")
+    assert "'Asia' is not a column" in refused("learn", "asia", "--roots", "Asia")
 
 
 def test_a_folder_of_parquet_files_and_a_coded_table_give_what_the_csv_gives(weather, workdir):

@@ -58,17 +58,17 @@ def test_a_graph_without_network_is_written_as_a_graph(tmp_path):
     path = tmp_path / "six.csv"
     six_columns().to_csv(path, index=False)
     text = done("learn", str(path), "--score", "bic-cg", "--out", str(tmp_path / "six.json"))
-    assert "left out: there is no network with parameters for arcs from floats to states" in text
+    assert "left out: edges from continuous to discrete variables have no parameters" in text
     assert json.loads((tmp_path / "six.json").read_text())["type"] == "PDAG"
 
 
 def test_arcs_from_floats_to_states(tmp_path):
     path = tmp_path / "six.csv"
     six_columns().to_csv(path, index=False)
-    said = "excluded arcs from floats to states"
+    said = "excluded edges from continuous to discrete variables: conditional"
     assert said in done("learn", str(path), "--quiet")
     allowed = done("learn", str(path), "--discrete-children", "allowed", "--quiet")
-    assert said not in allowed and "query    left out: there is no network" in allowed
+    assert said not in allowed and "query    left out: edges from continuous" in allowed
     degenerate = done("learn", str(path), "--score", "bic-dg", "--quiet")
     assert said not in degenerate and "(bic-dg)" in degenerate
     message = "--discrete-children allowed is for --score bic-clg, aic-clg, ll-clg, not for bic-dg"
@@ -102,8 +102,8 @@ def test_evidence_in_a_file(network, tmp_path):
         ("1 4", "count"),
         ("1 9 0", "numbered 0..4"),
         ("1 4 7", "numbered 0..2"),
-        ("1 0 x", "is a number"),
-        ("2 0 1 0 1", "twice"),
+        ("1 0 x", "needs a number"),
+        ("2 0 1 0 1", "two values"),
     ):
         path.write_text(text)
         assert message in refused("infer", str(network), "--task", "PR", "--evidence", str(path))
@@ -115,11 +115,11 @@ def test_evidence_in_a_file(network, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--task", "MAP"), "networks of states, or of floats, alone"),
-        (("--task", "MAR", "--method", "loopy"), "exact and weighting"),
+        (("--task", "MAP"), "only discrete or only continuous variables"),
+        (("--task", "MAR", "--method", "loopy"), "exact or weighting"),
         (("--task", "MAR", "--given", "PL"), "NAME=VALUE"),
         (("--task", "MAR", "--given", "XX=1"), "NAME=VALUE"),
-        (("--task", "MAR", "--given", "PL=high"), "is a number"),
+        (("--task", "MAR", "--given", "PL=high"), "needs a number"),
         (("--task", "MAR", "--given", "PL=inf"), "infinite"),
         (("--task", "MAR", "--given", "K=rose"), "has the states"),
     ],

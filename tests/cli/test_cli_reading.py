@@ -153,7 +153,7 @@ def test_numbers_become_bins(numbers, tmp_path):
     states.parent.mkdir()
     categories.to_csv(states, index=False)
     table = encode(categories)
-    assert f"bins     {table.n_variables} columns of numbers in 3 bins, by quantile" in text
+    assert f"bins     {table.n_variables} numeric columns in 3 bins, by quantile" in text
     learned = done("learn", path, "--discretize", "hartemink", "--method", "group-lasso", "--held-out", path)
     assert "x -- y" in learned
     assert "held-out" in learned
@@ -170,9 +170,9 @@ def test_floats_with_few_values_are_told_once(numbers, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--columns", "x,w"), "--columns: 'w' is no column of the table"),
-        (("--drop", "xx"), "--drop: 'xx' is no column of the table, did you mean 'x'?"),
-        (("--index-column", "w"), "--index-column: 'w' is no column"),
+        (("--columns", "x,w"), "--columns: 'w' is not a column of the table"),
+        (("--drop", "xx"), "--drop: 'xx' is not a column of the table, did you mean 'x'?"),
+        (("--index-column", "w"), "--index-column: 'w' is not a column"),
         (("--drop", "x,y,z"), "leave no column"),
         (("--sep", "ab"), "--sep 'ab' must be one character"),
         (("--discretize", "quantil:5"), "--discretize quantil:5: give one of quantile, interval, kmeans, hartemink"),
@@ -188,7 +188,7 @@ def test_what_is_refused(numbers, options, message, tmp_path):
 
 
 def test_options_of_files_are_refused_elsewhere(numbers, tmp_path):
-    assert "--sep is for files, and alarm is a network" in refused("learn", "alarm", "--sep", ";")
+    assert "--sep is for files, but alarm is a network" in refused("learn", "alarm", "--sep", ";")
     path = tmp_path / "t.parquet"
     numbers.to_parquet(path)
     assert "--decimal ',' is for CSV files" in refused("learn", path, "--decimal", ",")
@@ -266,15 +266,15 @@ def test_discrete_columns_are_named(marked, tmp_path):
 def test_discrete_columns_stay_out_of_bins(marked):
     _, plain = marked
     options = ("--discretize", "quantile:3")
-    assert "bins     4 columns of numbers in 3 bins, by quantile" in learned("learn", plain, *options)
-    assert "bins     3 columns of numbers in 3 bins, by quantile" in learned(
+    assert "bins     4 numeric columns in 3 bins, by quantile" in learned("learn", plain, *options)
+    assert "bins     3 numeric columns in 3 bins, by quantile" in learned(
         "learn", plain, "--discrete", "code", *options
     )
 
 
 def test_discrete_columns_that_cannot_be(marked):
     _, plain = marked
-    assert "--discrete: 'cod' is no column of the table, did you mean 'code'" in refused(
+    assert "--discrete: 'cod' is not a column of the table, did you mean 'code'" in refused(
         "learn", plain, "--discrete", "cod"
     )
     assert "--drop" in refused("learn", plain, "--method", "glasso", "--discrete", "code")

@@ -71,7 +71,7 @@ def test_gaussian_networks_and_bare_graphs(floats):
     assert re.search(r"^loglik +-\d+\.\d{4} nats", text, re.M)
     done("learn", floats, "--required", _write("e.csv", "a,b\n"), "--out", "g.graphml")
     text = done("score", "g.graphml", floats, "--score", "ll-g")
-    assert "loglik   left out: the network holds a graph without parameters" in text
+    assert "loglik   left out: the network is a graph without parameters" in text
 
 
 @pytest.mark.parametrize(
@@ -85,11 +85,11 @@ def test_gaussian_networks_and_bare_graphs(floats):
         (("asia", "asia"), "asia is a network, not a table"),
         (("rows.csv", "rows.csv"), "unknown suffix '.csv' of 'rows.csv'; expected one of bif, xmlbif, net, xdsl"),
         (("cancer", "rows.csv"), "only in the network: 'Pollution'"),
-        (("lines.json", "rows.csv"), "lines.json has undirected edges: a score is that of a DAG"),
+        (("lines.json", "rows.csv"), "lines.json has undirected edges: a score needs a DAG"),
         (("broken.json", "rows.csv"), "broken.json is not a model"),
         (("broken.bif", "rows.csv"), "broken.bif"),
         (("asia", "rows.csv", "--score", "bik"), "'bik' is not known; choose one of bic, "),
-        (("asia", "rows.csv", "--score", "bic-g"), "--score bic-g is for numbers, but column 'asia' holds"),
+        (("asia", "rows.csv", "--score", "bic-g"), "--score bic-g is for continuous variables, but column 'asia' is"),
     ],
 )
 def test_bad_usage_of_score(arguments, message, rows, asia):
@@ -136,7 +136,7 @@ def test_bad_usage_of_compare():
     save_model(to_dag([1, "1"], []), "twice.json")
     assert "Missing argument 'REFERENCE' (see 'pgmx compare --help')" in refused("compare")
     assert "only in the first graph: 'b'" in refused("compare", "ab.json", "ac.json")
-    assert "twice.json: two variables have the same text" in refused("compare", "twice.json", "ab.json")
+    assert "twice.json: two variables have the same name as text" in refused("compare", "twice.json", "ab.json")
     assert "is a folder: give the file of a network" in refused("compare", "ab.json", ".")
     assert "none.graphml" in refused("compare", "ab.json", "none.graphml")
     assert "g.graphml cannot be read" in refused("compare", "ab.json", _write("g.graphml", "<"))

@@ -113,7 +113,7 @@ def test_edges_are_known_as_they_are_listed(table):
     for method in ("lds", "svarm"):
         listed = set(edges(done("learn", table, *MONTHLY, "--method", method, *known)))
         assert "wind@t-2 -> rain" in listed and not {"rain@t-1 -> river", "wind@t-1 -> wind"} & listed
-    assert "'wind@t-2' is no column of the table, did you mean 'wind@t-1'?" in refused(
+    assert "'wind@t-2' is not a column of the table, did you mean 'wind@t-1'?" in refused(
         "learn", table, *MONTHLY, "--method", "lds", "--required", "must.csv"
     )
     with open("must.csv", "w") as file:
@@ -146,7 +146,7 @@ def test_systems_and_graphs_are_compared_but_not_scored(table):
     assert "shd      5 (" in text
     assert "\nonly in all.npz: 5\n" in text and "\n  wind@t-1 -> rain\n" in text
     for model in ("all.npz", "some.json"):
-        assert f"{model} is of time series" in refused("score", model, table)
+        assert f"{model} is a model of time series" in refused("score", model, table)
 
 
 def test_runs_that_the_clock_ends_say_so(tmp_path):
@@ -154,7 +154,7 @@ def test_runs_that_the_clock_ends_say_so(tmp_path):
     wide.columns = [f"x{v}" for v in wide]
     wide.to_csv("wide.csv", index=False)
     text = done("learn", "wide.csv", "--method", "lds", "--lam-ratio", 0.9, "--max-time", 1e-6, "-q")
-    assert printed("ended", text) == "by --max-time, before all was solved"
+    assert printed("ended", text) == "by --max-time, before convergence"
 
 
 def test_instantaneous_edges_without_direction_are_listed_once(table):
@@ -209,7 +209,7 @@ def test_times_that_cannot_be_used_are_refused_in_words_of_the_command(rows, tab
     assert "--time-column names 'year', which is no column" in refused(
         "learn", table, "--method", "lds", "--time-column", "year"
     )
-    assert refused("learn", table, "--method", "lds").endswith(", a column of times by --time-column\n")
+    assert refused("learn", table, "--method", "lds").endswith(", and --time-column for the time column\n")
 
 
 @pytest.mark.parametrize(
@@ -227,10 +227,10 @@ def test_times_that_cannot_be_used_are_refused_in_words_of_the_command(rows, tab
         (("tensor-sem", "--window", 20, "--required", "e.csv"), "no such edge file: e.csv"),
         (("lds", "--select", "aic"), "--select aic is not for --method lds: choose one of ebic, cv"),
         (("svarm", "--select", "ebic"), "--select ebic is not for --method svarm: choose one of aic, bic, cv"),
-        (("lds", "--select", "cv", "--lam", 1), "--lam is one penalty, and --select chooses from a path"),
-        (("lds", "--select", "cv", "--screen", 2), "--select takes all cross-products, which --screen does without"),
+        (("lds", "--select", "cv", "--lam", 1), "--lam is one penalty, but --select chooses from a path"),
+        (("lds", "--select", "cv", "--screen", 2), "--select needs all cross-products, which --screen does not"),
         (("svarm", "--kernels", "linear"), "--kernels is for --method kernel-svarm, not for svarm"),
-        (("kernel-svarm", "--kernels", "linear,cubic"), "--kernels cubic: choose of gaussian, poly2, linear"),
+        (("kernel-svarm", "--kernels", "linear,cubic"), "--kernels cubic: choose from gaussian, poly2, linear"),
         (("kernel-svarm", "--kernels", "linear", "--orient", "nonlinear", *MONTHLY), "--orient nonlinear needs"),
         (("lds", "--groups", "unit", *MONTHLY), "--groups names 'unit', which is no column"),
         (("lds", "--exogenous-columns", "a, b", *MONTHLY), "--exogenous-columns names 'a', which is no column"),
@@ -245,5 +245,5 @@ def test_wrong_options_are_refused(arguments, message, table):
 
 
 def test_states_are_no_series():
-    assert "alarm is a bundled network of states" in refused("learn", "alarm", "--method", "lds")
+    assert "alarm is a bundled discrete network" in refused("learn", "alarm", "--method", "lds")
     assert "no such file: none.csv" in refused("learn", "none.csv", "--method", "dense-lds")

@@ -65,16 +65,16 @@ def test_faults(frame):
     done("stream", "rows.csv", "--target", "y", "--out", "m.npz", "--n-components", 4)
     assert "no such file or folder: none.csv" in refused("stream", "none.csv", "--target", "y")
     assert "rows.csv: 'z' is no column of the table" in refused("stream", "rows.csv", "--target", "z")
-    assert "give --loss logistic or hinge" in refused("stream", "words.csv", "--target", "y")
+    assert "use --loss logistic or hinge" in refused("stream", "words.csv", "--target", "y")
     assert "column(s) 'y' hold states or text" in refused("stream", "words.csv", "--target", "a")
     assert "the suffix must be .npz" in refused("stream", "rows.csv", "--target", "y", "--out", "m.pkl")
     assert "--report e.txt" in refused("stream", "rows.csv", "--target", "y", "--report", "e.txt")
-    assert "--method is that of m.npz" in refused(
+    assert "--method is already set in m.npz" in refused(
         "stream", "rows.csv", "--target", "y", "--resume", "m.npz", "--method", "raker"
     )
     assert "rows.csv is not a saved learner" in refused("stream", "rows.csv", "--target", "y", "--resume", "rows.csv")
     assert "--resume none.npz: no such file" in refused("stream", "rows.csv", "--target", "y", "--resume", "none.npz")
-    assert "--classes 1,2: AdaRakerRegressor predicts numbers; --loss" in refused(
+    assert "--classes 1,2: AdaRakerRegressor predicts numbers; use --loss" in refused(
         "stream", "rows.csv", "--target", "y", "--classes", "1,2"
     )
     assert "predicts numbers; leave it out" in refused(

@@ -68,7 +68,7 @@ def test_without_pgmpys_files_ours_are_left(monkeypatch, tmp_path):
     assert load_network("insurance").number_of_nodes() == 27
     monkeypatch.setattr(bundled, "_list_folders", list)
     assert list_networks() == {}
-    with pytest.raises(ValueError, match="neither pgmx nor pgmpy carries any"):
+    with pytest.raises(ValueError, match="neither pgmx nor pgmpy has any"):
         load_network("alarm")
 
 
@@ -121,7 +121,7 @@ def test_networks_from_files(tmp_path):
         load_network("nothing.bif")
     with pytest.raises(ValueError, match="unknown suffix '' of 'alarm'"):
         load_network(Path("alarm"))  # a path is never a bundled name
-    with pytest.raises(ValueError, match="holds a PairwiseMarkovNetwork, no discrete Bayesian network"):
+    with pytest.raises(ValueError, match="holds a PairwiseMarkovNetwork, not a discrete Bayesian network"):
         from pgmx.datasets import chain_network
 
         chain_network(3, 2).save(tmp_path / "markov.uai")

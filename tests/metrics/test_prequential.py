@@ -102,7 +102,7 @@ def test_what_cannot_be_measured_is_refused():
         prequential(RecursiveLeastSquares(), X, y, window=0)
     with pytest.raises(ValueError, match="classes=None"):
         prequential(RecursiveLeastSquaresClassifier(), iter([(X, y > 4)]))
-    with pytest.raises(ValueError, match="predicts numbers"):
+    with pytest.raises(ValueError, match="is a regressor"):
         prequential(RecursiveLeastSquares(), X, y, classes=[0, 1])
     with pytest.raises(ValueError, match="no chunk"):
         prequential(RecursiveLeastSquares(), iter([]))
@@ -120,7 +120,7 @@ def test_the_picture_shows_the_curve():
     assert ax.get_yscale() == "log"
     labels = prequential(RecursiveLeastSquaresClassifier(), X, y > 4, window=7)
     assert plot_prequential(labels).get_ylabel() == "share of wrong labels"
-    with pytest.raises(TypeError, match="expected what prequential returns"):
+    with pytest.raises(TypeError, match="expected the result of prequential"):
         plot_prequential({"errors": 1})
 
 

@@ -102,14 +102,14 @@ SQUARE = np.eye(3)
         (lambda: prediction_error(SQUARE, np.ones((4, 2))), r"X must have the shape \(rows, 3\)"),
         (lambda: prediction_error(SQUARE, np.ones((1, 3))), "more rows than the 1 lags"),
         (lambda: prediction_error(SQUARE, np.zeros((5, 3))), "all rows to predict are zero"),
-        (lambda: prediction_error(SQUARE, np.ones((5, 3)), np.ones((4, 3))), "targets must be one row for each"),
+        (lambda: prediction_error(SQUARE, np.ones((5, 3)), np.ones((4, 3))), "targets need one row per row"),
         (lambda: prediction_error([SQUARE, SQUARE], np.ones((5, 3))), "instantaneous"),
         (lambda: structure_recall(SQUARE, np.zeros((3, 3))), "no node of true_coef has a parent"),
         (lambda: structure_recall(SQUARE, SQUARE, k=0), "k must be at least 1"),
         (lambda: edge_error_rate([[1.0]], [[1.0]]), "two nodes or more"),
-        (lambda: edge_curve(SQUARE, np.eye(4)), "strengths and truth must be"),
-        (lambda: edge_curve(SQUARE, SQUARE), "truth must have edges and pairs without one"),
-        (lambda: edge_curve(np.full((3, 3), np.nan), SQUARE, diagonal=True), "one of them is NaN"),
+        (lambda: edge_curve(SQUARE, np.eye(4)), "strengths and truth must both be"),
+        (lambda: edge_curve(SQUARE, SQUARE), "truth must have both edges and pairs without"),
+        (lambda: edge_curve(np.full((3, 3), np.nan), SQUARE, diagonal=True), "must not be NaN"),
     ],
 )
 def test_errors(make, what):

@@ -177,7 +177,7 @@ def test_the_two_kinds_of_nodes_are_told_apart():
     radii = [np.sort(np.unique(path.vertices[:, 1]))[1] - path.vertices[:, 1].min() for path in boxes.get_paths()]
     assert radii[0] == pytest.approx(radii[2]) and radii[0] > 2.0 * radii[1]
     legend = next(artist for artist in ax.artists if artist.get_gid() == "kinds")
-    assert [text.get_text() for text in legend.get_texts()] == ["states", "numbers"]
+    assert [text.get_text() for text in legend.get_texts()] == ["discrete", "continuous"]
     named = plot_graph(nx.DiGraph(mixed_network()), continuous=["x", "y"]).collections[-1]
     assert [tuple(face) for face in named.get_facecolor()] == faces
     alike = plot_graph(nx.DiGraph(mixed_network()))

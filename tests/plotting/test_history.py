@@ -61,7 +61,7 @@ def test_axes_of_the_caller_are_used():
     assert plot_history(runs, axes, measures=("objective", "recall")) == list(axes)
     assert axes[0].get_legend() is None
     assert [text.get_text() for text in axes[1].get_legend().get_texts()] == ["a", "b"]
-    with pytest.raises(ValueError, match="3 measures need as many axes, got 2"):
+    with pytest.raises(ValueError, match="3 measures, got 2 axes"):
         plot_history(grafted([1, 1, 1], recall=[1, 1, 1]), axes, measures=("objective", "recall", "n_edges"))
 
 

@@ -106,7 +106,7 @@ def test_axes_of_the_caller_are_used():
 
 @pytest.mark.parametrize("given", [None, 3, SimpleNamespace(path_=None), SimpleNamespace(lams=[1.0])])
 def test_what_has_no_path_is_refused(given):
-    with pytest.raises(TypeError, match="a path of penalties or a fitted learner that kept one is needed, got a "):
+    with pytest.raises(TypeError, match="a path of penalties or a fitted learner with a path is needed, got a "):
         plot_path(given)
 
 

@@ -90,7 +90,7 @@ def test_a_page_needs_nothing_else(tmp_path, learned, rows):
     table = page["ofVariable"]["0"][0]
     cpd = learned.model_.get_cpds(page["names"][0])
     assert np.allclose([row[-2:] for row in table["rows"]], cpd.values.reshape(2, -1).T, rtol=1e-3)
-    assert page["variables"]["rows"][0][:3] == [page["names"][0], "states", 2]
+    assert page["variables"]["rows"][0][:3] == [page["names"][0], "discrete", 2]
     for text_of in ("800", "scoring_method", "numpy", "converged"):
         assert text_of in text
 
@@ -176,7 +176,7 @@ def test_a_block_bootstrap(tmp_path):
 def test_models_and_graphs(tmp_path):
     page, *_ = read_page(save_report(load_network("cancer"), tmp_path / "r.html"))
     assert len(page["ofVariable"]) == 5
-    assert page["variables"]["rows"][0][1] == "states"
+    assert page["variables"]["rows"][0][1] == "discrete"
     page, *_ = read_page(save_report(nx.cycle_graph(5), tmp_path / "r.html"))
     assert [len(page["names"]), len(page["edges"])] == [5, 5]
     rng = np.random.default_rng(0)
@@ -321,5 +321,5 @@ def test_series_have_the_confidence_of_their_lags(tmp_path):
     assert other["edges"] == page["edges"]
     itself, *_ = read_page(boot.report(tmp_path / "b.html"))
     assert all(edge[4] >= 0.9 for edge in itself["edges"])
-    with pytest.raises(ValueError, match="bootstrap has the variable 'c', which is none of the graph's"):
+    with pytest.raises(ValueError, match="bootstrap has the variable 'c', which is not in the graph"):
         LinearSVARM(lam_ratio=0.1).fit(rows[["a", "b"]]).report(tmp_path / "t.html", bootstrap=boot)

@@ -152,7 +152,7 @@ def test_paths_of_edges():
         (lambda: plot_forecast(make_system(), np.ones((3, 3)), 0), ValueError, "steps must be at least 1"),
         (lambda: plot_edge_paths([]), ValueError, "no graphs to draw"),
         (lambda: plot_edge_paths([make_graph()], positions=[1, 2]), ValueError, "2 for 1 graphs"),
-        (lambda: plot_edge_paths([make_graph()], edges=[(("a", 9), ("b", 0))]), ValueError, "is in no graph"),
+        (lambda: plot_edge_paths([make_graph()], edges=[(("a", 9), ("b", 0))]), ValueError, "is in none of the graphs"),
     ],
 )
 def test_what_is_refused(call, error, words):

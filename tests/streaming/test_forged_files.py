@@ -60,7 +60,7 @@ def test_absurd_dimensions_allocate_nothing(make, entry, value, tmp_path):
         pytest.skip("its state does not depend on the columns")
     (document["options"] if entry in document["options"] else document)[entry] = value
     write_members(path, document, members)
-    assert_refused(path, "ask for|its n_|n_components|learned")
+    assert_refused(path, "need|its n_|n_components|learned")
 
 
 @every_learner
@@ -114,7 +114,7 @@ def test_states_of_subspaces_that_contradict_themselves(change, words, tmp_path)
     path, document, members = save_members(SUBSPACE, tmp_path, levels=(0, 1, 2))
     document["options"]["levels"] = [0, 1, 3]
     write_members(path, document, members)
-    assert_refused(path, "declare")
+    assert_refused(path, "levels differ")
 
 
 def test_learned_thresholds_of_files_ascend(tmp_path):

@@ -147,12 +147,12 @@ def test_refused_options():
     X, y = draw_rows(5)
     for cls, options, words in [
         (RakerRegressor, {"step": 0.9, "penalty": 0.2}, "step=0.9 diverges.*penalty=0.2: give a step below 0.83"),
-        (RakerClassifier, {"step": 8.0}, "step=8.0 diverges under the logistic loss.*below 8$"),
+        (RakerClassifier, {"step": 8.0}, "step=8.0 diverges with the logistic loss.*below 8$"),
         (RakerClassifier, {"step": 4.0, "penalty": 0.125}, "step=4.0 diverges.*below 4$"),
         (RakerClassifier, {"step": 2.0, "loss": "hinge", "penalty": 0.5}, "step=2.0 diverges.*hinge.*below 2$"),
-        (GradrakerClassifier, {"step": 1.0}, "step=1.0 diverges under the square loss.*below 1$"),
-        (GradrakerClassifier, {"step": 8.0, "loss": "logistic"}, "step=8.0 diverges under the logistic loss"),
-        (GradrakerRegressor, {"step": 1.5}, "step=1.5 diverges under the square loss"),
+        (GradrakerClassifier, {"step": 1.0}, "step=1.0 diverges with the square loss.*below 1$"),
+        (GradrakerClassifier, {"step": 8.0, "loss": "logistic"}, "step=8.0 diverges with the logistic loss"),
+        (GradrakerRegressor, {"step": 1.5}, "step=1.5 diverges with the square loss"),
         (RakerRegressor, {"kernels": "rbf"}, "'rbf'"),
         (RakerRegressor, {"kernels": []}, "no kernel"),
         (RakerRegressor, {"variances": (1.0, -2.0)}, "above 0"),

@@ -18,7 +18,7 @@ def test_what_is_refused():
         to_river(CategoricalSubspace())
     with pytest.raises(ValueError, match="classes=None"):
         to_river(RecursiveLeastSquaresClassifier())
-    with pytest.raises(ValueError, match="predicts numbers"):
+    with pytest.raises(ValueError, match="is a regressor"):
         to_river(RecursiveLeastSquares(), classes=[0, 1])
 
 

@@ -190,7 +190,7 @@ def test_what_is_refused_changes_nothing():
         assert list_state(learner) == before
     twice = csr_matrix((np.ones(2), [1, 1], [0, 2]), shape=(1, 6))
     for rows, error, words in [
-        (X * np.nan, ValueError, "no observed cell"),
+        (X * np.nan, ValueError, "no observed value"),
         (twice, ValueError, "two entries"),
         (iter([X]), TypeError, "partial_fit"),
     ]:
@@ -211,7 +211,7 @@ def test_what_is_refused_changes_nothing():
     [
         ({"levels": [1, 1, 2]}, "ascend"),
         ({"levels": [0, 1, 2, 3], "model": "tobit"}, "two bounds"),
-        ({"thresholds": [0.5]}, "4 levels have 3"),
+        ({"thresholds": [0.5]}, "4 levels need 3"),
         ({"thresholds": [0.5, 0.4, 2.0]}, "ascending"),
         ({"learn_thresholds": True, "model": "logit"}, "probit"),
         ({"thresholds": [1.0], "model": "tobit"}, "probit"),

@@ -115,9 +115,9 @@ def test_what_is_refused_is_named():
             with pytest.raises(ValueError, match=words):
                 method(rows)
             assert list_state(learner) == before
-    with pytest.raises(ValueError, match="must be numbers"):
+    with pytest.raises(ValueError, match="must be numeric"):
         start(levels=["low", "high"]).fit(X)
-    with pytest.raises(ValueError, match="must be numbers"):
+    with pytest.raises(ValueError, match="must be numeric"):
         start(thresholds=["low", "high", "top"]).fit(X)
     with pytest.raises(TypeError, match="n_columns"):
         learner.fit_triples([0], [0], [1.0], n_columns=1.5)

@@ -1,8 +1,8 @@
-"""What the user names on the command line: files, tables, networks, knowledge.
+"""The inputs of the user on the command line: files, tables, networks, knowledge.
 
-- `knowledge`: what the user knows of the edges: files of edges and tiers, and names of variables
-- `paths`: checks of what the user gave, before any work: the source, and the files to write
-- `networks`: networks that the user names: files, or those bundled with pgmpy
-- `tables`: tables in files as the options of reading say, and numbers as categories
+- `knowledge`: prior knowledge of the edges: files of edges and tiers, and names of variables
+- `paths`: checks of the source and of the output files before any work
+- `networks`: networks from files, or bundled with pgmpy
+- `tables`: tables in files, read according to the options, and discretisation
 - `sources`: the data of a command: a table in files, or rows sampled from a bundled network
 """

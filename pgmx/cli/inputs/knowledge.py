@@ -1,4 +1,4 @@
-"""What the user knows of the edges: files of edges and tiers, and names of variables."""
+"""Prior knowledge of the edges: files of edges and tiers, and names of variables."""
 
 import csv
 from collections.abc import Collection, Mapping, Sequence
@@ -12,7 +12,7 @@ _TIER_HEADERS = ({"variable", "tier"}, {"name", "tier"}, {"node", "tier"})
 
 
 def learner_knowledge(options: dict, columns: Sequence) -> dict:
-    """Return what the options say of the columns as arguments of a learner; columns are matched by their text."""
+    """Return the options about columns as arguments of a learner; columns are matched by their text."""
     arguments: dict[str, Any] = {}
     if options["required"] is not None:
         arguments["required_edges"] = read_edges(options["required"], columns)
@@ -29,7 +29,7 @@ def learner_knowledge(options: dict, columns: Sequence) -> dict:
 
 
 def lagged_knowledge(options: dict, names: Sequence, lags: int) -> dict:
-    """Return the edges that the options name as arguments of a learner of series: ``a@t-1`` is a, one row before."""
+    """Return the edges in the options as arguments of a learner of series; ``a@t-1`` is a, one row before."""
     nodes = {lagged_name(name, lag): (name, lag) for lag in range(lags + 1) for name in names}
     files = {f"{option}_edges": options[option] for option in ("required", "forbidden")}
     return {argument: read_edges(path, nodes) for argument, path in files.items() if path is not None}
@@ -43,7 +43,7 @@ def lagged_name(name: Any, lag: int) -> str:
 def read_edges(path: Path, columns: Sequence | Mapping) -> list[tuple]:
     """Read edges between columns from a CSV file of two fields per line, with or without a header ``from,to``.
 
-    A mapping has what stands for each name.
+    If `columns` is a mapping, each name is replaced by its value.
     """
     rows, _ = _rows(path, "edge file", _HEADERS, columns)
     edges = []
@@ -71,7 +71,7 @@ def read_tiers(path: Path, columns: Sequence) -> list[list]:
 
 
 def _rows(path: Path, kind: str, headers: Sequence, columns: Collection) -> tuple[list[tuple[int, list[str]]], bool]:
-    """Return the lines that are not empty, with their numbers, and whether there was a header, which is left out."""
+    """Return the non-empty lines with their numbers, without a header, and whether there was one."""
     try:
         with open(path, newline="", encoding="utf-8-sig") as file:
             reader = csv.reader(file, skipinitialspace=True)
@@ -79,7 +79,7 @@ def _rows(path: Path, kind: str, headers: Sequence, columns: Collection) -> tupl
     except FileNotFoundError:
         raise ValueError(f"no such {kind}: {path}") from None
     except (UnicodeDecodeError, csv.Error) as error:
-        raise ValueError(f"{kind} {path} is no UTF-8 CSV file: {error}") from None
+        raise ValueError(f"{kind} {path} is not a UTF-8 CSV file: {error}") from None
     rows = [(line, row) for line, row in rows if any(row)]
     names = set(rows[0][1]) if rows else set()
     has_header = {name.lower() for name in names} in headers and not names <= {str(name) for name in columns}
@@ -91,8 +91,8 @@ def _is_integer(text: str) -> bool:
 
 
 def choose_column(name: str, columns: Sequence | Mapping, where: str):
-    """Return the column of a name, or raise and say where the name stands."""
+    """Return the column of a name; the error begins with `where`, the place of the name."""
     known = columns if isinstance(columns, Mapping) else {str(column): column for column in columns}
     if name not in known:
-        raise ValueError(f"{where}: {name!r} is no column of the table{suggest(name, known)}")
+        raise ValueError(f"{where}: {name!r} is not a column of the table{suggest(name, known)}")
     return known[name]

@@ -1,4 +1,4 @@
-"""Networks that the user names: files, or those bundled with pgmpy."""
+"""Networks from files, or bundled with pgmpy."""
 
 from io import BytesIO
 from pathlib import Path
@@ -9,7 +9,7 @@ from pgmx.cli.inputs.knowledge import lagged_name
 
 
 def read_network(text: str, format: str | None = None) -> Any:
-    """Read a graph or a network, bundled or from a file; of a linear dynamical system its graph over (name, lag)."""
+    """Read a graph or a network, bundled or from a file; a linear dynamical system gives a graph over (name, lag)."""
     from pgmx.models import LinearDynamicalSystem
 
     model = read_any(text, format)
@@ -52,7 +52,7 @@ def _read_graphml(path: Path):
     with explain_unreadable(path, "cannot be read", "mend the file, or save the graph again"):
         graph = nx.read_graphml(BytesIO(raw))
     if graph.is_multigraph():
-        raise ValueError(f"{path} has parallel edges: it is no graph of a network")
+        raise ValueError(f"{path} has parallel edges, so it is not the graph of a network: remove them")
     if len(graph) and all("log_potentials" in attributes for _, attributes in graph.nodes(data=True)):
         from pgmx.models import load_markov_network
 
@@ -65,13 +65,13 @@ def _read_graphml(path: Path):
 
 
 def with_text_names(graph, text: str):
-    """Return the graph alone, its nodes named by their text: files differ in what types they keep."""
+    """Return the graph alone, its nodes named by text, because not all file formats keep the types of names."""
     import networkx as nx
 
     is_lagged = hasattr(graph, "lagged_edges")
     names = {node: lagged_name(*node) if is_lagged else str(node) for node in graph.nodes()}
     if len(set(names.values())) < len(names):
-        raise ValueError(f"{text}: two variables have the same text for a name, rename one of them")
+        raise ValueError(f"{text}: two variables have the same name as text, rename one of them")
     plain = nx.DiGraph() if graph.is_directed() else nx.Graph()
     plain.add_nodes_from(names.values())
     plain.add_edges_from((names[u], names[v]) for u, v in graph.edges())

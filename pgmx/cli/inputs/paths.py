@@ -1,4 +1,4 @@
-"""Checks before any work: the source, and the files to write."""
+"""Checks of the source and of the output files before any work."""
 
 import os
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class Source(NamedTuple):
 
 
 def find_source(text: str) -> Source:
-    """Return the bundled network or the file that a text names; a bundled name wins, ``./alarm`` is always a file."""
+    """Return the bundled network or file of a name; bundled networks come first, ``./alarm`` is always a file."""
     from pgmx.datasets import list_networks
 
     names = list_networks()
@@ -50,7 +50,7 @@ def check_targets(
     history: Path | None = None,
     report: Path | None = None,
 ) -> None:
-    """Refuse files that could not be written and files named twice; `suffixes` are those that `out` may have."""
+    """Raise an error for output files that are not writable or named twice; `suffixes` are the choices for `out`."""
     targets = {"--out": out, "--plot": plot, "--plot-history": history, "--report": report}
     options: dict[Path, str] = {}
     for option, path in targets.items():
@@ -70,15 +70,15 @@ def check_targets(
 
 
 def suffix_of(path: Path) -> str:
-    """Return the suffix that says the format of a network: that before ``.gz`` where there is one."""
+    """Return the suffix for the format of a network, without ``.gz``."""
     return f".{format_of(path)}"
 
 
 def check_writable(path: Path, option: str) -> None:
-    """Refuse a file that could not be written, naming the option that asks for it."""
+    """Raise an error that names the option if a file is not writable."""
     if path.is_dir():
-        raise ValueError(f"{option} {path}: this is a folder, name a file in it")
+        raise ValueError(f"{option} {path}: this is a folder, give a file in it")
     if not path.parent.is_dir():
-        raise ValueError(f"{option} {path}: there is no folder {path.parent}, make it first")
+        raise ValueError(f"{option} {path}: there is no folder {path.parent}, create it first")
     if not os.access(path if path.exists() else path.parent, os.W_OK):
         raise ValueError(f"{option} {path}: no permission to write there")

@@ -20,11 +20,11 @@ DEFAULT_ROWS = 10_000
 
 
 class Data(NamedTuple):
-    """What is learned from.
+    """The data of a learner.
 
-    `table` is coded, or columns where some are floats; `score` is the name of the score or loss in force; `network` is
-    the kind of fitted network there will be ("discrete", "gaussian", "mixed", "markov", or none); `truth` is the
-    bundled network; `discretizer` puts other rows into the same bins.
+    `table` is coded, or has columns if some are continuous. `score` is the name of the score or loss. `network` is the
+    kind of the fitted network ("discrete", "gaussian", "mixed", "markov" or None). `truth` is the bundled network.
+    `discretizer` puts other rows into the same bins.
     """
 
     table: Any
@@ -37,22 +37,22 @@ class Data(NamedTuple):
 
     @property
     def discrete(self) -> bool:
-        """Whether a discrete Bayesian network comes of it."""
+        """Whether the result is a discrete Bayesian network."""
         return self.network == "discrete"
 
 
 def open_source(text: str, options: dict) -> Source:
-    """Find the source, and refuse rows to sample where there is a file, and options of files where there is none."""
+    """Find the source; raise an error for --rows with a file, and for options of files without a file."""
     where = find_source(text)
     if where.path is None:
         refuse_reading(where.name, options)
     elif options["rows"] is not None:
-        raise ValueError("--rows is for bundled networks, which are sampled; a file is used whole")
+        raise ValueError("--rows is for bundled networks, which are sampled: leave it out for a file")
     return where
 
 
 def load(where: Source, options: dict) -> tuple[Data, dict]:
-    """Return the data and what the learner is given about their columns; names in the options are checked first."""
+    """Return the data and the learner's arguments about columns; names in the options are checked first."""
     discretizer = None
     if where.path is None:
         from pgmx.data import encode
@@ -72,9 +72,9 @@ def load(where: Source, options: dict) -> tuple[Data, dict]:
 
 
 def _open_file(path: Path, options: dict) -> tuple[Any, Any]:
-    """Open a file as a coded table, or as columns where some are floats or the score is for numbers.
+    """Open a file as a coded table, or as columns if some are continuous or the score is for continuous variables.
 
-    With it comes what puts other rows into the same bins, None where nothing was discretised.
+    Also return the discretizer for other rows, None if nothing was discretised.
     """
     from pgmx.data import encode, open_frame
     from pgmx.data.few_values import warn_of_few_values
@@ -93,12 +93,12 @@ def _open_file(path: Path, options: dict) -> tuple[Any, Any]:
 
 
 def _coding_of(options: dict) -> str:
-    """Return how missing cells are coded: those that the learner completes are marked."""
+    """Return the coding of missing values; for structural EM they are marked."""
     return "pairwise" if options["missing"] == "em" else options["missing"]
 
 
 def _open_states(source: Any, discrete: list | None, options: dict) -> Any:
-    """Open a table, coded where all columns are states, those among them that are declared `discrete`."""
+    """Open a table, coded if all columns are discrete; `discrete` lists the columns declared as such."""
     from pgmx.data import Frame, encode, open_any
 
     missing = _coding_of(options)
@@ -109,7 +109,7 @@ def _open_states(source: Any, discrete: list | None, options: dict) -> Any:
 
 
 def open_held_out(path: Path, options: dict, discretizer: Any) -> Any:
-    """Open the rows of --held-out, read as the others, in the bins of the others."""
+    """Open the rows of --held-out, read and binned in the same way as the training data."""
     if discretizer is None:
         return _open_states(open_input(path, options), choose_discrete(path, options), options)
     from pgmx.data import encode
@@ -143,6 +143,6 @@ def _describe(table, truth, options: dict) -> Data:
 def _refuse_floats(floats, method: str) -> None:
     if floats:
         raise ValueError(
-            f"column {floats[0]!r} holds floats, but --method {method} is for discrete columns: make bins of it by "
-            "--discretize quantile:5, or integers where it holds codes"
+            f"column {floats[0]!r} is continuous, but --method {method} is for discrete columns: use --discretize "
+            "quantile:5 to bin it, or convert codes to integers"
         )

@@ -1,4 +1,4 @@
-"""Tables in files as the options of reading say: separator, decimal point, columns; and numbers as categories."""
+"""Tables in files, read according to the options (separator, decimal point, columns), and discretisation."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,27 +6,27 @@ from typing import Any
 
 from pgmx.cli.inputs.knowledge import choose_column
 
-#: The options that every command with a table takes.
+#: The reading options of every command with a table.
 READING = ("sep", "decimal", "na", "columns", "drop", "index_column")
 
-#: Separators that a shell makes hard to type, or that stand for more than themselves.
+#: Separators that are hard to type in a shell, or that match several characters.
 _SEPARATORS = {"tab": "\t", "\\t": "\t", " ": r"\s+", "space": r"\s+"}
 
 
 def list_reading(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return those of the options of reading that were given."""
+    """Return the reading options that were given."""
     return {name: options[name] for name in READING if options.get(name) is not None}
 
 
 def refuse_reading(name: str, options: Mapping[str, Any]) -> None:
-    """Refuse options of files for rows that are sampled."""
+    """Raise an error for options of files if the rows are sampled."""
     others = [option for option in ("discretize", "discrete") if options.get(option)]
     for option in (*list_reading(options), *others):
-        raise ValueError(f"--{option.replace('_', '-')} is for files, and {name} is a network that is sampled")
+        raise ValueError(f"--{option.replace('_', '-')} is for files, but {name} is a network that is sampled")
 
 
 def peek_columns(path: Path, options: Mapping[str, Any]) -> list | None:
-    """Return the names of the columns that are read; None where reading the rows will say what is wrong."""
+    """Return the names of the columns to read; None if they are invalid, which is reported when rows are read."""
     try:
         return choose_columns(_list_columns(path, options), options)
     except (OSError, ValueError):
@@ -34,12 +34,12 @@ def peek_columns(path: Path, options: Mapping[str, Any]) -> list | None:
 
 
 def open_input(path: Path | None, options: Mapping[str, Any]) -> Any:
-    """Return what learners are given: the path as it is, or, where options say how to read it, its rows in memory."""
+    """Return the input of learners: the path itself, or its rows in memory if there are reading options."""
     return path if path is None or not list_reading(options) else read_input(path, options)
 
 
 def read_input(path: Path, options: Mapping[str, Any]) -> Any:
-    """Read the rows of a file as the options say: a pandas frame, of a coded table another one."""
+    """Read the rows of a file with the reading options: a pandas frame, or a coded table from a coded table."""
     from pgmx.data import DiscreteTable, open_table
     from pgmx.data.files.readers import read_whole
 
@@ -56,7 +56,7 @@ def read_input(path: Path, options: Mapping[str, Any]) -> Any:
 
 
 def choose_discrete(path: Path, options: Mapping[str, Any]) -> list | None:
-    """Return the columns that --discrete names, None without any; a name that the file lacks is an error."""
+    """Return the columns of --discrete, None without the option; a name that the file does not have is an error."""
     if not options.get("discrete"):
         return None
     known = choose_columns(_list_columns(path, options), options)
@@ -64,13 +64,13 @@ def choose_discrete(path: Path, options: Mapping[str, Any]) -> list | None:
 
 
 def choose_columns(known: Sequence, options: Mapping[str, Any]) -> list:
-    """Return the columns to read among those of the file, in its order; a name that it lacks is an error."""
+    """Return the columns to read in the order of the file; a name that the file does not have is an error."""
     wanted = options.get("columns")
     names = set(known) if wanted is None else {choose_column(name, known, "--columns") for name in wanted}
     for name in options.get("drop") or ():
         names.discard(choose_column(name, known, "--drop"))
     index = options.get("index_column")
-    if index:  # one without a name, which is "", counts the rows and is left out, or is called "Unnamed: 0"
+    if index:  # a column of row numbers has the name "" or "Unnamed: 0"
         names.discard(choose_column(index, known, "--index-column"))
     elif index == "" and len(known) and known[0] == "Unnamed: 0":
         names.discard(known[0])
@@ -80,7 +80,7 @@ def choose_columns(known: Sequence, options: Mapping[str, Any]) -> list:
 
 
 def split_discretize(text: str) -> tuple[str, int]:
-    """Return the method and the number of bins of ``quantile:5``; 5 where there is no number."""
+    """Return the method and the number of bins of ``quantile:5``; the default number is 5."""
     from pgmx.data.bins.discretizer import METHODS
 
     method, _, count = text.partition(":")
@@ -90,17 +90,17 @@ def split_discretize(text: str) -> tuple[str, int]:
 
 
 def discretize_input(path: Path, options: Mapping[str, Any]) -> tuple[Any, Any]:
-    """Return the rows of a file with ordered categories for floats, and what puts other rows into the same bins."""
+    """Return the rows of a file with continuous columns discretised, and the discretizer for other rows."""
     from pgmx.data import discretize
 
     method, n_bins = split_discretize(options["discretize"])
     if path.suffix.lower() == ".pgmx":
-        raise ValueError(f"--discretize is for columns of numbers, and {path} holds coded states: leave it out")
+        raise ValueError(f"--discretize is for numeric columns, but {path} is a coded discrete table: leave it out")
     return discretize(read_declared(path, options), method, n_bins=n_bins)
 
 
 def read_declared(path: Path, options: Mapping[str, Any]) -> Any:
-    """Read the rows of a file as `read_input` does, columns of floats that --discrete names as states."""
+    """Read the rows of a file as `read_input` does; float columns in --discrete become discrete."""
     from pgmx.data.files.readers import declare_discrete
 
     return declare_discrete(read_input(path, options), choose_discrete(path, options))
@@ -124,14 +124,14 @@ def _list_columns(path: Path, options: Mapping[str, Any]) -> list:
 
 
 def list_layout(path: Path, options: Mapping[str, Any]) -> dict[str, str]:
-    """Return separator and decimal point as readers take them; for files other than CSV they and --na are refused."""
+    """Return the separator and decimal point for readers; with --na, they are an error for files other than CSV."""
     from pgmx.data.files.readers import is_csv
 
     given = {name: options[name] for name in ("sep", "decimal", "na") if options.get(name) is not None}
     for option, value in given.items():
         if not is_csv(path):
             text = " ".join(map(repr, [value] if isinstance(value, str) else value))
-            raise ValueError(f"--{option} {text} is for CSV files, and {path} is not one: leave it out")
+            raise ValueError(f"--{option} {text} is for CSV files, but {path} is not one: leave it out")
     given.pop("na", None)
     if "sep" in given:
         given["sep"] = separator = _SEPARATORS.get(str(given["sep"]), str(given["sep"]))

@@ -5,5 +5,5 @@
 - `gaussian`: Gaussian graphs: learn, report, predict, write
 - `markov`: Markov networks: learn, report, ask, write
 - `series`: graphs of time series: learn, report, write
-- `command`: what runs first: check the options, load the data, call one of these families
+- `command`: the entry point: check the options, load the data, call one of these families
 """

@@ -13,7 +13,7 @@ from pgmx.cli.learners import make_learner
 def learn_bayesian(
     where: Source, data: Data, knowledge: dict, options: dict, targets: report.Targets, quiet: bool
 ) -> None:
-    """Learn a Bayesian network, and report and write what was learned."""
+    """Learn a Bayesian network, and report and write it."""
     _check_format(data, targets.out)
     learner = make_learner(options, knowledge)
     seconds = report.fit_timed(learner, data.table)
@@ -28,10 +28,10 @@ def _check_format(data: Data, out: Path | None) -> None:
     if out is None or suffix_of(out) not in NETWORK_SUFFIXES or data.discrete:
         return
     floats = getattr(data.table, "float_columns", ())
-    why = f"column {floats[0]!r} holds floats" if floats else f"the score {data.score} is not discrete"
+    why = f"column {floats[0]!r} is continuous" if floats else f"the score {data.score} is not discrete"
     raise ValueError(
-        f"--out {out}: {suffix_of(out)} holds discrete networks, but {why}: write .graphml or .json, or make the "
-        "columns discrete"
+        f"--out {out}: {suffix_of(out)} is for discrete networks, but {why}: write .graphml or .json, or discretise "
+        "the columns"
     )
 
 
@@ -40,7 +40,10 @@ def _report(where: Source, data: Data, learner, seconds: float, options: dict, q
     report.bins_line(data)
     report.line("score", f"{learner.score_:.4f} ({data.score})")
     if data.network == "mixed" and data.score.endswith("-clg") and options["discrete_children"] != "allowed":
-        report.line("excluded", "arcs from floats to states, which a conditional linear Gaussian network has not")
+        report.line(
+            "excluded",
+            "edges from continuous to discrete variables: conditional linear Gaussian networks do not allow them",
+        )
     if options["missing"] == "em":
         report.line(
             "observed", f"{learner.observed_log_likelihood_:.4f} (log-likelihood, {learner.n_em_iter_} iterations)"
@@ -78,11 +81,11 @@ def _report_query(data: Data, learner) -> None:
 
 
 def _report_mixed_query(data: Data, learner) -> None:
-    """Ask a network with floats."""
+    """Ask a network with continuous variables."""
     from pgmx.models import ConditionalGaussianNetwork
 
     if not has_network(data, learner):
-        report.line("query", "left out: there is no network with parameters for arcs from floats to states")
+        report.line("query", "left out: edges from continuous to discrete variables have no parameters")
         return
     model = learner.model_
     if not isinstance(model, ConditionalGaussianNetwork):
@@ -97,7 +100,7 @@ def _report_mixed_query(data: Data, learner) -> None:
 
 
 def has_network(data: Data, learner) -> bool:
-    """Return whether what was learned has parameters: it has none with arcs from floats to states."""
+    """Return whether the learned network has parameters; edges from continuous to discrete variables prevent them."""
     return data.network is not None and (data.network != "mixed" or hasattr(learner, "model_"))
 
 
@@ -121,7 +124,7 @@ def _write(data: Data, learner, targets: report.Targets) -> None:
 
 
 def _true_class(data: Data):
-    """Return the CPDAG of the true network: the most that data can determine of it."""
+    """Return the CPDAG of the true network: data cannot determine more than this."""
     from pgmx.models import cpdag, to_pdag
 
     position = {name: v for v, name in enumerate(data.columns)}

@@ -18,7 +18,7 @@ from pgmx.cli.report import Targets
 
 
 def run(source: str, *, out: Path | None, plot: Path | None, quiet: bool, **options) -> None:
-    """Do what the command line asks; the options are those of `pgmx.cli.commands.learn`."""
+    """Run ``pgmx learn`` with the options of `pgmx.cli.commands.learn`."""
     targets = Targets(out, plot, options["plot_history"], options["report"])
     if options["method"] in (*GAUSSIAN_METHODS, *SERIES_METHODS):
         _run_numeric(source, options, targets, quiet)
@@ -52,15 +52,15 @@ def _run_numeric(source: str, options: dict, targets: Targets, quiet: bool) -> N
         if targets.out is not None and targets.out.suffix.lower() == ".npz" and method not in LDS_METHODS:
             raise ValueError(
                 f"--out {targets.out}: .npz holds linear dynamical systems, which --method {method} does not learn: "
-                f"write the graph, {' or '.join(GRAPH_SUFFIXES)}, or choose one of {', '.join(LDS_METHODS)}"
+                f"write the graph ({' or '.join(GRAPH_SUFFIXES)}), or choose one of {', '.join(LDS_METHODS)}"
             )
     check_targets(targets.out, targets.plot, suffixes, targets.history, targets.report)
     check_method(options)
     where = open_source(source, options)
     if where.path is None:
         raise ValueError(
-            f"--method {method} learns from columns of numbers, and {where.name} is a bundled network of states: give "
-            "a file of data"
+            f"--method {method} needs numeric columns, but {where.name} is a bundled discrete network: give a file of "
+            "data"
         )
     if method in SERIES_METHODS:
         from pgmx.cli.learn.series import learn_series

@@ -14,7 +14,7 @@ from pgmx.cli.learners import make_learner
 
 _line = partial(report.line, width=report.LABEL_WIDTH)
 
-#: Edges that are listed; files hold all of them.
+#: Maximum number of listed edges; files hold all edges.
 MOST_EDGES = 40
 
 _OBJECTIVES = {
@@ -25,12 +25,12 @@ _OBJECTIVES = {
 
 
 def learn_gaussian(where: Source, options: dict, targets: report.Targets, quiet: bool) -> None:
-    """Learn a Gaussian graph from a file, and report and write what was learned."""
+    """Learn a Gaussian graph from a file, and report and write it."""
     path, complete = report.check_held_out(options), "error" if options["missing"] == "error" else "drop"
     held_out = None if path is None else read_numbers(open_input(path, options), complete)
     learner = make_learner(options, {})
     with warnings.catch_warnings():
-        # The report says both in words of this command.
+        # The report has both, with the options of this command.
         warnings.filterwarnings("ignore", ".* ended before its tolerance", UserWarning)
         warnings.filterwarnings("ignore", "the smallest of .* penalties was chosen", UserWarning)
         seconds = report.fit_timed(learner, open_input(where.path, options))
@@ -44,15 +44,15 @@ def learn_gaussian(where: Source, options: dict, targets: report.Targets, quiet:
         report.list_edges(graph, "partial correlation", MOST_EDGES)
     say()
     report.prediction_lines(predict(model, *target_and_neighbour(graph, model.names)), report.LABEL_WIDTH)
-    signs = ", dashed and red where negative" if any(w < 0 for *_, w in graph.edges(data="weight")) else ""
-    note = f" (edges wide where they are strong{signs})"
+    signs = ", negative edges dashed and red" if any(w < 0 for *_, w in graph.edges(data="weight")) else ""
+    note = f" (strong edges wide{signs})"
     report.write_results(targets, model, graph, note, lambda file: _save_path(learner, file), strengths="weight")
     title = f"{where.name}, learned by {options['method']}"
     report.write_report(targets, learner, title, open_input(where.path, options))
 
 
 def read_numbers(source: Any, missing: str):
-    """Read rows of numbers from a file, folder or table as a DataFrame of floats; `missing` is "error" or "drop"."""
+    """Read numeric rows from a file, folder or table as a DataFrame of float64; `missing` is "error" or "drop"."""
     import pandas as pd
 
     from pgmx.data import open_numeric
@@ -62,7 +62,7 @@ def read_numbers(source: Any, missing: str):
 
 
 def with_names_of(model, rows):
-    """Return rows whose columns bear the names of a network, matched by their text; others keep theirs."""
+    """Return rows with columns renamed to the names of a network, matched by text; others keep their names."""
     import pandas as pd
 
     known = {str(name): name for name in model.names}
@@ -70,17 +70,17 @@ def with_names_of(model, rows):
 
 
 def of_scores(model) -> str:
-    """Return whose density a likelihood is, where it is not that of the rows themselves."""
+    """Return the note that a likelihood is a density of normal scores, empty if it is a density of the rows."""
     return "" if model.transforms is None else ", of their normal scores"
 
 
 def _report(where: Source, learner, options: dict, seconds: float) -> None:
     model, method = learner.model_, options["method"]
-    least = " or more behind each pair" if options["missing"] == "pairwise" else ""
+    least = " or more per pair" if options["missing"] == "pairwise" else ""
     _line("data", f"{where.name}: {int(model.n_samples)} rows{least}, {len(model.names)} variables")
     _line("method", f"{method}{_details(options)}")
     if learner.repaired_ > 0:
-        changed = f"correlations changed by up to {learner.repaired_:.2g}, which made them positive semidefinite"
+        changed = f"correlations changed by up to {learner.repaired_:.2g} to make them positive semidefinite"
         _line("repaired", changed)
     _line("objective", f"{learner.objective_:.6f} ({_OBJECTIVES[method]})")
     _line("gap", f"{max(learner.dual_gap_, 0.0):.1e} ({_ending(learner, options, seconds)})")
@@ -92,7 +92,7 @@ def _report(where: Source, learner, options: dict, seconds: float) -> None:
 
 
 def _details(options: dict) -> str:
-    """Return how the method was set, in parentheses; nothing where it takes no options."""
+    """Return the settings of the method in parentheses; empty without options."""
     settings = []
     if options["method"] == "clime":
         settings.append(f"solver {options['solver'] or 'auto'}")
@@ -104,7 +104,7 @@ def _details(options: dict) -> str:
 
 
 def _ending(learner, options: dict, seconds: float) -> str:
-    """Return whether the solver converged, and what stopped it."""
+    """Return whether the solver converged, and the reason why it stopped."""
     if learner.converged_:
         return "converged"
     by_time = options["max_time"] is not None and seconds >= options["max_time"]
@@ -112,7 +112,7 @@ def _ending(learner, options: dict, seconds: float) -> str:
 
 
 def _path_ending(learner) -> str:
-    """Return where a path of penalties was stopped, which only --max-time does here."""
+    """Return the note that --max-time stopped a path of penalties; empty if the path is complete."""
     path = getattr(learner, "path_", None)
     if path is None or len(path) >= learner.n_lams:
         return ""
@@ -120,7 +120,7 @@ def _path_ending(learner) -> str:
 
 
 def predict(model, target, evidence) -> Prediction:
-    """Return what is predicted of `target` before and after `evidence` one standard deviation above its mean."""
+    """Return the prediction of `target` before and after `evidence` one standard deviation above its mean."""
     columns = ("mean", "sd") if model.transforms is None else ("median", "16 %", "84 %")
     before = _figures(model.marginal([target]))
     if evidence is None:
@@ -134,7 +134,7 @@ def predict(model, target, evidence) -> Prediction:
 
 
 def _figures(network) -> tuple[float, ...]:
-    """Return mean and standard deviation of a network of one variable, or median and quantiles of its data."""
+    """Return mean and standard deviation of a network with one variable, or median and quantiles of its data."""
     middle, spread = float(network.mean.iloc[0]), float(network.covariance.iloc[0, 0]) ** 0.5
     if network.transforms is None:
         return middle, spread

@@ -12,14 +12,14 @@ from pgmx.cli.learners import make_learner
 
 _line = partial(report.line, width=report.LABEL_WIDTH)
 
-#: Bytes of a junction tree that a query may build; more is left to belief propagation, as are more edges than this.
+#: Maximum bytes of a junction tree and maximum edges for an exact query; above them belief propagation is used.
 MAX_BYTES, MAX_EDGES = 2**25, 20_000
 
 
 def learn_markov(
     where: Source, data: Data, knowledge: dict, options: dict, targets: report.Targets, quiet: bool
 ) -> None:
-    """Learn a Markov network, and report and write what was learned."""
+    """Learn a Markov network, and report and write it."""
     arguments, held_out = dict(knowledge), None
     truth = None if data.truth is None else moral_graph(data.truth)
     if truth is not None:
@@ -43,7 +43,7 @@ def learn_markov(
         report.list_edges(learner.graph_, "strength")
     _report_query(learner)
     colours = "" if truth is None else ", coloured by whether the moral graph of the true network has them"
-    note = f" (edges wide where they are strong{colours})"
+    note = f" (strong edges wide{colours})"
     measures = [name for name in ("objective", "recall", "held_out") if name in learner.history_]
     report.write_results(
         targets,
@@ -58,7 +58,7 @@ def learn_markov(
 
 
 def moral_graph(truth):
-    """Return the undirected graph that is true of a Bayesian network: parents of a common child are joined too."""
+    """Return the moral graph of a Bayesian network: undirected, with parents of a common child joined."""
     import networkx as nx
 
     arrows = nx.DiGraph()
@@ -81,7 +81,7 @@ def _report(learner, data: Data, options: dict, seconds: float) -> None:
 
 
 def _ending(stopped_by: str) -> str:
-    """Return why the learning ended, where it did not converge."""
+    """Return why the learning ended, empty if it converged."""
     if stopped_by == "converged":
         return ""
     if stopped_by == "unsettled":
@@ -120,7 +120,7 @@ def ask(model, target, evidence) -> tuple[Answer, str]:
         after = model.marginals({evidence: state}, **options)
     how = {"exact": "", "loopy": ", by loopy belief propagation"}.get(after.method, ", by beliefs corrected by samples")
     if not (before.converged and after.converged):
-        how += " that did not converge: a rough figure"
+        how += " that did not converge: a rough estimate"
     states = list(before[target])
     prior, posterior = ([marginals[target][name] for name in states] for marginals in (before, after))
     return Answer(target, evidence, state, states, prior, posterior), how

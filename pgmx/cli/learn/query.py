@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
     from pgmx.models import ConditionalGaussianNetwork
 
-#: Most cells of any table that a query may build (32 MiB of float64, well under a second).
+#: Maximum number of cells of any table of a query (32 MiB of float64, well under a second).
 MAX_CELLS = 2**22
 
-#: Most cells of all tables of the network together that is fitted for the sake of a query.
+#: Maximum number of cells of all tables of a network that is fitted for a query.
 MAX_MODEL_CELLS = 2**24
 
-#: Most targets that are tried in search of a cheap question.
+#: Maximum number of targets that are tried in the search for a cheap query.
 MAX_TARGETS = 20
 
 
@@ -38,10 +38,10 @@ class Answer(NamedTuple):
 
 
 class Prediction(NamedTuple):
-    """Figures about the number `target` before and after seeing `evidence`, None without, at `value`.
+    """Figures about a continuous `target` before and after the observation `evidence` = `value` (None without).
 
-    `columns` names the figures: mean and standard deviation, or, where marginal distributions were transformed, median
-    and the quantiles that a standard deviation means.
+    `columns` names the figures: mean and standard deviation, or, for transformed marginal distributions, the median and
+    the quantiles at one standard deviation.
     """
 
     target: Hashable
@@ -57,8 +57,8 @@ def choose_question(
 ) -> tuple[int, int | None] | str:
     """Choose a target, with a neighbour if `joined`, and what to observe, such that exact inference is cheap.
 
-    The target is the last column, among the last 20, whose question is cheap; the evidence is its first parent, else
-    its first child, None for an isolated target. A string in their place says why there is no such question.
+    The target is the last column, among the last 20, with a cheap question. The evidence is its first parent, else its
+    first child, None for an isolated target. If there is no such question, a string with the reason is returned.
     """
     parents: list[list[int]] = [[] for _ in cards]
     children: list[list[int]] = [[] for _ in cards]
@@ -98,10 +98,10 @@ def ask(model: DiscreteBayesianNetwork, target: int, evidence: int | None) -> An
 
 
 def ask_mixed(model: ConditionalGaussianNetwork) -> Answer | Prediction | str:
-    """Answer what a network with floats has to say of its last variable with an edge, given a neighbour.
+    """Return the distribution of the last variable with an edge, given a neighbour, in a mixed network.
 
     The neighbour is its first parent, else its first child, in its likeliest state, or one standard deviation above its
-    mean. A string says why there is no cheap question.
+    mean. If there is no cheap question, a string with the reason is returned.
     """
     joined = [name for name in model.names if model.degree(name)]
     target = joined[-1] if joined else model.names[-1]

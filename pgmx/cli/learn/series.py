@@ -18,13 +18,13 @@ from pgmx.cli.methods import LDS_METHODS, LEARNER_OPTIONS, SVARM_METHODS
 
 _line = partial(report.line, width=report.LABEL_WIDTH)
 
-#: Edges that are listed; files hold all of them.
+#: Maximum number of listed edges; files hold all edges.
 MOST_EDGES = 40
 
-#: Up to this many variables and edges of its summary a graph is drawn on a circle, a larger one as heat maps.
+#: Maximum variables and summary edges of a graph that is drawn on a circle; larger graphs are drawn as heat maps.
 _MOST_NODES, _MOST_LINKS = 30, 150
 
-#: Options of the command by the parameters of learners that errors name.
+#: Options of the command, by the parameters of learners that occur in error messages.
 _OPTIONS = {"missing": "--missing"} | {
     parameter.name: f"--{option.replace('_', '-')}"
     for option in (
@@ -36,19 +36,19 @@ _OPTIONS = {"missing": "--missing"} | {
 
 
 def learn_series(where: Source, options: dict, targets: report.Targets, quiet: bool) -> None:
-    """Learn the graph of a time series from a file, and report and write what was learned."""
+    """Learn the graph of a time series from a file, and report and write it."""
     known = {}
     if options["exogenous_power"] is not None:
         known["exogenous_power"] = _read_powers(options["exogenous_power"])
     chosen = make_learner(options, _read_knowledge(where.path, options))
     with warnings.catch_warnings(), spelling_options(options["time_column"]):
-        # The report says these in words of this command.
+        # The report has these, with the options of this command.
         warnings.filterwarnings("ignore", ".* (stopped at a duality gap|was ended by|did not reach tol)", UserWarning)
         warnings.filterwarnings("ignore", "the smallest of .* penalties was chosen", UserWarning)
         seconds = report.fit_timed(chosen, open_input(where.path, options), **known)
     method, learner = options["method"], getattr(chosen, "estimator_", chosen)
     _report(where, chosen, options, seconds)
-    # the two coefficients of an edge without a direction differ, its strength is one number
+    # an undirected edge has two different coefficients, but one strength
     numbers = {"strength": "strength"} if method in SVARM_METHODS else {"strength": "strength", "weight": "coefficient"}
     rows = [] if quiet else _list_edges(learner.graph_, numbers)
     if rows:
@@ -59,7 +59,7 @@ def learn_series(where: Source, options: dict, targets: report.Targets, quiet: b
 
 
 def _read_knowledge(path: Path | None, options: dict) -> dict:
-    """Return what the options say of the edges over (name, lag)."""
+    """Return the edges over (name, lag) in the options."""
     if path is None or (options["required"] is None and options["forbidden"] is None):
         return {}
     others = {options["time_column"], options["groups"], *(options["exogenous_columns"] or ())}
@@ -69,21 +69,21 @@ def _read_knowledge(path: Path | None, options: dict) -> dict:
 
 @contextmanager
 def spelling_options(time_column: str | None) -> Iterator[None]:
-    """Turn the parameters that an error names, such as ``missing='drop'``, into the options of the command."""
+    """Replace the parameters in an error, such as ``missing='drop'``, by the options of the command."""
     try:
         yield
     except ValueError as error:
-        if hasattr(error, "with_option"):  # of missing cells; the console turns it
+        if hasattr(error, "with_option"):  # about missing values; `console` replaces the parameter
             raise
         text = _spell_options(str(error))
         if " hold states or text" in text:
-            text += "; a column that tells series of a panel apart is named by --groups"
-            text += "" if time_column is not None else ", a column of times by --time-column"
+            text += "; use --groups for the column that identifies the series of a panel"
+            text += "" if time_column is not None else ", and --time-column for the time column"
         raise ValueError(text) from error
 
 
 def _spell_options(text: str) -> str:
-    """Return a text with the options of the command for parameters of learners."""
+    """Return a text with parameters of learners replaced by the options of the command."""
     names = "|".join(sorted(_OPTIONS, key=len, reverse=True))
     text = re.sub(rf"\b({names})=(?:'([^']*)'|(\S*?))(?=[\s,;:.)]|$)", _spell_match, text)
     text = re.sub(rf"\b({names})(?= (?:names|holds|must|needs)\b)", lambda match: _OPTIONS[match[1]], text)
@@ -103,7 +103,7 @@ def _read_powers(path: Path) -> Any:
 
 
 def _report(where: Source, chosen: Any, options: dict, seconds: float) -> None:
-    """Print what was learned; `chosen` is the learner, or what has chosen its penalty."""
+    """Print the learned graph; `chosen` is the learner, or the selector of its penalty."""
     method, learner = options["method"], getattr(chosen, "estimator_", chosen)
     windows = getattr(learner, "window_lengths_", None)
     n_rows = learner.n_targets_ if windows is None else int(windows.sum())
@@ -119,7 +119,7 @@ def _report(where: Source, chosen: Any, options: dict, seconds: float) -> None:
         _line("gap", f"{max(learner.dual_gap_, 0.0):.1e} ({ending})")
     elif not getattr(learner, "converged_", True):
         by = "--max-time" if learner.stopped_by_ == "max_time" else learner.stopped_by_
-        _line("ended", f"by {by}, before all was solved")
+        _line("ended", f"by {by}, before convergence")
     if hasattr(learner, "lam_max_"):
         _line("lam", report.penalty_text(chosen, options["select"]))
     elif hasattr(learner, "lam_"):
@@ -135,7 +135,7 @@ def _report(where: Source, chosen: Any, options: dict, seconds: float) -> None:
 
 
 def _list_edges(graph: Any, attributes: Iterable[str]) -> list[tuple]:
-    """Return the edges as text, with their numbers; those without a direction once."""
+    """Return the edges as text, with their attributes; an undirected edge appears once."""
     rows = []
     for (source, lag), (target, _), numbers in graph.edges(data=True):
         values = [numbers[attribute] for attribute in attributes]

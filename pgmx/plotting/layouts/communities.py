@@ -1,4 +1,4 @@
-"""Groups of vertices with many edges among them, which a drawing of a large graph shows apart."""
+"""Groups of vertices with many edges among them, which a drawing of a large graph separates."""
 
 from collections.abc import Iterable
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from pgmx.plotting.layouts.packing import Edge
 
-SMALLEST = 5  # members of a community that is told apart
+SMALLEST = 5  # members of a community
 
 
 def find_communities(n: int, edges: Iterable[Edge]) -> np.ndarray:

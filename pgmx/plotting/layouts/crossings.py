@@ -10,7 +10,7 @@ _SWAP_LIMIT = 600  # points above which swapping neighbours is left out
 
 
 def count_crossings(links: Iterable[tuple[int, int]], position: Mapping[int, int]) -> int:
-    """Return how many links (upper, lower) between two layers cross; `position` is that of a point in its layer."""
+    """Return the number of crossings of links (upper, lower) between two layers, given the positions in the layers."""
     seen: list[int] = []
     crossings = 0
     for _, lower in sorted((position[u], position[v]) for u, v in links):
@@ -22,8 +22,8 @@ def count_crossings(links: Iterable[tuple[int, int]], position: Mapping[int, int
 def order_layers(layers: list[list[int]], links: Sequence[tuple[int, int]]) -> None:
     """Reorder each layer in place so that few links cross, by barycentre sweeps and swaps of neighbours.
 
-    Sweeps begin with the given order, its reverse and others that a fixed seed draws; the best order is taken. Links
-    join neighbouring layers, or are longer and then count as if their layers were neighbours.
+    Sweeps begin with the given order, its reverse and random orders with a fixed seed; the best order is used. Longer
+    links count as if their layers were neighbours.
     """
     up: dict[int, list[int]] = {v: [] for row in layers for v in row}
     down: dict[int, list[int]] = {v: [] for v in up}
@@ -43,7 +43,7 @@ def order_layers(layers: list[list[int]], links: Sequence[tuple[int, int]]) -> N
 
 
 def _make_start(layers, start):
-    """Return the given order, its reverse, or one drawn with a fixed seed."""
+    """Return the given order, its reverse, or a random order with a fixed seed."""
     if start < 2:
         return [row[:: 1 if start == 0 else -1] for row in layers]
     draw = Random(start)
@@ -51,7 +51,7 @@ def _make_start(layers, start):
 
 
 def _improve(layers, up, down, n_sweeps):
-    """Return the best of `n_sweeps` orders and how many links cross in it."""
+    """Return the best of `n_sweeps` orders and its number of crossings."""
     position = {v: at for row in layers for at, v in enumerate(row)}
     between = [[(v, w) for v in row for w in down[v]] for row in layers]
     swaps = len(up) <= _SWAP_LIMIT
@@ -96,6 +96,6 @@ def _swap_neighbours(row, up, down, position):
 
 
 def _gain(near_a, near_b, position):
-    """Return the crossings of a's links with b's when a is left of b, minus those when it is right of it."""
+    """Return the crossings of the links of a and b if a is left of b, minus the crossings if a is right of b."""
     places = [position[v] for v in near_b]
     return sum((position[u] > p) - (position[u] < p) for u in near_a for p in places)

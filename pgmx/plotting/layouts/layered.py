@@ -1,10 +1,10 @@
 """Layered layout of a graph with integer vertices.
 
-After Sugiyama: orient every edge along one order of the vertices, put the vertices into layers by longest path, cut
-edges that span several layers by bend points, reduce crossings by barycentre sweeps and swaps of neighbours, then
-choose the x coordinates of each layer by least squares under minimal distances. Connected components are laid out one
-by one and packed in shelves; isolated vertices are in rows of their own below. No randomness, no sets iterated: the
-picture of a graph is always the same.
+The method of Sugiyama: orient every edge along one order of the vertices, assign the vertices to layers by longest
+path, cut edges that span several layers by bend points, reduce crossings by barycentre sweeps and swaps of neighbours,
+then choose the x coordinates of each layer by least squares under minimal distances. Connected components are laid out
+one by one and packed in shelves; isolated vertices are in separate rows below. There is no randomness and no iteration
+over sets, so the picture of a graph is always the same.
 
 References
 ----------
@@ -20,10 +20,10 @@ import numpy as np
 from pgmx.plotting.layouts.crossings import order_layers
 from pgmx.plotting.layouts.packing import HEIGHT, LAYER_GAP, NODE_GAP, Edge, find_components, place_blocks, split_edges
 
-WIDEST_GAP, FLATTEST = 140.0, 2.2  # a component flatter than this ratio gets wider gaps, up to a limit
+WIDEST_GAP, FLATTEST = 140.0, 2.2  # a component with a higher ratio of width to height gets wider gaps, up to a limit
 BEND_WIDTH = 4.0
-MOST_IN_LAYERS = 300  # vertices of a drawing that can be read
-MAX_BENDS = 6000  # beyond it long edges are drawn straight
+MOST_IN_LAYERS = 300  # maximum vertices of a readable drawing
+MAX_BENDS = 6000  # above this number long edges are drawn straight
 _STRAIGHTNESS = (1.0, 2.0, 8.0)  # weight of an edge with 0, 1, 2 ends that are bends
 
 Bends = dict[Edge, np.ndarray]
@@ -32,11 +32,11 @@ Bends = dict[Edge, np.ndarray]
 def compute_layout(
     widths: Sequence[float], directed: Iterable[Edge], undirected: Iterable[Edge] = ()
 ) -> tuple[np.ndarray, Bends]:
-    """Place vertices, of given widths of their boxes, in layers and route the edges between them.
+    """Place vertices with the given widths of their boxes in layers and route the edges between them.
 
-    `directed` are arrows (tail, head), which point down unless a cycle forbids it, `undirected` pairs without
-    direction. Return the centres, shape (n, 2), y growing upwards from the lower left corner (0, 0), and the inner
-    points of the edges that span layers, ``bends[u, v]`` of shape (k, 2), for the pairs as they came.
+    `directed` are arrows (tail, head), which point down unless there is a cycle; `undirected` are pairs. Return the
+    centres, shape (n, 2), y upwards from the lower left corner (0, 0), and the inner points ``bends[u, v]``, shape
+    (k, 2), of edges that span layers, in the given direction of each pair.
     """
     directed, undirected = list(directed), list(undirected)
     n = len(widths)
@@ -53,7 +53,7 @@ def compute_layout(
 
 
 class _Block:
-    """One connected component with its own coordinates, and where it goes."""
+    """One connected component with its own coordinates and its position in the picture."""
 
     def __init__(self, members: list[int], arrows: list[Edge], pairs: list[Edge], widths: Sequence[float]) -> None:
         order = downward_order(members, arrows, pairs)
@@ -79,7 +79,7 @@ class _Block:
         self.corner = (0.0, 0.0)
 
     def write(self, centres: np.ndarray, bends: Bends) -> None:
-        """Add the places of vertices and bend points to the picture."""
+        """Add the positions of vertices and bend points to the picture."""
         dx, dy = self.corner[0] - self.left, self.corner[1]
         for v in self.members:
             centres[v] = self.x[v] + dx, self.y[v] + dy
@@ -90,7 +90,7 @@ class _Block:
 
 
 def downward_order(members: Sequence[int], arrows: Iterable[Edge], pairs: Iterable[Edge]) -> list[int]:
-    """Order the vertices so that arrows point forward, undirected edges grow from where one is, cycles are cut."""
+    """Order the vertices so that arrows point forward; neighbours of placed vertices come first, cycles are cut."""
     children: dict[int, list[int]] = {v: [] for v in members}
     neighbours: dict[int, list[int]] = {v: [] for v in members}
     waiting = dict.fromkeys(members, 0)
@@ -118,7 +118,7 @@ def downward_order(members: Sequence[int], arrows: Iterable[Edge], pairs: Iterab
 def assign_layers(order: Sequence[int], edges: Sequence[Edge]) -> dict[int, int]:
     """Return the layers that minimise the total length of the edges; in `order` tails come before heads.
 
-    A linear programme with a totally unimodular matrix; the longest paths where the solver fails.
+    A linear programme with a totally unimodular matrix; the longest paths if the solver fails.
     """
     from scipy.optimize import linprog
     from scipy.sparse import coo_array
@@ -160,7 +160,7 @@ def _chains(edges: Sequence[Edge], layer: Mapping[int, int], first_bend: int) ->
 def _abscissae(
     layers: list[list[int]], links: Iterable[Edge], is_bend: Mapping[int, int], widths: Sequence[float]
 ) -> dict[int, float]:
-    """Return the x of every point by sweeps of weighted least squares towards the neighbours, distances kept."""
+    """Return the x of every point by sweeps of weighted least squares towards neighbours, with minimal distances."""
     size = {v: BEND_WIDTH if v in is_bend else widths[v] for row in layers for v in row}
     up: dict[int, list[tuple[int, float]]] = {v: [] for v in size}
     down: dict[int, list[tuple[int, float]]] = {v: [] for v in size}
@@ -184,7 +184,7 @@ def _abscissae(
 
 
 def _least_squares(target: np.ndarray, weight: np.ndarray, size: Sequence[float]) -> np.ndarray:
-    """Minimise sum weight*(x - target)^2 with boxes in the given order and NODE_GAP apart (pool adjacent violators)."""
+    """Minimise sum weight*(x - target)^2 with ordered boxes at distance NODE_GAP (pool adjacent violators)."""
     half = np.asarray(size) / 2
     offset = np.concatenate([[0.0], np.cumsum(half[1:] + half[:-1] + NODE_GAP)])
     pools: list[tuple[float, float, int]] = []

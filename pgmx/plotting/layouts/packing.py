@@ -1,4 +1,4 @@
-"""Connected components of a drawing, each laid out by itself, put side by side; isolated vertices in rows below."""
+"""Placement of separately laid out connected components side by side, with isolated vertices in rows below."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol
@@ -13,7 +13,7 @@ Edge = tuple[int, int]
 
 
 class Block(Protocol):
-    """A connected component with coordinates of its own; `corner` is where its upper left corner goes."""
+    """A connected component with its own coordinates; `corner` is the position of its upper left corner."""
 
     width: float
     height: float
@@ -45,14 +45,14 @@ def split_edges(components: Sequence[Sequence[int]], edges: Iterable[Edge]) -> l
 def place_blocks(
     blocks: Sequence[Block], isolated: Sequence[int], widths: Sequence[float], centres: np.ndarray
 ) -> None:
-    """Give each block its corner, and write the centres of isolated vertices."""
+    """Set the corner of each block, and write the centres of isolated vertices."""
     row_width = max([(1.6 * sum(b.width * b.height for b in blocks)) ** 0.5, 400.0, *(b.width for b in blocks)])
     floor = _place_isolated(isolated, widths, row_width, centres)
     _fill_shelves(blocks, row_width, floor + LAYER_GAP if isolated else 0.0)
 
 
 def _place_isolated(isolated: Iterable[int], widths: Sequence[float], row_width: float, centres: np.ndarray) -> float:
-    """Write isolated vertices in rows, the last one at the bottom of the picture; return the height they take."""
+    """Place isolated vertices in rows, the last one at the bottom of the picture; return the height of the rows."""
     rows: list[list[int]] = []
     x = 0.0
     for v in isolated:
@@ -68,7 +68,7 @@ def _place_isolated(isolated: Iterable[int], widths: Sequence[float], row_width:
 
 
 def _fill_shelves(blocks: Iterable[Block], row_width: float, floor: float) -> None:
-    """Give each block its upper left corner, the tallest first, on shelves filled from the left."""
+    """Set the upper left corner of each block, the tallest first, on shelves filled from the left."""
     shelves: list[list[tuple[Block, float]]] = []
     x = 0.0
     for block in sorted(blocks, key=lambda b: -b.height):

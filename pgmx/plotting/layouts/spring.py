@@ -1,8 +1,8 @@
-"""Force-directed layout by stress majorization: distances in the drawing are to be like those in the graph.
+"""Force-directed layout by stress majorization: distances in the drawing follow distances in the graph.
 
-The stress is Σ_{i<j} d_ij^-2 (|x_i - x_j| - d_ij)^2 with d_ij the length of the shortest path, an edge being as long as
-its two labels need; each step minimises a quadratic majorant of it. It begins with classical scaling of the distances,
-so that nothing is random. Boxes that overlap are pushed apart in the end.
+The stress is Σ_{i<j} d_ij^-2 (|x_i - x_j| - d_ij)^2 with d_ij the length of the shortest path; the length of an edge
+depends on its two labels. Each step minimises a quadratic majorant of the stress. The start is the classical scaling of
+the distances, so that nothing is random. At the end, overlapping boxes are pushed apart.
 
 References
 ----------
@@ -18,19 +18,19 @@ from pgmx.plotting.layouts.packing import HEIGHT, Edge, find_components, place_b
 _SHORTEST, _SHORTEST_OF_LARGE = 84.0, 44.0  # length of an edge, in the unit of the widths
 _N_STEPS, _TOLERANCE = 150, 1e-4
 _N_PUSHES = 120
-_LARGE = 300  # vertices above which fewer steps are made
-_MOST_COVERED = 0.22  # share of the drawing that is boxes
+_LARGE = 300  # above this number of vertices fewer steps are made
+_MOST_COVERED = 0.22  # maximum share of the drawing that boxes cover
 _GAP = 9.0  # between two boxes
-_APART = 2.2  # length of an edge between two communities over that of others
+_APART = 2.2  # factor of the length of an edge between two communities
 
 
 def compute_spring_layout(
     widths: Sequence[float], edges: Iterable[Edge], labels: np.ndarray | None = None
 ) -> np.ndarray:
-    """Place vertices, of given widths of their boxes; return the centres, shape (n, 2), from (0, 0) upwards.
+    """Place vertices with the given widths of their boxes; return the centres, shape (n, 2), from (0, 0) upwards.
 
-    `labels`: communities of the vertices, edges between which are longer.
-    O(n^3) once and O(n^2) per step for the largest component, 8 n^2 bytes several times.
+    `labels`: communities of the vertices; edges between communities are longer.
+    O(n^3) once and O(n^2) per step for the largest component; several arrays of 8 n^2 bytes.
     """
     edges, n = list(edges), len(widths)
     centres = np.zeros((n, 2))
@@ -47,7 +47,7 @@ def compute_spring_layout(
 
 
 def count_readable(n: int) -> int:
-    """Return how many edges over n vertices a reader can follow; further ones are the first to be left out."""
+    """Return the maximum number of edges over n vertices in a readable drawing."""
     return 2 * n + 20
 
 
@@ -81,9 +81,9 @@ class _Block:
 
 
 def _measure_distances(labels: np.ndarray, ends: np.ndarray, sizes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the wanted distances of all pairs and their weights, from the numbers of edges between them.
+    """Return the target distances of all pairs, from shortest paths, and their weights.
 
-    An edge is the longer the more neighbours its ends do not share, which gives dense parts room.
+    An edge is longer if its ends have many neighbours that they do not share, which spreads dense regions.
     """
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import shortest_path
@@ -107,7 +107,7 @@ def _measure_distances(labels: np.ndarray, ends: np.ndarray, sizes: np.ndarray) 
 
 
 def _reduce_stress(distance: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """Return places that minimise the stress, from classical scaling on."""
+    """Return positions that minimise the stress; the start is classical scaling."""
     from scipy.linalg import cho_factor, cho_solve
 
     n = len(distance)
@@ -116,7 +116,7 @@ def _reduce_stress(distance: np.ndarray, weight: np.ndarray) -> np.ndarray:
         return places
     laplacian = -weight
     np.fill_diagonal(laplacian, weight.sum(axis=1))
-    factor = cho_factor(laplacian[1:, 1:])  # the first vertex stays where it is
+    factor = cho_factor(laplacian[1:, 1:])  # the first vertex does not move
     stress = np.inf
     for _ in range(_N_STEPS if n <= _LARGE else _N_STEPS // 4):
         spans = np.hypot(*(places[:, None] - places[None]).transpose(2, 0, 1))
@@ -131,19 +131,19 @@ def _reduce_stress(distance: np.ndarray, weight: np.ndarray) -> np.ndarray:
 
 
 def _scale_classically(distance: np.ndarray) -> np.ndarray:
-    """Return the two first principal coordinates of the distances, signs fixed."""
+    """Return the first two principal coordinates of the distances, with fixed signs."""
     squares = -0.5 * distance**2
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
     values, vectors = np.linalg.eigh(centred)
     places = (vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0)))[:, ::-1]
     places *= np.where(places[np.abs(places).argmax(axis=0), np.arange(places.shape[1])] < 0, -1.0, 1.0)
-    # vertices that the distances do not tell apart must not lie on one point
+    # vertices with equal distances must not lie on one point
     angles = 2.399963 * np.arange(len(distance))
     return places + 0.05 * _SHORTEST * np.column_stack([np.cos(angles), np.sin(angles)])
 
 
 def _lay_flat(places: np.ndarray) -> np.ndarray:
-    """Turn the longest extent into the horizontal one."""
+    """Rotate the drawing so that its longest extent is horizontal."""
     centred = places - places.mean(axis=0)
     _, axes = np.linalg.eigh(centred.T @ centred)
     turned = centred @ axes[:, ::-1]
@@ -151,15 +151,15 @@ def _lay_flat(places: np.ndarray) -> np.ndarray:
 
 
 def _spread(places: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Scale the drawing up until the boxes cover no more than a fixed share of it."""
+    """Scale the drawing up until the boxes cover at most a fixed share of it."""
     extent = np.ptp(places, axis=0)
-    area = np.prod(np.maximum(extent, max(HEIGHT, extent.max() / 2)))  # a path is long however it is scaled
+    area = np.prod(np.maximum(extent, max(HEIGHT, extent.max() / 2)))  # the height of a path is near 0 at any scale
     covered = ((sizes + _GAP) * (HEIGHT + _GAP)).sum() / area
     return places * max(1.0, np.sqrt(covered / _MOST_COVERED))
 
 
 def _push_apart(places: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Move boxes that overlap, each pair by half of what it takes, along the axis that takes less."""
+    """Move overlapping boxes apart along the axis of the smaller overlap, each box by half of the overlap."""
     places = places.copy()
     width = (sizes[:, None] + sizes[None]) / 2 + _GAP
     for _ in range(_N_PUSHES if len(sizes) <= _LARGE else _N_PUSHES // 4):

@@ -1,14 +1,14 @@
-"""Reports of what was learned: one HTML file with an interactive graph, which needs no network.
+"""Reports of learned graphs: one HTML file with an interactive graph, which works offline.
 
-- `plain`: numbers, names and tables as JSON holds them
-- `course`: the run's history
+- `plain`: values, names and tables in the types of JSON
+- `course`: the history of a run
 - `details`: parameters of each variable and of each edge
 - `rows`: the columns of the data
-- `facts`: all that a learner, a model or a graph tells
+- `facts`: all facts about a learner, a model or a graph
 - `engine`: Jinja2, which fills in the templates
-- `summary`: what a notebook shows of a fitted learner
-- `drawing`: which part of a graph is drawn, and where
+- `summary`: the display of a fitted learner in a notebook
+- `drawing`: choice and positions of the drawn nodes and edges
 - `page`: the file
 
-Folders beside them: `templates` holds the page, its style and its script, `vendor` the JavaScript libraries.
+Other folders: `templates` holds the page, its style and its scripts, `vendor` the JavaScript libraries.
 """

@@ -1,4 +1,4 @@
-"""The run's history as curves."""
+"""The history of a run as curves."""
 
 from __future__ import annotations
 

@@ -15,14 +15,14 @@ _MOST_CELLS = 150_000  # of all tables together
 
 
 class Budget:
-    """Cells that the page may still hold; tables beyond it are left out."""
+    """The number of cells that still fit on the page; further tables are left out."""
 
     def __init__(self) -> None:
         self.left = _MOST_CELLS
         self.n_left_out = 0
 
     def take(self, make: Callable[..., Table], *arguments: Any) -> list[Table]:
-        """Return the table of these arguments in a list, empty where there is no room."""
+        """Return the table of these arguments in a list; the list is empty if the table does not fit."""
         if self.left <= 0:
             self.n_left_out += 1
             return []
@@ -32,7 +32,7 @@ class Budget:
 
 
 def describe_variables(model: Any, graph: Any, names: list, budget: Budget) -> dict[int, list[Table]]:
-    """Return the tables of each variable by its position: of its distribution given its parents, or coefficients."""
+    """Return the tables of each variable by its position: its distribution given its parents, or coefficients."""
     tables: dict[int, list[Table]] = {}
     gaussian = hasattr(model, "partial_correlations") and hasattr(model, "mean")
     moments = dict(zip(model.names, zip(model.mean, model.scale, strict=True), strict=True)) if gaussian else {}
@@ -49,7 +49,7 @@ def describe_variables(model: Any, graph: Any, names: list, budget: Budget) -> d
 
 
 def describe_edges(model: Any, names: list, edges: list[tuple[int, int]], budget: Budget) -> dict[int, list[Table]]:
-    """Return the tables of log-potentials of a Markov network by the place of the edge."""
+    """Return the tables of log-potentials of a Markov network by the index of the edge."""
     potentials, states = getattr(model, "potentials", None), getattr(model, "states", None)
     if potentials is None or not hasattr(potentials, "table") or not isinstance(states, dict):
         return {}
@@ -90,7 +90,7 @@ def _describe_cpd(cpd: Any, name: Any) -> Table:
 
 
 def _iterate_columns(values: np.ndarray) -> Iterator[list]:
-    """Yield the distribution of the child in each configuration of the parents, the last parent changing fastest."""
+    """Yield the distribution of the child in each configuration of the parents; the last parent changes fastest."""
     yield from np.asarray(values, dtype=float).reshape(len(values), -1).T.tolist()
 
 
@@ -105,7 +105,7 @@ def _describe_lags(graph: Any, name: Any) -> Table:
     shown = [key for key in numbers if any(marks.get(key) is not None for *_, marks in lists)]
     rows = [[source, lag, *(marks.get(key) for key in shown)] for (source, lag), _, marks in lists]
     rows.sort(key=lambda row: (-abs(row[2] or 0.0) if len(row) > 2 else 0.0, str(row[0])))
-    return make_table(f"What {name} depends on", ["variable", "lag", *shown], rows, len(rows), _MOST_ROWS)
+    return make_table(f"Parents of {name}", ["variable", "lag", *shown], rows, len(rows), _MOST_ROWS)
 
 
 def _describe_potential(table: np.ndarray, first: Any, of_first: list, second: Any, of_second: list) -> Table:

@@ -1,4 +1,4 @@
-"""Which part of a graph is drawn, and where its nodes and edges go."""
+"""Choice and positions of the nodes and edges that are drawn."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from pgmx.plotting.layouts.spring import compute_circular_layout, compute_spring
 from pgmx.plotting.reports.facts import Edge, Facts
 from pgmx.plotting.reports.plain import to_text
 
-#: Nodes and edges that a browser moves without delay.
+#: Maximum nodes and edges that a browser moves without delay.
 MOST_NODES, MOST_EDGES = 1500, 4000
 
 _LONGEST_LABEL = 24
 _FONT, _PADDING = 11.0, 16.0  # in the unit of the layout
-_FLATTEST = 4.0  # width of a layered drawing over its height; a flatter one is made by springs
+_FLATTEST = 4.0  # maximum ratio of width to height of a layered drawing; otherwise springs are used
 _MOST_ON_CIRCLE = 24
 
 
 def draw_page(facts: Facts) -> tuple[dict[str, Any], list[str]]:
-    """Return nodes [v, x, y], numbers of edges and their bends, and sentences about what is left out."""
+    """Return nodes [v, x, y], indices of edges and their bends, and notes about nodes and edges left out."""
     nodes, edges, notes = _choose_part(facts)
     place = {v: k for k, v in enumerate(nodes)}
     widths = [measure_label(facts.names[v]) for v in nodes]
@@ -47,7 +47,7 @@ def measure_label(name: Any) -> float:
 def _lay_out(
     edges: list[Edge], place: dict[int, int], widths: list[float], *, of_series: bool
 ) -> tuple[np.ndarray, dict]:
-    """Return centres and bends: layers for graphs with arrows, a circle for few series, else springs."""
+    """Return centres and bends: layers for graphs with arrows, a circle for a few series, else springs."""
     joined = [edge for edge in edges if edge.u != edge.v]
     joined = [edge for edge in joined if edge.is_chosen] or joined
     pairs = list({frozenset((edge.u, edge.v)): edge for edge in joined}.values())  # opposite arcs are one line
@@ -67,7 +67,7 @@ def _lay_out(
 
 
 def _choose_part(facts: Facts) -> tuple[list[int], list[int], list[str]]:
-    """Return the variables and the numbers of the edges that are drawn: the strongest, where there are too many."""
+    """Return the variables and the indices of the edges to draw; if there are too many, the strongest ones."""
     ranks = sorted(range(len(facts.edges)), key=lambda k: (not facts.edges[k].is_chosen, -_size(facts.edges[k]), k))
     n, notes = len(facts.names), []
     members = set(range(n))
@@ -78,12 +78,14 @@ def _choose_part(facts: Facts) -> tuple[list[int], list[int], list[str]]:
             if len(members | ends) <= MOST_NODES:
                 members |= ends
         notes.append(
-            f"Of {n:,} variables {len(members):,} are drawn, those of the strongest edges; a search draws the "
-            "neighbourhood of any other. The table of edges is of all of them."
+            f"The graph shows {len(members):,} of {n:,} variables, the ends of the strongest edges. A search draws the "
+            "neighbourhood of any other variable. The table lists all edges."
         )
     within = [k for k in ranks if {facts.edges[k].u, facts.edges[k].v} <= members]
     if len(within) > MOST_EDGES:
-        notes.append(f"Of {len(within):,} edges the strongest {MOST_EDGES:,} are drawn; the table has all of them.")
+        notes.append(
+            f"The graph shows the strongest {MOST_EDGES:,} of {len(within):,} edges. The table lists all edges."
+        )
     return sorted(members), sorted(within[:MOST_EDGES]), notes
 
 

@@ -10,13 +10,13 @@ def has_engine() -> bool:
 
 
 def check_engine() -> None:
-    """Raise ImportError where Jinja2 is missing."""
+    """Raise ImportError if Jinja2 is missing."""
     if not has_engine():
         raise ImportError("a report needs Jinja2, which is not installed: pip install 'pgmx[report]'")
 
 
 def make_environment(**options: Any) -> Any:
-    """Return an environment that escapes what it is given."""
+    """Return an environment that escapes its input."""
     check_engine()
     from jinja2 import Environment
 

@@ -1,4 +1,4 @@
-"""All that a learner, a model or a graph tells, read once for the page."""
+"""All facts about a learner, a model or a graph, read once for the page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FIGURES = (
 
 
 class Edge(NamedTuple):
-    """An edge by positions of its ends; `is_arrow`: from u to v; numbers are None where there are none."""
+    """An edge by positions of its ends; `is_arrow`: from u to v; missing attributes are None."""
 
     u: int
     v: int
@@ -44,7 +44,7 @@ class Edge(NamedTuple):
 
 @dataclass
 class Facts:
-    """What the page shows but for the drawing."""
+    """The content of the page except the drawing."""
 
     title: str
     names: list
@@ -73,7 +73,7 @@ def read_facts(source: Any, *, data: Any, bootstrap: Any, title: str | None, not
     is_learner = hasattr(source, "get_params") and hasattr(source, "fit")
     graph, model, troubles = _find_graph(source, is_learner)
     names, edges, weight_label = _read_edges(graph, model)
-    of_series = hasattr(graph, "summary_graph")  # its edges have their confidence
+    of_series = hasattr(graph, "summary_graph")  # its edges have the confidence
     has_shares = hasattr(getattr(source, "strengths_", None), "columns") and not of_series
     sure = source if bootstrap is None and has_shares else bootstrap
     threshold = None
@@ -82,7 +82,7 @@ def read_facts(source: Any, *, data: Any, bootstrap: Any, title: str | None, not
     continuous = set(getattr(model, "continuous", ()))
     kinds = ["continuous" if name in continuous else "discrete" for name in names]
     name = type(source).__name__
-    facts = Facts(title or f"{name}: what was learned" if is_learner else title or name, names, edges, kinds)
+    facts = Facts(title or f"{name}: learned graph" if is_learner else title or name, names, edges, kinds)
     facts.weight_label, facts.threshold, facts.of_series = weight_label, threshold, of_series
     rows = data if data is not None or not is_learner else getattr(source, "data", None)
     reading = {option: getattr(source, option, None) for option in ("na_values", "discrete_columns")}
@@ -99,14 +99,14 @@ def read_facts(source: Any, *, data: Any, bootstrap: Any, title: str | None, not
 
 
 def read_figures(learner: Any) -> tuple[list[list], int, int]:
-    """Return the figures of a fitted learner, and how many variables and edges there are; no model is made."""
+    """Return the figures of a fitted learner and its numbers of variables and edges; no model is fitted."""
     names, edges, _ = _read_edges(learner.graph_, None)
     facts = Facts("", names, edges, [])
     return _list_figures(learner, facts, None), len(names), len(edges)
 
 
 def _find_graph(source: Any, is_learner: bool) -> tuple[Any, Any, list[str]]:
-    """Return the graph, the model (None without one) and what kept the model from being made."""
+    """Return the graph, the model (None without one) and the reasons why there is no model."""
     if is_learner:
         graph = source.graph_
         try:
@@ -147,7 +147,7 @@ def _read_slopes(model: Any) -> dict[tuple, float]:
 
 
 def _read_lagged_edges(graph: Any) -> tuple[list, list[Edge], str]:
-    """Return an edge per ordered pair of variables, with all its lags; pairs without a direction once."""
+    """Return one edge per ordered pair of variables, with all its lags; undirected pairs once."""
     names = list(graph.names)
     number = {name: v for v, name in enumerate(names)}
     groups: dict[tuple[int, int, bool], list[tuple[int, dict]]] = {}
@@ -168,7 +168,7 @@ def _read_lagged_edges(graph: Any) -> tuple[list, list[Edge], str]:
 
 
 def _add_confidence(names: list, edges: list[Edge], sure: Any, *, is_source: bool) -> tuple[list[Edge], float | None]:
-    """Return the edges with their shares of the resamples; of a bootstrap itself also the pairs below its threshold."""
+    """Return the edges with their shares of the resamples; for a bootstrap also the pairs below its threshold."""
     table = take_strengths(sure)
     if "lag" in getattr(table, "columns", ()):
         return _add_lagged_confidence(names, edges, table), None
@@ -181,7 +181,7 @@ def _add_confidence(names: list, edges: list[Edge], sure: Any, *, is_source: boo
     number = {name: v for v, name in enumerate(names)}
     unknown = [name for pair in shares for name in pair if name not in number]
     if unknown:
-        raise ValueError(f"bootstrap has the variable {unknown[0]!r}, which is none of the graph's")
+        raise ValueError(f"bootstrap has the variable {unknown[0]!r}, which is not in the graph")
     of: dict[tuple[int, int], tuple[float, float | None]] = {}
     for (u, v), share in shares.items():
         direction = directions.get((u, v))
@@ -201,16 +201,16 @@ def _add_confidence(names: list, edges: list[Edge], sure: Any, *, is_source: boo
                 is_arrow = arrows and direction is not None and direction > 0.5
                 shown = to_cell(direction) if is_arrow else None
                 joined.append(Edge(number[u], number[v], is_arrow, None, to_cell(share), shown, is_chosen=False))
-    threshold = getattr(sure, "threshold_", None) if is_source else None  # all edges of another learner are shown
+    threshold = getattr(sure, "threshold_", None) if is_source else None  # another learner shows all its edges
     return joined, None if threshold is None else float(threshold)
 
 
 def _add_lagged_confidence(names: list, edges: list[Edge], table: Any) -> list[Edge]:
-    """Return the edges of series with the largest of the shares of their lags."""
+    """Return the edges of series with the largest share over their lags."""
     number = {name: v for v, name in enumerate(names)}
     unknown = [name for name in [*table["from"], *table["to"]] if name not in number]
     if unknown:
-        raise ValueError(f"bootstrap has the variable {unknown[0]!r}, which is none of the graph's")
+        raise ValueError(f"bootstrap has the variable {unknown[0]!r}, which is not in the graph")
     ends = zip(table["from"], table["lag"], table["to"], table["strength"], strict=True)
     of = {(number[source], int(lag), number[target]): float(share) for source, lag, target, share in ends}
     of = {(v, 0, u): share for (u, lag, v), share in of.items() if not lag} | of  # a pair at lag 0 has one row
@@ -239,7 +239,7 @@ def _list_figures(source: Any, facts: Facts, n_rows: int | None) -> list[list]:
         figures.append(["rows", n_rows])
     figures.append(["edges", len(chosen)])
     if 0 < n_arrows < len(chosen):
-        figures.append(["of these without direction", len(chosen) - n_arrows])
+        figures.append(["of these undirected", len(chosen) - n_arrows])
     for attribute, label in _FIGURES:
         value = getattr(source, attribute, None)
         if (
@@ -247,7 +247,7 @@ def _list_figures(source: Any, facts: Facts, n_rows: int | None) -> list[list]:
             and (cell := to_cell(value, 7 if attribute in ("score_", "objective_") else 4)) is not None
         ):
             figures.append([label, cell])
-    seconds = getattr(source, "_fit_seconds", None)  # of the whole fit; the history ends before it
+    seconds = getattr(source, "_fit_seconds", None)  # of the whole fit; the history ends earlier
     if seconds is not None:
         figures.append(["seconds", to_cell(seconds, 3)])
     stopped = getattr(source, "stopped_by_", "")
@@ -280,43 +280,43 @@ def _list_versions() -> list[list]:
 
 
 def _list_limits(source: Any, facts: Facts, model: Any, budget: Budget) -> list[str]:
-    """Return what the reader has to know of the results."""
+    """Return the notes that a reader of the results must know."""
     notes = []
     if getattr(source, "converged_", True) is False:
         notes.append(
-            f"The run was ended by {getattr(source, 'stopped_by_', '') or 'a limit'} before it converged: more time "
+            f"The run was stopped by {getattr(source, 'stopped_by_', '') or 'a limit'} before convergence. More time "
             "may change the graph."
         )
     if getattr(source, "proven_", False):
-        notes.append("No graph under the same limits has a better score: this is proven.")
+        notes.append("The graph is optimal: it is proven that no graph under the same constraints has a better score.")
     chosen = [edge for edge in facts.edges if edge.is_chosen]
     n_open = sum(not edge.is_arrow for edge in chosen)
     if hasattr(model, "get_cpds") and n_open > 0:
         notes.append(
-            f"{n_open} edges have no direction: graphs with either one have the same score. The parameters are those "
-            "of one graph of the class."
+            f"{n_open} edges are undirected: both directions have the same score. The parameters belong to one graph "
+            "of the equivalence class."
         )
     if facts.is_directed and hasattr(model, "get_cpds"):
         notes.append(
-            "Arrows tell which distributions the data support. They are causes only if nothing that acts on two "
-            "variables was left out, and cycles and selection play no part."
+            "Arrows describe the distribution of the data. They are causal only if there are no hidden common causes, "
+            "no cycles and no selection bias."
         )
     if facts.weight_label == "partial correlation":
         notes.append(
-            "Edges join variables that are correlated given all others; their weights are partial correlations."
+            "Edges join variables that are correlated given all other variables. Weights are partial correlations."
         )
     if facts.of_series and facts.weight_label == "strength":
         notes.append(
-            "Strengths do not depend on the units of the series and have the sign of the coefficient. The table of a "
-            "variable lists its coefficients in these units as weights."
+            "Strengths do not depend on the units of the series and have the sign of the coefficient. In the table of "
+            "a variable, weights are coefficients in these units."
         )
     if facts.of_edge:
-        notes.append("Strength is the Frobenius norm of an edge's log-potentials, means of rows and columns removed.")
+        notes.append("Strength is the Frobenius norm of an edge's log-potentials after double centring.")
     if any(edge.confidence is not None for edge in facts.edges):
-        notes.append("Confidence is the share of resamples of the rows in which the edge was learned again.")
+        notes.append("Confidence is the share of resamples of the rows in which the edge was learned.")
     isolated = len(facts.names) - len({v for edge in chosen for v in (edge.u, edge.v)})
     if isolated:
         notes.append(f"{isolated} of {len(facts.names)} variables have no edge.")
     if budget.n_left_out:
-        notes.append(f"{budget.n_left_out} tables of parameters are left out for their size: ask the model for them.")
+        notes.append(f"{budget.n_left_out} tables of parameters are too large for this page: see the model.")
     return notes

@@ -19,7 +19,7 @@ from pgmx.plotting.reports.summary import render_summary
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["render_summary", "save_report"]  # learners ask this module alone
+__all__ = ["render_summary", "save_report"]  # learners import only this module
 
 _HERE = Path(__file__).parent
 _SCRIPTS = ("vendor/cytoscape.min.js", "vendor/cytoscape-dagre.min.js", "templates/graph.js", "templates/page.js")
@@ -36,10 +36,10 @@ def save_report(
     title: str | None = None,
     notes: Iterable[str] = (),
 ) -> Path:
-    """Write a report of what was learned as one HTML file for a browser, which needs no network.
+    """Write a report of a learned graph as one HTML file, which works offline in a browser.
 
-    It shows the graph, which can be dragged, zoomed and searched, with the parameters and the neighbourhood of the node
-    that is clicked; the run's course; the variables; the edges as a table to sort and download; options, versions,
+    The graph can be dragged, zoomed and searched. A click on a node shows its parameters and its neighbourhood. The
+    report also has the history of the run, the variables, a table of edges to sort and download, the options, versions,
     warnings and limits.
 
     Parameters
@@ -47,13 +47,13 @@ def save_report(
     source : learner, model or graph
         A fitted learner, a Bayesian or Markov network, a linear dynamical system, or a pgmpy or networkx graph.
     path : str or path-like
-        Where to write; the suffix is ``.html`` or ``.htm``.
+        The file to write; the suffix is ``.html`` or ``.htm``.
     data : DataFrame, array, DiscreteTable or path, optional
-        The rows learned from, for their number, states and missing cells. Default: the `data` of the learner's
-        constructor, else what the model knows of its variables.
+        The training rows; the report shows their number, states and missing values. Default: the `data` of the
+        learner's constructor, else the states of the model.
     bootstrap : BootstrapStructure, DataFrame or mapping, optional
-        How sure the edges are: a fitted bootstrap, its ``strengths_``, or shares ``{(u, v): share}``; a slider then
-        hides edges below a share. Default: of a bootstrap as `source` its own.
+        Confidence of the edges: a fitted bootstrap, its ``strengths_``, or shares ``{(u, v): share}``. A slider hides
+        edges below a share. Default: `source`, if it is a bootstrap.
     title : str, optional
         The heading. Default: the name of the class.
     notes : iterable of str, default=()
@@ -69,18 +69,18 @@ def save_report(
     AttributeError
         If the learner is not fitted.
     TypeError, ValueError
-        If `source` is no learner, model or graph, it has no nodes, the suffix is another one, or `bootstrap` has other
-        variables.
+        If `source` is not a learner, model or graph, it has no nodes, the suffix is not allowed, or `bootstrap` has
+        other variables.
     OSError
         If the file cannot be written.
     ImportError
-        Without Jinja2: ``pip install 'pgmx[report]'``.
+        If Jinja2 is missing: ``pip install 'pgmx[report]'``.
 
     Notes
     -----
-    The same arguments give the same bytes. The libraries that are embedded (Cytoscape.js and its layered layout) take
-    0.5 MB of each file. Above 1,500 variables or 4,000 edges the strongest ones are drawn, and a sentence says so; a
-    search draws the neighbourhood of any other variable. Tables of parameters have at most 48 rows.
+    The same arguments give the same bytes. The embedded libraries (Cytoscape.js and its layered layout) add 0.5 MB to
+    each file. Above 1,500 variables or 4,000 edges only the strongest ones are drawn, with a note; a search draws the
+    neighbourhood of any other variable. Tables of parameters have at most 48 rows.
 
     Examples
     --------
@@ -157,7 +157,7 @@ def _pack_edge(edge: Any) -> list:
 
 
 def _encode(payload: Any) -> str:
-    """Return JSON that may stand in a script element: no character of it ends the element."""
+    """Return JSON for a script element; characters that could end the element are escaped."""
     text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")

@@ -1,4 +1,4 @@
-"""Numbers, names and tables as JSON holds them."""
+"""Values, names and tables in the types of JSON."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _LONGEST_TEXT = 400
 
 
 class Table(NamedTuple):
-    """A small table of the page; `n_rows` is that of all rows, of which `rows` may be the first."""
+    """A small table of the page; `rows` may be only the first of `n_rows` rows."""
 
     caption: str
     columns: list[str]
@@ -20,7 +20,7 @@ class Table(NamedTuple):
 
 
 def to_cell(value: Any, digits: int = 5) -> Any:
-    """Return a number of a few digits, None for one that is missing, or text."""
+    """Return a number with a few digits, None for a missing one, or text."""
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, Integral):
@@ -34,7 +34,7 @@ def to_cell(value: Any, digits: int = 5) -> Any:
 
 
 def to_text(value: Any) -> str:
-    """Return the text of a name, a state or an option, cut where it is long."""
+    """Return the text of a name, a state or an option, cut if it is long."""
     text = value if isinstance(value, str) else _spell(value)
     text = " ".join(text.split())
     return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
@@ -49,7 +49,7 @@ def _spell(value: Any) -> str:
 
 
 def make_table(caption: str, columns: Iterable, rows: Iterable[Sequence], n_rows: int, most: int) -> Table:
-    """Return a table of at most `most` rows, its cells as JSON holds them."""
+    """Return a table of at most `most` rows with cells in the types of JSON."""
     cells: list[list] = []
     for row in rows:
         if len(cells) == most:

@@ -1,4 +1,4 @@
-"""What is told of the columns: kinds, states, missing cells."""
+"""Facts about the columns: kinds, states, missing values."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _MOST_VARIABLES = 20_000
 
 
 def describe_rows(data: Any, names: Sequence, model: Any, **reading: Any) -> tuple[Table, int | None]:
-    """Return a table of the variables, and the number of rows where it is known; without data from a model.
+    """Return a table of the variables and the number of rows, None if unknown; without data, read the model.
 
     `reading` are options of `open_any`.
     """
     facts, n_rows = ({}, None) if data is None else _read_data(data, reading)
     if data is None:
         facts = _read_model(model)
-    columns = ["variable", "kind", "states", "values", "missing cells"]
+    columns = ["variable", "kind", "states", "values", "missing values"]
     rows = [[to_text(name), *facts.get(name, ["", None, "", None])] for name in names[:_MOST_VARIABLES]]
     used = [0, *(k for k in range(1, len(columns)) if any(row[k] not in ("", None) for row in rows))]
     table = Table("", [columns[k] for k in used], [[row[k] for k in used] for row in rows], len(names))
@@ -63,9 +63,9 @@ def _read_column(values: Any) -> list:
     if column.dtype.kind == "f":
         known = column.dropna()
         if not len(known):
-            return ["numbers", None, "", n_missing]
+            return ["continuous", None, "", n_missing]
         low, high, mean, spread = (to_cell(f, 4) for f in (known.min(), known.max(), known.mean(), known.std()))
-        return ["numbers", None, f"{low} to {high}, mean {mean}, standard deviation {spread}", n_missing]
+        return ["continuous", None, f"{low} to {high}, mean {mean}, standard deviation {spread}", n_missing]
     counts = column.value_counts()
     return _describe_states(list(zip(counts.index.tolist(), counts.tolist(), strict=True)), n_missing)
 
@@ -73,18 +73,18 @@ def _read_column(values: Any) -> list:
 def _describe_states(counts: list[tuple[Any, int]], n_missing: int) -> list:
     total = max(1, sum(n for _, n in counts))
     first = [f"{to_text(state)} ({n / total:.0%})" for state, n in counts[:_MOST_STATES]]
-    return ["states", len(counts), ", ".join([*first, "…"] if len(counts) > len(first) else first), n_missing]
+    return ["discrete", len(counts), ", ".join([*first, "…"] if len(counts) > len(first) else first), n_missing]
 
 
 def _read_model(model: Any) -> dict[Any, list]:
-    """Return kinds and states as the model has them; empty where it tells none."""
+    """Return the kinds and states in the model; empty if it does not have them."""
     continuous = set(getattr(model, "continuous", ()))
     states: Any = getattr(model, "states", None)
-    facts: dict[Any, list] = {name: ["numbers", None, "", None] for name in continuous}
+    facts: dict[Any, list] = {name: ["continuous", None, "", None] for name in continuous}
     if isinstance(states, dict):
         for name, known in states.items():
             if name not in continuous:
                 listed = [to_text(state) for state in list(known)[:_MOST_STATES]]
                 more = ["…"] if len(known) > len(listed) else []
-                facts[name] = ["states", len(known), ", ".join(listed + more), None]
+                facts[name] = ["discrete", len(known), ", ".join(listed + more), None]
     return facts

@@ -1,4 +1,4 @@
-"""What a notebook shows of a fitted learner below scikit-learn's diagram: figures and a small drawing."""
+"""The display of a fitted learner in a notebook below scikit-learn's diagram: figures and a small drawing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pgmx.plotting.reports.engine import has_engine, make_environment
 from pgmx.plotting.reports.facts import read_figures
 from pgmx.plotting.time_series.summary import plot_summary_graph
 
-_MOST_NODES, _MOST_EDGES, _MOST_SERIES = 60, 150, 20  # of a drawing that is small and can be read
+_MOST_NODES, _MOST_EDGES, _MOST_SERIES = 60, 150, 20  # maximum sizes of a small, readable drawing
 
 _STYLE = (
     "display:flex;flex-wrap:wrap;gap:4px 18px;align-items:baseline;margin:8px 0;"
@@ -30,7 +30,7 @@ _TEMPLATE = """\
 
 
 def render_summary(learner: Any) -> str:
-    """Return HTML with the figures of a fitted learner and a drawing of a small graph; nothing without Jinja2."""
+    """Return HTML with the figures of a fitted learner and a drawing of a small graph; empty without Jinja2."""
     if not has_engine():
         return ""
     from markupsafe import Markup

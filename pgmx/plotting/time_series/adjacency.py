@@ -1,4 +1,4 @@
-"""Heat maps of the coefficients of a graph over (variable, lag), lag by lag."""
+"""Heat maps of the coefficients of a graph over (variable, lag), one per lag."""
 
 from __future__ import annotations
 
@@ -19,26 +19,25 @@ _MOST_COLUMNS = 4
 
 
 def plot_adjacency(graph: Any, *, attribute: str = "strength", figure: Figure | None = None) -> Figure:
-    """Draw which variable depends on which, one heat map per lag.
+    """Draw the dependences between variables, one heat map per lag.
 
-    Columns are sources, rows are targets. Colours have one scale for all lags, blue for positive numbers and red for
-    negative ones; where there is no edge the map is grey.
+    Columns are sources, rows are targets. Colours have one scale for all lags, blue for positive and red for negative
+    values; cells without an edge are grey.
 
     Parameters
     ----------
     graph : TimeSeriesGraph, LinearDynamicalSystem or fitted learner
-        What to draw.
+        The graph to draw.
     attribute : {"weight", "strength", "confidence"}, default="strength"
-        The number of the edges. A strength is free of units, the absolute standardised coefficient of most learners,
-        and drawn with the sign of the weight, the coefficient in the user's units. Each takes the place of the other
-        where the edges lack it.
+        The attribute of the edges to draw. If the edges have only one of weight and strength, it is used for both; see
+        Notes.
     figure : matplotlib.figure.Figure, optional
-        Where to draw. Default: a new figure, which belongs to the caller alone.
+        The figure to draw on. Default: a new figure, independent of pyplot.
 
     Returns
     -------
     matplotlib.figure.Figure
-        One axes per lag, in order, and that of the colours; lag 0 is left out where it has no edges.
+        One axes per lag, in order, and the axes of the colours; lag 0 is left out if it has no edges.
 
     Raises
     ------
@@ -47,7 +46,9 @@ def plot_adjacency(graph: Any, *, attribute: str = "strength", figure: Figure | 
 
     Notes
     -----
-    Names are left out above 40 variables. Memory: a dense matrix of all variables per lag.
+    A weight is a coefficient in the units of the data. A strength has no unit (for most learners it is the absolute
+    standardised coefficient) and is drawn with the sign of the weight. Names are left out above 40 variables. Memory:
+    one dense matrix over all variables per lag.
 
     Examples
     --------
@@ -89,7 +90,7 @@ def plot_adjacency(graph: Any, *, attribute: str = "strength", figure: Figure | 
 
 
 def _read_values(graph: Any, attribute: str) -> np.ndarray:
-    """Return (lags + 1, n, n), NaN where there is no edge; one number for both directions of a line at lag 0."""
+    """Return (lags + 1, n, n), NaN without an edge; an undirected edge at lag 0 has one value for both directions."""
     place = {name: v for v, name in enumerate(graph.names)}
     values = np.full((graph.lags + 1, len(place), len(place)), np.nan)
     for (source, lag), (target, _), marks in graph.edges(data=True):
@@ -115,7 +116,7 @@ def _make_colours(is_signed: bool) -> Colormap:
 
 
 def _label_axes(ax: Any, names: list[str], is_left: bool, is_lowest: bool) -> None:
-    """Set the names of sources below and of targets at the left, and lines between the cells."""
+    """Write the names of sources below and of targets at the left, and draw lines between the cells."""
     n = len(names)
     for side in ax.spines.values():
         side.set_visible(False)

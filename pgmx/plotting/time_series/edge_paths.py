@@ -1,4 +1,4 @@
-"""The numbers of edges over successive windows of a series."""
+"""The attributes of edges over successive windows of a series."""
 
 from __future__ import annotations
 
@@ -41,22 +41,21 @@ def plot_edge_paths(
     edges: Sequence[Edge] | None = None,
     changes: Sequence[float] = (),
 ) -> Axes:
-    """Draw how the numbers of edges change over windows, as a tracker or `graphs_by_window` learned them.
+    """Draw the change of an edge attribute over windows, from a tracker or `graphs_by_window`.
 
     Parameters
     ----------
     graphs : iterable of TimeSeriesGraph, LinearDynamicalSystem or fitted learner
         One per window, in order.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. Default: a new figure, which belongs to the caller alone.
+        The axes to draw on. Default: a new figure, independent of pyplot.
     attribute : {"weight", "strength", "confidence"}, default="strength"
-        The number of the edges, 0 where a window has no such edge. A strength is free of units, the absolute
-        standardised coefficient of most learners, and drawn with the sign of the weight, the coefficient in the user's
-        units. Each takes the place of the other where the edges lack it.
+        The attribute of the edges to draw, 0 if a window does not have the edge. If the edges have only one of weight
+        and strength, it is used for both; see Notes.
     positions : sequence of float, optional
-        The place of each window on the abscissa. Default: 0, 1, 2, ...
+        The position of each window on the abscissa. Default: 0, 1, 2, ...
     n_edges : int, default=8
-        How many edges are drawn in colour, with their names: those whose numbers vary most. All others are grey.
+        Number of edges drawn in colour, with their names: the edges with the widest range. All others are grey.
     edges : sequence of ((source, lag), (target, 0)), optional
         The edges to draw in colour instead.
     changes : sequence of float, optional
@@ -70,8 +69,13 @@ def plot_edge_paths(
     Raises
     ------
     TypeError, ValueError
-        If there are no graphs, one is none, positions and graphs differ in number, no edge has the attribute, or an
-        edge to draw is in no graph.
+        If there are no graphs, an element is not a graph, positions and graphs differ in number, no edge has the
+        attribute, or an edge to draw is in none of the graphs.
+
+    Notes
+    -----
+    A weight is a coefficient in the units of the data. A strength has no unit (for most learners it is the absolute
+    standardised coefficient) and is drawn with the sign of the weight.
 
     Examples
     --------
@@ -86,7 +90,7 @@ def plot_edge_paths(
         raise ValueError("there are no graphs to draw: give one per window")
     places = np.arange(len(windows)) if positions is None else np.asarray(positions)
     if len(places) != len(windows):
-        raise ValueError(f"positions must hold one place per window: {len(places)} for {len(windows)} graphs")
+        raise ValueError(f"positions must hold one position per window, got {len(places)} for {len(windows)} graphs")
     n_edges = check_natural(n_edges, "n_edges", 1)
     drawn = [choose_attribute(graph, attribute) for graph in windows if graph.number_of_edges()]
     paths = _collect_paths(windows, drawn[0] if drawn else attribute)
@@ -109,7 +113,7 @@ def plot_edge_paths(
 
 
 def _collect_paths(windows: list, attribute: str) -> dict[Edge, np.ndarray]:
-    """Return the number of each edge in each window, 0 where it is not there; one entry per undirected relation."""
+    """Return the attribute of each edge in each window, 0 without the edge; an undirected edge has one entry."""
     paths: dict[Edge, np.ndarray] = {}
     for at, graph in enumerate(windows):
         place = {name: v for v, name in enumerate(graph.names)}
@@ -124,15 +128,15 @@ def _choose_edges(paths: dict[Edge, np.ndarray], edges: Sequence[Edge] | None, n
     if edges is None:
         order = sorted(paths, key=lambda edge: -float(np.ptp(paths[edge])))
         return order[:n_edges]
-    chosen: list[Edge] = [((*source,), (*target,)) for source, target in edges]  # lists will do
+    chosen: list[Edge] = [((*source,), (*target,)) for source, target in edges]  # nodes may be lists
     for edge in chosen:
         if edge not in paths:
-            raise ValueError(f"the edge {edge[0]!r} -> {edge[1]!r} is in no graph: leave it out of edges")
+            raise ValueError(f"the edge {edge[0]!r} -> {edge[1]!r} is in none of the graphs: leave it out of edges")
     return chosen
 
 
 def _name_paths(ax: Axes, edges: list[Edge], ends: list[float]) -> None:
-    """Write the names of the edges right of their ends, moved apart so that none lies on another."""
+    """Write the names of the edges at the right of the curves, without overlaps."""
     low, high = ax.get_ylim()
     gap = 0.055 * (high - low)
     order = np.argsort(ends, kind="stable")

@@ -1,4 +1,4 @@
-"""Forecasts of a linear dynamical system with their intervals, after the rows that they continue."""
+"""Forecasts of a linear dynamical system with their intervals, after the observed rows."""
 
 from __future__ import annotations
 
@@ -31,29 +31,29 @@ def plot_forecast(
     exogenous: Any = None,
     figure: Figure | None = None,
 ) -> Figure:
-    """Draw the rows of a series, their forecast and its intervals, one axes per series.
+    """Draw the observed rows of series, their forecast and its intervals, one axes per series.
 
     Parameters
     ----------
     system : LinearDynamicalSystem or fitted learner
-        What forecasts; its noise must be known. A learner counts its seasons, and leaves out the columns that are no
-        series.
+        The forecasting model; its noise covariance must be known. A learner also handles seasons and columns that are
+        not series.
     history : array_like or frame of shape (n_rows, n_series)
-        The last rows, as `predict` of the system or of the learner takes them.
+        The last observed rows, in the form that `predict` needs.
     steps : int, default=12
         Number of rows to forecast, at least 1.
     coverages : sequence of float, default=(0.5, 0.9)
-        Probabilities of the intervals, each a band; the wider ones are paler.
+        Coverage probabilities of the intervals, one band each; wider bands are paler.
     series : sequence of hashable, optional
         Names of the series to draw. Default: the first twelve.
     truth : array_like or frame, optional
-        What came later: up to `steps` rows of all series.
+        The observed later rows: up to `steps` rows of all series.
     n_shown : int, default=60
         Number of the last rows of `history` to draw, at least 1.
     exogenous : array_like or frame, optional
-        Exogenous rows of the forecast, as `predict` takes them.
+        Exogenous rows of the forecast, in the form that `predict` needs.
     figure : matplotlib.figure.Figure, optional
-        Where to draw. Default: a new figure, which belongs to the caller alone.
+        The figure to draw on. Default: a new figure, independent of pyplot.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def plot_forecast(
     Raises
     ------
     TypeError, ValueError
-        If `system` has no forecasts or is asked for what it has not, a series is unknown, or as `predict` has it.
+        If `system` cannot forecast or has no noise covariance, a series is unknown, or `predict` raises the error.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def plot_forecast(
                 "o",
                 color=_TRUTH,
                 markersize=3,
-                label="what came",
+                label="observed later",
                 zorder=3,
             )
         ax.set_title(shorten(names[column], 40), fontsize=10, loc="left").set_parse_math(False)
@@ -137,12 +137,14 @@ def _choose_columns(names: list, series: Sequence[Hashable] | None) -> list[int]
         return list(range(min(len(names), _MOST_SERIES)))
     unknown = [name for name in series if name not in names]
     if unknown or not len(series):
-        raise ValueError(f"series must be names of the system, got {join_names(series)}: choose of {join_names(names)}")
+        raise ValueError(
+            f"series must be names of the system, got {join_names(series)}: choose from {join_names(names)}"
+        )
     return [names.index(name) for name in series]
 
 
 def _read_rows(rows: Any, names: list, n_shown: int, what: str) -> tuple[np.ndarray, Any]:
-    """Return the last rows in the order of the names, and their labels, None for those of an array."""
+    """Return the last rows in the order of the names, and their labels, None for an array."""
     from pgmx.models.time_series.history import read_series
 
     values, labels = read_series(rows, tuple(names), 1, what)
@@ -150,7 +152,7 @@ def _read_rows(rows: Any, names: list, n_shown: int, what: str) -> tuple[np.ndar
 
 
 def _place_times(n_rows: int, labels: Any, means: Any) -> tuple[Any, Any]:
-    """Return the abscissae of the rows, and those of the last row and the forecasts: labels, or steps ahead."""
+    """Return the abscissae of the rows, and of the last row with the forecasts: labels, or numbers of steps."""
     following = getattr(means, "index", None)
     if labels is None or following is None or not labels.append(following).is_monotonic_increasing:
         return np.arange(1 - n_rows, 1), np.arange(len(means) + 1)

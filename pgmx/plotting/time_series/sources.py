@@ -1,4 +1,4 @@
-"""Graphs and systems of what a user has: a graph, a system or a fitted learner."""
+"""The graph or system of user input: a graph, a system or a fitted learner."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def read_graph(source: Any) -> Any:
 
 
 def find_forecaster(source: Any) -> tuple[Any, list]:
-    """Return what forecasts, a learner of systems (also one in another learner) or a system, and the names."""
+    """Return the forecaster, a learner of systems (also inside another learner) or a system, and the names."""
     sources: list[Any] = [source, getattr(source, "estimator_", None), getattr(source, "model_", None)]
     for forecaster in sources:
         if hasattr(forecaster, "predict_interval"):
             return forecaster, list(forecaster.names if hasattr(forecaster, "names") else forecaster.variables_)
-    raise TypeError(f"expected a LinearDynamicalSystem or a fitted learner that has one, got {type(source).__name__}")
+    raise TypeError(f"expected a LinearDynamicalSystem or a fitted learner with one, got {type(source).__name__}")
 
 
 def select_series(forecaster: Any, rows: Any, names: list) -> Any:
-    """Return rows with their labels, without the columns that a learner takes for no series."""
+    """Return rows with their labels, without the columns that are not series of a learner."""
     if not hasattr(forecaster, "get_params"):
         return rows
     from pgmx.data.series import SeriesOptions, read_history
@@ -48,13 +48,13 @@ def select_series(forecaster: Any, rows: Any, names: list) -> Any:
 
 
 def check_attribute(attribute: str) -> None:
-    """Raise unless edges may have this number."""
+    """Raise an error if this is not an attribute of edges."""
     if attribute not in ATTRIBUTES:
         raise ValueError(f"attribute must be one of {', '.join(map(repr, ATTRIBUTES))}, got {attribute!r}")
 
 
 def choose_attribute(graph: Any, attribute: str) -> str:
-    """Return the attribute; of weights and strengths the other one where the edges lack it."""
+    """Return the attribute; if the edges have only one of weight and strength, return that one."""
     check_attribute(attribute)
     numbers = [marks for _, _, marks in graph.edges(data=True)]
     for choice in (attribute, {"weight": "strength", "strength": "weight"}.get(attribute)):
@@ -64,7 +64,7 @@ def choose_attribute(graph: Any, attribute: str) -> str:
 
 
 def read_number(marks: Mapping[str, Any], attribute: str) -> float:
-    """Return a number of an edge, 0 without it; a strength has the sign of the weight, if there is one."""
+    """Return an attribute of an edge, 0 without it; a strength has the sign of the weight, if there is one."""
     value = float(marks.get(attribute, 0.0))
     return copysign(value, marks.get("weight", 1.0)) if attribute == "strength" else value
 

@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 _INK, _FACE, _RIM, _OWN = "#33475b", "#eaf1f8", "#5b7fa6", "#7a8794"
-# Of the distance of two nodes: how far arcs are bent to the centre, and the second one of two opposite arcs.
+# Bend of an arc to the centre, and of the second of two opposite arcs, as shares of the distance of the nodes.
 _BEND, _SECOND = 0.1, 0.26
-_LABEL_AT = 0.36  # of the way from the source to the target
+_LABEL_AT = 0.36  # position of a label, as a share of the way from the source to the target
 
 
 class _Link(NamedTuple):
-    """An edge of the summary: its ends as positions, its lags, its strongest number, whether it has a direction."""
+    """An edge of the summary: its ends as positions, its lags, its strongest value, whether it is directed."""
 
     source: int
     target: int
@@ -30,21 +30,20 @@ class _Link(NamedTuple):
 
 
 def plot_summary_graph(graph: Any, ax: Axes | None = None, *, attribute: str = "strength") -> Axes:
-    """Draw the graph over the variables, on a circle, with the lags of each edge beside it.
+    """Draw the graph over the variables, on a circle, with the lags of each edge.
 
-    Edges are the wider and darker the larger their strongest number is, blue where it is positive and red where it is
-    negative. The lags of a variable's own past stand outside of the circle, at the sign of a loop.
+    Edges with a larger strongest value are wider and darker; positive values are blue, negative values red. The lags of
+    a variable's own past are outside of the circle, next to the sign of a loop.
 
     Parameters
     ----------
     graph : TimeSeriesGraph, LinearDynamicalSystem or fitted learner
-        What to draw.
+        The graph to draw.
     ax : matplotlib.axes.Axes, optional
-        Where to draw. Default: a new figure, which belongs to the caller alone.
+        The axes to draw on. Default: a new figure, independent of pyplot.
     attribute : {"weight", "strength", "confidence"}, default="strength"
-        The number of the edges. A strength is free of units, the absolute standardised coefficient of most learners,
-        and drawn with the sign of the weight, the coefficient in the user's units. Each takes the place of the other
-        where the edges lack it.
+        The attribute of the edges to draw. If the edges have only one of weight and strength, it is used for both; see
+        Notes.
 
     Returns
     -------
@@ -58,8 +57,9 @@ def plot_summary_graph(graph: Any, ax: Axes | None = None, *, attribute: str = "
 
     Notes
     -----
-    A relation at lag 0 without a direction is a line without a head. Up to about 30 variables and 100 edges can be
-    read; `plot_adjacency` has no such limit.
+    A weight is a coefficient in the units of the data. A strength has no unit (for most learners it is the absolute
+    standardised coefficient) and is drawn with the sign of the weight. An undirected edge at lag 0 is a line without a
+    head. The picture is readable up to about 30 variables and 100 edges; `plot_adjacency` has no such limit.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def plot_summary_graph(graph: Any, ax: Axes | None = None, *, attribute: str = "
 
 
 def _list_links(graph: Any, attribute: str) -> list[_Link]:
-    """Return one link per ordered pair of variables, one per pair where all its edges have no direction."""
+    """Return one link per ordered pair of variables; undirected pairs have one link."""
     place = {name: v for v, name in enumerate(graph.names)}
     lags: dict[tuple[int, int, bool], dict[int, float]] = {}
     for (source, lag), (target, _), marks in graph.edges(data=True):

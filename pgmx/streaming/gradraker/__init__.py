@@ -1,7 +1,7 @@
-"""Gradraker: functions on the nodes of graphs that grow, by random features of their rows.
+"""Gradraker: functions on the nodes of growing graphs, by random features of their rows.
 
 - `views`: neighbours of nodes, their hops, layers and features as rows of keyed entries
-- `learner`: what both learners share: features, updates, the private interface
+- `learner`: base of both learners: features, updates, the private interface
 - `regressor`, `classifier`: the two learners
 """
 

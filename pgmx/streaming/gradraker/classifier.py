@@ -1,4 +1,4 @@
-"""Gradraker: online classification of the nodes of graphs that grow."""
+"""Gradraker: online classification of the nodes of growing graphs."""
 
 from collections.abc import Sequence
 from numbers import Real
@@ -16,7 +16,7 @@ from pgmx.streaming.losses import LOSSES
 class GradrakerClassifier(StreamClassifier, GradrakerLearner):
     r"""Online classification of the nodes of a graph from the rows of its adjacency matrix, by random features.
 
-    Before each node f predicts its label, then each class is learned against all others as a function of its own:
+    For each node, f first predicts its label. Then each class is learned against all others as a separate function:
 
     .. math:: f(a) = \sum_p w_p \theta_p' z_p(a), \quad
               \theta_p \leftarrow \theta_p - s c'(\theta_p' z_p, y) z_p, \quad
@@ -28,63 +28,61 @@ class GradrakerClassifier(StreamClassifier, GradrakerLearner):
     Parameters
     ----------
     loss : {"square", "logistic", "hinge"}, default="square"
-        (f - y)^2 with y = 1 for the class and 0 for others (-1 where there are two classes); log(1 + exp(-y f)), which
-        gives probabilities, or max(0, 1 - y f), with -1 for others.
+        "square": (f - y)^2 with y = 1 for the class and 0 for others (-1 for two classes). "logistic":
+        log(1 + exp(-y f)), which gives probabilities. "hinge": max(0, 1 - y f). The last two use y = -1 for others.
     graph : networkx.Graph or networkx.DiGraph, default=None
-        The graph, whose nodes `X` names then. Nodes and edges may come and go between calls: a row is read when its
-        node is named. Edges weigh ``weight``, 1 by default. Of directed graphs both directions are read, as columns of
-        their own.
+        The graph; `X` then contains names of its nodes. Nodes and edges may change between calls. Edges have the
+        attribute ``weight``, 1 by default. For directed graphs, both directions are used as separate columns.
     hops : int or sequence of int, default=(1, 2)
-        Which hops of `graph` and `layers` make up the row of a node: the sum of the rows of A (D^-1 A)^(hop - 1), each
-        scaled to unit length, with the weights of edges A and the numbers of neighbours D. All hops share columns.
+        The hops of `graph` and `layers` in the row of a node: the sum of the rows of A (D^-1 A)^(hop - 1), each scaled
+        to unit length, with the weights of edges A and the degrees D. All hops share columns.
     layers : sequence of networkx graphs, default=None
-        Further graphs on the nodes, each with kernels of its own; a node may be absent from them.
+        Additional graphs on the nodes, each with its own kernels; a node may be absent from them.
     node_features : mapping, array, sparse rows or frame, default=None
-        The row of features of each node by its name (of arrays its position, of frames its label), with kernels of its
-        own.
+        The row of features of each node by its name (arrays: by position, frames: by label), with its own kernels.
     n_components : int, default=50
-        Random frequencies D per kernel, each with a sine and a cosine: at least 1.
+        Number D of random frequencies per kernel, each with a sine and a cosine; at least 1.
     variances : float or sequence of float, default=(0.3, 1.0)
         Widths s^2 > 0 of the Gaussian kernels exp(-r^2 / (2 s^2)) of rows of unit length.
     step : float, default=None
-        Step size of the coefficients: below 1 of the square loss, below 8 of the logistic loss. None: .25 of the square
-        loss, 4 of the logistic loss, 2 of the hinge loss.
+        Step size of the coefficients: below 1 for the square loss, below 8 for the logistic loss. None: 0.25 for the
+        square loss, 4 for the logistic loss, 2 for the hinge loss.
     weight_step : float, default=2.0
-        Step size of the logarithms of the kernels' weights, at least 0: equal weights for ever.
+        Step size of the logarithms of the kernels' weights, at least 0. With 0 the weights stay equal.
     random_state : int, RandomState or None, default=0
-        With the name of a column it decides the frequencies of that column; None draws fresh entropy.
+        Seed of the frequencies, which depend on it and on the names of columns; None uses fresh entropy.
 
     Attributes
     ----------
     n_seen_ : int
-        Rows learned so far.
+        Number of learned rows.
     n_features_in_ : int
-        Columns of the rows, the most so far; 1 of names of nodes.
+        Largest number of columns so far; 1 for names of nodes.
     feature_names_in_ : ndarray of str, shape (`n_features_in_`,)
-        Names of the columns, where the first rows came with names.
+        Names of the columns, if the first rows had names.
     classes_ : ndarray of shape (n_classes,)
         The labels in ascending order.
     kernel_weights_ : ndarray of shape (P, n_outputs)
-        Weights of the kernels, which add up to 1 for each output: one output for two classes, else one per class.
+        Weights of the kernels, with sum 1 per output; one output for two classes, else one per class.
 
     Raises
     ------
     ValueError
-        At the first row, for options out of their ranges; at a node that `graph` lacks.
+        At the first row, if an option is out of range; later, if a node is not in `graph`.
 
     Notes
     -----
-    The row of a node may be a row of an array, of a sparse matrix of any width, which may grow from chunk to chunk, or
+    The row of a node may be a row of an array, a row of a sparse matrix, whose width may grow from chunk to chunk, or
     the name of a node of `graph`. Node j of a graph with ``hops=1`` is column j of a sparse matrix. The frequencies of
-    a column never seen before come from a generator keyed by `random_state` and its name, whatever the order of naming:
-    nodes join without end, and the state does not grow. Those used lately are held in a table of 64 MiB at most.
-    Names other than natural numbers are told apart by 64 bits of their text.
+    a new column come from a generator keyed by `random_state` and the name of the column. They do not depend on the
+    order of the names, and the state does not grow with new nodes. Recently used frequencies are cached in a table of
+    at most 64 MiB. Names other than natural numbers are identified by 64-bit hashes of their text.
 
-    A row costs D deg + P D multiplications and P D sines and cosines, and 4 P D more per output, for deg entries and P
-    kernels: one per variance, of each of graph, layers and features. Two hops of names take the degrees of all
-    neighbours besides. No matrix of nodes by nodes is formed.
+    A row costs D deg + P D multiplications and P D sines and cosines, and 4 P D more per output. Here, deg is the
+    number of entries and P the number of kernels: one per variance and per view (graph, layers and features). Two hops
+    of names also cost the degrees of all neighbours. No nodes x nodes matrix is formed.
 
-    Graphs are not frozen with the first row as the other options are, and not written by ``save``.
+    Unlike the other options, graphs may change after the first row, and ``save`` does not write them.
 
     References
     ----------
@@ -135,7 +133,7 @@ class GradrakerClassifier(StreamClassifier, GradrakerLearner):
         self.random_state = random_state
 
     def partial_fit_encoded(self, codes: Any, y: Any, classes: Any = None) -> Self:
-        """Learn codes of `encode_row`, as a server does that never sees neighbours.
+        """Learn codes of `encode_row`, for a server that has no access to neighbours.
 
         Parameters
         ----------
@@ -144,7 +142,7 @@ class GradrakerClassifier(StreamClassifier, GradrakerLearner):
         y : array of shape (n_rows,)
             The labels.
         classes : array of shape (n_classes,), optional
-            All labels that will ever come: needed by the first call.
+            All labels of the stream: required in the first call.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""What the learners of growing graphs share: features of keyed rows, updates, codes that nodes compute themselves."""
+"""The base of the learners of growing graphs: features of keyed rows, updates, codes computed by nodes."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -15,16 +15,16 @@ from pgmx.streaming.gradraker.views import Codes, KeyedRows, key_matrix, key_nod
 from pgmx.streaming.inputs import check_finite
 from pgmx.streaming.losses import LOSSES, check_step
 
-_check_array: Any = check_array  # type checkers take its defaults for its types
+_check_array: Any = check_array  # type checkers infer its types from its defaults
 
-_BLOCK = 256  # rows whose features are held at once
+_BLOCK = 256  # rows whose features are in memory together
 _TABLE_BYTES = 1 << 26
-#: The default step of the square loss, half a full step, as of Raker.
+#: The default step of the square loss, half a full step, as in Raker.
 SQUARE_STEP = 0.25
 
 
 class GradrakerLearner(StreamLearner):
-    """Coefficients (P, k, 2 D) and log weights (P, k) of P kernels, one for each view and width."""
+    """Coefficients (P, k, 2 D) and log weights (P, k) of P kernels, one per view and width."""
 
     _parameter_constraints: dict[str, Any] = {
         "graph": "no_validation",
@@ -57,12 +57,12 @@ class GradrakerLearner(StreamLearner):
 
     @property
     def kernel_weights_(self) -> np.ndarray:
-        """Weights of the kernels, (P, n_outputs), which add up to 1 for each output."""
+        """Weights of the kernels, (P, n_outputs), with sum 1 per output."""
         shares = np.exp(self._log_weights - self._log_weights.max(axis=0))
         return shares / shares.sum(axis=0)
 
     def encode_row(self, X: Any) -> np.ndarray:
-        """Compute the features of rows, as a node does that keeps its neighbours to itself.
+        """Compute the features of rows, for a node that keeps its neighbours private.
 
         Parameters
         ----------
@@ -72,24 +72,24 @@ class GradrakerLearner(StreamLearner):
         Returns
         -------
         ndarray of shape (n_rows, 2 * n_components * P)
-            For each kernel D sines, then D cosines, over the root of D.
+            For each kernel D sines, then D cosines, divided by the root of D.
 
         Raises
         ------
         ValueError
-            If the rows cannot be used, or ``random_state`` is not a number and nothing was learned yet.
+            If the rows are invalid, or ``random_state`` is not a number and nothing was learned yet.
 
         Notes
         -----
-        Codes are an obfuscation, not a protection: who knows ``random_state`` and the names of nodes can solve for the
-        row by non-negative least squares on the phases. Of the neighbours of papers in Cora 85 per cent were recovered
-        with 50 frequencies and all with 200 (one hop).
+        Codes are an obfuscation, not a protection. With ``random_state`` and the names of nodes, the row can be
+        recovered by non-negative least squares on the phases. For the neighbours of papers in Cora (one hop), 85 per
+        cent were recovered with 50 frequencies and all with 200.
         """
         if hasattr(self, "_seed"):
             seed = self._seed
         elif not isinstance(self.random_state, Integral):
             raise ValueError(
-                f"random_state={self.random_state!r:.60}: nodes and server need the same number to encode rows"
+                f"random_state={self.random_state!r:.60} must be an integer, the same for all nodes and the server"
             )
         else:
             self._check_options_alone()
@@ -108,7 +108,7 @@ class GradrakerLearner(StreamLearner):
         Returns
         -------
         ndarray of shape (n_rows,)
-            Predictions, those of `predict` for the rows.
+            Predictions, the same as from `predict` for the rows.
         """
         return self.predict(Codes(codes))
 
@@ -144,7 +144,7 @@ class GradrakerLearner(StreamLearner):
         return outputs
 
     def _list_numbers(self, targets: np.ndarray) -> np.ndarray:
-        """Return what is learned, (m, `_n_outputs`)."""
+        """Return the values to learn, (m, `_n_outputs`)."""
         return targets[:, None]
 
     # ---- features ----
@@ -169,7 +169,7 @@ class GradrakerLearner(StreamLearner):
         return np.array(words, dtype=np.uint64)
 
     def _make_table(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the empty table of normals: memory that is touched only where columns come."""
+        """Return an empty table of normals; the operating system allocates memory only for used slots."""
         slots = 1 << max(4, (_TABLE_BYTES // (8 * (self.n_components + 1))).bit_length() - 1)
         return np.zeros(slots, dtype=np.uint64), np.zeros((slots, self.n_components))
 
@@ -190,10 +190,10 @@ class GradrakerLearner(StreamLearner):
         check_step(self._get_step(), self.loss)
         widths = self._list_widths()
         if widths.ndim != 1 or not len(widths) or not np.all((widths > 0.0) & np.isfinite(widths)):
-            raise ValueError(f"variances={self.variances!r} must be one or more finite numbers above 0")
+            raise ValueError(f"variances={self.variances!r} must be finite and above 0")
         hops = np.atleast_1d(np.asarray(self.hops))
         if not len(hops) or hops.dtype.kind not in "iu" or hops.min() < 1 or hops.max() > 255:
-            raise ValueError(f"hops={self.hops!r} must be one or more numbers from 1 to 255")
+            raise ValueError(f"hops={self.hops!r} must be one or more integers from 1 to 255")
         for what, graph in [("graph", self.graph), *(("layers", layer) for layer in self.layers or ())]:
             if graph is not None and (not hasattr(graph, "adj") or graph.is_multigraph()):
                 raise ValueError(f"{what} must be networkx graphs without parallel edges, got {type(graph).__name__}")
@@ -210,7 +210,9 @@ class GradrakerLearner(StreamLearner):
             rows = _check_array(X.features, dtype=np.float64, order="C", input_name="codes")
             n_views, over = divmod(rows.shape[1], 2 * self.n_components * len(self._list_widths()))
             if over:
-                raise ValueError(f"codes have {rows.shape[1]} columns, no multiple of 2 n_components per variance")
+                raise ValueError(
+                    f"codes have {rows.shape[1]} columns, not a multiple of 2 n_components times the variances"
+                )
             width = rows.shape[1]
         elif graphs or sparse.issparse(X) or not (learned or fitted):
             rows, width = self._key_names(X) if graphs else self._key_sparse(X, restart)
@@ -222,7 +224,9 @@ class GradrakerLearner(StreamLearner):
         if fitted:
             views = len(self._coefficients) // len(self._list_widths())
             if n_views != views:
-                raise ValueError(f"rows have {n_views} views, but {views} when the learner started: keep graph, layers")
+                raise ValueError(
+                    f"rows have {n_views} views, but had {views} at the first row: keep graph, layers and node_features"
+                )
         if not learned:
             return rows
         self._n_views = n_views
@@ -246,17 +250,17 @@ class GradrakerLearner(StreamLearner):
     def _key_names(self, X: Any) -> tuple[KeyedRows, int]:
         sequence = hasattr(X, "__len__") and hasattr(X, "__iter__") and getattr(X, "shape", None) != ()
         if not sequence or isinstance(X, str | set | frozenset) or sparse.issparse(X):
-            raise ValueError(f"X={X!r:.60} must be a sequence of names of nodes, since graph is set")
+            raise ValueError(f"X={X!r:.60} must be a sequence of names of nodes, because graph is set")
         shape = getattr(X, "shape", (0,))
         if len(shape) > 1:
             if shape[1:] != (1,):
                 raise ValueError(
-                    f"X has the shape {shape}, but must be one column of names of nodes, since graph is set"
+                    f"X has the shape {shape}, but must be one column of names of nodes, because graph is set"
                 )
             X = np.asarray(X)[:, 0]
         names = X.tolist() if hasattr(X, "tolist") else list(X)
         if not names:
-            raise ValueError("X holds 0 sample(s), at least one name of a node is needed")
+            raise ValueError("X holds 0 sample(s): give at least one name of a node")
         hops = [int(hop) for hop in np.atleast_1d(np.asarray(self.hops))]
         return key_nodes(names, self.graph, hops, self.layers, self.node_features), 1
 
@@ -269,17 +273,17 @@ class GradrakerLearner(StreamLearner):
         return state
 
     def save(self, path: Any) -> Any:
-        """Write the learner to a file, from which `load` continues to the last bit.
+        """Write the learner to a file; `load` restores exactly the same state.
 
         Parameters
         ----------
         path : str or path
-            Where to write, ending in ``.npz``; an existing file is replaced when the new one is complete.
+            The file to write, with the suffix ``.npz``; an existing file is replaced when the new one is complete.
 
         Returns
         -------
         pathlib.Path
-            The file, without `graph`, `layers` and `node_features`: set them again by ``set_params`` after `load`.
+            The file, without `graph`, `layers` and `node_features`; set them by ``set_params`` after `load`.
         """
         bare = copy(self)
         bare.graph = bare.layers = bare.node_features = None
@@ -290,7 +294,7 @@ class GradrakerLearner(StreamLearner):
         return {**sizes, "_moments": self._moments.nbytes, "_seed": self._seed.nbytes}
 
     def _check_state(self, arrays: dict[str, np.ndarray]) -> None:
-        """Take the number of kernels from the file, which does not hold the graphs."""
+        """Read the number of kernels from the file, which does not contain the graphs."""
         weights = arrays["_log_weights"]
         n_kernels = len(weights) if weights.ndim else 0
         if n_kernels and n_kernels % len(self._list_widths()) == 0 and n_kernels < 1 << 20:

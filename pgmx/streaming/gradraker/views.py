@@ -10,13 +10,13 @@ from scipy import sparse
 
 
 class Codes(NamedTuple):
-    """Features that were computed elsewhere, (m, P 2 D)."""
+    """Features computed by `encode_row`, (m, P 2 D)."""
 
     features: Any
 
 
 class KeyedRows(NamedTuple):
-    """Entries of m rows in `n_views` views each: view v of row t has those from starts[t n_views + v] on."""
+    """Entries of m rows with `n_views` views each; the entries of view v of row t start at starts[t n_views + v]."""
 
     keys: np.ndarray
     values: np.ndarray
@@ -25,12 +25,12 @@ class KeyedRows(NamedTuple):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Number of rows, alone."""
+        """Number of rows, as a tuple."""
         return ((len(self.starts) - 1) // self.n_views,)
 
 
 def mix_keys(numbers: np.ndarray, tag: int) -> np.ndarray:
-    """Return 64-bit keys of columns under a tag: the finaliser of SplitMix64."""
+    """Return 64-bit keys of columns for a tag, by the finaliser of SplitMix64."""
     keys = numbers + np.array([(tag + 1) * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64)
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -38,14 +38,14 @@ def mix_keys(numbers: np.ndarray, tag: int) -> np.ndarray:
 
 
 def hash_name(name: Any) -> int:
-    """Return a natural number as it is, and 64 bits of any other name, the same in every process."""
+    """Return a natural number unchanged, and a 64-bit hash of other names, the same in every process."""
     if isinstance(name, int | float | np.integer | np.floating | np.bool_) and 0 <= name < 2**62 and name == int(name):
         return int(name)
     return int.from_bytes(blake2b(_spell_name(name).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
 
 
 def _spell_name(name: Any) -> str:
-    """Return one text for all names that are equal, whatever the process and the type of numbers."""
+    """Return the same text for equal names, for every process and numeric type."""
     if isinstance(name, str):
         return f"s{name}"
     if isinstance(name, int | float | np.integer | np.floating | np.bool_):
@@ -57,8 +57,8 @@ def _spell_name(name: Any) -> str:
         return f"{type(name).__name__[0]}" + "".join(f"{len(part)}:{part}" for part in ordered)
     if type(name).__repr__ is object.__repr__:
         raise ValueError(
-            f"the node {name!r:.60} has no text of its own, so that its frequencies would be others in each process: "
-            "name nodes by numbers, texts or tuples of them"
+            f"the node {name!r:.60} has no unique text, so its frequencies would differ between processes: use "
+            "numbers, texts or tuples of them as names"
         )
     return f"{type(name).__name__}{name!r}"
 
@@ -75,7 +75,7 @@ def key_matrix(rows: Any) -> KeyedRows:
 
 
 def _scale_rows(keys: np.ndarray, values: np.ndarray, starts: np.ndarray, n_views: int) -> KeyedRows:
-    """Return rows of which those with numbers whose squares leave the range of floats are divided by a power of 2."""
+    """Return rows; a row is divided by a power of 2 if squares of its values would overflow or underflow."""
     sizes = np.abs(values)
     if len(values) and (sizes.max() > 1e100 or sizes.min() < 1e-100):
         counts = np.diff(starts)
@@ -89,7 +89,7 @@ def _scale_rows(keys: np.ndarray, values: np.ndarray, starts: np.ndarray, n_view
 def key_nodes(
     names: Sequence[Any], graph: Any, hops: Sequence[int], layers: Sequence[Any] | None, node_features: Any
 ) -> KeyedRows:
-    """Return the rows of nodes: a view of the graph, one of each layer, and one of their features."""
+    """Return the rows of nodes: one view for the graph, one per layer, and one for their features."""
     graphs = [*([] if graph is None else [graph]), *(layers or ())]
     keys: list[np.ndarray] = []
     values: list[np.ndarray] = []
@@ -112,17 +112,17 @@ _NOTHING = [(np.empty(0, np.uint64), np.empty(0))]
 
 
 def _check_name(name: Any, graph: Any, graphs: list[Any], node_features: Any) -> None:
-    """Raise ValueError for a name that `graph` lacks, or without it all layers and features."""
+    """Raise ValueError for a name that is not in `graph`, or, without a graph, in none of the layers and features."""
     if graph is not None and name not in graph:
-        raise ValueError(f"X holds {name!r:.60}, which is no node of graph: add it with its edges first")
+        raise ValueError(f"X holds {name!r:.60}, which is not a node of graph: add it with its edges first")
     if graph is None and node_features is None and not any(name in layer for layer in graphs):
-        raise ValueError(f"X holds {name!r:.60}, which is a node of none of the layers: add it with its edges first")
+        raise ValueError(f"X holds {name!r:.60}, which is not a node of any layer: add it with its edges first")
 
 
 def _key_neighbours(graph: Any, name: Any, hops: Sequence[int], view: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Yield keys and values of each direction: the sum of the unit rows of the hops, in the order of the keys.
 
-    Sums that could depend on the order of edges are exact.
+    Exact sums are used, so that the result does not depend on the order of edges.
     """
     directions = (graph.succ, graph.pred) if graph.is_directed() else (graph.adj,)
     for direction, adjacency in enumerate(directions):
@@ -137,9 +137,9 @@ def _key_neighbours(graph: Any, name: Any, hops: Sequence[int], view: int) -> It
 
 
 def _count_steps(neighbours: Callable[[Any], Any], name: Any, hops: Sequence[int]) -> Iterator[dict[Any, float]]:
-    """Yield the nodes at each hop with their weights: of the edges first, then shared equally among neighbours.
+    """Yield the nodes at each hop with their weights: weights of edges first, then shared equally among neighbours.
 
-    Weights of a hop are divided by the largest, and the node itself is among those of later hops.
+    Weights of a hop are divided by the largest weight. Later hops include the node itself.
     """
     reach = {name: 1.0}
     for hop in range(1, max(hops) + 1):
@@ -157,7 +157,7 @@ def _count_steps(neighbours: Callable[[Any], Any], name: Any, hops: Sequence[int
 
 
 def _read_weight(edge: Any, node: Any, other: Any) -> float:
-    """Return the weight of an edge; raise ValueError for one that is no number of common size."""
+    """Return the weight of an edge; raise ValueError if it is not a finite number of moderate size."""
     weight = edge.get("weight", 1.0)
     try:
         if -1e150 < weight < 1e150:
@@ -170,19 +170,19 @@ def _read_weight(edge: Any, node: Any, other: Any) -> float:
 
 
 def _read_features(node_features: Any, name: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Return columns and values of the features of a node that are not zero."""
-    rows = getattr(node_features, "loc", node_features)  # frames give columns by their brackets
+    """Return columns and values of the nonzero features of a node."""
+    rows = getattr(node_features, "loc", node_features)  # brackets of a frame select columns
     by_position = isinstance(rows, np.ndarray | list | tuple) or sparse.issparse(rows)
     try:
         if by_position and not (isinstance(name, int | np.integer) and name >= 0):
             raise KeyError(name)
         row = rows[name]
     except (KeyError, IndexError):
-        raise ValueError(f"X holds {name!r:.60}, of which node_features has no row: add it") from None
+        raise ValueError(f"X holds {name!r:.60}, but node_features has no row for it: add it") from None
     try:
         row = np.asarray(row.toarray() if sparse.issparse(row) else row, dtype=np.float64).ravel()
     except (TypeError, ValueError):
-        raise ValueError(f"node_features of {name!r:.60} must be numbers, got {row!r:.60}") from None
+        raise ValueError(f"node_features of {name!r:.60} must be numeric, got {row!r:.60}") from None
     if not np.isfinite(row).all():
         raise ValueError(f"node_features of {name!r:.60} hold NaN or infinity: fill it in")
     columns = np.flatnonzero(row)

@@ -1,13 +1,14 @@
 """Raker and AdaRaker: online regression and classification on random features of several kernels.
 
 - `features`: random frequencies of the kernels
-- `learner`: the state that the four learners share, its start, and the compiled pass over rows
+- `learner`: base of the four learners: their state, its start, and the compiled pass over rows
 - `adaptive`: interval learners of different step sizes, and signs of changes
 - `intervals`: prediction intervals of the regressors
 - `signs`: labels as signs, for the classifiers
 - `regressor`, `classifier`, `adaptive_regressor`, `adaptive_classifier`: the learners
 
-Asks `pgmx.streaming.base` and `classifier`; the compiled loops are in ``cython_ext/streaming/_raker.pyx``.
+The modules import `pgmx.streaming.base` and `classifier`; the compiled loops are in
+``cython_ext/streaming/_raker.pyx``.
 """
 
 from pgmx.streaming.raker.adaptive import Drift

@@ -1,4 +1,4 @@
-"""What makes Raker adaptive: experts of different step sizes, renewed at starts of intervals, and signs of changes."""
+"""The base of AdaRaker: experts with different step sizes, weights reset at starts of intervals, and change flags."""
 
 from typing import Any, NamedTuple
 
@@ -8,27 +8,27 @@ from sklearn.utils.validation import check_is_fitted
 from pgmx.streaming.losses import LOSSES
 from pgmx.streaming.raker.learner import RakerLearner
 
-#: Experts at most: their intervals are 2^0 to 2^31 rows long.
+#: Maximum number of experts: their intervals are 2^0 to 2^31 rows long.
 MOST_EXPERTS = 32
 #: The default step of classifiers in full steps, chosen on streams of eye states and signs of `drifting_stream`.
-#: Intervals of up to 256 rows take full steps by it.
+#: Intervals of up to 256 rows then use full steps.
 FULL_STEPS = 16.0
 
 
 class Drift(NamedTuple):
-    """How fast a stream changes, as an AdaRaker learner sees it.
+    """Estimate of how fast a stream changes, by an AdaRaker learner.
 
     Attributes
     ----------
     interval : int
-        Rows 2^j of the interval learner that leads: the one of least loss over the last 100 rows or so, on the average
-        over the outputs. Long intervals with their small steps lead where nothing changes.
+        Length 2^j, in rows, of the leading interval learner. It has the smallest loss over about the last 100 rows,
+        averaged over the outputs. On stationary streams, long intervals with small steps lead.
     step : float
         Its step size.
     n_flags : int
-        Changes that were flagged.
+        Number of flagged changes.
     flags : ndarray of int64
-        Rows, counted from 0, after which the last 64 changes at most were flagged, in ascending order.
+        Rows, counted from 0, after which changes were flagged (at most the last 64), in ascending order.
     """
 
     interval: int
@@ -38,16 +38,16 @@ class Drift(NamedTuple):
 
 
 class AdaptiveLearner(RakerLearner):
-    """Experts of the step sizes min(m, step 2^(-j/2)) for intervals of 2^j rows, with the full step m of the loss."""
+    """Experts with step sizes min(m, step 2^(-j/2)) for intervals of 2^j rows, with the full step m of the loss."""
 
     _parameter_constraints: dict[str, Any] = {**RakerLearner._parameter_constraints, "restart": ["boolean"]}
     _n_flags = 64
-    _monitored = 6  # intervals of 64 rows: slow enough that a change shows, fast enough that it is soon over
+    _monitored = 6  # intervals of 64 rows: long enough to show a change, short enough to recover soon
     _is_adaptive = True
 
     @property
     def expert_weights_(self) -> np.ndarray:
-        """Weights of the interval learners, which add up to 1, by [output, interval learner]."""
+        """Weights of the interval learners [output, interval learner], with sum 1."""
         check_is_fitted(self)
         logs = self._expert_logs[:, : self._count_experts()]
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
@@ -55,7 +55,7 @@ class AdaptiveLearner(RakerLearner):
 
     @property
     def drift_(self) -> Drift:
-        """The interval learner that leads, and the rows where changes were flagged."""
+        """The leading interval learner, and the rows of flagged changes."""
         check_is_fitted(self)
         losses = self._losses.mean(axis=0)
         leader = int(np.where(losses < 0.0, np.inf, losses).argmin())
@@ -72,7 +72,7 @@ class AdaptiveLearner(RakerLearner):
         return self._list_steps() if self.restart else np.full(MOST_EXPERTS, float(self.weight_step))
 
     def _list_start_logs(self) -> np.ndarray:
-        # steps of long intervals are small: as weights they would hold these back where nothing changes
+        # steps of long intervals are small; as weights they would slow these intervals down on stationary streams
         return (1.0 if self.restart else 0.5) * np.log(self._list_steps())
 
     def _count_experts(self) -> int:

@@ -10,10 +10,10 @@ from pgmx.streaming.raker.intervals import COVERAGE, IntervalsMixin
 
 
 class AdaRakerRegressor(RegressorMixin, IntervalsMixin, AdaptiveLearner):
-    r"""Online regression in environments that change: a mixture of Raker learners of different step sizes.
+    r"""Online regression in changing environments: a mixture of Raker learners with different step sizes.
 
-    Learner j has the step size s_j = min(m, step 2^(-j/2)) and is renewed at the rows that 2^j divides: its weight
-    h_j becomes the root of s_j. Before each row the mixture f predicts its target, then all learners learn it:
+    Learner j has the step size s_j = min(m, step 2^(-j/2)). At each multiple of 2^j rows, its weight h_j is reset to
+    the root of s_j. For each row, the mixture f first predicts its target. Then all learners learn it:
 
     .. math:: f(x) = \sum_j h_j f_j(x), \quad
               f_j(x) = \sum_p w_{jp} \theta_{jp}' z_p(x), \quad
@@ -25,68 +25,69 @@ class AdaRakerRegressor(RegressorMixin, IntervalsMixin, AdaptiveLearner):
     Parameters
     ----------
     n_components : int, default=50
-        Random frequencies D per kernel, each with a sine and a cosine: at least 1.
+        Number D of random frequencies per kernel, each with a sine and a cosine; at least 1.
     kernels : {"gaussian", "laplacian", "cauchy"} or sequence of them, default="gaussian"
         Shift-invariant kernels of the distance r: exp(-r^2 / (2 s^2)), exp(-r / s) and 1 / (1 + r^2 / s^2).
     variances : float or sequence of float, default=(0.1, 1.0, 10.0)
-        Widths s^2 > 0: each kernel is taken with each of them.
+        Widths s^2 > 0. Each kernel is used with each width.
     orthogonal : bool, default=True
-        Whether the directions of at most n_features frequencies are orthogonal. The variance of the approximation is
-        smaller then; the kernels are the same.
+        If True, the directions of up to n_features frequencies are orthogonal. This reduces the variance of the
+        approximation of the same kernels.
     step : float, default=1.0
         The interval learner of 2^j rows has the step size min(m, step 2^(-j/2)), with m = 1 / (2 + 2 penalty).
     restart : bool, default=False
-        Whether to mix as the source describes it: an interval learner forgets its coefficients and the weights of its
-        kernels when its next interval begins, its own weight h_j becomes s_j, and s_j takes the place of s_w.
+        If True, follow the source: an interval learner resets its coefficients and the weights of its kernels at the
+        start of its next interval, its own weight h_j becomes s_j, and s_j replaces s_w.
     weight_step : float, default=2.0
-        Step size of the logarithms of the weights of kernels and interval learners, at least 0: constant weights.
+        Step size of the log weights of kernels and interval learners, at least 0. With 0 the weights are constant.
     penalty : float, default=0.0
         Weight of the squared length of the coefficients in the loss, at least 0.
     coverage : float or None, default=0.9
-        Share of targets that lie in the intervals of ``predict_interval``, between 0 and 1. None: no intervals.
+        Share of targets inside the intervals of ``predict_interval``, between 0 and 1. None: no intervals.
     random_state : int, RandomState or None, default=0
-        Where frequencies come from; None draws fresh entropy.
+        Seed of the frequencies; None uses fresh entropy.
 
     Attributes
     ----------
     n_seen_ : int
-        Rows learned so far.
+        Number of learned rows.
     n_features_in_ : int
-        Columns of the rows.
+        Number of columns.
     feature_names_in_ : ndarray of str, shape (`n_features_in_`,)
-        Names of the columns, where the first rows came with names.
+        Names of the columns, if the first rows had names.
     kernels_ : tuple of (str, float)
         The P kernels, each with its variance.
     frequencies_ : ndarray of shape (P, n_components, `n_features_in_`)
         Frequencies of the kernels.
     kernel_weights_ : ndarray of shape (n_outputs, n_active, P)
-        Weights of the kernels, which add up to 1; there is one output.
+        Weights of the kernels, with sum 1; there is one output.
     expert_weights_ : ndarray of shape (n_outputs, n_active)
-        Weights of the floor(log2(n_seen_ + 1)) + 1 interval learners that predict the next row; they add up to 1.
+        Weights of the floor(log2(n_seen_ + 1)) + 1 interval learners that predict the next row, with sum 1.
     drift_ : Drift
-        The interval learner that leads (``interval``, ``step``), the number ``n_flags`` of changes that were flagged,
-        and the rows ``flags`` of the last 64.
+        The leading interval learner (``interval``, ``step``), the number ``n_flags`` of flagged changes, and the rows
+        ``flags`` of the last 64 changes.
 
     Raises
     ------
     ValueError
-        At the first row, for a kernel that is unknown, a variance that is not above 0, or a step size too large.
+        At the first row, if a kernel is unknown, a variance is not positive, or a step size is too large.
 
     Notes
     -----
     A row costs about P D d + 8 J P D multiplications and P D sines and cosines, for d columns, P kernels and J = log2
-    of the rows seen; memory is O(32 P D + P D d).
-    Step sizes suit targets of about unit range, and columns scaled to a range that the variances fit.
-    The loss of a learner relative to the mixture has its sign reversed in [1]_: as printed, learners of smaller loss
-    lose weight. Its small weights h_j = s_j, which change by steps s_j, hold long intervals back where nothing changes:
-    with `weight_step` and the root of s_j errors are smaller on most streams measured.
+    of the number of learned rows. Memory is O(32 P D + P D d).
+    The default step sizes suit targets of about unit range. Scale the columns to a range that suits the variances.
+    The sign of the loss of a learner relative to the mixture is wrong in [1]_: as printed, learners with smaller loss
+    lose weight. Its small weights h_j = s_j with steps s_j slow down long intervals on stationary streams. With
+    `weight_step` and the root of s_j, errors were smaller on most streams that were measured.
 
-    Changes are flagged by a CUSUM of the losses of the learner of 64 rows: the likelihood ratio of errors 1.5 times as
-    large against those of the last 200 rows or so, cut off at 3.5 standard deviations. Flags change no prediction.
+    Changes are flagged by a CUSUM of the losses of the learner of 64 rows. It uses the likelihood ratio of errors 1.5
+    times as large against the errors of about the last 200 rows, truncated at 3.5 standard deviations. Flags do not
+    change predictions.
 
-    Intervals are f ± q m, m the running mean of the errors ``|y - f|`` made before each row was learned, log q raised
-    by .05 coverage after a miss and lowered by .05 (1 - coverage) else: the share of misses over T rows is 1 - coverage
-    within O(1/T), as long as log q stays between -50 and 50.
+    Intervals are f ± q m with the running mean m of the errors ``|y - f|`` before each row was learned. log q increases
+    by 0.05 coverage after a miss and decreases by 0.05 (1 - coverage) otherwise. The share of misses over T rows is
+    1 - coverage within O(1/T), if log q stays between -50 and 50.
 
     References
     ----------

@@ -8,9 +8,9 @@ from pgmx.streaming.raker.signs import LOSS, SignsMixin
 
 
 class RakerClassifier(SignsMixin, RakerLearner):
-    r"""Online classification by random features of several kernels, whose weights are learned as well.
+    r"""Online classification by random features of several kernels with learned weights.
 
-    Before each row f predicts the label, then each class is learned as a function of its own:
+    For each row, f first predicts the label. Then each class is learned as a separate function:
 
     .. math:: f(x) = \sum_p w_p \theta_p' z_p(x), \quad
               \theta_p \leftarrow \theta_p - s (c'(\theta_p' z_p, y) z_p + 2 \lambda \theta_p), \quad
@@ -24,33 +24,33 @@ class RakerClassifier(SignsMixin, RakerLearner):
     loss : {"logistic", "hinge"}, default="logistic"
         log(1 + exp(-y f)), which gives probabilities, or max(0, 1 - y f), with y = 1 for the class and -1 for others.
     n_components : int, default=50
-        Random frequencies D per kernel, each with a sine and a cosine: at least 1.
+        Number D of random frequencies per kernel, each with a sine and a cosine; at least 1.
     kernels : {"gaussian", "laplacian", "cauchy"} or sequence of them, default="gaussian"
         Shift-invariant kernels of the distance r: exp(-r^2 / (2 s^2)), exp(-r / s) and 1 / (1 + r^2 / s^2).
     variances : float or sequence of float, default=(0.1, 1.0, 10.0)
-        Widths s^2 > 0: each kernel is taken with each of them.
+        Widths s^2 > 0. Each kernel is used with each width.
     orthogonal : bool, default=True
-        Whether the directions of at most n_features frequencies are orthogonal. The variance of the approximation is
-        smaller then; the kernels are the same.
+        If True, the directions of up to n_features frequencies are orthogonal. This reduces the variance of the
+        approximation of the same kernels.
     step : float, default=None
-        Step size of the coefficients, for features of length 1. None: 4 / (1 + 8 penalty) under the logistic loss and
-        2 / (1 + 4 penalty) under the hinge loss. The logistic loss diverges from twice that on, the hinge loss from
-        1 / penalty on.
+        Step size of the coefficients, for features of length 1. None: 4 / (1 + 8 penalty) for the logistic loss and
+        2 / (1 + 4 penalty) for the hinge loss. The logistic loss diverges at twice this value or more, the hinge loss
+        at 1 / penalty or more.
     weight_step : float, default=2.0
-        Step size of the logarithms of the kernels' weights, at least 0: equal weights for ever.
+        Step size of the logarithms of the kernels' weights, at least 0. With 0 the weights stay equal.
     penalty : float, default=0.0
         Weight of the squared length of the coefficients in the loss, at least 0.
     random_state : int, RandomState or None, default=0
-        Where frequencies come from; None draws fresh entropy.
+        Seed of the frequencies; None uses fresh entropy.
 
     Attributes
     ----------
     n_seen_ : int
-        Rows learned so far.
+        Number of learned rows.
     n_features_in_ : int
-        Columns of the rows.
+        Number of columns.
     feature_names_in_ : ndarray of str, shape (`n_features_in_`,)
-        Names of the columns, where the first rows came with names.
+        Names of the columns, if the first rows had names.
     classes_ : ndarray of shape (n_classes,)
         The labels in ascending order.
     kernels_ : tuple of (str, float)
@@ -58,21 +58,20 @@ class RakerClassifier(SignsMixin, RakerLearner):
     frequencies_ : ndarray of shape (P, n_components, `n_features_in_`)
         Frequencies of the kernels.
     kernel_weights_ : ndarray of shape (n_outputs, 1, P)
-        Weights of the kernels, which add up to 1; one output for two classes, else one per class.
+        Weights of the kernels, with sum 1; one output for two classes, else one per class.
 
     Raises
     ------
     ValueError
-        At the first row, for a kernel that is unknown, a variance that is not above 0, or a step size too large.
+        At the first row, if a kernel is unknown, a variance is not positive, or a step size is too large.
 
     Notes
     -----
     A row costs about P D d + 8 P D multiplications and P D sines and cosines for d columns and P kernels; memory is
     O(P D d).
-    Step sizes suit targets of about unit range: ±1 here.
-    Several classes are learned one against the rest on the same features. Chapter 3 of [1]_ in its form as a thesis
-    gives Pr(y = 1) = 1 / (1 + exp(f)), the wrong way round, and a factor 2 in the gradient; here Pr(y = 1) is
-    1 / (1 + exp(-f)).
+    The default step sizes suit targets of about unit range, here ±1.
+    Several classes are learned one against the rest on the same features. The thesis version of [1]_ (chapter 3) has a
+    wrong sign in Pr(y = 1) = 1 / (1 + exp(f)) and a factor 2 in the gradient; here Pr(y = 1) is 1 / (1 + exp(-f)).
 
     References
     ----------

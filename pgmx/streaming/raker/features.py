@@ -1,4 +1,4 @@
-"""Random frequencies of shift-invariant kernels, whose sines and cosines approximate the kernels."""
+"""Random frequencies of shift-invariant kernels; their sines and cosines approximate the kernels."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -6,7 +6,7 @@ import numpy as np
 
 KERNELS = ("gaussian", "laplacian", "cauchy")
 
-#: What the radii of the Gaussian kernel's frequencies are multiplied by: each kernel is a mixture of Gaussian ones.
+#: Factors for the radii of the Gaussian kernel's frequencies: each kernel is a mixture of Gaussian kernels.
 _MIXTURES: dict[str, Callable[[np.random.RandomState, int], np.ndarray]] = {
     "gaussian": lambda rng, n: np.ones(n),
     "laplacian": lambda rng, n: 1.0 / np.abs(rng.standard_normal(n)),
@@ -15,7 +15,7 @@ _MIXTURES: dict[str, Callable[[np.random.RandomState, int], np.ndarray]] = {
 
 
 def list_kernels(kernels: str | Sequence[str], variances: float | Sequence[float]) -> tuple[tuple[str, float], ...]:
-    """Return the pairs of a kernel and a variance, those of the first kernel first; ValueError for what is none."""
+    """Return the pairs of a kernel and a variance, sorted by kernel; ValueError for invalid ones."""
     names = [kernels] if isinstance(kernels, str) else list(kernels)
     numbers = np.atleast_1d(np.asarray(variances, dtype=np.float64))
     unknown = [name for name in names if name not in KERNELS]
@@ -24,7 +24,7 @@ def list_kernels(kernels: str | Sequence[str], variances: float | Sequence[float
         raise ValueError(f"kernels={kernels!r} holds {culprit}: give one or several of {', '.join(KERNELS)}")
     wrong = numbers[~((numbers > 0.0) & np.isfinite(numbers))]
     if numbers.ndim != 1 or not len(numbers) or len(wrong):
-        raise ValueError(f"variances={variances!r} must be one or several finite numbers above 0")
+        raise ValueError(f"variances={variances!r} must be finite and above 0")
     return tuple((name, number) for name in names for number in numbers.tolist())
 
 
@@ -52,5 +52,5 @@ def _draw_directions(n_features: int, n_components: int, rng: np.random.RandomSt
 
 
 def pad_to(number: int, multiple: int) -> int:
-    """Return the least multiple that is not below a number."""
+    """Return the smallest multiple that is at least the number."""
     return -(-number // multiple) * multiple

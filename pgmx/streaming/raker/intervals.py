@@ -1,4 +1,4 @@
-"""Prediction intervals of regressors of streams, calibrated by the errors that were made before each row."""
+"""Prediction intervals of stream regressors, calibrated by the errors before each row."""
 
 from numbers import Real
 from typing import Any
@@ -12,7 +12,7 @@ COVERAGE: dict[str, Any] = {"coverage": [Interval(Real, 0, 1, closed="neither"),
 
 
 class IntervalsMixin(StreamLearner):
-    """Regressors whose outputs are a prediction and the half-width of its interval."""
+    """Regressors with two outputs: a prediction and the half-width of its interval."""
 
     coverage: float | None
 
@@ -46,19 +46,19 @@ class IntervalsMixin(StreamLearner):
         return _get_ends(self._compute_outputs(X))
 
     def predict_interval_partial_fit(self, X: Any, y: Any = None) -> np.ndarray:
-        """Learn further rows and return the prediction interval of each from the rows before it.
+        """Learn more rows and return the prediction interval of each row from the rows before it.
 
         Parameters
         ----------
         X : array, frame of shape (n_rows, n_features), or iterator of pairs (X, y)
             The rows in their order. They are not changed and not kept.
         y : array of shape (n_rows,)
-            The targets; None where `X` is an iterator.
+            The targets; None if `X` is an iterator.
 
         Returns
         -------
         ndarray of shape (n_rows, 2)
-            Lower and upper ends; the interval of the first row of all is unbounded. The prediction is their middle.
+            Lower and upper ends; the first interval of the stream is unbounded. The prediction is the centre.
 
         Raises
         ------
@@ -71,7 +71,7 @@ class IntervalsMixin(StreamLearner):
 
     def _require_coverage(self) -> None:
         if self.coverage is None:
-            raise ValueError(f"coverage=None: give {type(self).__name__} the share of targets inside, 0.9 for example")
+            raise ValueError(f"coverage=None: set coverage of {type(self).__name__}, for example 0.9")
 
 
 def _get_ends(outputs: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""What Raker and AdaRaker share: the state, its start, and the compiled pass over rows."""
+"""The base of Raker and AdaRaker: the state, its start, and the compiled pass over rows."""
 
 from collections.abc import Sequence
 from numbers import Integral, Real
@@ -13,7 +13,7 @@ from pgmx.streaming.base import Interval, StreamLearner
 from pgmx.streaming.losses import LOSSES, check_step
 from pgmx.streaming.raker.features import draw_frequencies, list_kernels, pad_to
 
-#: Rows of numbers are padded for the vector kernels: those of frequencies, and those of coefficients.
+#: Rows of frequencies and of coefficients are padded to these multiples for the vector kernels.
 TILE, LANES = 16, 8
 
 
@@ -31,9 +31,9 @@ class RakerLearner(StreamLearner):
         "random_state": ["random_state"],
     }
     _state_names = ("_frequencies", "_coefficients", "_kernel_logs", "_expert_logs", "_losses", "_figures", "_flags")
-    #: Rows of changes that are remembered.
+    #: Number of stored change flags.
     _n_flags = 0
-    #: The expert whose losses show changes.
+    #: The expert whose losses are monitored for changes.
     _monitored = 0
     _is_adaptive = False
 
@@ -66,7 +66,7 @@ class RakerLearner(StreamLearner):
 
     @property
     def kernel_weights_(self) -> np.ndarray:
-        """Weights of the kernels, which add up to 1, by [output, interval learner, kernel]."""
+        """Weights of the kernels [output, interval learner, kernel], with sum 1."""
         check_is_fitted(self)
         weights = np.exp(self._kernel_logs[:, : self._count_experts()])
         return weights / weights.sum(axis=2, keepdims=True)
@@ -77,10 +77,10 @@ class RakerLearner(StreamLearner):
         super()._check_state(arrays)
         for name, array in arrays.items():
             if not np.isfinite(array).all():
-                raise ValueError(f"its array {name!r} holds infinite numbers")
+                raise ValueError(f"its array {name!r} holds infinite values")
         flags = arrays["_flags"]
         if (flags < 0).any() or (flags[1:] >= max(self.n_seen_, 1)).any() or flags[0] > self.n_seen_:
-            raise ValueError(f"its flags of changes are not from 0 to the {self.n_seen_:,} rows that it has learned")
+            raise ValueError(f"its flags of changes are not between 0 and its {self.n_seen_:,} learned rows")
 
     def _list_steps(self) -> np.ndarray:
         """Return the step sizes of the experts."""
@@ -91,11 +91,11 @@ class RakerLearner(StreamLearner):
         return self._list_steps()
 
     def _list_start_logs(self) -> np.ndarray:
-        """Return the logs of the weights of experts that are new."""
+        """Return the log weights of new experts."""
         return np.log(self._list_steps())
 
     def _count_experts(self) -> int:
-        """Return how many experts predict the next row."""
+        """Return the number of experts that predict the next row."""
         return 1
 
     def _count_numbers(self, n_features: int) -> int:
@@ -122,11 +122,11 @@ class RakerLearner(StreamLearner):
 
     @property
     def _n_functions(self) -> int:
-        """Functions that are learned: columns of the numbers that stand for targets."""
+        """Number of learned functions, the columns of the encoded targets."""
         return self._n_outputs
 
     def _list_numbers(self, targets: np.ndarray) -> np.ndarray:
-        """Return what the functions are compared with, (m, `_n_functions`)."""
+        """Return the encoded targets of the functions, (m, `_n_functions`)."""
         return targets[:, None]
 
     def _update(self, rows: Any, targets: np.ndarray, predictions: np.ndarray | None) -> None:

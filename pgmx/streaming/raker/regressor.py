@@ -10,9 +10,9 @@ from pgmx.streaming.raker.learner import RakerLearner
 
 
 class RakerRegressor(RegressorMixin, IntervalsMixin, RakerLearner):
-    r"""Online regression by random features of several kernels, whose weights are learned as well.
+    r"""Online regression by random features of several kernels with learned weights.
 
-    Before each row f predicts its target, then it is learned:
+    For each row, f first predicts its target. Then the row is learned:
 
     .. math:: f(x) = \sum_p w_p \theta_p' z_p(x), \quad
               \theta_p \leftarrow \theta_p - s (c'(\theta_p' z_p, y) z_p + 2 \lambda \theta_p), \quad
@@ -24,54 +24,54 @@ class RakerRegressor(RegressorMixin, IntervalsMixin, RakerLearner):
     Parameters
     ----------
     n_components : int, default=50
-        Random frequencies D per kernel, each with a sine and a cosine: at least 1.
+        Number D of random frequencies per kernel, each with a sine and a cosine; at least 1.
     kernels : {"gaussian", "laplacian", "cauchy"} or sequence of them, default="gaussian"
         Shift-invariant kernels of the distance r: exp(-r^2 / (2 s^2)), exp(-r / s) and 1 / (1 + r^2 / s^2).
     variances : float or sequence of float, default=(0.1, 1.0, 10.0)
-        Widths s^2 > 0: each kernel is taken with each of them.
+        Widths s^2 > 0. Each kernel is used with each width.
     orthogonal : bool, default=True
-        Whether the directions of at most n_features frequencies are orthogonal. The variance of the approximation is
-        smaller then; the kernels are the same.
+        If True, the directions of up to n_features frequencies are orthogonal. This reduces the variance of the
+        approximation of the same kernels.
     step : float, default=0.25
         Step size of the coefficients, for features of length 1: ``step * (1 + penalty) < 1``.
     weight_step : float, default=2.0
-        Step size of the logarithms of the kernels' weights, at least 0: equal weights for ever.
+        Step size of the logarithms of the kernels' weights, at least 0. With 0 the weights stay equal.
     penalty : float, default=0.0
         Weight of the squared length of the coefficients in the loss, at least 0.
     coverage : float or None, default=0.9
-        Share of targets that lie in the intervals of ``predict_interval``, between 0 and 1. None: no intervals.
+        Share of targets inside the intervals of ``predict_interval``, between 0 and 1. None: no intervals.
     random_state : int, RandomState or None, default=0
-        Where frequencies come from; None draws fresh entropy.
+        Seed of the frequencies; None uses fresh entropy.
 
     Attributes
     ----------
     n_seen_ : int
-        Rows learned so far.
+        Number of learned rows.
     n_features_in_ : int
-        Columns of the rows.
+        Number of columns.
     feature_names_in_ : ndarray of str, shape (`n_features_in_`,)
-        Names of the columns, where the first rows came with names.
+        Names of the columns, if the first rows had names.
     kernels_ : tuple of (str, float)
         The P kernels, each with its variance.
     frequencies_ : ndarray of shape (P, n_components, `n_features_in_`)
         Frequencies of the kernels.
     kernel_weights_ : ndarray of shape (n_outputs, 1, P)
-        Weights of the kernels, which add up to 1; there is one output.
+        Weights of the kernels, with sum 1; there is one output.
 
     Raises
     ------
     ValueError
-        At the first row, for a kernel that is unknown, a variance that is not above 0, or a step size too large.
+        At the first row, if a kernel is unknown, a variance is not positive, or a step size is too large.
 
     Notes
     -----
     A row costs about P D d + 8 P D multiplications and P D sines and cosines for d columns and P kernels; memory is
     O(P D d).
-    Step sizes suit targets of about unit range, and columns scaled to a range that the variances fit.
+    The default step sizes suit targets of about unit range. Scale the columns to a range that suits the variances.
 
-    Intervals are f ± q m, m the running mean of the errors ``|y - f|`` made before each row was learned, log q raised
-    by .05 coverage after a miss and lowered by .05 (1 - coverage) else: the share of misses over T rows is 1 - coverage
-    within O(1/T), as long as log q stays between -50 and 50.
+    Intervals are f ± q m with the running mean m of the errors ``|y - f|`` before each row was learned. log q increases
+    by 0.05 coverage after a miss and decreases by 0.05 (1 - coverage) otherwise. The share of misses over T rows is
+    1 - coverage within O(1/T), if log q stays between -50 and 50.
 
     References
     ----------

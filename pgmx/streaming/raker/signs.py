@@ -1,4 +1,4 @@
-"""Labels as signs, for classifiers by functions of random features."""
+"""Labels as signs, for classifiers with random features."""
 
 from numbers import Real
 from typing import Any
@@ -16,7 +16,7 @@ LOSS: dict[str, Any] = {
 
 
 class SignsMixin(StreamClassifier, RakerLearner):
-    """Classifiers whose functions are compared with 1 for a class and -1 for the others."""
+    """Classifiers with the targets 1 for a class and -1 for other classes."""
 
     @property
     def _n_functions(self) -> int:

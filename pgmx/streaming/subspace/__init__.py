@@ -1,7 +1,7 @@
-"""Rows of categories sketched in a low-dimensional subspace that is learned from them.
+"""Sketches of categorical rows in a learned low-dimensional subspace.
 
-- `cells`: the observed cells of arrays, frames, sparse matrices and triples, coded by levels
-- `online`: the state, checks of cells and levels, and calls of the compiled loops
+- `cells`: the observed values of arrays, frames, sparse matrices and triples, coded by levels
+- `online`: the state, checks of values and levels, and calls of the compiled loops
 - `predictions`: predictors, probabilities, levels and expectations of cells
 - `learner`: `CategoricalSubspace`
 """

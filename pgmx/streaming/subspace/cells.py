@@ -1,4 +1,4 @@
-"""Observed cells of arrays, frames, sparse matrices and triples, and the codes of their levels."""
+"""Observed values of arrays, frames, sparse matrices and triples, and the codes of their levels."""
 
 from typing import Any, NamedTuple
 
@@ -9,7 +9,7 @@ from pgmx.checks import check_natural
 
 
 class Cells(NamedTuple):
-    """Observed cells, row by row and in ascending columns; `starts` (n_rows + 1,) tells where each row begins."""
+    """Observed values, row by row and in ascending columns; `starts` (n_rows + 1,) has the start of each row."""
 
     starts: np.ndarray  # int64
     columns: np.ndarray  # int32
@@ -24,18 +24,18 @@ class Cells(NamedTuple):
 
 
 def check_format(matrix: Any) -> None:
-    """Raise ValueError for a sparse matrix whose format has zeros between its entries."""
+    """Raise ValueError for a sparse matrix whose format stores zeros between its entries."""
     if matrix.format in ("bsr", "dia"):
         raise ValueError(
-            f"the sparse matrix X has the format {matrix.format!r}, which does not tell 0 from missing cells: "
+            f"the sparse matrix X has the format {matrix.format!r}, which cannot distinguish 0 from missing values: "
             "give CSR, CSC or COO"
         )
 
 
 def list_cells(rows: Any, n_entries: int | None = None) -> Cells:
-    """Return the cells of checked rows: an array without its NaN, or the explicit entries of a CSR matrix.
+    """Return the observed values of checked rows: an array without its NaN, or the explicit entries of a CSR matrix.
 
-    ValueError for doubled entries; there were `n_entries` before the matrix became CSR.
+    ValueError for duplicate entries; `n_entries` is the number of entries before the conversion to CSR.
     """
     if isinstance(rows, np.ndarray):
         observed = ~np.isnan(rows)
@@ -54,7 +54,7 @@ def list_cells(rows: Any, n_entries: int | None = None) -> Cells:
 
 
 def read_triples(rows: Any, columns: Any, levels: Any, n_columns: int | None) -> csr_matrix:
-    """Return triples as a CSR matrix; ValueError for positions below 0 and for cells that occur twice."""
+    """Return triples as a CSR matrix; ValueError for negative positions and for duplicate cells."""
     places = {"rows": np.asarray(rows), "columns": np.asarray(columns)}
     numbers = np.asarray(levels, dtype=np.float64)
     for name, array in places.items():
@@ -63,11 +63,11 @@ def read_triples(rows: Any, columns: Any, levels: Any, n_columns: int | None) ->
                 f"{name} has the shape {array.shape} and levels {numbers.shape}: give three arrays of one length"
             )
         if array.dtype.kind not in "iu":
-            raise ValueError(f"{name} must hold positions from 0 on, got {array.dtype}: code other names beforehand")
+            raise ValueError(f"{name} must hold positions from 0 on, got {array.dtype}: convert names to integers")
         if array.size and array.min() < 0:
             raise ValueError(f"{name} holds {array.min()}: positions begin at 0")
     if not numbers.size:
-        raise ValueError("there is no triple: give at least one row, column and level")
+        raise ValueError("there are no triples: give at least one row, column and level")
     width = int(places["columns"].max()) + 1 if n_columns is None else check_natural(n_columns, "n_columns", 1)
     if places["columns"].max() >= width:
         raise ValueError(f"columns holds {places['columns'].max()}, beyond n_columns={n_columns}")
@@ -81,13 +81,13 @@ def read_triples(rows: Any, columns: Any, levels: Any, n_columns: int | None) ->
 
 
 def find_levels(cells: Cells, is_tobit: bool) -> np.ndarray:
-    """Return the levels that occur, ascending, or the least and the largest number; a lone one is joined by the next.
+    """Return the observed levels, ascending, or the minimum and maximum; a single level gets a second one.
 
-    ValueError where no cell is observed.
+    ValueError if there are no observed values.
     """
     levels = np.unique(cells.values) + 0.0
     if not len(levels):
-        raise ValueError(f"X has no observed cell in {cells.shape[0]} sample(s): give some, or declare levels=")
+        raise ValueError(f"X has no observed value in {cells.shape[0]} sample(s): give some, or declare levels=")
     if is_tobit:
         levels = levels[[0, -1]]
     if levels[0] == levels[-1]:
@@ -96,7 +96,7 @@ def find_levels(cells: Cells, is_tobit: bool) -> np.ndarray:
 
 
 def code_cells(cells: Cells, levels: np.ndarray, is_tobit: bool, names: Any = None) -> np.ndarray:
-    """Return the position of each cell's level, int32; of a tobit 0, 1 or 2 for below, inside and beyond the bounds."""
+    """Return the position of each value's level, int32; for a tobit 0, 1, 2 for below, inside and above the bounds."""
     if is_tobit:
         return ((cells.values > levels[0]).astype(np.int32) + (cells.values >= levels[1])).astype(np.int32)
     codes = np.minimum(np.searchsorted(levels, cells.values), len(levels) - 1)
@@ -113,7 +113,7 @@ def code_cells(cells: Cells, levels: np.ndarray, is_tobit: bool, names: Any = No
 
 
 def read_cell_positions(cells: Any, shape: tuple[int, int]) -> np.ndarray:
-    """Return row * n_columns + column of cells given as rows and columns; ValueError for what is beyond the shape."""
+    """Return row * n_columns + column of cells given as rows and columns; ValueError outside the shape."""
     if len(cells) != 2:
         raise ValueError(f"cells must be a pair of rows and columns, got {len(cells)} entries")
     rows, columns = (np.asarray(places) if len(places) else np.empty(0, np.int64) for places in cells)

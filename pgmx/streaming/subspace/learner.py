@@ -1,4 +1,4 @@
-"""Online subspace of rows of categories: probit, tobit and logit."""
+"""Online subspace of categorical rows: probit, tobit and logit."""
 
 from collections.abc import Callable, Mapping
 from numbers import Integral, Real
@@ -22,97 +22,99 @@ from pgmx.streaming.subspace.predictions import (
     predict_levels,
 )
 
-_BLOCK = 1 << 16  # cells that are predicted at a time
+_BLOCK = 1 << 16  # cells that are predicted together
 
 
 class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, OnlineSubspace):
-    r"""Sketches of rows of categories in a low-dimensional subspace, learned row by row; missing cells are imputed.
+    r"""Sketches of categorical rows in a low-dimensional subspace, learned row by row; missing values are imputed.
 
-    Rows are data, columns variables, all with the same ordered levels, and any cell may be missing. Cell i of row t has
-    the predictor ``x = m + b_i + a_t + u_i' psi_t`` with the row's sketch psi_t and offset a_t, a column's direction
-    u_i and offset b_i, and a common offset m. With v ~ N(0, 1):
+    Columns are variables with the same ordered levels, and any value may be missing. Value i of row t has the predictor
+    ``x = m + b_i + a_t + u_i' psi_t`` with the sketch psi_t and offset a_t of the row, the direction u_i and offset b_i
+    of the column, and a common offset m. With v ~ N(0, 1):
 
-    - ``"probit"``: the level between whose thresholds x + v lies;
-    - ``"tobit"``: the number x + v, cut off at two bounds (type I);
-    - ``"logit"``: the softmax of (0, x_1, ..., x_{J-1}), each level but the first with directions of its own.
+    - ``"probit"``: the level whose thresholds enclose x + v;
+    - ``"tobit"``: x + v, censored at two bounds (type I);
+    - ``"logit"``: the softmax of (0, x_1, ..., x_{J-1}); each level except the first has its own directions.
 
-    The sketch minimises (2.14) of the reference given the subspace, which takes one gradient step then:
+    The sketch minimises (2.14) of the reference for the current subspace. Then the subspace makes one gradient step:
 
     .. math:: \min_{\psi, a} \; -\sum_i \log p(y_i \mid x_i) + \tfrac{\lambda}{2} \|\psi\|^2
         + \tfrac{\lambda_o}{2} a^2, \qquad
         u_i \leftarrow \frac{u_i}{1 + \mu_t \lambda / t}
         + \mu_i \frac{\partial \log p(y_i \mid x_i)}{\partial x_i} \psi
 
-    with lambda = `lam`, lambda_o = `lam_offsets`, t rows so far (at least 1,000), and the steps mu that `step` and
-    `decay` give, mu_t for the mean number of cells of a column. Logarithms are natural.
+    with lambda = `lam`, lambda_o = `lam_offsets`, the number t of learned rows (at least 1,000), and the steps mu from
+    `step` and `decay`; mu_t is for the mean number of observed values per column. Logarithms are natural.
 
     Parameters
     ----------
     model : {"probit", "tobit", "logit"}, default="probit"
-        The law of a cell.
+        The distribution of a value.
     n_components : int, default=6
         Dimension d of the subspace, at least 1.
     lam : float, default=10.0
-        Penalty on sketches and, divided by the rows so far, on directions; above 0.
+        Penalty on sketches and, divided by the number of learned rows, on directions; above 0.
     offsets : bool, default=True
-        Whether rows and columns have offsets. Without them the subspace must explain the level of each row and column.
+        If True, rows and columns have offsets. Otherwise the subspace must explain the mean of each row and column.
     sketch : {"newton", "gradient"}, default="newton"
-        How a sketch is found: d^2 or d operations per cell and step, the gradient with many more steps.
+        Solver of a sketch: d^2 ("newton") or d ("gradient") operations per value and step; "gradient" needs many more
+        steps.
     learn_thresholds : bool, default=False
-        Whether thresholds of the probit are learned; their gaps stay positive. With offsets they take the place of m.
+        If True, the thresholds of the probit are learned; their gaps stay positive. With offsets they replace m.
     max_iter : int, default=6
-        Passes that `fit` makes.
+        Number of passes of `fit`.
     levels : array-like of shape (n_levels,), default=None
-        The levels in ascending order; of a tobit the two bounds, which may be infinite. None: the numbers that occur
-        in the data of `fit` or the first chunk of `partial_fit`; of a tobit the least and the largest of them. A lone
-        number v is joined by ``v + max(1, |v|)``.
+        The levels in ascending order; for a tobit the two bounds, which may be infinite. Default: the observed values
+        of `fit` or of the first chunk of `partial_fit` (tobit: their minimum and maximum); see Notes.
     thresholds : array-like of shape (n_levels - 1,), default=None
-        Thresholds of the probit at the start, ascending, in the units of the levels. None: half-way between levels.
+        Initial thresholds of the probit, ascending, in the units of the levels. Default: midpoints between levels.
     noise : float, default=1.0
-        Standard deviation of the noise: of a probit in mean gaps between levels, of a tobit in units of the data.
+        Standard deviation of the noise: in mean gaps between levels for a probit, in units of the data for a tobit.
     lam_offsets : float, default=4.0
-        Penalty on the offset of a row, and on that of a column.
+        Penalty on the offsets of rows and of columns.
     step : float, default=0.2
-        Step of the subspace at the first cells of a column.
+        Initial step of the subspace for each column.
     decay : float, default=0.01
-        The step after n cells of a column is ``step / (1 + decay n)``; 0 for constant steps.
+        The step after n values of a column is ``step / (1 + decay n)``; 0 gives constant steps.
     na_values : scalar, str, list-like or dict, default=None
         Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
         columns. Data in memory are used as they are.
     random_state : int, RandomState instance or None, default=0
-        Seed of the subspace at the start.
+        Seed of the initial subspace.
 
     Attributes
     ----------
     levels_ : ndarray of shape (n_levels,)
         The levels, or the bounds of a tobit.
     components_ : ndarray of shape (n_components, n_features) or (n_levels - 1, n_components, n_features)
-        Directions of the columns; of a logit with more than two levels those of each level but the first.
+        Directions of the columns; for a logit with more than two levels, the directions of each level except the first.
     column_offsets_ : ndarray of shape (n_features,) or (n_levels - 1, n_features)
         The sums m + b of the columns.
     thresholds_ : ndarray of shape (n_levels - 1,)
         Thresholds of a probit in the units of the levels, or the bounds of a tobit.
     n_iter_ : int
-        Passes that `fit` makes.
+        Number of passes of `fit`.
     n_seen_ : int
-        Rows learned, once per pass.
+        Number of learned rows, counted once per pass.
     n_features_in_ : int
-        Columns of the rows.
+        Number of columns.
     feature_names_in_ : ndarray of str, shape (`n_features_in_`,)
-        Names of the columns, where the first rows came with names.
+        Names of the columns, if the first rows had names.
 
     Raises
     ------
     ValueError
-        By `fit` and `partial_fit`, for options out of range or that do not belong to the model.
+        In `fit` and `partial_fit`, if an option is out of range or does not belong to the model.
 
     Notes
     -----
-    A row costs O(observed cells * d) and a Newton step O(observed cells * d^2); columns that are not observed cost
-    nothing, since their shrinking is one number. Memory is n_features * d numbers, whatever the rows.
-    ``partial_fit`` equals a loop over single rows to the last bit. Levels of text are coded beforehand, as by
-    scikit-learn's ``OrdinalEncoder``. The sign of (2.20) is corrected and the tobit is derived from (2.3); offsets,
-    and steps that decrease with the cells of a column, are not in the reference.
+    A row costs O(observed values * d) and a Newton step O(observed values * d^2). Unobserved columns cost nothing,
+    because their shrinkage is one common factor. Memory is O(n_features * d) for any number of rows. ``partial_fit``
+    gives exactly the same result as a loop over single rows.
+
+    A single observed level v gets the second level ``v + max(1, |v|)``. Code text levels first, for example by
+    scikit-learn's ``OrdinalEncoder``. The sign of (2.20) is corrected and the tobit is derived from (2.3). Offsets, and
+    steps that decrease with the number of values of a column, are not in the reference.
 
     References
     ----------
@@ -182,19 +184,19 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         self.na_values = na_values
         self.random_state = random_state
 
-    # predictions of a subspace are those of `impute`
+    # a subspace predicts by `impute`
     predict: Any = available_if(lambda self: False)(StreamLearner.predict)
     predict_partial_fit: Any = available_if(lambda self: False)(StreamLearner.predict_partial_fit)
 
     # ---- learning ----
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Forget everything and learn the rows in `max_iter` passes.
+        """Reset the learner and learn the rows in `max_iter` passes.
 
         Parameters
         ----------
         X : array, frame or scipy sparse matrix of shape (n_rows, n_features), or path
-            The rows: NaN is missing, and so is what a sparse matrix (CSR, CSC, COO, LIL or DOK) has no entry for;
+            The rows. NaN is missing. In a sparse matrix (CSR, CSC, COO, LIL or DOK), absent entries are missing and
             explicit zeros are levels. A CSV or Parquet file, or a folder of Parquet files, is read as a whole.
         y : None
             Not used.
@@ -207,13 +209,13 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         Raises
         ------
         ValueError
-            If there is no row or no observed cell, or a number is infinite or not among the declared levels: the
-            learner is as it was then.
+            If there are no rows or no observed values, or a value is infinite or not a declared level. The learner is
+            then unchanged.
         TypeError
-            For an iterator, which allows one pass: it is for `partial_fit`.
+            If `X` is an iterator, which allows only one pass; use `partial_fit`.
         """
         if is_iterator(X):
-            raise TypeError("X is an iterator, which fit cannot read max_iter times: give it to partial_fit")
+            raise TypeError("X is an iterator, which fit cannot read max_iter times: use partial_fit")
         warn_of_target(self, X, y)
         before = dict(vars(self))
         rows = collect_rows(X, self.na_values)
@@ -229,12 +231,12 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         return self
 
     def partial_fit(self, X: Any, y: Any = None) -> Self:
-        """Learn further rows in one pass.
+        """Learn more rows in one pass.
 
         Parameters
         ----------
         X : array, frame or scipy sparse matrix of shape (n_rows, n_features), path, or iterator
-            The rows, as those of `fit`. Files are read piece by piece; an iterator yields arrays, frames or matrices.
+            The rows, as in `fit`. Files are read in chunks; an iterator yields arrays, frames or matrices.
         y : None
             Not used.
 
@@ -246,7 +248,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         Raises
         ------
         ValueError
-            As `fit`, and if the number of columns or an option was changed. Nothing of the chunk is learned then.
+            As `fit`, and if the number of columns or an option was changed. Nothing of the chunk is then learned.
         """
         warn_of_target(self, X, y)
         for chunk in iterate_row_chunks(X, self.na_values):
@@ -254,26 +256,26 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         return self
 
     def fit_triples(self, rows: Any, columns: Any, levels: Any, n_columns: int | None = None) -> Self:
-        """Forget everything and learn cells given one by one, in the order of their rows.
+        """Reset the learner and learn values given as triples, in the order of their rows.
 
         Parameters
         ----------
         rows, columns : array-like of int, shape (n_cells,)
-            Positions of the cells from 0 on, each cell once.
+            Positions of the values from 0 on, each position once.
         levels : array-like of shape (n_cells,)
             Their levels.
         n_columns : int, optional
-            Number of columns; None: up to the last that occurs.
+            Number of columns. Default: up to the largest position.
 
         Returns
         -------
         self
-            The learner, as of `fit` with the sparse matrix of these cells.
+            The learner, as after `fit` with the sparse matrix of these values.
 
         Raises
         ------
         ValueError
-            For lengths that differ, positions below 0 and cells that occur twice, and as `fit`.
+            If lengths differ, positions are negative or occur twice, and as `fit`.
         """
         return self.fit(read_triples(rows, columns, levels, n_columns))
 
@@ -285,63 +287,63 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         Parameters
         ----------
         X : array, frame or scipy sparse matrix of shape (n_rows, n_features)
-            The rows, as those of `fit`.
+            The rows, as in `fit`.
 
         Returns
         -------
         ndarray of shape (n_rows, n_components)
-            The sketches psi, 0 for a row without cells. Offsets of rows are found with them and left out.
+            The sketches psi, 0 for a row without observed values. Offsets of rows are estimated but not returned.
         """
         check_is_fitted(self)
         cells, _ = self._check_rows(X, None, restart=False)
         return np.ascontiguousarray(self._predict(cells)[:, : self.n_components])
 
     def impute(self, X: Any, how: str = "level", cells: Any = None) -> np.ndarray:
-        """Fill missing cells in; observed cells stay.
+        """Impute missing values; observed values do not change.
 
         Parameters
         ----------
         X : array, frame or scipy sparse matrix of shape (n_rows, n_features)
-            The rows, as those of `fit`.
+            The rows, as in `fit`.
         how : {"level", "expectation"}, default="level"
-            The level: of a probit the median (between whose thresholds x lies), of a logit the most probable one, of a
-            tobit x within the bounds; or the expected number.
+            "level": the median for a probit (the level whose thresholds enclose x), the most probable level for a
+            logit, x within the bounds for a tobit. "expectation": the expected value.
         cells : pair of array-like of int, optional
-            Rows and columns of the cells that are asked about. None: all, which makes a dense array.
+            Rows and columns of the cells to compute. Default: all cells, as a dense array.
 
         Returns
         -------
         ndarray of shape (n_rows, n_features) or (n_cells,)
-            The numbers of the cells.
+            The values of the cells.
 
         Raises
         ------
         ValueError
-            For another `how`, or cells beyond `X`.
+            If `how` is unknown, or cells are outside `X`.
         """
         if how not in ("level", "expectation"):
             raise ValueError(f"how={how!r}: it must be 'level' or 'expectation'")
         return self._ask_cells(X, cells, lambda x: self._predict_numbers(x, how), observed=True)
 
     def predict_proba(self, X: Any, cells: Any = None) -> np.ndarray:
-        """Return the probabilities of the levels of cells, observed ones included.
+        """Return the probabilities of the levels of cells, including observed cells.
 
         Parameters
         ----------
         X : array, frame or scipy sparse matrix of shape (n_rows, n_features)
-            The rows, as those of `fit`.
+            The rows, as in `fit`.
         cells : pair of array-like of int, optional
-            Rows and columns of the cells that are asked about. None: all, which makes a dense array.
+            Rows and columns of the cells to compute. Default: all cells, as a dense array.
 
         Returns
         -------
         ndarray of shape (n_rows, n_features, n_levels) or (n_cells, n_levels)
-            Probabilities in the order of `levels_`; of a tobit three: at the lower bound, inside, at the upper bound.
+            Probabilities in the order of `levels_`; three for a tobit: at the lower bound, inside, at the upper bound.
 
         Raises
         ------
         ValueError
-            For cells beyond `X`.
+            If cells are outside `X`.
         """
         return self._ask_cells(
             X,
@@ -353,7 +355,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
     def _ask_cells(
         self, X: Any, asked: Any, answer: Callable[[np.ndarray], np.ndarray], *, observed: bool
     ) -> np.ndarray:
-        """Return the answers for predictors of the cells asked about, observed numbers in their place if wanted."""
+        """Return the answers for predictors of the cells; if `observed`, observed values replace answers."""
         check_is_fitted(self)
         cells, _ = self._check_rows(X, None, restart=False)
         sketches = self._predict(cells)
@@ -390,7 +392,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
 
     @property
     def n_iter_(self) -> int:
-        """Passes that `fit` makes."""
+        """Number of passes of `fit`."""
         return self.max_iter
 
     @property

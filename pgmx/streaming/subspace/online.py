@@ -1,4 +1,4 @@
-"""Learning of a subspace row by row: state, checks of cells and levels, calls of the compiled loops."""
+"""Learning of a subspace row by row: state, checks of values and levels, calls of the compiled loops."""
 
 from typing import Any
 
@@ -14,11 +14,11 @@ from pgmx.streaming.inputs import check_finite
 from pgmx.streaming.subspace.cells import Cells, check_format, code_cells, find_levels, list_cells
 
 _KINDS = {"probit": 0, "tobit": 1, "logit": 2}
-_SPREAD = 0.1  # standard deviation of the random subspace at the start
+_SPREAD = 0.1  # standard deviation of the initial random subspace
 
 
 class OnlineSubspace(StreamLearner):
-    """State of a subspace and its updates; options are those of `CategoricalSubspace`."""
+    """State of a subspace and its updates, with the options of `CategoricalSubspace`."""
 
     _state_names = ("levels_", "_subspace", "_offsets", "_counts", "_centre", "_thresholds", "_progress")
     _first_names = ("levels_",)
@@ -49,7 +49,7 @@ class OnlineSubspace(StreamLearner):
         if self.learn_thresholds and self.model != "probit":
             raise ValueError(f"learn_thresholds=True is for model='probit', got model={self.model!r}")
         if self.thresholds is not None and self.model != "probit":
-            raise ValueError(f"thresholds are those of model='probit', got model={self.model!r}")
+            raise ValueError(f"thresholds are for model='probit', got model={self.model!r}")
         thresholds = self._list_thresholds()
         rng = check_random_state(self.random_state)
         self._subspace = _SPREAD * rng.standard_normal((n_features, c, self.n_components))
@@ -58,11 +58,11 @@ class OnlineSubspace(StreamLearner):
         self._progress = np.array([1.0, 0.0, 0.0])
 
     def _count_predictors(self, levels: np.ndarray) -> int:
-        """Return the predictors of a cell."""
+        """Return the number of predictors per cell."""
         return len(levels) - 1 if self.model == "logit" else 1
 
     def _list_thresholds(self) -> np.ndarray:
-        """Return the thresholds at the start, or bounds, in units of the levels."""
+        """Return the initial thresholds, or the bounds, in units of the levels."""
         levels = self.levels_
         if self.model == "tobit":
             return levels
@@ -71,7 +71,7 @@ class OnlineSubspace(StreamLearner):
         thresholds = self._read_numbers("thresholds")
         if thresholds.shape != (len(levels) - 1,):
             raise ValueError(
-                f"thresholds has the shape {thresholds.shape}: {len(levels)} levels have {len(levels) - 1}"
+                f"thresholds has the shape {thresholds.shape}, but {len(levels)} levels need {len(levels) - 1}"
             )
         if not np.isfinite(thresholds).all() or (np.diff(thresholds) <= 0).any():
             raise ValueError(f"thresholds={self.thresholds!r}: they must be finite and ascending")
@@ -79,7 +79,7 @@ class OnlineSubspace(StreamLearner):
 
     @property
     def _middle(self) -> float:
-        """Number at which the predictor is 0."""
+        """Value with the predictor 0."""
         ends = self.levels_[[0, -1]]
         ends = ends[np.isfinite(ends)]
         return float(ends.mean()) if len(ends) else 0.0
@@ -99,7 +99,7 @@ class OnlineSubspace(StreamLearner):
 
     @property
     def column_offsets_(self) -> np.ndarray:
-        """Sums of the common offset and those of the columns."""
+        """Sums of the common offset and the offsets of the columns."""
         offsets = (self._centre + self._offsets).T
         return offsets[0] if len(offsets) == 1 else offsets
 
@@ -109,11 +109,9 @@ class OnlineSubspace(StreamLearner):
         return self._middle + self._unit * self._thresholds[1:-1]
 
     def _check_rows(self, X: Any, y: Any, *, restart: bool) -> Any:
-        """Return the cells of rows, checked, and None for the targets."""
+        """Return the checked values of rows, and None for the targets."""
         if is_path(X):
-            raise TypeError(
-                f"X must be rows of numbers, got the path {str(X)!r:.60}, which only fit and partial_fit read"
-            )
+            raise TypeError(f"X must be numeric rows, got the path {str(X)!r:.60}: only fit and partial_fit read files")
         if issparse(X):
             check_format(X)
         rows = validate_data(
@@ -133,7 +131,7 @@ class OnlineSubspace(StreamLearner):
         return cells._replace(codes=code_cells(cells, self.levels_, self.model == "tobit", names)), None
 
     def _list_levels(self, cells: Cells) -> np.ndarray:
-        """Return the declared levels or those of the cells."""
+        """Return the declared or the observed levels."""
         is_tobit = self.model == "tobit"
         if self.levels is None:
             return find_levels(cells, is_tobit)
@@ -142,11 +140,11 @@ class OnlineSubspace(StreamLearner):
         return levels
 
     def _read_numbers(self, option: str) -> np.ndarray:
-        """Return the numbers of an option; ValueError for what is none."""
+        """Return an option as a numeric array; ValueError for other values."""
         try:
             return np.array(getattr(self, option), dtype=np.float64)
         except (TypeError, ValueError):
-            raise ValueError(f"{option}={getattr(self, option)!r:.60} must be numbers: code text beforehand") from None
+            raise ValueError(f"{option}={getattr(self, option)!r:.60} must be numeric: code text first") from None
 
     def _check_levels(self, levels: np.ndarray) -> None:
         is_tobit = self.model == "tobit"
@@ -200,7 +198,7 @@ class OnlineSubspace(StreamLearner):
         return np.empty((cells.shape[0], self.n_components + (len(self._centre) if self.offsets else 0)))
 
     def _pack_cells(self, cells: Cells) -> tuple[np.ndarray, ...]:
-        """Return where rows start, columns, codes and, of a tobit, values in units of the noise."""
+        """Return starts of rows, columns, codes, and values (for a tobit in units of the noise)."""
         values = (cells.values - self._middle) / self._unit if self.model == "tobit" else cells.values
         return cells.starts, cells.columns, cells.codes, values
 
@@ -212,18 +210,18 @@ class OnlineSubspace(StreamLearner):
             raise ValueError(f"its levels are of the type {levels.dtype}")
         self._check_levels(levels)
         if self.levels is not None and not np.array_equal(levels, self._read_numbers("levels")):
-            raise ValueError("its levels are not those that its options declare")
+            raise ValueError("its levels differ from the levels in its options")
         self.levels_ = levels
 
     def _check_state(self, arrays: dict[str, np.ndarray]) -> None:
         super()._check_state(arrays)
         edges, progress = arrays["_thresholds"], arrays["_progress"]
         if not self.learn_thresholds and not np.array_equal(edges, self._thresholds):
-            raise ValueError("its thresholds are not those that its levels and options ask for")
+            raise ValueError("its thresholds do not match its levels and options")
         if self.learn_thresholds and ((edges[1:] <= edges[:-1]).any() or np.isfinite(edges).sum() != len(edges) - 2):
             raise ValueError("its thresholds do not ascend from -inf to inf")
         if not (0 < progress[0] <= 1 and (progress[1:] >= 0).all() and (arrays["_counts"] >= 0).all()):
             raise ValueError("its counts of rows and cells, or the scale of the subspace, are out of range")
         for name in ("_subspace", "_offsets", "_counts", "_centre", "_progress"):
             if not np.isfinite(arrays[name]).all():
-                raise ValueError(f"its array {name!r} holds infinite numbers")
+                raise ValueError(f"its array {name!r} holds infinite values")

@@ -14,7 +14,7 @@ def compute_predictors(
 
 
 def compute_masses(predictors: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
-    """Return Phi(h - x) - Phi(l - x), (m, J), between thresholds (J + 1,); differences in the nearer tail."""
+    """Return Phi(h - x) - Phi(l - x), (m, J), between thresholds (J + 1,); the nearer tail is used for precision."""
     edges = thresholds - predictors
     low, high = edges[:, :-1], edges[:, 1:]
     upper = low > -high
@@ -22,14 +22,14 @@ def compute_masses(predictors: np.ndarray, thresholds: np.ndarray) -> np.ndarray
 
 
 def compute_level_probabilities(predictors: np.ndarray, thresholds: np.ndarray, is_logit: bool) -> np.ndarray:
-    """Return the probabilities (m, J) of the levels; of a logit the softmax of 0 and the predictors."""
+    """Return the probabilities (m, J) of the levels; for a logit the softmax of 0 and the predictors."""
     if is_logit:
         return softmax(np.column_stack([np.zeros(len(predictors)), predictors]), axis=1)
     return compute_masses(predictors, thresholds)
 
 
 def predict_levels(predictors: np.ndarray, thresholds: np.ndarray, levels: np.ndarray, is_logit: bool) -> np.ndarray:
-    """Return the median level of a probit, the most probable one of a logit."""
+    """Return the median level for a probit, the most probable level for a logit."""
     if is_logit:
         return levels[np.column_stack([np.zeros(len(predictors)), predictors]).argmax(axis=1)]
     return levels[np.searchsorted(thresholds[1:-1], predictors[:, 0])]

@@ -1,5 +1,5 @@
 "use strict";
-// The graph and the panel beside it. Names are set as text, never as markup.
+// The graph and the panel next to it. Names are set as text, never as markup.
 const report = JSON.parse(document.getElementById("payload").textContent);
 const find = (id) => document.getElementById(id);
 const [U, V, ARROW, WEIGHT, CONFIDENCE, DIRECTION, LAGS, CHOSEN] = [0, 1, 2, 3, 4, 5, 6, 7];
@@ -164,7 +164,7 @@ function setSlider() {
   find("slider-box").hidden = false;
   find("slider-label").textContent = hasConfidence ? "Confidence at least" : `${report.weightLabel} at least`;
   Object.assign(slider, { min: 0, max: top, step: top / 200 });
-  // what can be read at first: no more than about two edges per node
+  // a readable start: at most about two edges per node
   const drawn = start.edges.map((k) => measure(report.edges[k])).sort((a, b) => b - a);
   const most = 2 * start.nodes.length + 20;
   level = hasConfidence ? report.threshold ?? 0 : drawn.length > most ? Math.floor(drawn[most] / top * 200) / 200 * top : 0;
@@ -184,7 +184,7 @@ function applyLevel() {
   if (!isWhole) return;
   const total = report.edges.length.toLocaleString("en"), nodes = start.nodes.length.toLocaleString("en");
   const part = start.nodes.length < report.names.length ? ` of ${report.names.length.toLocaleString("en")}` : "";
-  const hint = used && shown < start.edges.length ? "; the slider shows weaker ones" : "";
+  const hint = used && shown < start.edges.length ? "; the slider shows weaker edges" : "";
   find("shown").textContent = `${nodes}${part} variables, ${shown.toLocaleString("en")} of ${total} edges${hint}.`;
 }
 
@@ -194,7 +194,7 @@ function pick(element) {
   cy.elements().removeClass("picked faint");
   picked = element && element.nonempty() ? element : null;
   find("near").disabled = !(picked && picked.isNode());
-  if (!picked) { find("details").replaceChildren(make("p", "Click a variable or an edge for what is known of it.", "hint")); return; }
+  if (!picked) { find("details").replaceChildren(make("p", "Click a variable or an edge for details.", "hint")); return; }
   const lines = picked.isNode() ? picked.connectedEdges().not(".hidden") : picked;
   const near = picked.union(lines).union(lines.connectedNodes());
   cy.elements().not(near).addClass("faint");
@@ -270,7 +270,7 @@ function showEdge(k) {
   const edge = report.edges[k];
   const title = make("h3");
   title.append(nameButton(edge[U]), ` ${arrowOf(edge)} `, nameButton(edge[V]));
-  const weak = edge[CHOSEN] ? [] : [make("p", "Weaker than the threshold: not in the graph that was learned.", "hint")];
+  const weak = edge[CHOSEN] ? [] : [make("p", "Weaker than the threshold: not in the learned graph.", "hint")];
   find("details").replaceChildren(title, make("p", describeEdge(edge)), ...weak, ...makeTables(report.ofEdge[k]));
 }
 

@@ -166,8 +166,8 @@ function addLegend(name, text) {
 }
 
 if (hasWeight && report.edges.some((edge) => edge[WEIGHT] < 0)) { addLegend("plus", "positive"); addLegend("minus", "negative"); }
-if (new Set(report.kinds).size === 2) { addLegend("box", "states"); addLegend("round", "numbers"); }
-if (hasConfidence || hasWeight) addLegend(hasWeight ? "plus" : "edge", `the wider, the larger the ${hasConfidence ? "confidence" : report.weightLabel}`);
+if (new Set(report.kinds).size === 2) { addLegend("box", "discrete"); addLegend("round", "continuous"); }
+if (hasConfidence || hasWeight) addLegend(hasWeight ? "plus" : "edge", `wider: larger ${hasConfidence ? "confidence" : report.weightLabel}`);
 
 let before = null;
 setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
