@@ -102,7 +102,6 @@ class Placement:
 
 def cut_share(share: Sequence[int], rows_of: Sequence[int]) -> list[list[int]]:
     """Group neighbours of a share, each group with at most `MOST_PART_ROWS` rows."""
-    """Return a task for the worker at `home`, or for another one if that is lost."""
     cuts: list[list[int]] = [[]]
     n_rows = 0
     for k in share:
@@ -115,7 +114,7 @@ def cut_share(share: Sequence[int], rows_of: Sequence[int]) -> list[list[int]]:
 
 
 def _delay(dask: Any, home: str, function: Callable, rows: Any, *arguments: Any) -> Any:
-    """Return a task for the worker at `home`, or another one when that is lost."""
+    """Return a task for the worker at `home`, or for another one if that is lost."""
     with dask.annotate(workers=[home], allow_other_workers=True):
         return dask.delayed(function, pure=False)(rows, *arguments)
 
