@@ -100,7 +100,8 @@ def test_missing_cells_are_refused_or_dropped(weather):
     frame.to_csv(weather, index=False)
     message = refused("learn", weather)
     assert (
-        "missing cells (NaN) in column(s) 'rain': pass --missing drop to leave out the rows that have them, " in message
+        "missing values (NaN) in column(s) 'rain': pass --missing drop to leave out the rows that have them, "
+        in message
     )
     assert "--missing pairwise to score families" in message
     assert "--missing em to take their expected counts" in message

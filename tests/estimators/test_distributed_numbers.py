@@ -104,9 +104,9 @@ def test_bad_tables(client, rows):
         distribute(rows, client, {"x0": [0, 1]})
     holes = rows.copy()
     holes.iloc[3, 1] = holes.iloc[500, 7] = np.nan
-    with pytest.raises(ValueError, match=r"missing cells \(NaN\) in column\(s\) 'x1', 'x7': pass missing='drop' to"):
+    with pytest.raises(ValueError, match=r"missing values \(NaN\) in column\(s\) 'x1', 'x7': pass missing='drop' to"):
         distribute(cut(holes, 3), client)
-    with pytest.raises(ValueError, match=r"infinite cells \(inf\) in column\(s\) 'x1', 'x7'"):
+    with pytest.raises(ValueError, match=r"infinite values \(inf\) in column\(s\) 'x1', 'x7'"):
         distribute(cut(holes.fillna(np.inf), 3), client)
     with pytest.raises(ValueError, match="'other'"):
         distribute([rows, rows.rename(columns={"x3": "other"})], client)
@@ -205,7 +205,7 @@ def test_rows_with_missing_cells_are_dropped(client, rows):
     assert_same(GraphicalLasso(lam=0.2, missing="pairwise", show_progress=False), table, complete)
     weights = np.random.default_rng(5).random(len(complete))
     assert_same(LASSO, table, complete, weights)
-    with pytest.raises(ValueError, match="0 of 600 rows have no missing cell"):
+    with pytest.raises(ValueError, match="0 of 600 rows have no missing value"):
         distribute(cut(rows.assign(x4=np.nan), 2), client, missing="drop")
 
 

@@ -55,10 +55,9 @@ class RemoteParts:
     def reduce(self, function: Callable, *arguments: Any, add: Callable[[list], Any], slices: Sequence = ()) -> Any:
         """Return the sum of a function over the partitions that have rows, or the result of a single one.
 
-        The function is called with a partition, the partition's own of `slices` if there are some, and the arguments.
-        `add` gets two neighbours at a time, always the same ones whatever the workers (`part_sums`). A worker adds
-        neighbours among its partitions; workers then add `FAN_IN` answers at a time, until the driver can fetch the
-        last.
+        The function is called with a partition, its own of `slices` if there are some, and the arguments. `add` gets
+        two neighbours at a time, always the same ones whatever the workers (`part_sums`). A worker adds neighbours
+        among its partitions; workers then add `FAN_IN` answers at a time, until the driver can fetch the last.
         """
         self._open()
         numbered = [k for k, n_rows in enumerate(self.rows_of) if n_rows]
