@@ -64,7 +64,7 @@ def test_too_many_rows_for_a_part(client, monkeypatch):
     far = distribute(cut(frame, 12), client)
     assert far.n_parts > 2 and max(far._parts.rows_of) <= 30
     assert same_table(far, encode(frame))
-    with pytest.raises(ValueError, match=r"part \d has \d+ rows"):
+    with pytest.raises(ValueError, match=r"partition \d has \d+ rows"):
         far.repeat_rows(np.full(100, 9))
     del far
     gc.collect()

@@ -82,21 +82,21 @@ def test_what_sums_do_not_give_is_refused(client, rows):
         gaussian_sample(table, correlation="shrinkage")
     grafting = OnlineEdgeGrafting(show_progress=False)
     for learner in (grafting, BootstrapStructure(grafting, show_progress=False)):
-        with pytest.raises(TypeError, match="DistributedNumericTable.* holds numbers"):
+        with pytest.raises(TypeError, match="DistributedNumericTable.* is a numeric table"):
             learner.fit(table)
     with pytest.raises(TypeError, match="DistributedTable.* holds codes of states"):
         LASSO.fit(distribute((rows > 0).astype(int), client))
     with pytest.raises(ValueError, match="at the workers of a cluster: use 'ebic'"):
         SelectedGraph(LASSO, selection="cv", show_progress=False).fit(table)
     for call in (table.rows, table.chunks, table.chunks_with_numbers):
-        with pytest.raises(TypeError, match="rows stay with the workers"):
+        with pytest.raises(TypeError, match="rows, which stay with the workers"):
             call()
     with pytest.raises(ValueError, match=r"one weight per row, got \(2,\)"):
         LASSO.fit(table, sample_weight=[1, 2])
 
 
 def test_bad_tables(client, rows):
-    with pytest.raises(ValueError, match=r"float column.*'x0'.*Column\(s\) 'word' hold no numbers \(text\)"):
+    with pytest.raises(ValueError, match=r"float column.*'x0'.*Column\(s\) 'word' are not numeric \(text\)"):
         distribute(cut(rows.assign(word="a"), 2), client)
     with pytest.raises(ValueError, match="missing='category' .*'x0'"):
         distribute(rows, client, missing="category")
@@ -237,7 +237,7 @@ def test_sources(client, rows, tmp_path):
         assert_same_moments(sum_moments(distribute(source, client, n_parts=5)), near)
     single = rows.astype(np.float32)
     assert_same_moments(sum_moments(distribute(single, client)), moments(single))
-    with pytest.raises(ValueError, match=r"hold no numbers \(coded states\)"):
+    with pytest.raises(ValueError, match=r"are not numeric \(coded states\)"):
         distribute([*parts, open_codes(tmp_path / "codes.pgmx", rows)], client)
 
 

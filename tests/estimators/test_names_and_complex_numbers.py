@@ -73,7 +73,7 @@ def test_complex_data(learner):
     frame = pd.DataFrame(rows, columns=list("abc"))
     for complexes in (frame, frame.assign(b=NUMBERS["b"]), frame.assign(b="x")):
         with pytest.raises(
-            TypeError, match=r"'a'.* complex.*: take .real or .abs\(\) of each.*lose the imaginary part"
+            TypeError, match=r"'a'.* complex.*: use .real or .abs\(\) of each.*lose the imaginary part"
         ):
             learner.fit(complexes)
     with pytest.raises(TypeError, match=r"'a'.* complex") as caught:

@@ -173,7 +173,7 @@ def test_numbers_of_a_gaussian_graph_with_missing_cells():
         learner = GraphicalLasso(lam=0.1, missing="drop").fit(holes)
     with pytest.warns(IncompleteRowsWarning, match="missing='drop' leaves out"):
         assert learner.score(holes) == pytest.approx(learner.score(holes.dropna()), rel=1e-12)
-    with pytest.raises(ValueError, match="missing values in column"):
+    with pytest.raises(ValueError, match="missing cells in column"):
         GraphicalLasso(lam=0.1).fit(rows).score(holes)
 
 
