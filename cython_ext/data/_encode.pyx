@@ -1,13 +1,13 @@
-"""Coding of single columns: cells in, small unsigned codes out.
+"""Coding of single columns: values in, small unsigned codes out.
 
-Problem. Give each cell of a column the index of its value among the distinct values of that column.
+Problem. Replace each value of a column by its index among the distinct values of that column.
 
 Algorithms. Integers whose range is below 256 are coded by their distance from the smallest one (`code_integers`). All
-else goes through a hash table with linear probing (`Distinct`): integers of a wide range, the strings of an Arrow
-column, Python objects. A string of up to eight bytes is its own key, a longer one is hashed and compared byte by byte.
-Codes are numbered by first occurrence; the caller sorts the few distinct values and applies `relabel`.
+other values are looked up in a hash table with linear probing (`Distinct`): integers of a wide range, the strings of an
+Arrow column, Python objects. A string of up to eight bytes is its own key, a longer one is hashed and compared byte by
+byte. Codes are numbered by first occurrence; the caller sorts the few distinct values and applies `relabel`.
 
-Cost. One or two sequential passes over the cells; memory beyond the output is proportional to the distinct values.
+Cost. One or two sequential passes over the values; additional memory is proportional to the number of distinct values.
 
 Threads. No state is shared between calls, and all but `code_objects` release the GIL. Inputs are never written to
 and may be read-only or strided; the caller makes sure that they are aligned.
@@ -20,7 +20,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy
 
 cdef extern from "Python.h":
-    # On bare pointers: the usual declarations would count references on every cell.
+    # On bare pointers: the usual declarations would count references of every object.
     bint is_exact_str "PyUnicode_CheckExact"(PyObject*) nogil
     int str_kind "PyUnicode_KIND"(PyObject*) nogil
     const char* str_data "(const char*)PyUnicode_DATA"(PyObject*) nogil

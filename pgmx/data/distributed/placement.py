@@ -51,7 +51,7 @@ class Placement:
     def submit_parts(self, function: Callable, *arguments: Any) -> list[Future]:
         """Call a function with the rows of each partition, and the arguments, at the worker of the partition."""
         dask: Any = import_module("dask")
-        if self._is_remote:  # other workers do not keep what they compute for it
+        if self._is_remote:  # intermediate results of the source are not kept
             return self._client.compute(
                 [
                     _delay(dask, home, function, rows, *arguments)

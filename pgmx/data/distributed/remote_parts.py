@@ -92,7 +92,7 @@ class RemoteParts:
         return map_parts(self._open(), self._futures, self.rows_of, RowQuestion(function, arguments, meta))
 
     def release(self) -> None:
-        """Free the memory of the workers, except for partitions that unfinished other tables are made from."""
+        """Free the memory of the workers, except for partitions that other unfinished tables still need."""
         for future in self._futures:
             future.release()
         self._client, self._futures = None, []
