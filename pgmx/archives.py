@@ -1,4 +1,4 @@
-"""Archives of arrays (npz) and compressed texts, read with care: sizes are checked before anything is inflated."""
+"""Archives of arrays (npz) and compressed texts, with checks of all sizes before anything is decompressed."""
 
 import os
 import zlib
@@ -14,18 +14,18 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
 import numpy as np
 
-#: An archive: its bytes, its path, or a file that is open.
+#: An archive: its bytes, its path, or an open file.
 Source = bytes | str | os.PathLike[str] | IO[bytes]
 
-#: What zipfile and numpy raise for files that are no archives of arrays, or damaged ones.
+#: Errors of zipfile and numpy for damaged files and files that are not archives of arrays.
 _UNREADABLE = (BadZipFile, zlib.error, NotImplementedError, EOFError, RuntimeError, OverflowError, KeyError)
 _BAD_HEADER = (ValueError, TypeError, SyntaxError, TokenError, EOFError, MemoryError, RecursionError, OverflowError)
 
-_DEFLATE = 1032  # bytes that one byte of deflate can stand for, at most
+_DEFLATE = 1032  # most bytes that one byte of deflate can expand to
 
 
 def list_members(source: Source) -> dict[str, int]:
-    """Return the size in bytes that each member of an archive declares; nothing is inflated."""
+    """Return the size in bytes that each member of an archive declares; nothing is decompressed."""
     with _open(source) as archive:
         return {name: info.file_size for name, info in _list_infos(archive).items()}
 
@@ -33,10 +33,10 @@ def list_members(source: Source) -> dict[str, int]:
 def open_members(
     source: Source, allowed: Mapping[str, float], only: Collection[str] | None = None
 ) -> dict[str, np.ndarray]:
-    """Return the arrays of an archive; ValueError for what is none, and OSError of the path.
+    """Return the arrays of an archive; ValueError if it is not valid, and OSError of the path.
 
-    `allowed` gives the most bytes of each member, its header of 128 or more bytes included; a further member, or a
-    larger one, is refused before anything is inflated. `only` names those that are read, all by default.
+    `allowed` gives the most bytes of each member, its header of 128 or more bytes included. An unknown or larger
+    member is refused before anything is decompressed. `only` names the members that are read, all by default.
     """
     with _open(source) as archive:
         infos = _list_infos(archive)
@@ -45,7 +45,7 @@ def open_members(
                 raise ValueError(f"it has the member {name[:80]!r}, which such a file does not have")
             if info.file_size > allowed[name]:
                 raise ValueError(
-                    f"its member {name!r} declares {info.file_size:,} bytes, where {int(allowed[name]):,} is the most"
+                    f"its member {name!r} declares {info.file_size:,} bytes, but {int(allowed[name]):,} are allowed"
                 )
         return {name: _read_array(archive, name, info) for name, info in infos.items() if only is None or name in only}
 
@@ -56,35 +56,35 @@ def _open(source: Source) -> Iterator[ZipFile]:
         with ZipFile(BytesIO(source) if isinstance(source, bytes) else source) as archive:
             yield archive
     except _UNREADABLE as error:
-        raise ValueError(f"it is damaged, or no archive of arrays ({error})") from error
+        raise ValueError(f"it is damaged, or not an archive of arrays ({error})") from error
 
 
 def _list_infos(archive: ZipFile) -> dict[str, ZipInfo]:
-    """Return the entry of each member by its name; refuse those that numpy does not write."""
+    """Return the entry of each member by its name; refuse members that numpy does not write."""
     infos: dict[str, ZipInfo] = {}
     for info in archive.infolist():
         name = info.filename.removesuffix(".npy")
         if name == info.filename or name in infos:
-            raise ValueError(f"its member {info.filename[:80]!r} is no array, or is there twice")
+            raise ValueError(f"its member {info.filename[:80]!r} is not an array, or occurs twice")
         if info.compress_type not in (ZIP_STORED, ZIP_DEFLATED) or info.flag_bits & 1:
-            raise ValueError(f"its member {name[:80]!r} is packed in an unknown way")
+            raise ValueError(f"its member {name[:80]!r} has an unknown compression")
         packed = min(info.compress_size, archive.start_dir)
         if info.file_size > (packed if info.compress_type == ZIP_STORED else _DEFLATE * (packed + 1)):
             raise ValueError(
-                f"its member {name[:80]!r} declares {info.file_size:,} bytes, which {packed:,} packed ones cannot hold"
+                f"its member {name[:80]!r} declares {info.file_size:,} bytes, too many for {packed:,} packed bytes"
             )
         infos[name] = info
     return infos
 
 
 def _read_array(archive: ZipFile, name: str, info: ZipInfo) -> np.ndarray:
-    """Return the array of a member whose declared size was checked; no more than that is inflated."""
+    """Return the array of a member whose declared size was checked; no more bytes than that are decompressed."""
     longer = copy(info)
-    longer.file_size += 1  # one byte more than declared would be returned, and is not there
+    longer.file_size += 1  # if the member holds more bytes than declared, one more is returned
     with archive.open(longer) as member:
         content = member.read(longer.file_size)
     if len(content) != info.file_size:
-        raise ValueError(f"its member {name!r} has not the {info.file_size:,} bytes that it declares")
+        raise ValueError(f"its member {name!r} does not have the {info.file_size:,} bytes that it declares")
     file = BytesIO(content)
     try:
         read_header = {
@@ -100,7 +100,7 @@ def _read_array(archive: ZipFile, name: str, info: ZipInfo) -> np.ndarray:
     if not dtype.itemsize and 0 not in shape:
         raise ValueError(f"its member {name!r} declares the shape {shape!r:.80} of entries without bytes")
     if any(size < 0 for size in shape) or prod(shape) * dtype.itemsize != len(data):
-        raise ValueError(f"its member {name!r} declares the shape {shape!r:.80}, which its {len(data):,} bytes are not")
+        raise ValueError(f"its member {name!r} has {len(data):,} bytes, which do not fit its shape {shape!r:.80}")
     if not len(data):
         return np.empty(shape, dtype)
     return np.frombuffer(data, dtype).reshape(shape, order="F" if in_columns else "C").copy(order="K")
@@ -108,7 +108,7 @@ def _read_array(archive: ZipFile, name: str, info: ZipInfo) -> np.ndarray:
 
 # ---- compressed texts ----
 
-#: Most bytes that a compressed text may have, and beyond that per byte of its file.
+#: Most bytes of any compressed text, and most additional bytes per byte of its file.
 _TEXT = 1 << 26
 _PER_BYTE = 100
 
@@ -119,9 +119,9 @@ def most_unpacked(packed: bytes) -> int:
 
 
 def unpack_gzip(packed: bytes) -> bytes:
-    """Return a text that gzip compressed; raise ValueError for another file, a damaged one, or one that is too large.
+    """Return a text that gzip compressed; raise ValueError for another file, a damaged or too large one.
 
-    No more is inflated than `most_unpacked` allows.
+    No more than `most_unpacked` bytes are decompressed.
     """
     most = most_unpacked(packed)
     try:

@@ -1,4 +1,4 @@
-"""Checks of arguments, and the words of the messages about them; every package may import them."""
+"""Checks of arguments, and phrases of their messages; every package may import them."""
 
 import errno
 import os
@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 
 def check_natural(value, name: str, least: int) -> int:
-    """Return an option as a plain integer, refusing what is none or too small."""
+    """Return an option as a plain integer; raise if it is not an integer or is too small."""
     if not isinstance(value, Integral) or isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be an integer, got {value!r}")
     if value < least:
@@ -25,7 +25,7 @@ def check_natural(value, name: str, least: int) -> int:
 
 
 def check_seed(seed, name: str = "seed") -> int | None:
-    """Return a seed of random streams, refusing what numpy would refuse without its name."""
+    """Return a seed of random streams; raise, with the name of the option, if numpy does not accept it."""
     if seed is None:
         return None
     if not isinstance(seed, Integral) or isinstance(seed, bool | np.bool_):
@@ -36,18 +36,18 @@ def check_seed(seed, name: str = "seed") -> int | None:
 
 
 class _DefaultSeed(int):
-    """A seed that nobody has given, which differs from the same number when it is given."""
+    """A default seed, which differs from the same number given by a user."""
 
 
-#: The largest sum of row weights. They say how many rows there are, and rows are counted in 64-bit integers.
+#: The largest sum of row weights. It is a number of rows, and rows are counted in 64-bit integers.
 LARGEST_SUM_OF_WEIGHTS = 2.0**62
 
-#: The default of `random_state` beside pgmpy's spelling `seed`.
+#: The default of `random_state`, if pgmpy's spelling `seed` is accepted too.
 DEFAULT_SEED: int = _DefaultSeed(0)
 
 
 def choose_seed(random_state: int | None, seed: int | None) -> int | None:
-    """Return the seed under either spelling; raise where both are given."""
+    """Return the seed under either spelling; raise if both are given."""
     if seed is not DEFAULT_SEED and random_state is not DEFAULT_SEED:
         raise ValueError(
             f"random_state={random_state!r} and seed={seed!r} are two spellings of one option: give one of them"
@@ -58,7 +58,7 @@ def choose_seed(random_state: int | None, seed: int | None) -> int | None:
 
 
 def check_same_names(ours: Iterable, theirs: Iterable, our_label: str, their_label: str, what="variables", remedy=""):
-    """Raise ValueError unless both hold the same names, listing those that only one of the two has."""
+    """Raise ValueError unless both hold the same names, listing names that only one of them has."""
     first, second = dict.fromkeys(ours), dict.fromkeys(theirs)
     if first.keys() == second.keys():
         return
@@ -72,7 +72,7 @@ def check_same_names(ours: Iterable, theirs: Iterable, our_label: str, their_lab
 
 
 def check_known_names(names: Iterable) -> None:
-    """Raise ValueError where a name is None, NaN or another missing value, which no result could refer to."""
+    """Raise ValueError if a name is None, NaN or another missing value, since no result could refer to it."""
     wrong = {position: name for position, name in enumerate(names) if _is_missing(name)}
     if wrong:
         positions = ", ".join(map(str, wrong))
@@ -84,12 +84,12 @@ def check_known_names(names: Iterable) -> None:
 def _is_missing(name) -> bool:
     try:
         return name is None or bool(name != name)
-    except TypeError:  # pandas' NA equals nothing and differs from nothing
+    except TypeError:  # comparisons with pandas' NA are neither True nor False
         return True
 
 
 def as_reals(values: ArrayLike, what: str) -> np.ndarray:
-    """Return numbers as an array, raising ValueError about `what` where some are complex or are none."""
+    """Return numeric values as an array; raise ValueError about `what` if some are complex or not numeric."""
     array = np.asarray(values)
     if array.dtype.kind == "c" or (
         array.dtype == object and any(isinstance(v, Complex) and not isinstance(v, Real) for v in array.flat)
@@ -104,14 +104,14 @@ def as_reals(values: ArrayLike, what: str) -> np.ndarray:
 
 
 def is_number(value: object) -> bool:
-    """Return whether a value is a finite real number, and no boolean."""
+    """Return whether a value is a finite real number and not a boolean."""
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_) and isfinite(value)
 
 
 def check_weights(weights: ArrayLike, name: str, n_rows: int | None = None) -> np.ndarray:
     """Return a float64 copy of row weights, or raise ValueError.
 
-    Weights are finite numbers, not negative and not all zero, and their sum is at most `LARGEST_SUM_OF_WEIGHTS`.
+    Weights are finite, not negative and not all zero, and their sum is at most `LARGEST_SUM_OF_WEIGHTS`.
     """
     array = np.asarray(weights)
     if array.dtype.kind in "SUT" or (array.dtype == object and any(isinstance(v, str | bytes) for v in array.flat)):
@@ -132,14 +132,14 @@ def check_weights(weights: ArrayLike, name: str, n_rows: int | None = None) -> n
         total = values.sum()
     if total > LARGEST_SUM_OF_WEIGHTS:
         raise ValueError(
-            f"the sum of {name} is {total:g}, more than 2**62: a weight is the number of rows that a row stands for. "
-            "Divide all weights by the same number"
+            f"the sum of {name} is {total:g}, more than 2**62. A weight is the number of rows that a row represents: "
+            "divide all weights by the same number"
         )
     return values
 
 
 def join_names(names: Iterable, limit: int = 10) -> str:
-    """Quote and join names, with the tail of a long list as a count: ``'a', 'b' and 3 more``."""
+    """Quote and join names, with the rest of a long list as a count: ``'a', 'b' and 3 more``."""
     names = list(names)
     shown = ", ".join(repr(name) for name in names[:limit])
     return shown if len(names) <= limit else f"{shown} and {len(names) - limit} more"
@@ -155,10 +155,10 @@ def check_path(path: str | os.PathLike) -> Path:
 
 @contextmanager
 def explain_unreadable(path: Path, verdict: str, remedy: str) -> Iterator[None]:
-    """Turn whatever is raised over a damaged file into a ValueError of the path, a verdict, the reason and a remedy.
+    """Convert any error about a damaged file to a ValueError of the path, a verdict, the reason and a remedy.
 
-    What is no fault of its content passes: an error of the system, such as a file that is not there or too many open
-    ones, an interrupt, a lack of memory, a warning that is an error, an error with an attribute `has_remedy`.
+    Errors that do not concern the content pass: errors of the system, such as a missing file or too many open files,
+    an interrupt, a lack of memory, a warning that is an error, and an error with an attribute `has_remedy`.
     """
     try:
         yield
@@ -176,9 +176,9 @@ def explain_unreadable(path: Path, verdict: str, remedy: str) -> Iterator[None]:
         if isinstance(error, KeyError):
             reason = f"it lacks {error}"
         elif isinstance(error, RecursionError):
-            reason = "its parts are nested too deeply"
+            reason = "its elements are nested too deeply"
         elif isinstance(error, AttributeError | IndexError | TypeError):
-            reason = f"a part of it has another form than expected ({reason})"
+            reason = f"an element has another form than expected ({reason})"
         raise ValueError(f"{path} {verdict}: {reason}; {remedy}") from error
 
 
@@ -218,11 +218,11 @@ def _is_writable(array: np.ndarray) -> bool:
         if owner.flags.writeable:
             return True
         owner = owner.base
-    return owner is not None  # memory that is not numpy's
+    return owner is not None  # the memory does not belong to numpy
 
 
 class FittedLearner(Protocol):
-    """A fitted learner of graphs, as lower packages see it; some have `model_` too."""
+    """A fitted learner of graphs, as lower packages use it; some have `model_` too."""
 
     @property
     def graph_(self) -> Any:
@@ -243,14 +243,14 @@ def take_model(source: Any) -> Any:
 
 
 def _is_learner(source: object) -> bool:
-    # asked of the class: on a learner that is not fitted the attribute itself raises an error
+    # read from the class: the attribute raises an error on a learner that is not fitted
     return hasattr(type(source), "graph_")
 
 
 def warn_of_target(learner: object, X: object, y: object) -> None:
-    """Warn that `y` is ignored if it is a named Series and `X` a frame without that column: a user wants a classifier.
+    """Warn that `y` is ignored if it is a named Series and `X` a frame without that column: a classifier may be meant.
 
-    scikit-learn's own calls, which pass arrays or a column of `X`, stay silent.
+    scikit-learn's own calls, which pass arrays or a column of `X`, cause no warning.
     """
     columns = getattr(X, "column_names", getattr(X, "columns", None))
     name = getattr(y, "name", None)
@@ -272,7 +272,7 @@ def caller_level() -> int:
 
 
 def count_workers(n_jobs: int | None) -> int:
-    """Return how many workers `n_jobs` means to joblib; None is 1 outside of a context that says more."""
+    """Return the number of workers that `n_jobs` means to joblib; None is 1 unless a context sets another number."""
     from joblib import effective_n_jobs
 
     return effective_n_jobs(cast(int, n_jobs))

@@ -1,4 +1,4 @@
-"""Names that are looked up: those of packages, imported when they are first asked for, and those of options.
+"""Look-up of names: names of packages, imported when they are first used, and names of options.
 
 Unknown names are refused with a suggestion.
 """
@@ -32,8 +32,9 @@ PACKAGES = (
 def import_on_demand(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return the `__getattr__` and `__dir__` of a package whose names are in the modules of `homes`, by name.
 
-    A module is named from the package on: ``{"CLIME": "gaussian.clime"}``. Type checkers read the same imports under
-    ``if TYPE_CHECKING``. A package that imports all its names itself gives no homes: its unknown names are explained.
+    A module is named relative to the package: ``{"CLIME": "gaussian.clime"}``. Type checkers read the same imports
+    under ``if TYPE_CHECKING``. A package that imports all its names itself passes no homes: only its unknown names are
+    explained.
     """
 
     def look_up(name: str) -> object:
@@ -93,7 +94,7 @@ def suggest(name: object, known: Iterable) -> str:
 
 
 def _find_close(name: str, known: Iterable[str]) -> str | None:
-    """Return the most similar name whatever its case, None if none is similar."""
+    """Return the most similar name, ignoring case, None if none is similar."""
     folded = {other.casefold(): other for other in known}
     close = get_close_matches(name.casefold(), folded, n=1)
     return folded[close[0]] if close else None

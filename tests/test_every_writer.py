@@ -124,7 +124,7 @@ def test_a_full_disk(folder, name):
 
     def write():
         resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, resource.RLIM_INFINITY))
-        with pytest.raises(OSError, match="what was there is unchanged") as caught:
+        with pytest.raises(OSError, match="the old file is unchanged") as caught:
             WRITERS[name](path)
         assert str(path) in str(caught.value)
 
@@ -195,7 +195,7 @@ def test_a_command_warns_of_a_checkpoint_that_a_full_disk_does_not_take(folder):
         resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, resource.RLIM_INFINITY))
         with click.Context(main), redirect_stderr(StringIO()) as shown, user_errors():
             HillClimbSearch(checkpoint=folder / "run.npz", checkpoint_every=0, show_progress=False).fit(STATES)
-        assert re.match(r"Warning: checkpoint=.*run.npz.* cannot be written .*: the run goes on", shown.getvalue())
+        assert re.match(r"Warning: checkpoint=.*run.npz.* cannot be written .*: the run continues", shown.getvalue())
 
     run_in_child(learn)
     assert list(folder.iterdir()) == []

@@ -104,7 +104,7 @@ static inline uint64_t pgmx_fold_lanes(const uint64_t *lanes, uint64_t n_bytes) 
         return largest;                                                                                                \
     }
 
-/* What is read twice while the first-level cache holds it, a multiple of 64. */
+/* Bytes that are read twice while they are in the first-level cache, a multiple of 64. */
 #define PGMX_BLOCK_BYTES (1 << 14)
 
 PGMX_ADD_CODES_PLAIN(pgmx_add_u8_plain, uint8_t)
@@ -145,7 +145,7 @@ PGMX_UNUSED static int pgmx_add_plane_plain(const uint64_t *plane, ptrdiff_t n_w
 
 #if PGMX_X86_DISPATCH
 
-/* Bytes ahead of which a page is fetched, whose translation hardware does not look up by itself. */
+/* Distance in bytes at which a page is prefetched whose translation the hardware does not look up by itself. */
 #define PGMX_AHEAD 4096
 
 /* The four registers of the lanes, and a step of all. */

@@ -1,11 +1,11 @@
 """Checksums of the codes and the bit planes of a table, with the checks that make them safe to count.
 
-Problem: a table that is mapped from a file is read once before its first use, at a small share of what learning costs.
+Problem: a table that is mapped from a file is read once before its first use, at a small share of the cost of learning.
 Algorithm: the bytes of a row are little-endian words, the last filled up with zeros, word k in lane k mod 8; each lane
 keeps the sum a of its words and the sum b of all values that a has had, modulo 2^64 (Fletcher's sums). A change within
-one word changes a, words that trade places change b. In the same pass codes are compared for the largest, and the
-planes of a variable with each other: every row has one state. These are additions and comparisons without a branch.
-Cost: what it takes to read the bytes, about 0.15 ns each from memory. Thread-safety: inputs are only read; the GIL is
+one word changes a, words that trade places change b. In the same pass the largest code is found, and the planes of a
+variable are compared with each other: every row has one state. These are additions and comparisons without a branch.
+Cost: the time to read the bytes, about 0.15 ns each from memory. Thread-safety: inputs are only read; the GIL is
 released.
 Reference: Fletcher (1982), An arithmetic checksum for serial transmissions, IEEE Transactions on Communications 30,
 247-252.
@@ -38,7 +38,7 @@ ctypedef fused code_t:
 
 
 cdef class Checksum:
-    """The checksum of bytes that come in blocks, each but the last of a multiple of 64 bytes."""
+    """The checksum of bytes that arrive in blocks, each except the last of a multiple of 64 bytes."""
 
     cdef uint64_t[N_SUMS] lanes
     cdef uint64_t n_bytes
@@ -77,7 +77,7 @@ def summarise_codes(const code_t[:, ::1] codes):
 
 
 def summarise_planes(const uint64_t[:, ::1] planes, const int64_t[::1] offsets, Py_ssize_t n_rows):
-    """Return the checksum of each plane and whether each row has one state per variable, bits beyond the last row none.
+    """Return the checksum of each plane and whether each row has one state per variable, and none beyond the last row.
 
     The planes of variable v begin at ``offsets[v]``; it may have none. The words of a plane are a multiple of 8.
     """

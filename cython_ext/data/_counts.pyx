@@ -1,9 +1,9 @@
 """Bit planes of a coded table, and counts of all pairs of planes.
 
-Problem: a table of n variables with few states is counted over and over. Algorithm: every state of every variable
+Problem: a table of n variables with few states is counted many times. Algorithm: every state of every variable
 becomes a plane, one bit per row; a joint count is the population count of an AND of planes.
 Cost: packing is one pass over the codes per state; a pair of planes takes N/512 vector operations with AVX-512.
-Thread-safety: all functions read their inputs only and write only the array they return or the block they are given.
+Thread-safety: all functions only read their inputs, and only write the array they return or the block they are given.
 """
 
 from libc.stdint cimport int64_t, uint8_t, uint16_t, uint32_t, uint64_t

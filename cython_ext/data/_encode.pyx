@@ -1,13 +1,13 @@
-"""Coding of single columns: cells in, small unsigned codes out.
+"""Coding of single columns: values in, small unsigned codes out.
 
-Problem. Give each cell of a column the index of its value among the distinct values of that column.
+Problem. Replace each value of a column by its index among the distinct values of that column.
 
 Algorithms. Integers whose range is below 256 are coded by their distance from the smallest one (`code_integers`). All
-else goes through a hash table with linear probing (`Distinct`): integers of a wide range, the strings of an Arrow
-column, Python objects. A string of up to eight bytes is its own key, a longer one is hashed and compared byte by byte.
-Codes are numbered by first occurrence; the caller sorts the few distinct values and applies `relabel`.
+other values are looked up in a hash table with linear probing (`Distinct`): integers of a wide range, the strings of an
+Arrow column, Python objects. A string of up to eight bytes is its own key, a longer one is hashed and compared byte by
+byte. Codes are numbered by first occurrence; the caller sorts the few distinct values and applies `relabel`.
 
-Cost. One or two sequential passes over the cells; memory beyond the output is proportional to the distinct values.
+Cost. One or two sequential passes over the values; additional memory is proportional to the number of distinct values.
 
 Threads. No state is shared between calls, and all but `code_objects` release the GIL. Inputs are never written to
 and may be read-only or strided; the caller makes sure that they are aligned.
@@ -20,7 +20,7 @@ from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy
 
 cdef extern from "Python.h":
-    # On bare pointers: the usual declarations would count references on every cell.
+    # On bare pointers: the usual declarations would count references of every object.
     bint is_exact_str "PyUnicode_CheckExact"(PyObject*) nogil
     int str_kind "PyUnicode_KIND"(PyObject*) nogil
     const char* str_data "(const char*)PyUnicode_DATA"(PyObject*) nogil
@@ -71,7 +71,7 @@ cdef struct Distinct:
 # --- the table of distinct values -----------------------------------------------------------------------------------
 
 cdef bint open_table(Distinct* table) noexcept nogil:
-    """Allocate an empty table; False when there is no memory."""
+    """Allocate an empty table; False if memory is not available."""
     table.n_slots = FIRST_SLOTS
     table.shift = 64 - 8
     table.capacity = FIRST_SLOTS // 2
@@ -97,7 +97,7 @@ cdef inline Py_ssize_t first_slot(const Distinct* table, uint64_t key, uint64_t 
 
 
 cdef bint grow(Distinct* table) noexcept nogil:
-    """Double the table; False when there is no memory (the table is then still valid)."""
+    """Double the table; False if memory is not available (the table is then still valid)."""
     cdef Py_ssize_t n_slots = 2 * table.n_slots
     cdef Py_ssize_t i, at
     cdef Slot* old = table.slots
@@ -125,7 +125,7 @@ cdef bint grow(Distinct* table) noexcept nogil:
 cdef inline Py_ssize_t code_of(
     Distinct* table, uint64_t key, uint64_t tag, const char* start, Py_ssize_t row
 ) noexcept nogil:
-    """Code of a value, entered when it is new; -1 when the table is full, -2 when there is no memory."""
+    """Code of a value, entered if it is new; -1 if the table is full, -2 if memory is not available."""
     cdef Py_ssize_t at = first_slot(table, key, tag)
     cdef Slot* slot
     cdef size_t n_bytes = tag >> 3
@@ -175,7 +175,7 @@ cdef inline uint64_t load4(const char* p) noexcept nogil:
 
 
 cdef inline uint64_t bytes_key(const char* p, size_t n) noexcept nogil:
-    """Key of `n` bytes: with `n` known it determines them when n <= 8, and is a hash of them beyond.
+    """Key of `n` bytes: with `n` known it determines them if n <= 8, and is a hash of them beyond.
 
     No byte outside the string is read: two overlapping loads cover the lengths 4 to 8.
     """
@@ -242,7 +242,7 @@ cdef inline void write_distances(
 
 
 cdef void close_gaps(const uint8_t* present, uint8_t* out, Py_ssize_t n) noexcept nogil:
-    """Turn distances into ranks: the number of marks before them."""
+    """Convert distances to ranks: the number of marks before them."""
     cdef uint8_t rank[256]
     cdef int before = 0, i, last = 0
     cdef Py_ssize_t row
@@ -275,7 +275,7 @@ cdef inline integer narrow_values(const integer* base, Py_ssize_t n, Py_ssize_t 
 
 
 def code_integers(const integer[:, :] cells, uint8_t[:, ::1] out):
-    """Code columns of integers by rank where their range is small.
+    """Code columns of integers by rank if their range is small.
 
     Parameters
     ----------
@@ -285,8 +285,8 @@ def code_integers(const integer[:, :] cells, uint8_t[:, ::1] out):
     Returns
     -------
     list of (low, present) or None
-        For each column its smallest value and one byte per value from it to the largest, 1 where the value occurs; the
-        code of a value is the number of marks before it. None, and nothing of use in `out`, when the range is 256 or
+        For each column its smallest value and one byte per value from it to the largest, 1 if the value occurs; the
+        code of a value is the number of marks before it. None, with undefined values in `out`, if the range is 256 or
         more.
     """
     cdef Py_ssize_t n = cells.shape[0], p = cells.shape[1], step = cells.strides[0], first = 0, j
@@ -344,7 +344,7 @@ def code_spread_integers(const integer[:] values, uint16_t[::1] out):
     Returns
     -------
     list of int or None
-        The distinct values in code order; None when there are more than 65535.
+        The distinct values in code order; None if there are more than 65535.
     """
     cdef Py_ssize_t n = values.shape[0], i, code = 0
     cdef Distinct table
@@ -366,13 +366,13 @@ def narrow_categories(const integer[:] codes, uint8_t[::1] out):
 
     Parameters
     ----------
-    codes : memoryview of any integer type, shape (n,), n >= 1; from 0 to 254, or negative where a cell is missing
-    out : uint8 memoryview, shape (n,); receives the codes, with no use where a cell is missing
+    codes : memoryview of any integer type, shape (n,), n >= 1; from 0 to 254, or negative for a missing value
+    out : uint8 memoryview, shape (n,); receives the codes, undefined for a missing value
 
     Returns
     -------
     bool
-        True when some cell is missing.
+        True if some value is missing.
     """
     cdef Py_ssize_t n = codes.shape[0], step = codes.strides[0]
     cdef const integer* base = &codes[0]
@@ -388,7 +388,7 @@ def narrow_categories(const integer[:] codes, uint8_t[::1] out):
 # --- strings and objects --------------------------------------------------------------------------------------------
 
 def code_strings(const offset[::1] offsets, const uint8_t[::1] data, uint16_t[::1] out):
-    """Code the strings of an Arrow column without missing cells by first occurrence.
+    """Code the strings of an Arrow column without missing values by first occurrence.
 
     Parameters
     ----------
@@ -399,7 +399,7 @@ def code_strings(const offset[::1] offsets, const uint8_t[::1] data, uint16_t[::
     Returns
     -------
     list of int or None
-        The row of the first occurrence of each distinct string, in code order; None when there are more than 65535.
+        The row of the first occurrence of each distinct string, in code order; None if there are more than 65535.
     """
     cdef Py_ssize_t n = offsets.shape[0] - 1, i, code = 0
     cdef const char* base = <const char*> &offsets[0]  # never read from when all strings are empty
@@ -446,12 +446,12 @@ def code_objects(values, uint16_t[::1] out):
     Returns
     -------
     list of int or None
-        The row of the first occurrence of each distinct object, in code order. None when there are more than 65535,
+        The row of the first occurrence of each distinct object, in code order. None if there are more than 65535,
         or more than 4096 that are not of type str.
 
     Notes
     -----
-    CPython stores a string in the narrowest of its kinds (1, 2 or 4 bytes a character), so that equal strings have
+    CPython stores a string in the narrowest of its kinds (1, 2 or 4 bytes per character), so that equal strings have
     equal bytes. The GIL is held throughout.
     """
     cdef Py_buffer view
@@ -471,7 +471,7 @@ def code_objects(values, uint16_t[::1] out):
     else:
         for i in range(n):
             cell = (<PyObject**> (base + i * step))[0]
-            if cell == NULL:  # numpy's way to say None in an array never written to
+            if cell == NULL:  # numpy's representation of None in an array never written to
                 cell = none
             kind = str_kind(cell) if is_exact_str(cell) else 0
             if kind:

@@ -3,7 +3,7 @@
 Problem: a resample repeats rows of a table of n variables, and a table larger than memory is finished block by block.
 Algorithm: draws are counted, and a row repeated as often; `gather_rows` reads each index once for four variables; the
 other two are single passes over one block.
-Cost: one load and one store a cell. Thread-safety: inputs are only read and may be read-only memory maps, outputs
+Cost: one load and one store per value. Thread-safety: inputs are only read and may be read-only memory maps, outputs
 belong to the caller, and the GIL is released.
 """
 
@@ -65,7 +65,7 @@ def repeat_numbers(
     const int64_t[::1] counts,          # in: (N,), none negative
     index_t[::1] rows,                  # out: (sum of counts,)
 ):
-    """Write each number from 0 as often as ``counts`` says, ascending."""
+    """Write each index from 0 as often as ``counts`` says, ascending."""
     cdef Py_ssize_t i, j = 0, m = rows.shape[0]
     cdef int64_t left
     with nogil:

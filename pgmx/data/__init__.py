@@ -1,23 +1,23 @@
-"""Data: coded tables and tables of numbers, and the one entry for every kind of table.
+"""Data: coded tables, numeric tables, and the functions that open every accepted kind of table.
 
-- `draws`: draws with replacement, each a function of a seed and its number
+- `draws`: draws with replacement, each a function of a seed and its index
 - `errors`: words shared by the error messages about data
-- `table`: the coded table: what every discrete learner and score works on
-- `recode`: rows in given states: the codes that cells get when the caller states the states
+- `table`: the coded table, the input of every discrete learner and score
+- `recode`: coding of rows by given states
 - `columns`: coding of single columns: values to state codes
 - `files`: tables in files
 - `memory`: estimate of the memory that a run will need
-- `sources`: accepted inputs: every other kind of table as a frame, without a copy of the cells
-- `weights`: weights of rows, checked, and those of the rows that `missing` keeps
-- `mixed`: tables of floats beside states
+- `sources`: accepted inputs: every other kind of table as a frame, without a copy of the data
+- `weights`: checked weights of rows, and the weights of the rows that `missing` keeps
+- `mixed`: mixed data: tables with continuous and discrete columns
 - `frame`: a table of any accepted kind as columns, and its coding
-- `pieces`: tables that arrive in pieces, or are larger than memory
-- `inputs`: the one entry for data: any accepted table becomes a coded table or columns
-- `numbers`: tables of numbers
-- `few_values`: columns of floats that look like codes of states
+- `pieces`: tables that arrive in chunks, or are larger than memory
+- `inputs`: the functions that open any accepted table as a coded table or as columns
+- `numbers`: numeric tables
+- `few_values`: floating-point columns that look like coded discrete variables
 - `distributed`: tables whose rows stay with the workers of a dask cluster
-- `bins`: numbers as ordered categories
-- `series`: time series as complete segments of numbers
+- `bins`: discretisation: continuous variables as ordered categories
+- `series`: time series as complete segments
 """
 
 from typing import TYPE_CHECKING

@@ -1,8 +1,8 @@
-"""Draws with replacement, each a function of a seed, the number of a resample and its own number.
+"""Draws with replacement, each a function of a seed, the number of a resample and its own index.
 
 The k-th 64-bit number of the counter-based generator Philox 4x64-10 with the key (seed, resample), cut to 53 bits, is
-a fraction u of [0, 1), and draw k is the row whose share of the total weight holds u. Whoever knows the key makes the
-same draws, so that a worker which keeps some rows counts the draws of these: no draw is ever sent.
+a fraction u of [0, 1), and draw k is the row whose share of the total weight contains u. The same key gives the same
+draws, so that a worker can count the draws of its own rows, and no draw is ever sent.
 
 Source: Salmon, Moraes, Dror and Shaw (2011), Parallel random numbers: as easy as 1, 2, 3, SC11.
 """
@@ -15,18 +15,18 @@ import numpy as np
 
 from pgmx._ext import _rows
 
-#: Draws that are made at once: they stay in a second-level cache.
+#: Draws that are made at once: they stay in the second-level cache.
 _PIECE = 1 << 16
 
-#: Rows whose counts come from one stream of the generator, where draws are many times the rows.
+#: Rows whose counts come from one stream of the generator, if there are many more draws than rows.
 BLOCK_ROWS = 1024
 
-#: Numbers that the generator makes from one value of its counter.
+#: Random numbers that the generator makes from one value of its counter.
 _NUMBERS_PER_COUNT = 4
 
 
 class DrawSpan(NamedTuple):
-    """What some rows have of a resample: of the draws from [0, `total`) those from `begin` on, and before `end`.
+    """The share of some rows in a resample: of the draws from [0, `total`), the draws from `begin` on and before `end`.
 
     The bounds are numbers of rows, or sums of weights.
     """
@@ -37,7 +37,7 @@ class DrawSpan(NamedTuple):
 
 
 def list_spans(bounds: np.ndarray) -> list[DrawSpan]:
-    """Return the spans of parts, between the bounds of each two neighbours."""
+    """Return the spans between each two neighbouring bounds."""
     return [DrawSpan(begin, end, bounds[-1].item()) for begin, end in pairwise(bounds.tolist())]
 
 
@@ -48,7 +48,7 @@ def make_fractions(seed: int, resample: int, first: int, stop: int) -> np.ndarra
 
 
 def _make_numbers(seed: int, resample: int, first: int, stop: int) -> np.ndarray:
-    """Return the 64-bit numbers of the draws `first` to ``stop - 1`` of a resample."""
+    """Return the 64-bit random numbers of the draws `first` to ``stop - 1`` of a resample."""
     before = first % _NUMBERS_PER_COUNT
     key = np.array([seed, resample], dtype=np.uint64)
     generator = np.random.Philox(counter=first // _NUMBERS_PER_COUNT, key=key)
@@ -58,8 +58,8 @@ def _make_numbers(seed: int, resample: int, first: int, stop: int) -> np.ndarray
 def count_draws(seed: int, resample: int, n_rows: int, first: int = 0, stop: int | None = None) -> np.ndarray:
     """Return how often each of the rows `first` to ``stop - 1`` is among `n_rows` draws of all rows, int64.
 
-    Draw k is the row ⌊u n⌋: probabilities of rows differ by a share of n / 2⁵³ at most. The memory is that of the
-    rows counted.
+    Draw k is the row ⌊u n⌋: probabilities of rows differ by a share of n / 2⁵³ at most. Memory grows with the number
+    of counted rows only.
     """
     stop = n_rows if stop is None else stop
     counts = np.zeros(stop - first, dtype=np.int64)
@@ -73,9 +73,9 @@ def count_weighted_draws(
 ) -> np.ndarray:
     """Return how often each of some rows is drawn in proportion to its weight, int64.
 
-    ``ends[i]`` is the sum of the weights up to and with row i, `begin` that before the first of these rows, and `total`
-    that of all rows, ``ends[-1]`` by default: there are as many draws as it rounds to, and draw k is the first row that
-    ends after u times the total.
+    ``ends[i]`` is the sum of the weights up to and including row i, `begin` the sum before the first of these rows, and
+    `total` the sum of all rows, ``ends[-1]`` by default. The number of draws is the rounded total, and draw k is the
+    first row that ends after u times the total.
     """
     ends = np.asarray(ends, dtype=np.float64)
     total = float(ends[-1] if total is None else total)
@@ -84,7 +84,7 @@ def count_weighted_draws(
         fractions *= total
         if begin > 0 or ends[-1] < total:
             fractions = fractions[(fractions >= begin) & (fractions < ends[-1])]
-        fractions.sort()  # neighbours are looked for in the same memory
+        fractions.sort()  # then neighbouring draws search in the same memory
         drawn.append(np.searchsorted(ends, fractions, side="right"))
     return np.bincount(np.concatenate(drawn), minlength=len(ends))
 
@@ -92,7 +92,7 @@ def count_weighted_draws(
 def count_block_draws(seed: int, resample: int, weights: np.ndarray) -> np.ndarray:
     """Return how many of all draws fall into each block of `BLOCK_ROWS` rows, int64; the last one may be shorter.
 
-    The draws, as many as the weights add up to, have no numbers: the counts have their multinomial distribution.
+    The draws, as many as the weights add up to, have no indices: the counts have their multinomial distribution.
     """
     weights = np.asarray(weights, dtype=np.float64)
     sums = np.add.reduceat(weights, np.arange(0, len(weights), BLOCK_ROWS))
@@ -103,10 +103,10 @@ def count_block_draws(seed: int, resample: int, weights: np.ndarray) -> np.ndarr
 def count_draws_in_blocks(
     seed: int, resample: int, weights: np.ndarray, of_blocks: np.ndarray, first: int = 0
 ) -> np.ndarray:
-    """Return how often each row of some blocks is drawn, int64, where draws are many times the rows.
+    """Return how often each row of some blocks is drawn, int64, if there are many more draws than rows.
 
-    `weights` are those of the rows of the blocks `first`, ``first + 1``, ..., of which `of_blocks` says how many draws
-    fall into each. Counts of a block are multinomial, and functions of (seed, resample), its number and its weights.
+    `weights` are the weights of the rows of the blocks `first`, ``first + 1``, ..., and `of_blocks` is the number of
+    draws of each block. Counts in a block are multinomial, and depend on (seed, resample), its index and its weights.
     """
     counts = np.zeros(len(weights), dtype=np.int64)
     for number, n_draws in enumerate(of_blocks.tolist()):
@@ -119,7 +119,7 @@ def count_draws_in_blocks(
 
 
 def count_many_draws(seed: int, resample: int, weights: np.ndarray) -> np.ndarray:
-    """Return how often each row is drawn in proportion to its weight, int64, where draws are many times the rows."""
+    """Return how often each row is drawn in proportion to its weight, int64, if there are many more draws than rows."""
     return count_draws_in_blocks(seed, resample, weights, count_block_draws(seed, resample, weights))
 
 
@@ -137,6 +137,6 @@ def _make_pieces(seed: int, resample: int, n_draws: int) -> Iterator[np.ndarray]
 
 
 def _cut_draws(n_draws: int) -> Iterator[tuple[int, int]]:
-    """Yield the first and the last number but one of pieces of all draws."""
+    """Yield the bounds of chunks of all draws, the upper one exclusive."""
     for first in range(0, n_draws, _PIECE):
         yield first, min(first + _PIECE, n_draws)

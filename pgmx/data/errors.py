@@ -5,15 +5,15 @@ from shlex import quote
 
 from pgmx.checks import join_names
 
-COMPLEX_REMEDY = "take .real or .abs() of each, or both parts as columns; as floats they would lose the imaginary part"
+COMPLEX_REMEDY = "use .real or .abs() of each, or both components as columns; a float would lose the imaginary part"
 
-#: What makes states of floats, and the scores that take them as they are.
+#: How to make continuous variables discrete, and the scores that accept them unchanged.
 DISCRETIZE = "pgmx.data.discretize (pgmx learn --discretize quantile:5)"
-GAUSSIAN_SCORE = "a Gaussian score ('bic-g', or 'bic-clg' beside discrete columns)"
+GAUSSIAN_SCORE = "a Gaussian score ('bic-g', or 'bic-clg' if there are discrete columns too)"
 
 
 def spell_discrete(names):
-    """Return what declares columns discrete, in Python and on the command line."""
+    """Return the option that declares columns discrete, in Python and on the command line."""
     names = list(names)
     shown = names[:10]
     options = " ".join(f"--discrete {quote(str(name))}" for name in shown)
@@ -21,21 +21,21 @@ def spell_discrete(names):
 
 
 class IncompleteRowsWarning(UserWarning):
-    """Rows with missing cells are left out, or too few are complete in the columns that a score compares."""
+    """Rows with missing values are left out, or too few are complete in the columns that a score compares."""
 
 
 class ChoiceError(ValueError):
     """Columns that the data or the option `missing` cannot have; `choices` are the values of the option that help.
 
-    `option` is how the caller writes the option. A subclass says the rest in `__str__`.
+    `option` is how the caller writes the option. A subclass composes the message in `__str__`.
     """
 
-    #: The choices there are, and what each is for.
+    #: The possible choices and their purposes.
     purposes = {
         "drop": "to leave out the rows that have them",
         "category": "to make them a state",
         "pairwise": "to score families on their complete rows",
-        "em": "to take their expected counts",
+        "em": "to use their expected counts",
     }
 
     def __init__(self, *arguments, choices=(), option="missing={!r}"):
@@ -48,9 +48,9 @@ class ChoiceError(ValueError):
         return self.option.format(choice)
 
     def among(self, choices, marks=None):
-        """Return the error for a caller who has only some of the choices; "em" where cells can be marked.
+        """Return the error for a caller who has only some of the choices; "em" if missing values can be marked.
 
-        By default these are cells of states, which "pairwise" marks too.
+        By default these are values of discrete columns, which "pairwise" marks too.
         """
         marks = "pairwise" in self.choices if marks is None else marks
         possible = (*self.choices, "em") if marks and "em" in self.purposes else self.choices
@@ -67,9 +67,9 @@ class ChoiceError(ValueError):
 
 
 class FloatColumnsError(ChoiceError):
-    """Columns of floats in a table of discrete variables; with `scores`, a score for numbers is suggested.
+    """Floating-point columns in a table of discrete variables; with `scores`, a Gaussian score is suggested.
 
-    `choices` are the values of `missing` that such a score takes, where that is worth a word.
+    `choices` are the values of `missing` that such a score accepts, if the message should list them.
     """
 
     def __init__(self, names, hints="", scores=True, choices=()):
@@ -90,7 +90,7 @@ class FloatColumnsError(ChoiceError):
 
 
 class StatesChoiceError(ChoiceError):
-    """A value `choice` of the option `missing` that is for columns of states, where columns hold floats."""
+    """A value `choice` of the option `missing` that is for discrete columns, if columns are continuous."""
 
     def __init__(self, names, choice, choices=("drop",)):
         self.names = names
@@ -101,17 +101,16 @@ class StatesChoiceError(ChoiceError):
         ways = [f"{self.spell(choice)} {self.purposes[choice]}" for choice in self.choices]
         names = join_names(self.names)
         return (
-            f"{self.spell(self.choice)} is for columns of states, and column(s) {names} hold floats. For missing cells "
-            f"pass {', or '.join(ways)}; or discretise the floats with {DISCRETIZE}, or declare those that are states "
+            f"{self.spell(self.choice)} is for discrete columns, and column(s) {names} are continuous. For missing "
+            f"values pass {', or '.join(ways)}; or discretise the columns with {DISCRETIZE}, or declare discrete ones "
             "with discrete_columns=[...] (command line: --discrete)"
         )
 
 
 class MissingCellsError(ChoiceError):
-    """Columns with missing cells where none may be.
+    """Columns with missing values that are not allowed.
 
-    `choices` are the values of the option `missing` by which the caller may let them in, `empty` are those of the
-    columns in which no cell is known.
+    `choices` are the values of the option `missing` that allow them, `empty` are the columns without observed values.
     """
 
     def __init__(self, names, choices=None, option="missing={!r}", empty=()):
@@ -122,9 +121,9 @@ class MissingCellsError(ChoiceError):
 
     def __str__(self):
         ways = [f"{self.spell(choice)} {self.purposes[choice]}" for choice in self.choices]
-        hint = f". No cell is known in column(s) {join_names(self.empty)}: leave them out" if self.empty else ""
+        hint = f". Column(s) {join_names(self.empty)} have no observed value: leave them out" if self.empty else ""
         names = join_names(self.names)
-        return f"missing cells (NaN) in column(s) {names}: pass {', '.join(ways)}, or fill them first{hint}"
+        return f"missing values (NaN) in column(s) {names}: pass {', '.join(ways)}, or fill them first{hint}"
 
 
 class UnknownColumnsError(ValueError):

@@ -1,4 +1,4 @@
-"""Columns of floats that look like codes of states: a warning that says what they are taken for."""
+"""Floating-point columns that look like coded discrete variables: a warning that says how they are used."""
 
 import warnings
 from collections.abc import Collection, Hashable
@@ -15,21 +15,21 @@ from pgmx.data.frame import Frame
 from pgmx.data.pieces.chunks import CHUNK_ROWS, is_iterator, open_chunks
 from pgmx.data.sources import open_rows
 
-#: A column of floats is told with at most so many distinct whole numbers, or other values.
+#: The warning names a floating-point column with at most this many distinct whole numbers, or other distinct values.
 MOST_WHOLE, MOST_OTHERS = 10, 3
 
-#: Columns with fewer known cells are left alone: few values say little there.
+#: Columns with fewer observed values are never named: few distinct values are expected there.
 FEWEST_CELLS = 20
 
-#: Rows of which the distinct values are found at a time; the first of them acquit most columns.
+#: Rows whose distinct values are found at a time; most columns need only the first of them.
 _FIRST, _STEP = 64, 65_536
 
 
 class FewValuesWarning(UserWarning):
-    """Columns of floats that have few values, which may be codes of states, are used as continuous variables.
+    """Floating-point columns with few values, which may be coded discrete variables, are used as continuous variables.
 
-    Columns with 2 to 10 distinct values that are all whole, or with 2 or 3 distinct values, are named, where at least
-    20 cells are known. If they hold states, declare them with ``discrete_columns``; if they hold numbers,
+    The warning names columns with 2 to 10 distinct values that are all whole, or with 2 or 3 distinct values, if at
+    least 20 values are observed. If they are discrete, declare them with ``discrete_columns``. If they are continuous,
     ``warnings.filterwarnings("ignore", category=pgmx.data.FewValuesWarning)`` ends the warning.
     """
 
@@ -37,10 +37,10 @@ class FewValuesWarning(UserWarning):
 def warn_of_few_values(
     X: Any, ignore: Collection[Hashable] = (), *, na_values: Any = None, can_declare: bool = True
 ) -> None:
-    """Warn of the columns of floats of a table that have few values; of a file its first rows are looked at.
+    """Warn of the floating-point columns of a table with few values; of a file only the first rows are read.
 
-    `can_declare` says whether the caller takes discrete columns, so that they can be declared. An iterator, which can
-    be read once, is let through, as is what cannot be opened: reading it says what is wrong.
+    `can_declare` is whether the caller has an option for discrete columns, so that they can be declared. Iterators,
+    which can be read once, and inputs that cannot be opened are ignored here: reading them raises the error.
     """
     if is_iterator(X):
         return
@@ -57,27 +57,27 @@ def warn_of_few_values(
             "(command line: --drop, or --method hill-climb --discrete)"
         )
         warnings.warn(
-            f"column(s) {join_names(names)} hold floats, but at most {MOST_WHOLE} distinct whole numbers or "
-            f"{MOST_OTHERS} distinct values: they are used as continuous variables. If they are states, {remedy}. If "
-            "they are numbers, ignore pgmx.data.FewValuesWarning",
+            f"column(s) {join_names(names)} have at most {MOST_WHOLE} distinct whole numbers or {MOST_OTHERS} distinct "
+            f"values, and are used as continuous variables. If they are discrete, {remedy}. If they are continuous, "
+            "ignore pgmx.data.FewValuesWarning",
             FewValuesWarning,
             stacklevel=caller_level(),
         )
 
 
 def list_few_values(frame: Frame) -> list[Hashable]:
-    """Return the names of the columns of floats that have few values."""
+    """Return the names of the floating-point columns with few values."""
     columns = dict(zip(frame.names, frame.columns, strict=True))
     return [name for name in _list_suspects(columns, frame.float_columns) if _has_few_values(columns[name])]
 
 
 def _list_suspects(columns: dict, names: Collection[Hashable]) -> list[Hashable]:
-    """Return the columns that their first cells do not acquit, all looked at together."""
+    """Return the columns that may have few values by their first rows, all tested together."""
     plain = [name for name in names if isinstance(columns[name], np.ndarray) and columns[name].dtype == np.float64]
     if not plain:
         return list(names)
     first = np.sort([columns[name][:_FIRST] for name in plain])
-    n_steps = (first[:, 1:] > first[:, :-1]).sum(axis=1)  # no step leads to NaN
+    n_steps = (first[:, 1:] > first[:, :-1]).sum(axis=1)  # a comparison with NaN is False
     acquitted = {name for name, n in zip(plain, n_steps.tolist(), strict=True) if n >= MOST_WHOLE}
     return [name for name in names if name not in acquitted]
 

@@ -27,7 +27,7 @@ from pgmx.data.table import DiscreteTable
 
 MISSING_OPTIONS = ("error", "drop", "category", "pairwise")
 
-#: Smaller tables are coded by one thread: starting others takes joblib 12 ms.
+#: Smaller tables are coded by one thread, since joblib needs 12 ms to start others.
 THREADED_CELLS = 4_000_000
 
 
@@ -45,20 +45,20 @@ class Frame:
     block : ndarray of int or bool, shape (n_rows, n_columns), optional
         All columns as one array.
     discrete : frozenset, optional
-        Names of the columns whose numbers are states, see `declare_discrete`.
+        Names of the discrete columns that hold numbers, see `declare_discrete`.
 
     Attributes
     ----------
     names : tuple
         Column names in order.
     columns : list
-        The columns as they came.
+        The columns as they were given.
     n_rows, n_columns : int
         Shape of the table.
     discrete : frozenset
         Names of the columns that were declared discrete.
     float_columns : tuple
-        Names of the columns of floats, in a float dtype or as Python objects, that were not declared discrete.
+        Names of the floating-point columns (in a float dtype or as Python objects) that were not declared discrete.
     """
 
     def __init__(
@@ -79,13 +79,13 @@ class Frame:
     @classmethod
     def from_pandas(cls, X: pd.DataFrame) -> Frame:
         """Return the columns of a pandas frame, which are neither copied nor changed."""
-        # The public ways to a column cost ten times as much, which shows on wide frames.
+        # The public methods to access a column take ten times as long, which matters for wide frames.
         arrays = X._iter_column_arrays() if hasattr(X, "_iter_column_arrays") else (s.array for _, s in X.items())
         columns = [values if isinstance(values, np.ndarray) else _unwrap(values) for values in arrays]
         return cls(tuple(X.columns), columns, len(X))
 
     def check_shape(self, *, is_piece: bool = False) -> Frame:
-        """Return the frame itself, or raise ValueError for no columns, equal names, or, of a whole, under two rows."""
+        """Return the frame itself; ValueError if it has no columns, equal names, or, as a whole, under two rows."""
         if not self.names:
             raise ValueError(
                 f"0 feature(s) (shape=({self.n_rows}, 0)) while a minimum of 1 is required: the table has no columns"
@@ -101,22 +101,22 @@ class Frame:
         return self
 
     def declare_discrete(self, discrete_columns: Iterable[Hashable] | None) -> Frame:
-        """Return the table with further columns whose numbers are states; the cells are not copied.
+        """Return the table with further columns declared discrete; the data are not copied.
 
         Parameters
         ----------
         discrete_columns : iterable of hashable or None
-            Names of columns. The distinct values of a column of floats become its states, see `pgmx.data.encode`.
+            Names of columns. The distinct values of a floating-point column become its states, see `pgmx.data.encode`.
 
         Returns
         -------
         Frame
-            The table itself where no name is given.
+            The table itself if no name is given.
 
         Raises
         ------
         TypeError, ValueError
-            If the names are no list, or one is not a column.
+            If the names are not a list, or one is not a column.
         """
         added = check_discrete_columns(discrete_columns, self.names) - self.discrete
         if not added:
@@ -125,25 +125,25 @@ class Frame:
 
     @cached_property
     def float_columns(self) -> tuple:
-        """Names of the columns of floats, in order."""
+        """Names of the floating-point columns, in order."""
         if self._block is not None:
             return ()
         columns = zip(self.names, self.columns, strict=True)
         return tuple(name for name, values in columns if name not in self.discrete and is_float_column(values))
 
     def list_known_floats(self) -> tuple:
-        """Return the names of the columns of floats in which some cell is not missing, in order."""
+        """Return the names of the floating-point columns with at least one observed value, in order."""
         columns = dict(zip(self.names, self.columns, strict=True))
         masks = {name: missing_mask(columns[name]) for name in self.float_columns}
         return tuple(name for name, mask in masks.items() if mask is None or not mask.all())
 
     def missing_columns(self) -> tuple:
-        """Return the names of the columns with missing cells, in order."""
+        """Return the names of the columns with missing values, in order."""
         masks = zip(self.names, map(missing_mask, self.columns), strict=True)
         return tuple(name for name, mask in masks if mask is not None and mask.any())
 
     def empty_columns(self) -> tuple:
-        """Return the names of the columns in which all cells are missing, in order."""
+        """Return the names of the columns in which all values are missing, in order."""
         masks = zip(self.names, map(missing_mask, self.columns), strict=True)
         return tuple(name for name, mask in masks if mask is not None and mask.all())
 
@@ -157,7 +157,7 @@ class Frame:
         state_names : mapping of column name to sequence of states, optional
             States and their order for some or all columns.
         missing : {"error", "drop", "category", "pairwise"}, default="error"
-            What to do with missing cells.
+            How missing values are handled.
         n_jobs : int, optional
             Threads over the columns; None means 1.
 
@@ -194,29 +194,29 @@ class Frame:
         return DiscreteTable._from_parts(self.names, states, codes, missing_codes)
 
     def to_pandas(self, *, missing: str = "error", integers_as_categories: bool = False) -> pd.DataFrame:
-        """Return a new pandas frame for scores that work on one.
+        """Return a new pandas frame for scores that need one.
 
         Parameters
         ----------
         missing : {"error", "drop"}, default="error"
-            Whether a missing cell is an error or drops its row.
+            Whether a missing value is an error or its row is dropped.
         integers_as_categories : bool, default=False
             Whether integer and boolean columns become categories too.
 
         Returns
         -------
         pandas.DataFrame
-            A copy with a fresh index: float columns as float64, integer and boolean columns in their numpy dtype, all
-            others, and those declared discrete, as category with the states of the coded table.
+            A copy with a new index: floating-point columns as float64, integer and boolean columns in their numpy
+            dtype, all others, and those declared discrete, as category with the states of the coded table.
 
         Raises
         ------
         ValueError
-            If cells are missing or infinite; the columns are named.
+            If values are missing or infinite; the columns are named.
         TypeError
-            If a column is neither of floats nor of states.
+            If a column is neither numeric nor discrete.
         """
-        check_missing_option(missing, ("error", "drop"), " for a table of numbers")
+        check_missing_option(missing, ("error", "drop"), " for a numeric table")
         if len(self.float_columns) == self.n_columns:
             block = np.empty((self.n_columns, self.n_rows))
             for row, values in zip(block, self.columns, strict=True):
@@ -240,7 +240,7 @@ class Frame:
         infinite = [name for name in self.float_columns if not np.isfinite(cells[name]).all()]
         if infinite:
             raise ValueError(
-                f"infinite cells (inf) in column(s) {join_names(infinite)}: replace them or drop their rows"
+                f"infinite values (inf) in column(s) {join_names(infinite)}: replace them or drop their rows"
             )
         if others:
             categories = self.take_columns(others).encode().to_pandas()
@@ -248,7 +248,7 @@ class Frame:
         return pd.DataFrame({v: cells[name] for v, name in enumerate(self.names)}).set_axis(list(self.names), axis=1)
 
     def code_columns(self, codes: np.ndarray, n_jobs: int | None = None) -> list[Coded]:
-        """Code every column into its row of `codes`; errors come in the order of the columns.
+        """Code every column into its row of `codes`; errors are raised in the order of the columns.
 
         `codes`, uint8 of shape (n_columns, n_rows) and C-contiguous, receives the codes of columns with at most 255
         states; `n_jobs` threads share the columns.
@@ -266,7 +266,7 @@ class Frame:
         return _join_parts(Parallel(n_jobs=n_jobs, require="sharedmem")(tasks))
 
     def _code_range(self, first, stop, codes):
-        """Code the columns from `first` to `stop`; return those coded and the error that ended it, if any."""
+        """Code the columns from `first` to `stop`; return the coded ones and the error that ended it, if any."""
         coded = []
         try:
             if self._block is not None:
@@ -280,7 +280,7 @@ class Frame:
         return coded, None
 
     def _refuse_floats(self, names, missing):
-        """Raise when there are columns of floats, with hints that fit their cells."""
+        """Raise if there are floating-point columns, with hints that depend on their values."""
         if not names:
             return
         whole, incomplete, infinite = [], [], []
@@ -294,16 +294,16 @@ class Frame:
             elif known.size and (known == np.floor(known)).all():
                 whole.append(name)
         notes = (
-            (f"hold whole numbers only: if they are states, declare them with {spell_discrete(whole)}", whole),
-            ("have missing cells (NaN)", incomplete),
-            ("have infinite cells (inf)", infinite),
+            (f"hold whole numbers only: if they are discrete, declare them with {spell_discrete(whole)}", whole),
+            ("have missing values (NaN)", incomplete),
+            ("have infinite values (inf)", infinite),
         )
         hints = "".join(f" Column(s) {join_names(culprits)} {note}." for note, culprits in notes if culprits)
         choices = ("drop",) if incomplete or missing in ("category", "pairwise") else ()
         raise FloatColumnsError(names, hints, choices=choices)
 
     def complete_mask(self) -> np.ndarray:
-        """Return which rows have no missing cell, bool of shape (n_rows,)."""
+        """Return which rows have no missing value, bool of shape (n_rows,)."""
         keep = np.ones(self.n_rows, dtype=bool)
         for mask in map(missing_mask, self.columns):
             if mask is not None:
@@ -311,7 +311,7 @@ class Frame:
         return keep
 
     def rows(self, keep: np.ndarray) -> Frame:
-        """Return the rows where `keep`, bool of shape (n_rows,), is True, maybe none."""
+        """Return the rows for which `keep`, bool of shape (n_rows,), is True; the result may be empty."""
         columns = [take_rows(values, keep) for values in self.columns]
         return Frame(self.names, columns, int(keep.sum()), discrete=self.discrete)
 
@@ -321,11 +321,11 @@ class Frame:
         return Frame(tuple(names), [columns[name] for name in names], self.n_rows, discrete=self.discrete)
 
     def complete_rows(self) -> Frame:
-        """Return the rows without missing cells, maybe none."""
+        """Return the rows without missing values; the result may be empty."""
         return self.rows(self.complete_mask())
 
     def enough_complete_rows(self) -> Frame:
-        """Return the rows without missing cells, or raise when fewer than two are left."""
+        """Return the rows without missing values, or raise if fewer than two are left."""
         complete = self.complete_rows()
         check_rows_left(complete.n_rows, self.n_rows, self.missing_columns)
         return complete
@@ -339,7 +339,7 @@ def _unwrap(values):
 
 
 def _join_parts(parts):
-    """Put the parts of the coding together, or raise the error of the first column that has one."""
+    """Join the coded ranges of columns, or raise the error of the first column that has one."""
     coded = []
     for part, error in parts:
         if error is not None:
@@ -349,7 +349,7 @@ def _join_parts(parts):
 
 
 def _widen_codes(codes, coded):
-    """Widen the codes when some column has more than 255 states."""
+    """Widen the codes if some column has more than 255 states."""
     if all(c.codes is None for c in coded):
         return codes
     wide = codes.astype(np.uint16)
@@ -366,7 +366,7 @@ def check_missing_option(missing, options=MISSING_OPTIONS, where=""):
 
 
 def check_rows(n_rows, n_columns, path=None, least=2):
-    """Refuse a table of fewer than two rows, or of fewer than `least`, naming its file if it has one."""
+    """Refuse a table of fewer than `least` rows; the message names the file if there is one."""
     if n_rows < least:
         holder = "" if path is None else f"{path} holds no table: "
         raise ValueError(
@@ -376,7 +376,7 @@ def check_rows(n_rows, n_columns, path=None, least=2):
 
 
 def refuse_unobserved(names, missing=None):
-    """Refuse columns in which all values are missing; with missing="em" say that they are no latent variables."""
+    """Refuse columns in which all values are missing; with missing="em" say that they are not latent variables."""
     if names:
         latent = ". Latent variables are not learned by EM: each column needs observed values"
         raise ValueError(
@@ -385,14 +385,14 @@ def refuse_unobserved(names, missing=None):
 
 
 def check_rows_left(n_left, n_rows, missing_columns):
-    """Warn of rows that are left out; refuse a table of which fewer than two are complete.
+    """Warn of rows that are left out; refuse a table with fewer than two complete rows.
 
-    `missing_columns()` names the culprits.
+    `missing_columns()` returns the columns with missing values.
     """
     if n_left < 2:
         raise ValueError(
-            f"{n_left} of {n_rows} rows have no missing cell (NaN), at least 2 are needed: leave out columns that are "
-            f"mostly missing, or fill them (columns with missing cells: {join_names(missing_columns())})"
+            f"{n_left} of {n_rows} rows have no missing value (NaN), at least 2 are needed: leave out columns that are "
+            f"mostly missing, or fill them (columns with missing values: {join_names(missing_columns())})"
         )
     warn_of_rows_left(n_left, n_rows)
 
@@ -401,7 +401,7 @@ def warn_of_rows_left(n_left, n_rows):
     """Warn the caller of pgmx of rows that missing="drop" leaves out."""
     if n_left < n_rows:
         warnings.warn(
-            f"missing='drop' leaves out {n_rows - n_left:,} of {n_rows:,} rows, which have missing cells (NaN): "
+            f"missing='drop' leaves out {n_rows - n_left:,} of {n_rows:,} rows, which have missing values (NaN): "
             f"{n_left:,} rows ({n_left / n_rows:.0%}) remain",
             IncompleteRowsWarning,
             stacklevel=caller_level(),
@@ -416,7 +416,7 @@ def warn_of_many_states(names, states, n_rows):
         shown = ", ".join(many[:10]) + (f" and {len(many) - 10} more" if len(many) > 10 else "")
         warnings.warn(
             f"implausibly many states for {n_rows} rows in column(s) {shown}: few rows are left for each state, and "
-            "the tables of a network grow with them. Merge rare states, discretise numbers (with "
+            "the tables of a network grow with them. Merge rare states, discretise continuous variables (with "
             "pgmx.data.discretize), or drop identifiers",
             UserWarning,
             stacklevel=caller_level(),

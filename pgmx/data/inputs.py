@@ -1,4 +1,4 @@
-"""The one entry for data: any accepted table becomes a coded table or columns."""
+"""The functions that open data: any accepted table becomes a coded table or columns."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import chain
@@ -39,24 +39,24 @@ def encode(
     X : table, array_like of shape (n_rows, n_columns), list of rows, DiscreteTable, path, or iterator of frames
         The data, for example a pandas, polars or Arrow table, never changed. The columns of an array are named x0, x1,
         ... A DiscreteTable is returned as it is, a plane file (.pgmx) opened. A CSV or Parquet file, a folder of
-        Parquet files (taken in the order of their names) or an iterator of frames may be larger than memory: it is
+        Parquet files (read in the order of their names) or an iterator of frames may be larger than memory: it is
         coded in one pass to a temporary plane file, which is deleted together with the table that is mapped from it.
     state_names : mapping of column name to sequence of states, optional
         States and their order for some or all columns, and states that do not occur in the data.
     missing : {"error", "drop", "category", "pairwise"}, default="error"
-        What to do with missing cells (None, NaN, NA, NaT). "error": raise, naming the columns. "drop": leave out their
-        rows. "category": make them one more state of their column, the last, named "missing" ("missing_1", ... where a
-        state has that name). "pairwise": the same coding, and `DiscreteTable.missing_codes` says which state that is,
-        so that scores can leave those rows out family by family.
+        How missing values (None, NaN, NA, NaT) are handled. "error": raise, naming the columns. "drop": leave out
+        their rows. "category": add one more state to their column, the last, named "missing" ("missing_1", ... if a
+        state has that name). "pairwise": the same coding, and `DiscreteTable.missing_codes` holds the code of that
+        state, so that scores can leave those rows out family by family.
     na_values : scalar, str, list-like or dict, optional
         Further values that are missing, for a CSV file, as for `read_table`.
     discrete_columns : sequence of column names, optional
-        Columns whose numbers are states, floats too: their states are the distinct values, as integers if all of them
-        are whole (1 and 2 of 1.0, NaN, 2.0), else as floats. Columns of other types have the states that they have
-        anyway.
+        Columns that are discrete although they hold numbers, floating-point columns too. Their states are the distinct
+        values: integers if all of them are whole (1 and 2 of 1.0, NaN, 2.0), else floating-point numbers. The option
+        changes nothing for columns of other types.
     n_jobs : int, optional
-        Threads over the columns of a table of at least 4 million cells, as in joblib; None means 1. The result does not
-        depend on it.
+        Threads over the columns of a table of at least 4 million values; None means 1, as in joblib. The result does
+        not depend on it.
 
     Returns
     -------
@@ -68,28 +68,29 @@ def encode(
     FileNotFoundError
         If there is no such file, or no Parquet file in the folder.
     TypeError
-        If the input is no table, a column holds dates or another type that cannot be a state, or a cell is unhashable.
+        If the input is not a table, a column holds dates or another type that cannot be a state, or a value is
+        unhashable.
     ValueError
-        If the table is empty or has one row, a column name occurs twice, a column holds floats and is not among
-        `discrete_columns`, cells are missing, a state is not declared in `state_names`, a column has more than 65535
-        states, an option names a column that is not there, pieces have different columns, or a file cannot be read.
+        If the table is empty or has one row, a column name occurs twice, a floating-point column is not among
+        `discrete_columns`, values are missing, a state is not declared in `state_names`, a column has more than 65535
+        states, an option names a column that does not exist, chunks have different columns, or a file cannot be read.
 
     Warns
     -----
     UserWarning
-        If a column has more states than ``max(20, n_rows / 20)``, or, of a CSV file, values that look like markers of
-        missing ones, see `read_table`.
+        If a column has more states than ``max(20, n_rows / 20)``, or if a CSV file has values that look like markers of
+        missing values, see `read_table`.
 
     Notes
     -----
     The states of a categorical column (pandas category, polars Enum, Arrow dictionary) are its categories in their
-    declared order, also those that never occur; any other column has the sorted distinct values it holds (integers by
-    value, False before True, strings by code point, mixed types by type name and text). They are Python objects.
+    declared order, also those that never occur. The states of any other column are its sorted distinct values (integers
+    by value, False before True, strings by code point, mixed types by type name and text). They are Python objects.
 
-    One to two passes over each column: per cell about 1 ns for categories and small integers, 3 to 5 ns for strings.
-    A table in pieces gives what the whole gives, for any size of the pieces; their declared categories are put together
-    in the order in which they come. It takes the memory of one piece, whatever the number of rows, and a byte a cell in
-    each of two files in the folder for temporary files (``tempfile.gettempdir()``).
+    Each column is read once or twice. A value takes about 1 ns for categories and small integers, 3 to 5 ns for
+    strings. A table in chunks gives the same result as the whole table, for any chunk size; declared categories of the
+    chunks are merged in the order of the chunks. Coding in chunks needs the memory of one chunk, whatever the number of
+    rows, and a byte per value in each of two files in the folder for temporary files (``tempfile.gettempdir()``).
 
     Examples
     --------
@@ -132,10 +133,10 @@ def write_table(
 
     Parameters
     ----------
-    X : anything that `encode` takes
+    X : any input of `encode`
         The data.
     path : str or path-like
-        The file to write, with the suffix .pgmx. One that is there already is replaced at once when all is written.
+        The file to write, with the suffix .pgmx. An existing file is replaced at once when the new one is complete.
     state_names : mapping of column name to sequence of states, optional
         As for `encode`.
     missing : {"error", "drop", "category", "pairwise"}, default="error"
@@ -158,15 +159,15 @@ def write_table(
     Raises
     ------
     FileNotFoundError
-        If the input is not there, or the folder of `path`.
+        If the input or the folder of `path` does not exist.
     TypeError, ValueError
-        As `encode` does; if the suffix is another, or a name or a state is neither string, number, boolean, None nor a
+        As `encode` does; if the suffix is not .pgmx, or a name or a state is not a string, number, boolean, None or a
         tuple of these.
 
     Notes
     -----
-    The file takes a byte a cell (two where a variable has more than 255 states) and an eighth of a byte for each row
-    and state. While it is written, as much again as the codes take lies in an unnamed file beside it.
+    The file takes a byte per value (two if a variable has more than 255 states) and an eighth of a byte for each row
+    and state. While it is written, an unnamed file in the same folder takes as much again as the codes.
 
     Examples
     --------
@@ -207,29 +208,29 @@ def open_any(
     discrete_columns: Sequence[Hashable] | None = None,
     n_jobs: int | None = None,
 ) -> DiscreteTable | Frame:
-    """Open data for a learner: a coded table where it can be, else columns.
+    """Open data for a learner: as a coded table if possible, else as columns.
 
     Parameters
     ----------
-    X : anything that `encode` takes
-        The data; also a file, or an iterator, of which columns hold floats. An iterator is used up.
+    X : any input of `encode`
+        The data; also a file or an iterator with floating-point columns. An iterator is used up.
     state_names : mapping of column name to sequence of states, optional
-        As for `encode`, where the data are coded here.
+        As for `encode`, if the data are coded here.
     missing : {"error", "drop", "category", "pairwise"}, default="error"
-        As for `encode`, where the data are coded here.
+        As for `encode`, if the data are coded here.
     na_values : scalar, str, list-like or dict, optional
         As for `encode`.
     discrete_columns : sequence of column names, optional
-        As for `encode`; columns in memory know it as their attribute `discrete`.
+        As for `encode`; columns in memory keep it as their attribute `discrete`.
     n_jobs : int, optional
         As for `encode`.
 
     Returns
     -------
     DiscreteTable or Frame
-        A coded table for a DiscreteTable, a plane file, and a file, folder or iterator of states. Columns for a table
-        in memory, and for a file in which some are floats or an iterator whose first frame has some: these are read
-        whole.
+        A coded table for a DiscreteTable, a plane file, and a file, folder or iterator with discrete columns only.
+        Columns for a table in memory, for a file with floating-point columns, and for an iterator whose first frame
+        has some. Such files and iterators are read whole.
 
     Raises
     ------
@@ -256,7 +257,7 @@ def open_any(
         if is_csv(path) or not parquet_has_floats(path, list_discrete_columns(discrete_columns)):
             try:
                 return stream_to_table(path, **options)
-            except FloatColumnsError:  # a CSV file has no types until it is read
+            except FloatColumnsError:  # the types of a CSV file are unknown until it is read
                 pass
         return open_frame(path, na_values=na_values).declare_discrete(discrete_columns)
     if is_iterator(X):
@@ -281,16 +282,16 @@ def open_frame(X: Any, *, na_values: Any = None) -> Frame:
     Returns
     -------
     Frame
-        The table as columns. It refers to the cells of `X`: use it at once, do not keep it.
+        The table as columns. It refers to the memory of `X`: use it at once, do not keep it.
 
     Raises
     ------
     FileNotFoundError
         If there is no such file.
     TypeError
-        If the input is no table, or coded already.
+        If the input is not a table, or is already coded.
     ValueError
-        If it is not two-dimensional, empty, has one row, or a column name occurs twice.
+        If it is not two-dimensional, is empty, has one row, or a column name occurs twice.
 
     Examples
     --------
@@ -306,11 +307,11 @@ def open_frame(X: Any, *, na_values: Any = None) -> Frame:
         return Frame.from_pandas(X).check_shape()
     if isinstance(X, NumericTable):
         raise TypeError(
-            f"{X!r} holds numbers for Gaussian graphical models, and this works on columns of states, or on rows in "
-            "memory: give the table that it was made of, with discrete_columns=[...] for floats that are states"
+            f"{X!r} is a numeric table for Gaussian graphical models, and discrete columns or rows in memory are "
+            "needed here: give the table that it was made from, with discrete_columns=[...] for discrete columns"
         )
     if _is_plane_file(X):
-        raise TypeError(f"{X} is coded already: open it with pgmx.data.open_table")
+        raise TypeError(f"{X} is already coded: open it with pgmx.data.open_table")
     if is_path(X):
         frame = Frame.from_pandas(read_whole(Path(X), na_values=na_values))
         check_rows(frame.n_rows, frame.n_columns, X)
@@ -323,7 +324,7 @@ def open_frame(X: Any, *, na_values: Any = None) -> Frame:
 
 
 def open_rows_to_score(X: Any) -> Any:
-    """Return rows in memory, of which one is enough for a fitted model, as columns; any other input as it is."""
+    """Return rows in memory as columns, one row is enough for a fitted model; return any other input as it is."""
     if isinstance(X, Frame | DiscreteTable | NumericTable) or is_path(X) or is_iterator(X):
         return X
     frame = open_rows(X)
@@ -336,14 +337,14 @@ def _is_plane_file(X) -> bool:
 
 
 def _check_declared(table: DiscreteTable, state_names: Mapping | None) -> DiscreteTable:
-    """Return a coded table whose states must be those that are declared."""
+    """Return a coded table whose states must be the declared ones."""
     if state_names is None:
         return table
     for name, declared in check_state_names(state_names, table.columns).items():
         states = table.states[table.index(name)]
         if states != declared:
             raise ValueError(
-                f"the table is coded already, with the states {join_names(states)} for {name!r}: give state_names "
+                f"the table is already coded, with the states {join_names(states)} for {name!r}: give state_names "
                 "when it is coded"
             )
     return table

@@ -8,19 +8,19 @@ from numpy.typing import ArrayLike
 from pgmx.checks import check_natural
 from pgmx.data.table import MAX_BYTE_STATES, MAX_STATES
 
-#: Rows that are counted together at most: what their cells take does not grow with the table.
+#: Rows that are counted together at most: the memory for their counts does not grow with the table.
 SEGMENT_ROWS = 1 << 17
-#: Bytes per cell of a family, and most bytes of tables that are counted together, a quarter of them spare.
+#: Bytes per cell of a family; and most bytes of tables that are counted together, including a quarter of spare space.
 CELL_BYTES, MOST_TABLE_BYTES = 48, 5 << 23
 
 
 class MemoryEstimate(NamedTuple):
-    """Bytes that hill climbing with a discrete score takes.
+    """Bytes that hill climbing with a discrete score needs.
 
     Attributes
     ----------
     codes, planes : int
-        The coded table. Of a table that is mapped from a plane file they are the system's file cache, not the memory of
+        The coded table. If it is mapped from a plane file, they are in the system's file cache, not in the memory of
         the process.
     gains, pair_counts, kept_counts, kept_rows, scratch : int
         The working memory of a learner.
@@ -47,10 +47,10 @@ def estimate_memory(
     row_memory: int = 0,
     n_threads: int = 1,
 ) -> MemoryEstimate:
-    r"""Estimate the memory that hill climbing with a discrete score takes.
+    r"""Estimate the memory that hill climbing with a discrete score needs.
 
-    With N rows and n variables of :math:`r_v` states, S the sum of :math:`r_v` over the variables of at most 255
-    states, and m the sum of :math:`r_v - 1` over the same,
+    With N rows and n variables with :math:`r_v` states, S the sum of :math:`r_v` over the variables with at most 255
+    states, and m the sum of :math:`r_v - 1` over the same variables,
 
     .. math::
 
@@ -61,11 +61,11 @@ def estimate_memory(
         \text{kept counts} \le n\,(N\,(4 R + 12) + 8\,n), \quad
         \text{scratch} = 40\,\min(N, 2^{17}) + 2^{16} + 48\,c + \min(5\,c\,S,\ 5 \cdot 2^{23})
 
-    bytes, where b is 1, or 2 when some variable has more than 255 states, R is the sum of all :math:`r_v - 1`, and c
-    the cells of a family of the two variables of the most states, at most N. A gain is a float of 8 bytes and, while
-    it is positive, 24 bytes in the queue of moves: the formula is for the most.
-    Learners keep counts up to twice the first four parts and 1 MiB, and up to 64 MiB. Scratch holds the rows of one
-    child's cells in a segment of the table, planes of those that are large, the cells with their counts for each
+    bytes, where b is 1, or 2 if some variable has more than 255 states, R is the sum of all :math:`r_v - 1`, and c
+    the number of cells of a family of the two variables with most states, at most N. A gain is a float of 8 bytes and,
+    while it is positive, 24 bytes in the queue of moves: the formula gives the maximum.
+    Learners keep counts up to twice the sum of the first four terms and 1 MiB, and up to 64 MiB. Scratch holds the rows
+    of one child's cells in a segment of the table, planes of the large cells, the cells with their counts for each
     candidate, and small objects.
 
     Parameters
@@ -75,18 +75,18 @@ def estimate_memory(
     cardinalities : array_like of int, shape (n,)
         Number of states of each variable, 1 to 65535.
     pair_memory : int, default=2**28
-        Pair counts that would take more are not stored.
+        Pair counts that would need more are not stored.
     kept_memory : int, optional
-        Bound on what the scorer keeps of the counts of each child; that of the learners by default.
+        Limit of the counts that the scorer keeps of each child; the limit of the learners by default.
     row_memory : int, default=0
-        Bound on the rows of gains that are kept by a search which returns to earlier graphs; threads share them.
+        Limit of the rows of gains that a search keeps if it returns to earlier graphs; threads share them.
     n_threads : int, default=1
-        Threads that have a graph of their own, each with gains, kept counts and scratch; they share the other parts.
+        Threads that have a graph of their own, each with gains, kept counts and scratch; they share the rest.
 
     Returns
     -------
     MemoryEstimate
-        Bytes by part.
+        Bytes of each item.
 
     Raises
     ------
@@ -95,9 +95,9 @@ def estimate_memory(
 
     Notes
     -----
-    Cost: arithmetic only. The source from which a table is coded takes its own memory besides. Coding in pieces, as
-    `write_table` does with files, takes the memory of a piece: about 200 MB for 65536 rows of 100 columns. Interpreter
-    and libraries take 110 MB, pgmpy and what it imports as much again.
+    Cost: arithmetic only. The source from which a table is coded needs its own memory in addition. Coding in chunks, as
+    `write_table` does with files, needs the memory of a chunk: about 200 MB for 65536 rows of 100 columns. Interpreter
+    and libraries need 110 MB, pgmpy and its imports as much again.
 
     Examples
     --------
@@ -129,15 +129,15 @@ def estimate_memory(
 
 
 def size_table(n_rows: int, cardinalities: np.ndarray) -> tuple[int, int]:
-    """Return the bytes of the codes and of the planes of a table; numbers of states over 255 have no planes."""
+    """Return the bytes of the codes and of the planes of a table; variables with over 255 states have no planes."""
     packed = cardinalities[cardinalities <= MAX_BYTE_STATES]
     codes = len(cardinalities) * n_rows * (1 if len(packed) == len(cardinalities) else 2)
     return codes, 64 * -(-n_rows // 512) * int(packed.sum())
 
 
 def limit_kept_counts(size: int) -> int:
-    """Return how many bytes of counts a scorer keeps beside a table, its gains and counts of pairs of `size` bytes.
+    """Return how many bytes of counts a scorer keeps for a table, gains and pair counts of `size` bytes in total.
 
-    More than twice as much saves no time that could be measured on networks of 37 to 724 variables.
+    More than twice `size` saves no time that could be measured on networks of 37 to 724 variables.
     """
     return min(1 << 26, (1 << 20) + 2 * size)

@@ -1,4 +1,4 @@
-"""Tables of floats beside states: what conditional Gaussian scores and networks work on."""
+"""Mixed data: tables with continuous and discrete columns, the input of conditional Gaussian scores and networks."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -11,16 +11,16 @@ from pgmx.data.errors import MissingCellsError
 from pgmx.data.frame import Frame, check_missing_option, refuse_unobserved
 from pgmx.data.table import DiscreteTable
 
-#: Rows whose states are looked at before those of all.
+#: First rows, whose states are searched before those of all rows.
 _FIRST_ROWS = 1024
 
 
 @dataclass(frozen=True, eq=False)
 class MixedTable:
-    """Columns of floats and columns of states of the same rows.
+    """Continuous and discrete columns of the same rows.
 
-    `columns` are all names, `is_float` is bool (n_columns,), `numbers` float64 (n_floats, n_rows), and `table` has the
-    other columns, None where there are none; each part is in the order of the names.
+    `columns` are all names, `is_float` is bool (n_columns,), `numbers` float64 (n_floats, n_rows) the continuous
+    columns, and `table` has the discrete columns, None if there are none; both are in the order of the names.
     """
 
     columns: tuple
@@ -35,17 +35,17 @@ class MixedTable:
 
     @property
     def float_names(self) -> list[Hashable]:
-        """Names of the columns of floats."""
+        """Names of the continuous columns."""
         return [name for name, is_float in zip(self.columns, self.is_float, strict=True) if is_float]
 
     @property
     def state_columns(self) -> list[Hashable]:
-        """Names of the columns of states."""
+        """Names of the discrete columns."""
         return [] if self.table is None else list(self.table.columns)
 
     @property
     def positions(self) -> np.ndarray:
-        """Position of each column among the floats, or among the columns of states; int64."""
+        """Position of each column among the continuous or among the discrete columns; int64."""
         return np.where(self.is_float, np.cumsum(self.is_float), np.cumsum(~self.is_float)) - 1
 
     def drop_unseen_states(self) -> "MixedTable":
@@ -61,7 +61,7 @@ class MixedTable:
         return replace(self, table=DiscreteTable(table.columns, states, np.array(codes)))
 
     def refuse_constant(self, weights: np.ndarray | None = None) -> None:
-        """Raise naming the columns of floats that hold one value in the rows of positive weight."""
+        """Raise naming the continuous columns that hold one value in the rows of positive weight."""
         numbers = self.numbers if weights is None else self.numbers[:, weights > 0]
         ends = np.array([(row.min(initial=np.inf), row.max(initial=-np.inf)) for row in numbers]).reshape(-1, 2)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -71,12 +71,12 @@ class MixedTable:
         constant = names[spread <= largest * 1e-15]
         if constant.size:
             raise ValueError(
-                f"columns {join_names(constant.tolist())} are constant, which a Gaussian score cannot take: drop them"
+                f"columns {join_names(constant.tolist())} are constant, which a Gaussian score cannot use: drop them"
             )
         beyond = names[~np.isfinite(squares * max(self.n_rows, 1))]
         if beyond.size:
             raise ValueError(
-                f"column(s) {join_names(beyond.tolist())} hold numbers whose squares are too large: give them another "
+                f"column(s) {join_names(beyond.tolist())} hold values whose squares are too large: give them another "
                 "unit"
             )
 
@@ -93,13 +93,13 @@ def _list_seen_states(codes: np.ndarray, n_states: int) -> np.ndarray:
 def read_mixed(
     data: Frame | DiscreteTable, *, state_names: Mapping[Hashable, Sequence] | None = None, missing: str = "error"
 ) -> MixedTable:
-    """Return the columns of a table as floats and states; missing cells are an error, or drop their rows.
+    """Return the columns of a table as continuous and discrete; missing values are an error, or drop their rows.
 
-    Infinite cells, and what cannot be a state, are errors that name the columns.
+    Infinite values, and values that cannot be states, are errors that name the columns.
     """
     if isinstance(data, DiscreteTable):
         return MixedTable(data.columns, np.zeros(data.n_variables, bool), np.empty((0, data.n_rows)), data)
-    check_missing_option(missing, ("error", "drop"), " for a table with floats")
+    check_missing_option(missing, ("error", "drop"), " for a table with continuous columns")
     incomplete = data.missing_columns()
     if incomplete and missing == "error":
         raise MissingCellsError(incomplete, choices=("drop",), empty=data.empty_columns())
@@ -107,7 +107,7 @@ def read_mixed(
 
 
 def read_incomplete_mixed(data: Frame, *, state_names: Mapping[Hashable, Sequence] | None = None) -> MixedTable:
-    """Return the columns of a table as floats, NaN where a cell is missing, and states, which mark missing cells."""
+    """Return continuous columns, NaN for missing values, and discrete columns, which mark missing values."""
     refuse_unobserved(data.empty_columns(), "em")
     return _read_columns(data, state_names, "pairwise")
 
@@ -120,12 +120,12 @@ def _read_columns(data: Frame, state_names: Mapping[Hashable, Sequence] | None, 
         copy_floats(values, row)
     infinite = [name for name, row in zip(data.float_columns, numbers, strict=True) if np.isinf(row).any()]
     if infinite:
-        raise ValueError(f"infinite cells (inf) in column(s) {join_names(infinite)}: replace them or drop their rows")
+        raise ValueError(f"infinite values (inf) in column(s) {join_names(infinite)}: replace them or drop their rows")
     others = [name for name, number in zip(data.names, is_float, strict=True) if not number]
     part = data.take_columns(others)
     unknown = [name for name in state_names or () if name not in data.names]
     if unknown:
-        raise ValueError(f"state_names holds {join_names(unknown)}, which are no columns of the data")
+        raise ValueError(f"state_names holds {join_names(unknown)}, which are not columns of the data")
     declared = {name: states for name, states in (state_names or {}).items() if name in part.names}
     table = part.encode(state_names=declared, missing=missing) if others else None
     return MixedTable(tuple(data.names), is_float, numbers, table)

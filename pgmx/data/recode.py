@@ -1,4 +1,4 @@
-"""Rows in given states: the codes that cells get when a column's states are not its own but stated by the caller."""
+"""Coding of rows by given states: the caller states the states of a column in place of the column's own."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ def match_states(states: Sequence, target: Sequence, absent: int = 0) -> np.ndar
 
 
 def list_unknown_states(states: Sequence, target: Sequence, codes: np.ndarray) -> list:
-    """Return the states that occur in `codes` and are not in `target`; codes from len(states) on mean nothing."""
+    """Return the states that occur in `codes` and are not in `target`; codes from len(states) on are ignored."""
     known = set(target)
     unknown = [code for code, state in enumerate(states) if state not in known]
     counts = np.bincount(codes, minlength=len(states)) if unknown else ()
@@ -23,7 +23,7 @@ def list_unknown_states(states: Sequence, target: Sequence, codes: np.ndarray) -
 
 
 def recode_table(table: DiscreteTable, columns: Sequence, states: Sequence[Sequence]) -> np.ndarray:
-    """Return the codes of `columns` in given states, shape (len(columns), n_rows); raise where a state is unknown."""
+    """Return the codes of `columns` in given states, shape (len(columns), n_rows); raise if a state is unknown."""
     largest = max(map(len, states))
     codes = np.empty((len(columns), table.n_rows), dtype=np.uint8 if largest <= MAX_BYTE_STATES else np.uint16)
     for row, name, target in zip(codes, columns, states, strict=True):

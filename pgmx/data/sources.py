@@ -1,4 +1,4 @@
-"""Accepted inputs: every kind of table as a frame, without a copy of the cells."""
+"""Accepted inputs: every kind of table as a frame, without a copy of the data."""
 
 import sys
 
@@ -15,16 +15,16 @@ ACCEPTED_PIECES = "pandas, polars or Arrow tables, record batches or 2-D numpy a
 
 
 def open_source(X) -> Frame:
-    """Return the columns of an input, its cells neither copied nor changed; those of an array are named x0, x1, ...
+    """Return the columns of an input, neither copied nor changed; the columns of an array are named x0, x1, ...
 
-    Raise TypeError where this kind of input is not accepted, ValueError where it is not two-dimensional, has no
-    columns, fewer than two rows, or a column name that occurs twice.
+    Raise TypeError if this kind of input is not accepted, ValueError if it is not two-dimensional, has no columns,
+    fewer than two rows, or a column name that occurs twice.
     """
     return _split_columns(X).check_shape()
 
 
 def open_piece(X) -> Frame:
-    """Return the columns of a piece of a table, which may have any number of rows; raises as `open_source` does."""
+    """Return the columns of a chunk of a table, which may have any number of rows; raises as `open_source` does."""
     if isinstance(X, (list, tuple)):
         raise TypeError(f"an iterator must give tables ({ACCEPTED_PIECES}), got a {type(X).__name__}")
     return open_rows(X)
@@ -53,16 +53,16 @@ def _split_columns(X) -> Frame:
 
 
 def _refuse(X):
-    """Raise for inputs that look like tables and are not."""
+    """Raise for inputs that look like tables but are not tables."""
     sparse = sys.modules.get("scipy.sparse")
     if sparse is not None and sparse.issparse(X):
         raise TypeError(f"sparse input is not supported, got {type(X).__name__}: use X.toarray()")
     if isinstance(X, DiscreteTable):
-        raise TypeError("a DiscreteTable is coded already: use it as it is")
+        raise TypeError("a DiscreteTable is already coded: use it as it is")
     if isinstance(X, dict):
         raise TypeError("a dict is not a table: use pandas.DataFrame(X)")
     if isinstance(X, (str, bytes)):
-        raise TypeError(f"expected {ACCEPTED}, got {X!r}: a path stands alone, not among tables")
+        raise TypeError(f"expected {ACCEPTED}, got {X!r}: give a path alone, not among tables")
 
 
 def _from_array(X) -> Frame:
@@ -83,7 +83,7 @@ def _from_array(X) -> Frame:
         if masked.any():
             culprits = [name for name, mask in zip(names, masked, strict=True) if mask]
             raise ValueError(
-                f"masked cells in column(s) {join_names(culprits)}: pandas.DataFrame(X) turns them into missing cells"
+                f"masked values in column(s) {join_names(culprits)}: pandas.DataFrame(X) makes them missing values"
             )
     X = np.asarray(X)
     block = X if X.dtype.kind in "iub" and X.size else None
@@ -91,7 +91,7 @@ def _from_array(X) -> Frame:
 
 
 def _from_rows(rows) -> Frame:
-    """Return the columns of a list of rows; the cells stay the Python objects that they are."""
+    """Return the columns of a list of rows; the values remain the same Python objects."""
     if len(rows) and len(getattr(rows[0], "shape", ())) == 2 and not isinstance(rows[0], np.ndarray):
         raise TypeError(
             f"a {type(rows).__name__} of tables is not a table: iter(X) reads them one after the other, as one table"
@@ -104,7 +104,7 @@ def _from_rows(rows) -> Frame:
         lengths = sorted({len(row) for row in rows if isinstance(row, (list, tuple, np.ndarray))})
         if len(lengths) > 1:
             raise ValueError(
-                f"the rows have different lengths, {join_names(lengths)}: give every row one cell per column"
+                f"the rows have different lengths, {join_names(lengths)}: give every row one value per column"
             )
         if isinstance(rows[0], dict):
             raise TypeError("a list of dicts is not a table: use pandas.DataFrame(X)")
@@ -118,7 +118,7 @@ def _from_arrow(X) -> Frame:
 
 
 def _from_protocol(X) -> Frame:
-    """Return the columns of what narwhals, the Arrow stream protocol or numpy can read."""
+    """Return the columns of an object that narwhals, the Arrow stream protocol or numpy can read."""
     import narwhals as nw
 
     frame = nw.from_native(X, pass_through=True, allow_series=True)
@@ -136,7 +136,7 @@ def _from_protocol(X) -> Frame:
         if wide:
             raise ValueError(f"column(s) {join_names(wide)} hold integers of 128 bits: cast them to Int64 or strings")
         if frame.implementation.is_polars():
-            # The codes of a Categorical count how often polars met a string anywhere: no order that a user stated.
+            # The codes of a Categorical depend on all strings that polars has met: not an order that a user stated.
             names = [name for name, dtype in frame.schema.items() if dtype == nw.Categorical]
             frame = frame.with_columns(nw.col(name).cast(nw.String) for name in names) if names else frame
         return _from_arrow(frame.to_arrow())

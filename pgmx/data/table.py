@@ -1,4 +1,4 @@
-"""The coded table: what every discrete learner and score works on."""
+"""The coded table, the input of every discrete learner and score."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from numpy.typing import ArrayLike
 from pgmx._ext import _rows
 from pgmx.checks import check_known_names, join_names
 
-#: Largest number of states a variable may have: codes are at most 16 bits wide.
+#: Largest number of states that a variable may have: codes are at most 16 bits wide.
 MAX_STATES = 65535
 
 #: Up to this many states, codes are bytes and a variable has bit planes.
 MAX_BYTE_STATES = 255
 
-#: Name of the state that stands for missing cells; "missing_1", ... where a column has a state of that name.
+#: Name of the state of missing values; "missing_1", ... if a column has a state of that name.
 MISSING = "missing"
 
 
 def python_scalar(value):
-    """Return a numpy scalar as the Python object it stands for, anything else as it is."""
+    """Return a numpy scalar as the equal Python object, anything else as it is."""
     return value.item() if isinstance(value, np.generic) else value
 
 
 class Mapping(Protocol):
-    """What a table asks of the file that it is mapped from, see `files.plane_reader`."""
+    """The interface of the mapped file of a table, see `files.plane_reader`."""
 
     path: Path
     stamp: tuple
@@ -39,7 +39,7 @@ class Mapping(Protocol):
     verified: set[str]
 
     def verify(self, part: str) -> None:
-        """Raise ValueError unless the "codes" or the "planes" are as they were written; once."""
+        """Raise ValueError unless the "codes" or the "planes" are unchanged since they were written; once."""
 
     def pickle_parts(self) -> tuple[Callable, tuple]:
         """Return a function and its arguments that open the file again in another process."""
@@ -49,7 +49,7 @@ class Mapping(Protocol):
 class DiscreteTable:
     """Immutable table of state codes, one row of `codes` per variable.
 
-    The cell of variable ``v`` in row ``i`` of the data is ``states[v][codes[v, i]]``.
+    The value of variable ``v`` in row ``i`` of the data is ``states[v][codes[v, i]]``.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ class DiscreteTable:
         State names of each variable in their stated order, distinct within a variable; at least one and at most
         65535 each. States that never occur in the data are kept.
     codes : array_like of int, shape (n_variables, n_rows)
-        Index of each cell's state. Copied.
+        Index of the state of each value. Copied.
     missing_codes : array_like of int, shape (n_variables,), optional
-        For each variable its last code when that stands for a missing cell, else -1. None means all -1.
+        For each variable its last code if that code means a missing value, else -1. None means all -1.
 
     Attributes
     ----------
@@ -81,21 +81,21 @@ class DiscreteTable:
     plane_offsets : ndarray of int64, shape (n_variables + 1,)
         The planes of variable ``v`` are ``planes[plane_offsets[v] : plane_offsets[v + 1]]``.
     missing_codes : ndarray of int64, shape (n_variables,)
-        Code of the missing cells of each variable, -1 without any; read-only. All -1 but in a table coded with
-        ``missing="pairwise"``.
+        Code of the missing values of each variable, -1 if there are none; read-only. All are -1 unless the table was
+        coded with ``missing="pairwise"``.
     path : pathlib.Path or None
-        The plane file that codes and planes are mapped from; None for a table in memory.
+        The plane file from which codes and planes are mapped; None for a table in memory.
 
     Raises
     ------
     ValueError
-        If the shapes disagree, a name occurs twice, or a code has no state.
+        If the shapes disagree, a name occurs twice, or a code is out of range.
 
     Notes
     -----
-    `codes` takes one byte per cell. The planes take about ``n_rows / 8`` bytes per state; they are packed at the first
-    access and kept, so that every learner which is given the same table shares them. They are not pickled. A table
-    mapped from a plane file is pickled as the file's path: other processes must see the same file.
+    `codes` takes one byte per value. The planes take about ``n_rows / 8`` bytes per state; they are packed at the first
+    access and kept, so that all learners that are given the same table share them. They are not pickled. A table mapped
+    from a plane file is pickled as the path of the file: other processes must be able to read the same file.
 
     Examples
     --------
@@ -164,10 +164,10 @@ class DiscreteTable:
             raise ValueError(f"variable {twice!r} occurs more than once: rename one of the columns")
 
     def _set(self, columns, states, codes, missing_codes):
-        """Take the checked parts as they are."""
+        """Store checked attributes as they are."""
         self._columns = columns
         self._states = states
-        self._codes = np.require(codes, requirements=["C", "A"])  # what comes over a network may lie at any address
+        self._codes = np.require(codes, requirements=["C", "A"])  # arrays from a network may have any alignment
         self._codes.setflags(write=False)
         self._cardinalities = np.array([len(names) for names in states], dtype=np.int64)
         self._cardinalities.setflags(write=False)
@@ -179,14 +179,14 @@ class DiscreteTable:
 
     @classmethod
     def _from_parts(cls, columns, states, codes, missing_codes=None) -> DiscreteTable:
-        """Make a table of parts known to be right, without a copy: `codes` must not be changed afterwards."""
+        """Make a table of attributes known to be valid, without a copy: `codes` must not be changed afterwards."""
         table = cls.__new__(cls)
         table._set(columns, states, codes, missing_codes)
         return table
 
     @classmethod
     def _from_mapping(cls, columns, states, missing_codes, mapping: Mapping) -> DiscreteTable:
-        """Make a table of a plane file, whose codes and planes are verified when they are first asked for."""
+        """Make a table of a plane file, whose codes and planes are verified at their first use."""
         table = cls._from_parts(columns, states, mapping.codes, missing_codes)
         table._planes = (mapping.planes, mapping.offsets)
         table._mapping = mapping
@@ -226,12 +226,12 @@ class DiscreteTable:
 
     @property
     def missing_codes(self) -> np.ndarray:
-        """Code of the missing cells of each variable, -1 without any; int64, read-only."""
+        """Code of the missing values of each variable, -1 if there are none; int64, read-only."""
         return self._missing_codes
 
     @property
     def path(self) -> Path | None:
-        """The plane file the table is mapped from, None in memory."""
+        """The plane file from which the table is mapped, None for a table in memory."""
         return None if self._mapping is None else self._mapping.path
 
     @property
@@ -256,19 +256,19 @@ class DiscreteTable:
         return planes
 
     def index(self, name: Hashable) -> int:
-        """Return the position of a variable in `columns`, `states` and `codes`; ValueError where there is none."""
+        """Return the position of a variable in `columns`, `states` and `codes`; ValueError for an unknown name."""
         try:
             return self._positions[name]
         except (KeyError, TypeError):
             raise ValueError(f"no variable {name!r}: the variables are {join_names(self._columns)}") from None
 
     def repeat_rows(self, weights: ArrayLike) -> DiscreteTable:
-        """Return the table in which row i stands ``weights[i]`` times, the order of the rows kept.
+        """Return the table in which row i occurs ``weights[i]`` times; the order of the rows is kept.
 
         Parameters
         ----------
         weights : array_like of int, shape (n_rows,)
-            How often each row stands; none negative, not all zero.
+            The number of repetitions of each row; none negative, not all zero.
 
         Returns
         -------
@@ -278,11 +278,11 @@ class DiscreteTable:
         Raises
         ------
         ValueError
-            If there is not one weight per row, one is no integer or negative, or no row is left.
+            If there is not one weight per row, one is negative or not an integer, or no row is left.
 
         Notes
         -----
-        0.3 to 0.6 ns per cell, and the memory of the new codes.
+        0.3 to 0.6 ns per value, and the memory of the new codes.
 
         Examples
         --------
@@ -300,7 +300,7 @@ class DiscreteTable:
         return DiscreteTable._from_parts(self._columns, self._states, codes, self._missing_codes)
 
     def _check_repeats(self, weights: ArrayLike) -> np.ndarray:
-        """Return how often each row is to stand, as int64."""
+        """Return the number of repetitions of each row, as int64."""
         weights = np.asarray(weights)
         if weights.shape != (self.n_rows,):
             raise ValueError(f"one weight per row is needed, {self.n_rows} in all, got shape {weights.shape}")
@@ -316,7 +316,7 @@ class DiscreteTable:
         Parameters
         ----------
         columns : sequence of hashable, optional
-            Variables to take, in this order; None means all.
+            Variables to include, in this order; None means all.
 
         Returns
         -------
@@ -344,7 +344,7 @@ class DiscreteTable:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, DiscreteTable):
             return NotImplemented
-        # Types are compared too: the states 1 and True are equal to Python but not the same to a user.
+        # Types are compared too: Python considers the states 1 and True equal, a user does not.
         return self is other or (
             self._columns == other._columns
             and self._states == other._states
@@ -352,7 +352,7 @@ class DiscreteTable:
             == [[type(s) for s in names] for names in other._states]
             and np.array_equal(self._missing_codes, other._missing_codes)
             and self._codes.shape == other._codes.shape
-            and all(map(np.array_equal, self.codes, other.codes))  # no mask as large as a mapped table
+            and all(map(np.array_equal, self.codes, other.codes))  # by variable: a mask of the whole may be too large
         )
 
     def __hash__(self) -> int:
@@ -365,7 +365,7 @@ class DiscreteTable:
 
 
 def _check_missing_codes(missing_codes, columns, cardinalities):
-    """Return the codes of missing cells as an array; each must be the last one of its variable, or -1."""
+    """Return the codes of missing values as an array; each must be the last code of its variable, or -1."""
     codes = np.asarray(missing_codes)
     if codes.shape != cardinalities.shape or codes.dtype.kind not in "iu":
         raise ValueError(f"missing_codes must hold one integer per variable, got shape {codes.shape}, {codes.dtype}")
@@ -373,7 +373,7 @@ def _check_missing_codes(missing_codes, columns, cardinalities):
     if wrong.size:
         v = wrong[0]
         raise ValueError(
-            f"the code of missing cells of variable {columns[v]!r} must be its last, {cardinalities[v] - 1}, or -1, "
+            f"the code of missing values of variable {columns[v]!r} must be its last, {cardinalities[v] - 1}, or -1, "
             f"got {codes[v]}"
         )
     return codes

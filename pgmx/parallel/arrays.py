@@ -1,4 +1,4 @@
-"""Arrays that many tasks read, on their way to workers."""
+"""Arrays that many tasks read, and how they are sent to workers."""
 
 from pathlib import Path
 from typing import Any
@@ -7,23 +7,23 @@ import numpy as np
 
 from pgmx.atomic import name_temporary
 
-#: Tables and arrays up to this size are sent as they are; others as the path of a file.
+#: Tables and arrays up to this size are sent directly; larger ones as the path of a file.
 SENT_AS_ARRAYS = 2**20  # bytes
 
 
 class SharedArrays:
     """Arrays by name that all tasks of `spread` read; they become read-only attributes, None included.
 
-    An array that is mapped, read-only, from the whole of a .npy file is pickled as the path of that file. Workers on
-    other machines must see it: the files that `spread` writes lie in the folder that the environment variable
-    JOBLIB_TEMP_FOLDER names, if there is one.
+    A read-only array mapped from a whole .npy file is pickled as the path of that file. Workers on other machines must
+    be able to read it: `spread` writes its files to the folder of the environment variable JOBLIB_TEMP_FOLDER, if it
+    is set.
     """
 
     def __init__(self, **arrays: np.ndarray | None) -> None:
         self._arrays = {name: _make_read_only(array) for name, array in arrays.items()}
 
     def __getattr__(self, name: str) -> Any:
-        arrays = self.__dict__.get("_arrays", {})  # pickle asks for attributes before there are any
+        arrays = self.__dict__.get("_arrays", {})  # pickle reads attributes before they are set
         if name not in arrays:
             raise AttributeError(f"no array {name!r}: the arrays are {', '.join(arrays)}")
         return arrays[name]
@@ -52,21 +52,21 @@ class SharedArrays:
 
 
 def npy_path(array: Any) -> Path | None:
-    """Return the path of the .npy file of which an array is the whole content, mapped read-only; None for others."""
+    """Return the path of the .npy file of which an array is the whole content, mapped read-only; else None."""
     if not isinstance(array, np.memmap) or array.mode != "r" or array.filename is None:
         return None
     path = Path(array.filename)
     try:
         whole = np.load(path, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError):  # gone, or no .npy file
+    except (OSError, ValueError):  # deleted, or not a .npy file
         return None
-    # Parts of a mapped array keep its file name and offset: a part of the same layout is the whole.
+    # Slices of a mapped array keep its file name and offset: a slice of the same layout is the whole.
     layouts = [(one.shape, one.dtype, one.strides, one.offset) for one in (array, whole)]
     return path.absolute() if layouts[0] == layouts[1] else None
 
 
 def _make_read_only(array: np.ndarray | None) -> np.ndarray | None:
-    """Return a read-only view, aligned for its numbers: what comes over a network begins at any address."""
+    """Return a read-only view, aligned for its dtype: arrays from a network may begin at any address."""
     if array is None or (isinstance(array, np.memmap) and array.mode == "r"):
         return array
     array = np.require(array, requirements="A")[...]

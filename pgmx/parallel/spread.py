@@ -1,4 +1,4 @@
-"""Many independent tasks over one table, through joblib and whatever backend the user chose."""
+"""Many independent tasks over one table, through joblib and the backend that the user chose."""
 
 import os
 import tempfile
@@ -24,16 +24,16 @@ from pgmx.parallel.arrays import SENT_AS_ARRAYS, SharedArrays
 from pgmx.parallel.threads import call_on_threads, one_blas_thread, run_on_threads, start_threads
 from pgmx.runs.run import TaskGroup
 
-#: Tasks shorter than this may leave threads little to do side by side, since most of their time is Python's.
+#: Threads speed up tasks shorter than this little, since most of their time is spent in Python.
 SHORT_TASK = 0.02  # seconds
 
-#: Work for which it pays to start processes; each of them imports pgmx first.
+#: Work for which starting processes pays; each of them imports pgmx first.
 PROCESSES_PAY = 30.0  # seconds
 
-#: Most tasks of a block: what a block has done is lost where the run is interrupted before its end.
+#: Most tasks of a block: the results of a block are lost if the run is interrupted before its end.
 MOST_TASKS = 16
 
-#: Seconds between two looks of a worker process at whether its parent is still there.
+#: Seconds between two checks of a worker process that its parent still exists.
 _WATCH = 1.0
 
 Task = Any
@@ -54,13 +54,13 @@ def spread(
 ) -> Generator[tuple[int, Any], None, None]:
     """Run ``task(data, i)`` for i from `first` to n - 1 and yield (i, result), in no particular order.
 
-    A `task` with ``prepare(data)`` is run as what this returns, one per thread or block; this thread has `here`.
-    Tasks that are not `compiled` may be sent to processes; threads begin `at_once` if tasks are long and release
-    Python's lock. At `deadline`, of ``time.time()``, or if closed, tasks end; then none begins but number 0.
+    If a `task` has a method ``prepare(data)``, its result is run, one per thread or block; this thread uses `here`.
+    Tasks that are not `compiled` may be sent to processes; threads start `at_once` if tasks are long and release
+    Python's lock. At `deadline` (of ``time.time()``), or if closed, tasks end; then only number 0 still starts.
     """
     if n <= first:
         return
-    with one_blas_thread():  # the same sums in every worker, and no threads beside the workers
+    with one_blas_thread():  # the same sums in every worker, and no more threads than workers
         yield from _spread(task, data, n, n_jobs, deadline, first, here, compiled, at_once)
 
 
@@ -75,10 +75,10 @@ def _spread(
     compiled: bool,
     at_once: bool,
 ) -> Iterator[tuple[int, Any]]:
-    """Choose between this thread, more of them, processes, and the workers of the user's backend.
+    """Choose between this thread, several threads, processes, and the workers of the user's backend.
 
-    Without a backend of the user's, the time of the first task decides between threads and processes, and what is wrong
-    with the data is raised where the user called.
+    Unless the user has set a backend, the time of the first task decides between threads and processes, and errors in
+    the data are raised in the calling thread.
     """
 
     def may_begin(number: int) -> bool:
@@ -121,12 +121,12 @@ def _spread(
 
 
 def _is_for_want_of_threads(error: Exception) -> bool:
-    """Return whether no further thread or process could be started."""
+    """Return whether the error says that no further thread or process could be started."""
     return isinstance(error, BlockingIOError) or "can't start new thread" in str(error)
 
 
 def in_order(results: Generator[tuple[int, T], None, None], first: int = 0) -> Generator[T, None, None]:
-    """Yield results by their numbers from `first` on; those that come early wait."""
+    """Yield results by their numbers from `first` on; results that arrive early wait."""
     waiting: dict[int, T] = {}
     with closing(results):
         for number, result in results:
@@ -137,14 +137,14 @@ def in_order(results: Generator[tuple[int, T], None, None], first: int = 0) -> G
 
 
 def prepare(task: Task, data: Any) -> Callable[[int], Any]:
-    """Return a task of numbers on these data, with memory of its own where it needs any."""
+    """Return a task on these data, with working memory of its own if it needs any."""
     return task.prepare(data) if hasattr(task, "prepare") else partial(task, data)
 
 
 def _spread_over_workers(
     task: Task, data: Any, n: int, n_jobs: int | None, deadline: float, first: int, prefer: str
 ) -> Iterator[tuple[int, Any]]:
-    """Send blocks of falling size to joblib's workers: few at first, since each worker opens the table."""
+    """Send blocks of decreasing size to joblib's workers: few at first, since each worker opens the table."""
     n_workers = min(count_workers(n_jobs), n - first)
     blocks = (range(*block) for block in _split_into_blocks(first, n, n_workers, MOST_TASKS))
     group = TaskGroup(deadline)
@@ -165,7 +165,7 @@ def _spread_over_workers(
             yield from chain.from_iterable(results)
         finally:
             group.stop()
-            with warnings.catch_warnings():  # of tasks that the caller did not wait for
+            with warnings.catch_warnings():  # from tasks that the caller did not wait for
                 warnings.simplefilter("ignore", UserWarning)
                 del results, parallel
 
@@ -192,7 +192,7 @@ def _run_in_group(call: Callable[[], T], group: TaskGroup, pid: int) -> T:
 
 @lru_cache(maxsize=1)
 def _end_with_parent(pid: int) -> None:
-    """Let this worker process end soon after its parent, which may be killed without a word."""
+    """End this worker process soon after its parent, which may be killed without notice."""
 
     def watch() -> None:
         while os.getppid() == pid:
@@ -203,7 +203,7 @@ def _end_with_parent(pid: int) -> None:
 
 
 def _split_into_blocks(first: int, stop: int, n_workers: int, most: int) -> Iterator[tuple[int, int]]:
-    """Yield the ends of blocks of falling size, each half of a worker's share of the rest (guided self-scheduling).
+    """Yield the ends of blocks of decreasing size, each half of a worker's share of the rest (guided self-scheduling).
 
     >>> list(_split_into_blocks(0, 10, 2, 4))
     [(0, 3), (3, 5), (5, 7), (7, 8), (8, 9), (9, 10)]
@@ -217,7 +217,7 @@ def _split_into_blocks(first: int, stop: int, n_workers: int, most: int) -> Iter
 def _run_block(
     task: Task, data: Any, numbers: Iterable[int], deadline: float, group: TaskGroup
 ) -> list[tuple[int, Any]]:
-    """Run some tasks in a worker, where nothing goes parallel once more."""
+    """Run some tasks in a worker, without further parallel work inside."""
     results = []
     with parallel_config("sequential"), one_blas_thread():
         call = prepare(task, data)
@@ -236,11 +236,11 @@ def shares_memory(prefer: str) -> bool:
 
 @contextmanager
 def make_sendable(data: Any, shared: bool) -> Iterator[Any]:
-    """Yield the data as they are best sent: large coded tables and arrays mapped from files."""
+    """Yield the data in the best form to send: large coded tables and arrays are mapped from files."""
     if shared or not _is_large(data):
         yield data
         return
-    # A worker may have a file open still, which some systems then keep.
+    # A worker may still have a file open; some systems cannot delete it then.
     with tempfile.TemporaryDirectory(
         prefix="pgmx-", dir=os.environ.get("JOBLIB_TEMP_FOLDER"), ignore_cleanup_errors=True
     ) as folder:
@@ -257,7 +257,7 @@ def make_sendable(data: Any, shared: bool) -> Iterator[Any]:
 
 
 def _is_large(data: Any) -> bool:
-    """Return whether data in memory, or a part of them, should be sent as a file."""
+    """Return whether data in memory, or an element of them, should be sent as a file."""
     if isinstance(data, SharedArrays):
         return bool(data.large_names())
     return isinstance(data, DiscreteTable) and data.path is None and data.codes.nbytes > SENT_AS_ARRAYS

@@ -1,8 +1,8 @@
 """Tasks on threads of this process, of which the calling one is the first.
 
-Compiled code releases Python's lock, so that threads over one shared table are all that it needs: nothing is copied,
-and a thread is there within 0.1 ms. What the first tasks cost decides whether others are worth starting. If no further
-thread can be started, the tasks continue on those there are.
+Compiled code releases Python's lock, so that threads over one shared table are sufficient: nothing is copied, and a
+thread starts within 0.1 ms. The cost of the first tasks decides whether further threads are worth starting. If no
+further thread can be started, the tasks continue on the existing ones.
 """
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
@@ -24,22 +24,22 @@ from pgmx.runs.run import TaskGroup
 
 T = TypeVar("T")
 
-#: Work that is left, in seconds, for which a further thread is worth its start.
+#: Remaining work, in seconds, for which a further thread is worth its start.
 THREAD_PAYS = 1e-3
 
-#: So many tasks per thread that the calling one can do the first alone; with fewer, others begin after `GRACE` seconds.
+#: Least number of tasks per thread for which the first runs alone; with fewer, other threads start after `GRACE` s.
 MANY_TASKS, GRACE = 8, 2e-3
 
-#: Seconds that a thread works before it takes the next tasks: shorter tasks are taken several at a time.
+#: Seconds that a thread works before it takes the next tasks: several shorter tasks are taken at a time.
 TURN = 2e-3
 
-#: Seconds of tasks after which threads are judged by the processor time that they get; and how much more it must be.
+#: Seconds of tasks after which the processor time of threads is compared with one thread; and the least ratio of both.
 TRIAL_SECONDS, LEAST_GAIN = 0.1, 1.1
 
-#: Rows of a table for each thread from which helpers do not take calls ahead, but a share of the rows of every call.
+#: Rows of a table per thread from which helpers share the rows of every call and do not prefetch calls.
 LEAST_SHARE = 1 << 15
 
-#: Seconds of a call, and of all of them, from which helpers pay; the most threads, this one included, that they make.
+#: Seconds of a call, and of all calls, from which helpers pay; the most threads that they use, including this one.
 HELPER_CALL, HELPER_PAYS, MOST_HELPED = 3e-5, 5e-3, 4
 
 Numbered = tuple[int, Any]
@@ -47,17 +47,17 @@ Numbered = tuple[int, Any]
 
 @lru_cache(maxsize=1)
 def _libraries() -> ThreadpoolController:
-    """Find the libraries with threads, once: it takes 20 ms, more than many tasks do."""
+    """Find the libraries with threads, once: it takes 20 ms, longer than many tasks."""
     return ThreadpoolController()
 
 
 def one_blas_thread():
-    """Return a context in which BLAS takes one thread: small matrices are faster, and sums always the same."""
+    """Return a context in which BLAS uses one thread: this is faster for small matrices, and sums are reproducible."""
     return _libraries().limit(limits=1, user_api="blas")
 
 
 def count_threads(n_jobs: int | None) -> int:
-    """Return how many threads of this process `n_jobs` means to joblib, also where its backend has none."""
+    """Return the number of threads of this process that `n_jobs` means to joblib, even if its backend has none."""
     if n_jobs == 1:
         return 1
     backend, usual = get_active_backend(require="sharedmem")
@@ -73,7 +73,7 @@ class Usage:
 
     @property
     def share(self) -> float:
-        """The part of the time in which a thread ran; threads that wait for Python's lock do not."""
+        """The share of the time in which a thread ran; threads that wait for Python's lock do not run."""
         return self.cpu / max(self.seconds, self.cpu, 1e-9)
 
     def __add__(self, other: "Usage") -> "Usage":
@@ -84,7 +84,7 @@ class Usage:
 
 
 def read_usage() -> Usage:
-    """Return readings of the clocks of this thread; without time in the queue for a processor where Linux knows it."""
+    """Return the clocks of this thread; time in the queue for a processor is subtracted if Linux reports it."""
     try:
         queued = int(Path("/proc/thread-self/schedstat").read_text("ascii").split()[1]) * 1e-9
     except (OSError, ValueError, IndexError):
@@ -93,7 +93,7 @@ def read_usage() -> Usage:
 
 
 class _Tasks:
-    """Tasks by number, taken by threads in order; as many at a time as their measured cost says."""
+    """Tasks by number, taken by threads in order; their measured cost determines how many are taken at a time."""
 
     def __init__(
         self,
@@ -109,13 +109,13 @@ class _Tasks:
         self.done: SimpleQueue[list[Numbered] | BaseException | None] = SimpleQueue()
         self.n_threads, self.n_finished, self.seconds = n_threads, 0, 0.0
         self.usage, self.read_usage = Usage(), Usage if compiled else read_usage
-        self.alone = False  # whether the other threads are to end
-        self.started = Event()  # that it is known whether they are to begin
+        self.alone = False  # whether the other threads must end
+        self.started = Event()  # set when it is decided whether they start
         self._allowed, self._next, self._stop, self._lock = allowed, first, stop, Lock()
 
     @property
     def seconds_left(self) -> float:
-        """What the tasks that nobody has taken will cost, by those that are finished."""
+        """Estimated cost of the tasks that no thread has taken, from the finished tasks."""
         return (self._stop - self._next) * self.seconds / max(self.n_finished, 1)
 
     def take(self) -> range:
@@ -131,7 +131,7 @@ class _Tasks:
             return range(first, self._next)
 
     def run(self, task: Callable[[int], Any], numbers: range) -> list[Numbered]:
-        """Run some tasks; nothing goes parallel in them once more."""
+        """Run some tasks, without further parallel work inside."""
         began, usage, results = perf_counter(), self.read_usage(), []
         with self.group.running(), parallel_config("sequential"):
             for number in numbers:
@@ -155,7 +155,7 @@ class _Tasks:
                         task = self.make()
                 self.done.put(self.run(task, numbers))
             self.done.put(None)
-        except BaseException as error:  # raised again where the results are read
+        except BaseException as error:  # raised again when the results are read
             self.done.put(error)
 
 
@@ -173,9 +173,9 @@ def run_on_threads(
 ) -> Iterator[tuple[int, T]]:
     """Run ``task(i)`` for i from `first` to n - 1 and yield (i, result), in no particular order.
 
-    Each thread has a task of its own, which `make` returns, the calling one `here` if given. Once `allowed(i)` is False
-    no task begins. Tasks that are not all `compiled` may hold Python's lock: if all threads get little more processor
-    time than one, the calling one continues alone. The tasks are those of `group`, or of one of their own.
+    Each thread has a task of its own, which `make` returns; the calling one uses `here` if given. Once `allowed(i)` is
+    False no task starts. Tasks that are not all `compiled` may hold Python's lock: if all threads together get little
+    more processor time than one, the calling one continues alone. The tasks belong to `group`, or to one of their own.
     """
     tasks = _Tasks(make, first, n, n_threads, allowed, compiled, TaskGroup() if group is None else group)
     threads = [Thread(target=tasks.work, daemon=True) for _ in range(n_threads - 1)]
@@ -212,7 +212,7 @@ def run_on_threads(
 
 
 def start_threads(threads: Sequence[Thread]) -> int:
-    """Start threads, and return how many could be started: limits of a process or a container may allow fewer."""
+    """Start threads, and return how many could be started: a process or a container may allow fewer."""
     for n_started, thread in enumerate(threads):
         try:
             thread.start()
@@ -222,7 +222,7 @@ def start_threads(threads: Sequence[Thread]) -> int:
 
 
 def _results_of(message: list[Numbered] | BaseException | None) -> Generator[Any, None, bool]:
-    """Yield what a thread has sent, and return whether it has ended; raise its error."""
+    """Yield the results of a message of a thread, and return whether the thread has ended; raise its error."""
     if isinstance(message, BaseException):
         raise message
     yield from message or ()
@@ -230,9 +230,9 @@ def _results_of(message: list[Numbered] | BaseException | None) -> Generator[Any
 
 
 def call_on_threads(calls: Iterable[Callable[[], T]], n_jobs: int | None, seconds: float = inf) -> list[T]:
-    """Return the results of calls of compiled code, in order, on as many threads as `n_jobs` says and as pay.
+    """Return the results of calls of compiled code, in order, on at most `n_jobs` threads, if they pay.
 
-    `seconds` is an estimate of what all calls take together; without one, the first call is measured.
+    `seconds` is an estimate of the time of all calls together; without one, the first call is measured.
     """
     calls = list(calls)
     n_threads = _limit_threads(count_threads(n_jobs), calls, seconds)
@@ -243,18 +243,18 @@ def call_on_threads(calls: Iterable[Callable[[], T]], n_jobs: int | None, second
 
 
 def call_side_by_side(calls: Sequence[Callable[[], T]], seconds: float) -> list[T]:
-    """Return the results of calls of compiled code that make no use of BLAS, a thread for each where that pays.
+    """Return the results of calls of compiled code that do not use BLAS, on a thread for each if that pays.
 
-    `seconds` is an estimate of what all calls take. Whoever makes the calls has counted the threads: it may be one.
+    `seconds` is an estimate of the time of all calls. The caller has counted the available threads: it may be one.
     """
     n_threads = _limit_threads(len(calls), calls, seconds)
     return [call() for call in calls] if n_threads < 2 else _call_all(calls, n_threads, True)
 
 
 def call_beside(call: Callable[[], T], other: Callable[[], T]) -> tuple[T, T]:
-    """Return the results of two calls, the second one made on another thread; it ends early where the first one fails.
+    """Return the results of two calls, the second one made on another thread; it ends early if the first one fails.
 
-    Neither may rely on BLAS to be on one thread.
+    Neither may rely on BLAS using one thread.
     """
     group = TaskGroup()
     results: list[T] = []
@@ -286,24 +286,24 @@ def call_beside(call: Callable[[], T], other: Callable[[], T]) -> tuple[T, T]:
 
 
 def count_helpers(n_threads: int, n_calls: float, seconds: float) -> int:
-    """Return how many threads pay beside this one for calls that take so many seconds each, one after the other here.
+    """Return how many helper threads pay for calls of `seconds` each, which this thread makes one after the other.
 
-    They do where a call takes longer than it does to agree on it; this thread has a third of the work for itself.
+    They pay if a call takes longer than its synchronisation; this thread does a third of the work itself.
     """
     pays = seconds > HELPER_CALL and n_calls * seconds > HELPER_PAYS
     return min(n_threads, MOST_HELPED) - 1 if pays else 0
 
 
 def count_sharers(n_threads: int, n_rows: int) -> int:
-    """Return how many of the threads that pay are to share the rows of every call; 1 where calls ahead are faster."""
+    """Return how many of these threads share the rows of every call; 1 if prefetching calls is faster."""
     return max(1, min(n_threads, n_rows // LEAST_SHARE))
 
 
 @contextmanager
 def help_on_threads(serve: Callable[[int], None], close: Callable[[], None], n_helpers: int) -> Iterator[None]:
-    """Run ``serve(number)`` on threads, numbers from 1, until the block is left; `close` lets them end.
+    """Run ``serve(number)`` on threads, with `number` from 1, until the block is left; `close` lets them end.
 
-    A thread that is short of memory ends early, and some may not start: whoever is helped must be able to do without.
+    A thread that is short of memory ends early, and some may not start: the caller must not depend on them.
     """
     errors: list[BaseException] = []
 

@@ -1,4 +1,4 @@
-"""Snapshots of a run in a file, from which a killed run goes on, and the fingerprint by which others are refused."""
+"""Snapshots of a run in a file, from which a killed run can resume, and the fingerprint that identifies the run."""
 
 import os
 import warnings
@@ -19,24 +19,24 @@ from pgmx.runs.snapshot import Snapshot, make_refusal
 
 _FORMAT = 3
 
-#: Options of how a learner runs, with the same meaning in all learners; they may change when a run is resumed.
+#: Options that control how a learner runs, with the same meaning in all learners; they may change on resuming.
 RUN_OPTIONS = ("max_time", "checkpoint", "checkpoint_every", "show_progress", "callback", "n_jobs")
 
 #: Further options that may change when a run is resumed, and why.
 FREE_OPTIONS = {
-    "max_iter": "a limit: a search that it ended goes on under a higher one",
+    "max_iter": "a limit: a search that it ended continues under a higher one",
     "return_type": "the form of the graph, which is made after the search",
-    "true_graph": "the recall in the history, which decides nothing",
-    "held_out": "the held-out loss in the history, which decides nothing",
-    "start": "the first parameters, in whose place a snapshot holds the present ones",
+    "true_graph": "the recall in the history, which does not affect the search",
+    "held_out": "the held-out loss in the history, which does not affect the search",
+    "start": "the first parameters, which a snapshot replaces by the present ones",
 }
 
 
 class Checkpoint:
     """A file that holds the latest snapshot of one run; `identity` is the fingerprint of its data and options.
 
-    A run that is killed at any moment leaves a whole snapshot, the old or the new one. `every` is the seconds between
-    snapshots; 0 takes one per round.
+    A run that is killed at any moment leaves a complete snapshot, the old or the new one. `every` is the number of
+    seconds between snapshots; 0 means one per round.
     """
 
     def __init__(self, path: str | os.PathLike, every: float, identity: str):
@@ -51,11 +51,11 @@ class Checkpoint:
         self._failed = False
 
     def is_due(self) -> bool:
-        """Return whether `every` seconds have passed since the last snapshot, or 20 times what that took."""
+        """Return whether `every` seconds have passed since the last snapshot, and 20 times the time it took."""
         return monotonic() - self._last >= (max(self.every, 20 * self._cost) if self.every else 0)
 
     def save(self, snapshot: Mapping[str, Any]) -> None:
-        """Write a snapshot: numbers, strings and arrays by name; warn once where the disk does not take it."""
+        """Write a snapshot: numbers, strings and arrays by name; warn once if the disk refuses it."""
         began = monotonic()
         try:
             with replace_file(self.path) as part, open(part, "wb") as file:
@@ -63,17 +63,17 @@ class Checkpoint:
                 np.savez(file, digest=digest_arrays(arrays), **arrays)
         except OSError as error:
             if not self._failed:
-                self._warn("written", error, "the run goes on without it and tries again at the next snapshot")
+                self._warn("written", error, "the run continues without it and tries again at the next snapshot")
             self._failed = True
         self._last = monotonic()
         self._cost = self._last - began
 
     def load(self) -> Snapshot | None:
-        """Return the snapshot in the file, None where there is no file; refuse what is no snapshot of this run."""
+        """Return the snapshot in the file, None if there is no file; refuse a file that is not of this run."""
         try:
             with open(self.path, "rb") as file:  # once: another fit may replace or delete the file meanwhile
                 sizes = list_members(file)
-                # nothing in a checkpoint is compressed
+                # checkpoints are not compressed
                 if sum(sizes.values()) > os.fstat(file.fileno()).st_size:
                     raise ValueError("it declares more than it holds")
                 arrays = open_members(file, sizes)
@@ -82,15 +82,15 @@ class Checkpoint:
         except (OSError, ValueError) as error:
             if isinstance(error, OSError):
                 raise_of_open_files(error, self.path)
-            why = error.strerror if isinstance(error, OSError) and error.strerror else "damaged, or no checkpoint"
+            why = error.strerror if isinstance(error, OSError) and error.strerror else "damaged, or not a checkpoint"
             raise make_refusal(self.path, f"cannot be read ({why})") from error
         digest, written = _text_of(arrays.pop("digest", None)), _text_of(arrays.get("format"))
         if written in map(str, range(1, _FORMAT)):
             raise make_refusal(self.path, "was written by an older version of pgmx")
         if written != str(_FORMAT):
-            raise make_refusal(self.path, "is no checkpoint of this version")
+            raise make_refusal(self.path, "is not a checkpoint of this version")
         if digest != digest_arrays(arrays):
-            raise make_refusal(self.path, "is damaged (its digest is another one)")
+            raise make_refusal(self.path, "is damaged (its digest differs)")
         del arrays["format"]
         if _text_of(arrays.pop("fingerprint", None)) != self.identity:
             raise make_refusal(self.path, "is of another search (other data or options)")
@@ -112,12 +112,12 @@ def open_checkpoint(learner: Any, *data: Any, **resolved: Any) -> Checkpoint:
     """Return the checkpoint that a learner's options name; see `fingerprint`."""
     if getattr(learner, "random_state", 0) is None:
         raise ValueError(
-            "a checkpoint needs the same draws again, but random_state=None draws anew each time: give a seed"
+            "a checkpoint needs the same draws again, but random_state=None draws new ones each time: give a seed"
         )
     return Checkpoint(learner.checkpoint, learner.checkpoint_every, fingerprint(learner, *data, **resolved))
 
 
-# ---- what a run is known by ----
+# ---- the identity of a run ----
 
 
 def _text_of(array: np.ndarray | None) -> str:
@@ -126,7 +126,7 @@ def _text_of(array: np.ndarray | None) -> str:
 
 
 def digest_arrays(arrays: Mapping[str, Any]) -> str:
-    """Return a digest of the names, types, shapes and contents of arrays, in whatever order they come."""
+    """Return a digest of the names, types, shapes and contents of arrays, independent of their order."""
     digest = blake2b(digest_size=16)
     for name in sorted(arrays):
         array = np.asarray(arrays[name])
@@ -138,8 +138,8 @@ def digest_arrays(arrays: Mapping[str, Any]) -> str:
 def fingerprint(learner: Any, *data: Any, **resolved: Any) -> str:
     """Return a digest of a learner's class, its data, and every option outside `RUN_OPTIONS` and `FREE_OPTIONS`.
 
-    An option enters as `describe` puts it, or in the form that `resolved` gives it (edges as ids, a drawn seed), which
-    may be the same for options that are spelled differently.
+    An option enters in the form of `describe`, or in the form given by `resolved` (edges as ids, a drawn seed), which
+    may be equal for options that are written differently.
     """
     options = {**learner.get_params(deep=False), **resolved}
     decisive = {name: value for name, value in options.items() if name not in {*RUN_OPTIONS, *FREE_OPTIONS}}
@@ -148,9 +148,9 @@ def fingerprint(learner: Any, *data: Any, **resolved: Any) -> str:
 
 
 def describe(value: Any) -> str:
-    """Return a text of a value that is equal for equal values in every process, whatever addresses and hash seeds are.
+    """Return a text of a value that is equal for equal values in every process, whatever the addresses and hash seeds.
 
-    Objects are described by their class and the attributes named like the parameters of its constructor, but `data`.
+    Objects are described by their class and the attributes named like the parameters of its constructor, except `data`.
     """
     match value:
         case None | bool() | str() | bytes():

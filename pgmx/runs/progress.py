@@ -1,8 +1,8 @@
-"""What a callback receives: a named tuple per family of learners."""
+"""The argument of a callback: a named tuple per family of learners."""
 
 from typing import NamedTuple
 
-#: Figures of a history that are no fields of a progress, and their types.
+#: Figures of a history that are not fields of the progress, and their types.
 EXTRA_FIGURES = {"cpu_seconds": float, "n_tables": int, "recall": float, "held_out": float, "member": int}
 
 
@@ -31,7 +31,7 @@ class GraftingProgress(NamedTuple):
 class SolverProgress(NamedTuple):
     """Of a Gaussian learner: sweeps, blocks of columns or penalties; the objective, NaN where it is not computed.
 
-    Column-wise learners count as edges the pairs of a variable and a neighbour it chose.
+    Column-wise learners count as edges the pairs of a variable and a neighbour that it chose.
     """
 
     n_iter: int

@@ -13,14 +13,14 @@ from pgmx.runs.checkpoint import Checkpoint
 from pgmx.runs.progress import EXTRA_FIGURES
 from pgmx.runs.snapshot import Snapshot
 
-#: Seconds that no run has taken: a thousand years.
+#: Seconds that no run takes: a thousand years.
 _LONGEST = 3.2e10
 
 _here = local()
 
 
 class Steps:
-    """Steps of a run whose number is known: how many are done, of how many, and what they are."""
+    """Steps of a run whose number is known: the number done, the total, and their unit."""
 
     def __init__(self, total: int, unit: str, done: int = 0):
         self.total, self.unit, self.done = total, unit, done
@@ -39,15 +39,15 @@ class Start(NamedTuple):
 
 
 class OutOfTimeError(Exception):
-    """There is no result, for the time of a run is over; whoever has another result catches it."""
+    """There is no result, since the time of a run is over; a caller that has another result catches the error."""
 
 
 class Run:
     """Clock, limits, callback, history and checkpoint of one fit.
 
-    `progress` is the class of the tuples that the callback receives; its fields but `n_iter` begin the history. The run
-    ends, with the reason in `stopped_by`, `max_time` seconds after `start` or at the deadline of its task, when the
-    callback returns something true or raises, on Ctrl-C, or by `end`; `raise_error` raises what was put off until then.
+    `progress` is the class of the tuples that the callback receives; its fields except `n_iter` begin the history. The
+    run ends, with the reason in `stopped_by`, `max_time` seconds after `start` or at the deadline of its task, if the
+    callback returns a true value or raises, on Ctrl-C, or by `end`; `raise_error` then raises a deferred error.
     """
 
     def __init__(
@@ -60,14 +60,14 @@ class Run:
         start: Start | None = None,
     ):
         self.checkpoint = checkpoint
-        #: Why the run ended: "converged", "max_time", "max_iter", "callback", "interrupt", ...; "" while it goes on.
+        #: Why the run ended: "converged", "max_time", "max_iter", "callback", "interrupt", ...; "" while it runs.
         self.stopped_by = ""
         self.error: BaseException | None = None
-        #: What estimates how many steps are left, None while that is not known; None where nothing does.
+        #: Function that estimates how many steps are left, None while that is not known; None if there is no estimate.
         self.estimate_left: Callable[[], float | None] | None = None
-        #: The steps that the run counts, None where their number is not known.
+        #: The steps that the run counts, None if their number is not known.
         self.steps: Steps | None = None
-        #: Number of the stage, from 1, and how many there are; 0 of a run that does not tell its stages.
+        #: Number of the stage, from 1, and the number of stages; 0 for a run that does not report its stages.
         self.stage, self.n_stages = 0, 0
         #: Called after each step that is counted.
         self.watch: Callable[[], None] | None = None
@@ -90,7 +90,7 @@ class Run:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the start, without pauses; a run that was resumed counts those of its earlier parts."""
+        """Seconds since the start, without pauses; a resumed run includes the seconds before the interruption."""
         return perf_counter() - self._began
 
     @property
@@ -124,20 +124,20 @@ class Run:
 
     @contextmanager
     def catch_interrupt(self) -> Iterator[None]:
-        """Let Ctrl-C end the run, not the learner."""
+        """Let Ctrl-C end the run and not the learner."""
         try:
             yield
         except KeyboardInterrupt as error:
             self.interrupt(error)
 
     def raise_error(self) -> None:
-        """Raise what has interrupted the run, if anything."""
+        """Raise the error that has interrupted the run, if any."""
         error, self.error = self.error, None
         if error is not None:
             raise error
 
     def end(self, reason: str) -> None:
-        """End the run; one that converged deletes its checkpoint."""
+        """End the run; a converged run deletes its checkpoint."""
         self.stopped_by = reason
         if reason == "converged" and self.checkpoint is not None:
             self.checkpoint.remove()
@@ -150,7 +150,7 @@ class Run:
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Stop the clock: what is done meanwhile is not the learner's time, nor does it count towards `max_time`."""
+        """Stop the clock: the time in this block belongs neither to the learner nor to `max_time`."""
         wall, cpu = perf_counter(), process_time()
         try:
             yield
@@ -163,7 +163,7 @@ class Run:
 
     @contextmanager
     def limiting(self) -> Iterator[None]:
-        """Let the deadline be that of all runs that begin in this block, and of `is_past` there."""
+        """Apply the deadline to all runs that begin in this block, and to `is_past` there."""
         self._limited = TaskGroup(self.wall_deadline)
         try:
             with self._limited.running():
@@ -178,28 +178,28 @@ class Run:
         self.steps = Steps(total, unit, done)
 
     def expect_steps(self, n_steps: int) -> None:
-        """Count so many steps more than was said, where some are counted."""
+        """Add `n_steps` to the expected number of steps, if steps are counted."""
         if self.steps is not None:
             self.steps.total += n_steps
 
     def finish_steps(self) -> None:
-        """Let the steps that were done be all of them, where some are counted."""
+        """Set the total to the number of steps done, if steps are counted."""
         if self.steps is not None:
             self.steps.total = self.steps.done
             if self.watch is not None:
                 self.watch()
 
     def count_with(self, run: "Run") -> None:
-        """Count the steps of a run that this one is a part of."""
+        """Count the steps of a run that contains this one."""
         self.steps, self.watch = run.steps, run.watch
 
     def advance(self, n_steps: int = 1) -> None:
-        """Count steps as done; nothing happens where none are counted."""
+        """Count steps as done, if steps are counted."""
         if self.steps is not None:
             self.advance_to(self.steps.done + n_steps)
 
     def advance_to(self, done: int) -> None:
-        """Count so many steps as done, no fewer than before and no more than there are."""
+        """Set the number of steps done, no fewer than before and no more than the total."""
         if self.steps is not None and done > self.steps.done:
             self.steps.done = min(done, self.steps.total)
             if self.watch is not None:
@@ -214,7 +214,7 @@ class Run:
 
     @property
     def has_callback(self) -> bool:
-        """Whether someone is to hear of every row."""
+        """Whether there is a callback that receives every row."""
         return self._callback is not None
 
     @property
@@ -223,10 +223,10 @@ class Run:
         return {name: np.array(values, dtype=self._column_type(name)) for name, values in self._columns.items()}
 
     def record(self, *, n_iter: int | None = None, **figures: Any) -> bool:
-        """Add a row to the history, call the callback, and return whether the run is to end at the next safe place.
+        """Add a row to the history, call the callback, and return whether the run must end at the next safe point.
 
-        Figures outside the fields of the progress go into the history alone; `n_iter` is the row's number by default.
-        After a callback or an interrupt has ended the run, nothing is recorded any more.
+        Figures that are not fields of the progress go only into the history; `n_iter` is the row's number by default.
+        After a callback or an interrupt has ended the run, nothing is recorded.
         """
         if self.is_stopped_by_user():
             return True
@@ -250,7 +250,7 @@ class Run:
             self._columns.setdefault(name, []).append(value)
 
     def add_rows(self, **columns: list) -> None:
-        """Add rows at once, all of them with the time of now."""
+        """Add rows at once, all of them with the present time."""
         columns["seconds"] = [self.seconds] * len(next(iter(columns.values())))
         for name, values in columns.items():
             self._columns.setdefault(name, []).extend(values)
@@ -270,7 +270,7 @@ class Run:
         self.checkpoint.save({**state, **history, **clock})
 
     def restore(self) -> Snapshot | None:
-        """Return the state in the checkpoint, None where there is none; clock and history go on from there."""
+        """Return the state in the checkpoint, None if there is none; clock and history continue from there."""
         state = None if self.checkpoint is None else self.checkpoint.load()
         if state is None:
             return None
@@ -302,15 +302,15 @@ def local_deadline(wall_deadline: float) -> float:
 
 
 class TaskGroup:
-    """Tasks that end together: runs that begin within `running` end at their next safe place once `stop` was called.
+    """Tasks that end together: runs that begin within `running` end at their next safe point after a call of `stop`.
 
-    They also end at `wall_deadline`, a reading of ``time.time()``. A group can be sent to other processes, whose tasks
-    do not learn of `stop`: they end with their process.
+    They also end at `wall_deadline`, a reading of ``time.time()``. A group can be sent to other processes, but their
+    tasks do not receive `stop`: they end with their process.
     """
 
     def __init__(self, wall_deadline: float = inf) -> None:
         self._outer = current_group()
-        #: Reading of ``time.perf_counter()`` at which the tasks are to end.
+        #: Reading of ``time.perf_counter()`` at which the tasks must end.
         self.deadline = min(local_deadline(wall_deadline), current_deadline())
         self._stopped, self._n_running = False, 0
         self._condition = Condition()
@@ -333,7 +333,7 @@ class TaskGroup:
                 self._condition.notify_all()
 
     def is_stopped(self) -> bool:
-        """Return whether the tasks are to end."""
+        """Return whether the tasks must end."""
         return self._stopped or (self._outer is not None and self._outer.is_stopped())
 
     def stop(self) -> None:
@@ -349,14 +349,14 @@ def current_group() -> TaskGroup | None:
 
 
 def current_deadline() -> float:
-    """Return the reading of ``time.perf_counter()`` at which the task of this thread is to end."""
+    """Return the reading of ``time.perf_counter()`` at which the task of this thread must end."""
     group = current_group()
     return inf if group is None else group.deadline
 
 
 @contextmanager
 def lift_limits() -> Iterator[None]:
-    """Let the block have no deadline: a short step that makes a result once the time is over."""
+    """Remove the deadline in this block: for a short step that makes a result when the time is over."""
     before, _here.group = current_group(), None
     try:
         yield
@@ -365,7 +365,7 @@ def lift_limits() -> Iterator[None]:
 
 
 def is_past(deadline: float) -> bool:
-    """Return whether a reading of ``time.perf_counter`` is past, or the task of this thread is to end."""
+    """Return whether a reading of ``time.perf_counter`` is past, or the task of this thread must end."""
     group = current_group()
     if group is None:
         return perf_counter() >= deadline
@@ -376,12 +376,12 @@ class ProgressBar:
     """Context that joins a tqdm bar to a user's callback; the run calls its `callback` attribute.
 
     It appears after `DELAY` seconds. `unit` names a step, `figure` the field of the progress that is shown with the
-    edges; `total` is the number of steps if it is known. A run that it follows may count steps of its own, which
-    take the place of its calls, or estimate how many calls are left; else the bar has no end.
+    edges; `total` is the number of steps if it is known. The followed run may count its own steps, which replace the
+    calls, or estimate how many calls are left; otherwise the bar has no end.
     """
 
     DELAY = 1.0
-    #: Seconds between two pictures of the bar.
+    #: Seconds between two updates of the bar.
     INTERVAL = 0.1
 
     def __init__(
@@ -411,11 +411,11 @@ class ProgressBar:
         if self._bar.is_shown:
             self._draw()
             self._bar.close()
-        if self._run is not None:  # what it asks holds the search, and the search the run: a circle
+        if self._run is not None:  # breaks a circle of references: bar, search, run
             self._run.estimate_left = self._run.watch = None
 
     def follow(self, run: Run) -> None:
-        """Ask a run how many steps are done or left."""
+        """Follow a run, which knows how many steps are done or left."""
         self._run = run
         if self._show:
             run.watch = self._watch
@@ -490,9 +490,9 @@ class _Bar:
         counted: object = None,
         seconds: float | None = None,
     ) -> None:
-        """Show that `done` of `total` steps are done; the count restarts when other steps are `counted`.
+        """Show that `done` of `total` steps are done; the count restarts if other steps are `counted`.
 
-        The rate is the mean since the step `begin`, `seconds` ago; without these, that of the last steps.
+        The rate is the mean since the step `begin`, `seconds` ago; without these, the rate of the last steps.
         """
         if self._is_off:
             return
@@ -507,7 +507,7 @@ class _Bar:
             self._tqdm.update(done - self._tqdm.n)
 
     def close(self) -> None:
-        """Leave the last picture on the screen."""
+        """Leave the last state of the bar on the screen."""
         with self._switch_off_on_error():
             self._tqdm.close()
 
@@ -515,16 +515,16 @@ class _Bar:
         from tqdm.auto import tqdm
 
         options = {} if seconds is None else {"smoothing": 0}
-        # the least delay leaves the first picture to `update`
+        # the smallest delay leaves the first drawing to `update`
         self._tqdm = tqdm(
             desc=self._title, initial=begin, total=total, unit=f" {unit}", mininterval=0, delay=1e-9, **options
         )
-        self._is_off = self._tqdm.disable  # TQDM_DISABLE=1; it has no other attribute then
+        self._is_off = self._tqdm.disable  # TQDM_DISABLE=1; then it has no other attribute
         if seconds is not None and not self._is_off:
             self._tqdm.start_t -= seconds
 
     def _restart(self, done: int) -> None:
-        """Count from `done`, the rate from now on."""
+        """Count from `done`, and measure the rate from now on."""
         self._tqdm.smoothing, self._tqdm.initial = 0, done
         self._tqdm.reset()
         self._tqdm.n = self._tqdm.last_print_n = done
@@ -533,7 +533,7 @@ class _Bar:
     def _switch_off_on_error(self) -> Iterator[None]:
         try:
             yield
-        except Exception:  # a closed stream, a terminal that is gone: no reason to lose a result
+        except Exception:  # a closed stream or terminal is no reason to lose a result
             self._is_off = True
             if self._tqdm is not None:
-                self._tqdm.disable = True  # its destructor would write once more
+                self._tqdm.disable = True  # its destructor would write again

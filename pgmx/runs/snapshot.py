@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-_REMEDY = "delete the file to begin anew, or name another one"
+_REMEDY = "delete the file to begin again, or name another one"
 _LARGEST = 2**53
 
 
@@ -16,10 +16,10 @@ def make_refusal(path: Any, reason: str) -> ValueError:
 
 
 class Snapshot:
-    """Arrays by name from the checkpoint `path`; what is not as it must be raises a ValueError that names the file.
+    """Arrays by name from the checkpoint `path`; an invalid one raises a ValueError that names the file.
 
-    It is false where it holds nothing. A digest finds accidents; these checks are for files that were changed on
-    purpose: none may lead to a crash, a search without end, or a wrong score.
+    It is false if it holds nothing. A digest finds accidents; these checks are for files that were changed on purpose:
+    none may lead to a crash, an endless search, or a wrong score.
     """
 
     def __init__(self, arrays: Mapping[str, Any], path: Any = "", prefix: str = ""):
@@ -38,7 +38,7 @@ class Snapshot:
         return list(self._arrays)
 
     def value(self, name: str) -> np.ndarray:
-        """Return an array as it stands in the file, unchecked."""
+        """Return an array as it is in the file, unchecked."""
         return self._arrays[name]
 
     def take_part(self, prefix: str) -> "Snapshot":
@@ -48,16 +48,16 @@ class Snapshot:
         return Snapshot(part, self._path, self._prefix + prefix)
 
     def error(self, what: str) -> ValueError:
-        """Return the error that says what the checkpoint holds and must not."""
+        """Return an error with the invalid content of the checkpoint."""
         return make_refusal(self._path, f"holds {what}")
 
     def check(self, condition: Any, what: str) -> None:
-        """Raise an error that says what the checkpoint holds, unless the condition is true."""
+        """Raise an error with the invalid content of the checkpoint, unless the condition is true."""
         if not condition:
             raise self.error(what)
 
     def check_names(self, required: Collection[str], optional: Collection[str] = ()) -> None:
-        """Raise an error unless there are values of all the required names, and of no others but the optional ones."""
+        """Raise an error unless all required names have values, and all other names are optional ones."""
         for name in required:
             self._array(name)
         for name in self._arrays:
@@ -103,20 +103,20 @@ class Snapshot:
         distinct: bool = False,
         finite: bool = True,
     ) -> np.ndarray:
-        """Return an array of a type and shape, None for any length, of numbers in a range."""
+        """Return an array of a type and shape, None for any length, with values in a range."""
         array, name = self._array(name), f"{self._prefix}{name}"
         self.check(array.dtype == np.dtype(dtype), f"{array.dtype} in {name!r}, expected {np.dtype(dtype)}")
         fits = array.ndim == len(shape) and all(n in (None, m) for m, n in zip(array.shape, shape, strict=True))
-        self.check(fits, f"{name!r} of shape {array.shape}, expected {shape} (None stands for any length)")
+        self.check(fits, f"{name!r} of shape {array.shape}, expected {shape} (None means any length)")
         finite = finite and array.dtype.kind == "f"
-        self.check(not finite or np.isfinite(array).all(), f"numbers in {name!r} that are not finite")
+        self.check(not finite or np.isfinite(array).all(), f"values in {name!r} that are not finite")
         in_range = (least is None or (array >= least).all()) and (most is None or (array <= most).all())
-        self.check(in_range, f"numbers in {name!r} outside {least} to {most}")
-        self.check(not distinct or len(np.unique(array)) == array.size, f"a number in {name!r} twice")
+        self.check(in_range, f"values in {name!r} outside {least} to {most}")
+        self.check(not distinct or len(np.unique(array)) == array.size, f"a value in {name!r} twice")
         return np.ascontiguousarray(array)
 
     def pairs(self, name: str, n: int) -> np.ndarray:
-        """Return pairs of two of n ids, int64 (k, 2), none of which is there twice."""
+        """Return pairs of two of n ids, int64 (k, 2), no pair twice."""
         pairs = self.array(name, np.int64, (None, 2), least=0, most=n - 1)
         self.check((pairs[:, 0] != pairs[:, 1]).all(), f"an edge from a variable to itself in {self._prefix + name!r}")
         ids = pairs[:, 0] * n + pairs[:, 1]

@@ -1,4 +1,4 @@
-"""Where work that takes long keeps its state: in the checkpoint of its run, or in a part of it."""
+"""Storage for the state of long computations: the checkpoint of a run, or a section of it."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -8,12 +8,12 @@ from pgmx.runs.snapshot import Snapshot
 
 
 class Store(Protocol):
-    """Where a solver keeps what it has solved so far."""
+    """Storage for the results of a solver so far."""
 
     snapshot: Snapshot | None
 
     def can_save(self) -> bool:
-        """Return whether there is a place to save to."""
+        """Return whether saving is possible."""
         ...
 
     def is_due(self) -> bool:
@@ -26,7 +26,7 @@ class Store(Protocol):
 
 
 class PartStore:
-    """The store of one part of a run, such as a path of a selection: `write` puts its state beside the other parts."""
+    """The store of one section of a run, such as a path of a selection: `write` adds its state to the rest."""
 
     def __init__(self, run: Run, snapshot: Snapshot | None, write: Callable[[dict[str, Any], int | None], None]):
         self._run, self._write = run, write
@@ -47,7 +47,7 @@ class PartStore:
 
 
 class RunStore(PartStore):
-    """The checkpoint of a run as the store of the whole of it."""
+    """The checkpoint of a run as the store of the whole run."""
 
     def __init__(self, run: Run):
         super().__init__(run, run.restore(), lambda state, n_rows: run.save(state, n_rows=n_rows))

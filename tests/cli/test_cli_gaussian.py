@@ -192,7 +192,7 @@ def test_missing_cells_may_be_dropped_or_left_out_pairwise(table, rows):
     rows.assign(b=rows["b"].where(rows.index % 10 > 0)).to_csv("gaps.csv", index=False)
     options = ("learn", "gaps.csv", "--method", "glasso", "--lam-ratio", 0.5)
     message = refused(*options)
-    assert "missing cells (NaN) in column(s) 'b': pass --missing drop" in message
+    assert "missing values (NaN) in column(s) 'b': pass --missing drop" in message
     assert "--missing pairwise" in message
     assert "pairwise" not in refused(*options, "--nonparanormal", "truncation")
     assert "gaps: 360 rows, 5 variables" in warned("leaves out 40 of 400 rows", *options, "--missing", "drop")
@@ -249,7 +249,7 @@ def test_columns_without_a_correlation_are_named(rows):
     for column, message in (
         ("text", "column(s) 'odd' hold states or text, not numbers"),
         (1.5, "column(s) 'odd' are constant"),
-        (np.where(rows.index == 3, np.inf, rows["a"]), "infinite cells (inf) in column(s) 'odd'"),
+        (np.where(rows.index == 3, np.inf, rows["a"]), "infinite values (inf) in column(s) 'odd'"),
     ):
         rows.assign(odd=column).to_csv("odd.csv", index=False)
         assert message in refused("learn", "odd.csv", "--method", "glasso")

@@ -100,10 +100,11 @@ def test_missing_cells_are_refused_or_dropped(weather):
     frame.to_csv(weather, index=False)
     message = refused("learn", weather)
     assert (
-        "missing cells (NaN) in column(s) 'rain': pass --missing drop to leave out the rows that have them, " in message
+        "missing values (NaN) in column(s) 'rain': pass --missing drop to leave out the rows that have them, "
+        in message
     )
     assert "--missing pairwise to score families" in message
-    assert "--missing em to take their expected counts" in message
+    assert "--missing em to use their expected counts" in message
     pd.DataFrame({name: ["yes", "no", None] for name in load_network("asia")}).to_csv("rows.csv", index=False)
     message = refused("score", "asia", "rows.csv")
     assert "pass --missing drop to leave out the rows that have them, or fill them first" in message

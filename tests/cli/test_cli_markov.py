@@ -188,7 +188,7 @@ def test_missing_cells_may_be_dropped_or_a_state(weather):
     frame.to_csv(weather, index=False)
     options = ("learn", weather, "--method", "online")
     message = refused(*options)
-    assert "missing cells (NaN) in column(s) 'rain': pass --missing drop to leave out the rows" in message
+    assert "missing values (NaN) in column(s) 'rain': pass --missing drop to leave out the rows" in message
     assert "--missing category to make them a state, or fill them first" in message
     assert "pairwise" not in message
     assert "540 rows" in warned("leaves out 60 of 600 rows", *options, "--missing", "drop")

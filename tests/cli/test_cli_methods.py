@@ -144,7 +144,7 @@ def test_em_takes_floats(workdir):
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(200, 3)), columns=list("abc"))
     frame["b"] += frame["a"]
     frame.mask(np.random.default_rng(1).random(frame.shape) < 0.2).to_csv("gaps.csv", index=False)
-    assert "--missing em to take their expected counts" in refused("learn", "gaps.csv")
+    assert "--missing em to use their expected counts" in refused("learn", "gaps.csv")
     text = done("learn", "gaps.csv", "--missing", "em")
     assert "a -- b" in text
     assert re.search(r"^observed -\d+\.\d{4} \(log-likelihood, \d+ iterations\)$", text, re.M)

@@ -206,7 +206,7 @@ def test_times_that_cannot_be_used_are_refused_in_words_of_the_command(rows, tab
     assert "398 rows with all lags before them, 3 variables" in done(*command, "--irregular", "ignore")
     rows.assign(rain=rows["rain"].where(rows["rain"] < 2)).to_csv("bent.csv", index_label="month")
     assert "column(s) 'rain': pass --missing drop" in refused(*command)
-    assert "--time-column names 'year', which is no column" in refused(
+    assert "--time-column names 'year', which is not a column" in refused(
         "learn", table, "--method", "lds", "--time-column", "year"
     )
     assert refused("learn", table, "--method", "lds").endswith(", and --time-column for the time column\n")
@@ -232,8 +232,8 @@ def test_times_that_cannot_be_used_are_refused_in_words_of_the_command(rows, tab
         (("svarm", "--kernels", "linear"), "--kernels is for --method kernel-svarm, not for svarm"),
         (("kernel-svarm", "--kernels", "linear,cubic"), "--kernels cubic: choose from gaussian, poly2, linear"),
         (("kernel-svarm", "--kernels", "linear", "--orient", "nonlinear", *MONTHLY), "--orient nonlinear needs"),
-        (("lds", "--groups", "unit", *MONTHLY), "--groups names 'unit', which is no column"),
-        (("lds", "--exogenous-columns", "a, b", *MONTHLY), "--exogenous-columns names 'a', which is no column"),
+        (("lds", "--groups", "unit", *MONTHLY), "--groups names 'unit', which is not a column"),
+        (("lds", "--exogenous-columns", "a, b", *MONTHLY), "--exogenous-columns names 'a', which is not a column"),
         (("scalable-lds", "--seeds", 9, *MONTHLY), "--seeds must be at most the number of series, 3, got 9"),
         (("lds", "--lags", 0), "Invalid value for '--lags'"),
         (("lds", "--lags", 500, *MONTHLY), "the series has 400 rows, and --lags 500 needs at least 501"),

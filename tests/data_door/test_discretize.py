@@ -205,8 +205,8 @@ def test_ties_leave_fewer_bins():
         ({}, {"columns": "a"}, "columns must be a list"),
         ({}, {"columns": ["text"]}, r"column\(s\) 'text' hold states or text"),
         ({}, {"method": "hartemink", "n_bins": 5, "n_initial_bins": 4}, "n_initial_bins=4 is less than n_bins=5"),
-        ({"a": np.inf}, {}, r"infinite cells \(inf\) in column\(s\) 'a'"),
-        ({"a": np.nan}, {}, "column 'a' holds no number"),
+        ({"a": np.inf}, {}, r"infinite values \(inf\) in column\(s\) 'a'"),
+        ({"a": np.nan}, {}, "column 'a' has no observed value"),
     ],
 )
 def test_errors(rows, change, options, message):

@@ -35,7 +35,7 @@ SHAPES = {
     "ragged arrays": ([np.zeros((2, 2)), np.zeros((2, 3))], "do not form a 2-D table|different lengths|Expected 2D"),
     "structured": (np.array([(1, 2)], dtype=[("a", int), ("b", int)]), "structured array.*DataFrame"),
     "complex": (np.eye(3) * 1j, "Complex data not supported"),
-    "masked": (np.ma.array([[1, 2], [3, 4]], mask=[[0, 0], [0, 1]]), "masked cells in column.*'x1'"),
+    "masked": (np.ma.array([[1, 2], [3, 4]], mask=[[0, 0], [0, 1]]), "masked values in column.*'x1'"),
     "duplicates": (pd.DataFrame([[1, 2, 3], [3, 4, 5]], columns=["a", "b", "a"]), r"duplicate column name\(s\) 'a':"),
     "arrow duplicates": (pa.table([pa.array([1, 2])] * 2, names=["a", "a"]), "duplicate column.*'a'"),
 }
@@ -96,11 +96,11 @@ def test_cells_that_are_no_states(case):
 
 
 def test_unhashable_cells_are_shown():
-    with pytest.raises(TypeError, match=r"unhashable cell of type list, \[1\].*argument must be a string.*number"):
+    with pytest.raises(TypeError, match=r"unhashable value of type list, \[1\].*argument must be a string.*number"):
         encode(frame(a=["x", [1]]))
     many = np.empty(5000, dtype=object)
     many[:] = [[i] for i in range(5000)]
-    with pytest.raises(TypeError, match=r"'x0' holds an unhashable cell of type list, \[0\]"):
+    with pytest.raises(TypeError, match=r"'x0' holds an unhashable value of type list, \[0\]"):
         encode(many[:, None])
 
 
@@ -141,8 +141,8 @@ def test_float_hints_fit_the_cells():
         encode(X)
     message = str(caught.value)
     assert "'whole' hold whole numbers only" in message and "discrete_columns=['whole']" in message
-    assert "'whole' have missing cells (NaN)" in message
-    assert "'infinite' have infinite cells (inf)" in message
+    assert "'whole' have missing values (NaN)" in message
+    assert "'infinite' have infinite values (inf)" in message
 
 
 def test_states_that_python_holds_equal():
@@ -184,7 +184,7 @@ def test_unknown_options():
     X = frame(a=[1, 2])
     with pytest.raises(ValueError, match="missing must be one of 'error', 'drop', 'category', 'pairwise', got 'mean'"):
         encode(X, missing="mean")
-    with pytest.raises(ValueError, match="missing must be one of 'error', 'drop' for a table of numbers"):
+    with pytest.raises(ValueError, match="missing must be one of 'error', 'drop' for a numeric table"):
         open_frame(X).to_pandas(missing="pairwise")
     with pytest.raises(ValueError, match="missing must be one of"):
         encode(encode(X), missing="no")

@@ -85,11 +85,11 @@ def test_missing_and_infinite_floats(dtype):
     X = pd.DataFrame({"a": [0.5, np.nan, 2.5, 1.0], "b": [1.5, 2.0, 3.0, 0.5]}).astype(dtype)
     frame = open_frame(X)
     assert frame.missing_columns() == ("a",)
-    with pytest.raises(ValueError, match=r"missing cells \(NaN\) in column\(s\) 'a'"):
+    with pytest.raises(ValueError, match=r"missing values \(NaN\) in column\(s\) 'a'"):
         frame.to_pandas()
     assert frame.to_pandas(missing="drop")["b"].tolist() == [1.5, 3.0, 0.5]
     infinite = pd.DataFrame({"a": [0.5, 1.0], "b": [np.inf, 1.0], "c": [1.0, -np.inf]}).astype(dtype)
-    with pytest.raises(ValueError, match=r"infinite cells \(inf\) in column\(s\) 'b', 'c'"):
+    with pytest.raises(ValueError, match=r"infinite values \(inf\) in column\(s\) 'b', 'c'"):
         open_frame(infinite).to_pandas()
 
 
@@ -109,7 +109,7 @@ def test_csv_integers_with_missing_cells_stay_integers(tmp_path):
     path.write_text(CSV)
     X = read_table(path)
     assert [dtype.kind for dtype in X.dtypes[1:]] == ["i", "b", "f"]
-    with pytest.raises(ValueError, match=r"missing cells \(NaN\) in column\(s\) 'days', 'wet'"):
+    with pytest.raises(ValueError, match=r"missing values \(NaN\) in column\(s\) 'days', 'wet'"):
         encode(X[["sky", "days", "wet"]])
     assert encode(X[["sky", "days"]], missing="drop").states == (("grey",), (1, 3))
 

@@ -197,9 +197,9 @@ def test_a_coded_table_passes_as_it_is():
     table = encode(FRAME)
     assert encode(table) is table
     assert encode(table, state_names={"wet": [False, True]}) is table
-    with pytest.raises(ValueError, match="coded already"):
+    with pytest.raises(ValueError, match="already coded"):
         encode(table, state_names={"wet": [True, False]})
-    with pytest.raises(TypeError, match="coded already"):
+    with pytest.raises(TypeError, match="already coded"):
         open_frame(table)
     assert isinstance(table, DiscreteTable)
 

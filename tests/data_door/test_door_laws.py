@@ -117,7 +117,7 @@ def test_dropping_rows_first_is_the_same_as_missing_drop(columns, data):
         array[row, column] = None
     keep = [i for i in range(len(array)) if i not in {row for row, _ in holes}]
     if len(keep) < 2:
-        with pytest.raises(ValueError, match="rows have no missing cell"):
+        with pytest.raises(ValueError, match="rows have no missing value"):
             encode(array, missing="drop")
     else:
         assert encode(array, missing="drop") == encode(array[keep])

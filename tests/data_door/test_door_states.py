@@ -94,7 +94,7 @@ def test_missing_cells_are_an_error_or_dropped(case):
     for carrier in (X, pa.Table.from_pandas(X) if "object" not in case else X):
         frame = open_frame(carrier)
         assert frame.missing_columns() == ("gap",)
-        with pytest.raises(ValueError, match=r"missing cells \(NaN\) in column\(s\) 'gap': pass missing='drop'"):
+        with pytest.raises(ValueError, match=r"missing values \(NaN\) in column\(s\) 'gap': pass missing='drop'"):
             frame.encode()
         table = frame.encode(missing="drop")
         assert table.codes.tolist() == [[0, 0, 1], [0, 1, 0]]
@@ -117,7 +117,7 @@ def test_all_incomplete_columns_are_named():
 @pytest.mark.parametrize("left", [0, 1])
 def test_too_few_rows_are_left(left):
     X = pd.DataFrame({"a": ["x", None, "z"], "b": [None, "p", "q"] if left else [None, "p", None]})
-    with pytest.raises(ValueError, match=f"{left} of 3 rows have no missing cell.*'a', 'b'"):
+    with pytest.raises(ValueError, match=f"{left} of 3 rows have no missing value.*'a', 'b'"):
         encode(X, missing="drop")
 
 
@@ -125,7 +125,7 @@ def test_too_few_rows_are_left(left):
     "X", [pd.DataFrame({"a": [None, None]}), pa.table({"a": pa.nulls(2)}), pl.DataFrame({"a": [None] * 2})]
 )
 def test_a_column_of_nothing(X):
-    with pytest.raises(ValueError, match=r"missing cells .*'a'"):
+    with pytest.raises(ValueError, match=r"missing values .*'a'"):
         encode(X)
     with pytest.raises(ValueError, match="0 of 2 rows"):
         encode(X, missing="drop")

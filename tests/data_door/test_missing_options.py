@@ -136,7 +136,7 @@ def test_the_coding_is_what_the_definition_says(cells):
 @pytest.mark.parametrize(
     ("missing_codes", "message"),
     [
-        ([0, -1], "missing cells of variable 'a' must be its last, 2, or -1, got 0"),
+        ([0, -1], "missing values of variable 'a' must be its last, 2, or -1, got 0"),
         ([2], r"one integer per variable, got shape \(1,\)"),
         ([2.0, -1.0], "one integer per variable.*float64"),
     ],
@@ -163,7 +163,7 @@ def test_missing_cells_are_refused_with_the_ways_that_the_caller_has():
     assert "pass --missing drop to leave out the rows that have them, --missing category to make them a state" in told
     assert "pairwise" not in told
     assert "'em'" not in str(error)
-    assert "missing='em' to take their expected counts, or fill" in str(error.among(("drop", "em")))
+    assert "missing='em' to use their expected counts, or fill" in str(error.among(("drop", "em")))
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
     with pytest.raises(MissingCellsError, match="pass missing='drop' to leave out the rows that have them, or fill"):
         open_frame(pd.DataFrame({"a": [0.5, None, 1.5]})).to_pandas()
@@ -171,7 +171,7 @@ def test_missing_cells_are_refused_with_the_ways_that_the_caller_has():
 
 # ---- rows that are left out ----
 
-LEFT_OUT = r"missing='drop' leaves out 3 of 5 rows, which have missing cells \(NaN\): 2 rows \(40%\) remain"
+LEFT_OUT = r"missing='drop' leaves out 3 of 5 rows, which have missing values \(NaN\): 2 rows \(40%\) remain"
 
 
 @pytest.mark.parametrize("carrier", CARRIERS)

@@ -173,7 +173,7 @@ def test_few_values_of_a_file_are_told_without_its_markers(tmp_path):
     codes.to_csv(tmp_path / "t.csv", index=False)
     with pytest.warns(UserWarning) as caught:
         GraphicalLasso(lam=0.1, missing="drop", na_values="?").fit(tmp_path / "t.csv")
-    assert sum("column(s) 'a' hold floats, but at most" in str(w.message) for w in caught) == 1
+    assert sum("column(s) 'a' have at most" in str(w.message) for w in caught) == 1
 
 
 def test_a_wrapped_learner_leaves_reading_to_the_wrapper(series):

@@ -85,7 +85,7 @@ def test_a_file_is_read_in_each_pass(tmp_path, name, monkeypatch):
         assert (table.names, table.in_memory, repr(table)) == (
             ("a", "b", "c"),
             False,
-            "NumericTable(3 columns, in pieces)",
+            "NumericTable(3 columns, in chunks)",
         )
         for _ in range(2):
             pieces = list(table.chunks())
@@ -143,8 +143,8 @@ def test_missing_cells(kind, tmp_path, monkeypatch):
     with pytest.raises(MissingCellsError) as caught:
         open_numeric(holes(kind, tmp_path)).rows()
     assert str(caught.value) == (
-        "missing cells (NaN) in column(s) 'b', 'c': pass missing='drop' to leave out the rows that have them, "
-        "missing='pairwise' to use for each pair of columns the rows that are known in both, or fill them first"
+        "missing values (NaN) in column(s) 'b', 'c': pass missing='drop' to leave out the rows that have them, "
+        "missing='pairwise' to use for each pair of columns the rows that are observed in both, or fill them first"
     )
     assert "missing='drop' to" in str(caught.value.among(["drop"]))
     np.testing.assert_array_equal(open_numeric(holes(kind, tmp_path), missing="drop").rows(), ROWS[2:])
@@ -161,7 +161,7 @@ def test_too_few_rows(in_pieces):
 
     with pytest.raises(ValueError, match=r"1 sample\(s\)"):
         opened(np.ones((1, 2)))
-    with pytest.raises(ValueError, match=r"1 of 2 rows have no missing cell .* with missing cells: 'x1'"):
+    with pytest.raises(ValueError, match=r"1 of 2 rows have no missing value .* with missing values: 'x1'"):
         opened(np.array([[1.0, np.nan], [1.0, 2.0]]), missing="drop")
 
 
@@ -169,7 +169,7 @@ def test_too_few_rows(in_pieces):
 def test_infinite_cells(in_pieces):
     rows = np.array([[1.0, 2.0, 0.0], [np.nan, -np.inf, 0.0], [1.0, 2.0, np.inf]])
     for missing in ("error", "drop", "pairwise"):
-        with pytest.raises(ValueError, match=r"infinite cells \(inf\) in column\(s\) 'x1', 'x2'"):
+        with pytest.raises(ValueError, match=r"infinite values \(inf\) in column\(s\) 'x1', 'x2'"):
             open_numeric(iter([rows[:2], rows[2:]]) if in_pieces else rows, missing=missing).rows()
 
 
@@ -229,7 +229,7 @@ def test_what_is_no_table(X, error, words):
 
 
 def test_unknown_option():
-    with pytest.raises(ValueError, match=r"missing must be one of 'error', 'drop', 'pairwise' for a table of numbers"):
+    with pytest.raises(ValueError, match=r"missing must be one of 'error', 'drop', 'pairwise' for a numeric table"):
         open_numeric(ROWS, missing="category")
     with pytest.raises(ValueError, match="the table was opened with missing='drop', got missing='error'"):
         open_numeric(open_numeric(iter([ROWS]), missing="drop"))

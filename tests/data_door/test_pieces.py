@@ -63,7 +63,7 @@ def test_a_folder_whose_files_differ(tmp_path):
     with pytest.raises(ValueError, match=r"different columns; only in the first chunk: 'sky'; .*'sun'"):
         encode(tmp_path)
     save(FRAME.astype({"days": str}), tmp_path / "c.parquet")
-    with pytest.raises(ValueError, match="column 'days' holds integer cells in the first chunks and string cells"):
+    with pytest.raises(ValueError, match="column 'days' holds integer values in the first chunks and string values"):
         encode(tmp_path)
 
 
@@ -109,10 +109,10 @@ def test_categories_are_put_together_in_the_order_of_the_chunks():
 
 def test_kinds_that_do_not_fit_together():
     parts = [pd.DataFrame({"a": pd.Categorical(["u", "v"])}), pd.DataFrame({"a": ["u", "w"]})]
-    with pytest.raises(ValueError, match="column 'a' holds category cells in the first chunks and string cells"):
+    with pytest.raises(ValueError, match="column 'a' holds category values in the first chunks and string values"):
         encode(iter(parts))
     numbers = [pd.DataFrame({"a": [1, 0]}), pd.DataFrame({"a": [True, False]})]
-    with pytest.raises(ValueError, match="column 'a' holds integer cells in the first chunks and boolean cells"):
+    with pytest.raises(ValueError, match="column 'a' holds integer values in the first chunks and boolean values"):
         encode(iter(numbers))
     objects = [pd.DataFrame({"a": [1, 0]}, dtype=object), pd.DataFrame({"a": [True, "x"]}, dtype=object)]
     with pytest.raises(ValueError, match="column 'a' holds both 1 and True"):
@@ -123,7 +123,7 @@ def test_chunks_without_a_known_cell_fit_any_column():
     blank = pd.DataFrame({"a": [np.nan, np.nan]})
     parts = [pd.DataFrame({"a": ["u", "v"]}), blank, pd.DataFrame({"a": [None, "w"]})]
     assert encode(iter(parts), missing="category").states == (("u", "v", "w", "missing"),)
-    with pytest.raises(ValueError, match=r"missing cells \(NaN\) in column\(s\) 'a': pass missing='drop'"):
+    with pytest.raises(ValueError, match=r"missing values \(NaN\) in column\(s\) 'a': pass missing='drop'"):
         encode(iter(parts))
     assert encode(iter(parts), missing="drop").codes.tolist() == [[0, 1, 2]]
     for others in (blank, pd.DataFrame({"a": [1, 2]})):

@@ -78,11 +78,11 @@ def test_a_mapped_table_is_pickled_as_its_path(path):
     assert len(data) < 300
     back = pickle.loads(data)
     assert back == table and back.path == path
-    with pytest.raises(ValueError, match="coded already, with the states 'blue', 'grey' for 'sky'"):
+    with pytest.raises(ValueError, match="already coded, with the states 'blue', 'grey' for 'sky'"):
         encode(path, state_names={"sky": ["grey", "blue"]})
     write_table(FRAME.iloc[[1, 0, 2]], path)
     assert back == table  # what is mapped stays as it was
-    with pytest.raises(ValueError, match="was written anew since the table was opened"):
+    with pytest.raises(ValueError, match="was written again since the table was opened"):
         pickle.loads(data)
     path.unlink()
     with pytest.raises(FileNotFoundError, match=r"no such file: .*sent to other processes as a path"):
@@ -98,7 +98,7 @@ def test_a_mapped_table_serves_as_any_other(path):
     fitted, expected = (fit_discrete(t, [(0, 1)]).get_cpds("wet") for t in (table, encode(FRAME)))
     assert fitted == expected
     assert encode(path) == open_any(path) == table
-    with pytest.raises(TypeError, match="is coded already: open it with pgmx.data.open_table"):
+    with pytest.raises(TypeError, match="is already coded: open it with pgmx.data.open_table"):
         open_frame(path)
 
 
@@ -116,7 +116,7 @@ def test_truncated(path):
             open_table(path)
     for n_bytes in (0, 20):
         path.write_bytes(whole[:n_bytes])
-        with pytest.raises(ValueError, match=r"weather\.pgmx is no plane file"):
+        with pytest.raises(ValueError, match=r"weather\.pgmx is not a plane file"):
             open_table(path)
 
 
@@ -193,7 +193,7 @@ def test_a_failed_run_leaves_the_old_file(path):
 
     with pytest.raises(OSError, match="broke off"):
         write_table(broken(), path)
-    with pytest.raises(ValueError, match="missing cells"):
+    with pytest.raises(ValueError, match="missing values"):
         write_table(FRAME.astype(object).where(FRAME != 3), path)
     assert path.read_bytes() == before
     assert list(path.parent.iterdir()) == [path]

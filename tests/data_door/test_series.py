@@ -101,7 +101,7 @@ def test_panels_of_every_kind(tmp_path):
 def test_unobserved_cells_split_a_series():
     rows = ROWS.copy()
     rows[5, 1] = np.nan
-    with pytest.raises(ValueError, match="missing cells .* 'b'.*missing='drop'"):
+    with pytest.raises(ValueError, match="missing values .* 'b'.*missing='drop'"):
         open_frame(rows=rows)
     panel = open_frame(rows=rows, missing="drop")
     assert [len(segment) for segment in panel.segments] == [5, 6]
@@ -137,10 +137,10 @@ def test_faults_of_an_index(index, message):
             "the seasons of 2 rows .*series 0.* are unknown",
         ),
         (np.column_stack([ROWS, np.ones(12)]), {}, "constant series 'x2'"),
-        (np.where(ROWS > 50, np.inf, ROWS), {}, "infinite cells .* 'x0', 'x1'"),
+        (np.where(ROWS > 50, np.inf, ROWS), {}, "infinite values .* 'x0', 'x1'"),
         (pd.DataFrame({"a": ROWS[:, 0], "b": list("abcdefghijkl")}), {}, "'b' hold states or text"),
         (pd.DataFrame({"a": ROWS[:, 0], "t": DATES}), {}, "'t' hold times: give time_column='t'"),
-        (ROWS, {"time_column": "t"}, "time_column names 't', which is no column"),
+        (ROWS, {"time_column": "t"}, "time_column names 't', which is not a column"),
         (ROWS, {"exogenous_columns": ["x0", "x1"]}, "no series is left"),
         (ROWS, {"exogenous_columns": ["x0"], "groups": "x0"}, "exogenous_columns names 'x0', which groups names too"),
         (ROWS, {"exogenous_columns": "x0"}, "exogenous_columns must be a list"),
@@ -180,7 +180,7 @@ def test_pieces_have_the_segments_of_the_whole(lags):
         np.testing.assert_array_equal(windows, expected)
         assert (chunks.n_rows, chunks.n_left_out) == (whole.n_rows, whole.n_left_out)
         np.testing.assert_allclose(chunks.columns.scales(), whole.scales(), rtol=1e-13)
-    with pytest.raises(ValueError, match="were read before"):
+    with pytest.raises(ValueError, match="were already read"):
         next(chunks.read())
 
 

@@ -78,8 +78,8 @@ def test_a_killed_run_ends_as_one_that_was_not(learner, is_settled, path, monkey
 @pytest.mark.parametrize(
     ("field", "change", "words"),
     [
-        ("loss_messages", lambda values: values * 2, "numbers in 'loss_messages' outside"),
-        ("loss_messages", lambda values: values * 0, "numbers in 'loss_messages' outside"),
+        ("loss_messages", lambda values: values * 2, "values in 'loss_messages' outside"),
+        ("loss_messages", lambda values: values * 0, "values in 'loss_messages' outside"),
         ("loss_messages", lambda values: values[1:], "of shape"),
         ("loss_messages", lambda values: values**8, "objective="),
         ("loss_stale", lambda values: -1 - values, "outside"),
@@ -107,5 +107,5 @@ def test_a_signed_change_is_refused_by_name(field, change, words, path, monkeypa
     fields = ArrayFields(path.read_bytes())
     fields.set_value(field, change(fields.arrays.get(field)))
     path.write_bytes(fields.to_bytes(sign=True))
-    with pytest.raises(ValueError, match=rf"run\.ckpt.*{words}.*delete the file to begin anew"):
+    with pytest.raises(ValueError, match=rf"run\.ckpt.*{words}.*delete the file to begin again"):
         fit(ONLINE, planted_rows(400, 10), checkpoint=path)

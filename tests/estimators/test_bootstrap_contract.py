@@ -111,14 +111,14 @@ def test_missing_cells(missing):
         assert same(
             boot(learner).fit(data, sample_weight=weights), boot(known).fit(data[whole], sample_weight=weights[whole])
         )
-    with pytest.raises(ValueError, match=r"missing cells .* 'b'"):
+    with pytest.raises(ValueError, match=r"missing values .* 'b'"):
         boot(HillClimbSearch(scoring_method="bic")).fit(data)
 
 
 def test_missing_numbers():
     data = gaussian_frame(0)
     data.iloc[::9, 2] = np.nan
-    with pytest.raises(ValueError, match=r"missing cells .* 'c'"):
+    with pytest.raises(ValueError, match=r"missing values .* 'c'"):
         boot().fit(data)
     whole = data.dropna()
     assert same(boot(HillClimbSearch(missing="drop")).fit(data), boot().fit(whole))
@@ -230,7 +230,7 @@ def test_the_checkpoint_of_another_bootstrap_is_refused(estimator, options, tmp_
     ("change", "words"),
     [
         ({"kind": "tree"}, "unknown kind"),
-        ({"numbers": np.array([0, 0])}, "a number in 'numbers' twice"),
+        ({"numbers": np.array([0, 0])}, "a value in 'numbers' twice"),
         ({"sizes": np.array([[1, 0], [0, 9]])}, "outside"),
         ({"sizes": np.array([[1, 0], [0, 0]])}, "numbers of edges"),
         ({"edges": np.array([[0, 1], [2, 2]], dtype=np.int32)}, "to itself"),

@@ -59,12 +59,12 @@ def test_too_many_rows_for_a_part(client, monkeypatch):
     before = set(keys_at_workers(client))  # of tables of other tests, until Python collects their cycles
     frame = draw_frame(100)
     monkeypatch.setattr(parts, "MOST_PART_ROWS", 30)
-    with pytest.raises(ValueError, match=r"part 0 has 50 rows, and a worker counts a part of at most 30"):
+    with pytest.raises(ValueError, match=r"partition 0 has 50 rows, and a worker counts a partition of at most 30"):
         distribute(frame, client)
     far = distribute(cut(frame, 12), client)
     assert far.n_parts > 2 and max(far._parts.rows_of) <= 30
     assert same_table(far, encode(frame))
-    with pytest.raises(ValueError, match=r"part \d has \d+ rows"):
+    with pytest.raises(ValueError, match=r"partition \d has \d+ rows"):
         far.repeat_rows(np.full(100, 9))
     del far
     gc.collect()

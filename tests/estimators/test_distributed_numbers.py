@@ -82,21 +82,21 @@ def test_what_sums_do_not_give_is_refused(client, rows):
         gaussian_sample(table, correlation="shrinkage")
     grafting = OnlineEdgeGrafting(show_progress=False)
     for learner in (grafting, BootstrapStructure(grafting, show_progress=False)):
-        with pytest.raises(TypeError, match="DistributedNumericTable.* holds numbers"):
+        with pytest.raises(TypeError, match="DistributedNumericTable.* is a numeric table"):
             learner.fit(table)
     with pytest.raises(TypeError, match="DistributedTable.* holds codes of states"):
         LASSO.fit(distribute((rows > 0).astype(int), client))
     with pytest.raises(ValueError, match="at the workers of a cluster: use 'ebic'"):
         SelectedGraph(LASSO, selection="cv", show_progress=False).fit(table)
     for call in (table.rows, table.chunks, table.chunks_with_numbers):
-        with pytest.raises(TypeError, match="rows stay with the workers"):
+        with pytest.raises(TypeError, match="rows, which stay with the workers"):
             call()
     with pytest.raises(ValueError, match=r"one weight per row, got \(2,\)"):
         LASSO.fit(table, sample_weight=[1, 2])
 
 
 def test_bad_tables(client, rows):
-    with pytest.raises(ValueError, match=r"float column.*'x0'.*Column\(s\) 'word' hold no numbers \(text\)"):
+    with pytest.raises(ValueError, match=r"float column.*'x0'.*Column\(s\) 'word' are not numeric \(text\)"):
         distribute(cut(rows.assign(word="a"), 2), client)
     with pytest.raises(ValueError, match="missing='category' .*'x0'"):
         distribute(rows, client, missing="category")
@@ -104,9 +104,9 @@ def test_bad_tables(client, rows):
         distribute(rows, client, {"x0": [0, 1]})
     holes = rows.copy()
     holes.iloc[3, 1] = holes.iloc[500, 7] = np.nan
-    with pytest.raises(ValueError, match=r"missing cells \(NaN\) in column\(s\) 'x1', 'x7': pass missing='drop' to"):
+    with pytest.raises(ValueError, match=r"missing values \(NaN\) in column\(s\) 'x1', 'x7': pass missing='drop' to"):
         distribute(cut(holes, 3), client)
-    with pytest.raises(ValueError, match=r"infinite cells \(inf\) in column\(s\) 'x1', 'x7'"):
+    with pytest.raises(ValueError, match=r"infinite values \(inf\) in column\(s\) 'x1', 'x7'"):
         distribute(cut(holes.fillna(np.inf), 3), client)
     with pytest.raises(ValueError, match="'other'"):
         distribute([rows, rows.rename(columns={"x3": "other"})], client)
@@ -205,7 +205,7 @@ def test_rows_with_missing_cells_are_dropped(client, rows):
     assert_same(GraphicalLasso(lam=0.2, missing="pairwise", show_progress=False), table, complete)
     weights = np.random.default_rng(5).random(len(complete))
     assert_same(LASSO, table, complete, weights)
-    with pytest.raises(ValueError, match="0 of 600 rows have no missing cell"):
+    with pytest.raises(ValueError, match="0 of 600 rows have no missing value"):
         distribute(cut(rows.assign(x4=np.nan), 2), client, missing="drop")
 
 
@@ -237,7 +237,7 @@ def test_sources(client, rows, tmp_path):
         assert_same_moments(sum_moments(distribute(source, client, n_parts=5)), near)
     single = rows.astype(np.float32)
     assert_same_moments(sum_moments(distribute(single, client)), moments(single))
-    with pytest.raises(ValueError, match=r"hold no numbers \(coded states\)"):
+    with pytest.raises(ValueError, match=r"are not numeric \(coded states\)"):
         distribute([*parts, open_codes(tmp_path / "codes.pgmx", rows)], client)
 
 

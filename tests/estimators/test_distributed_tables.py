@@ -60,7 +60,7 @@ def test_bad_input(client, frame, monkeypatch):
         distribute([frame, frame.rename(columns={"few": "other"})], client)
     with pytest.raises(ValueError, match="float column.*'few'"):
         distribute([frame, frame.assign(few=frame["few"] + 0.5)], client)
-    with pytest.raises(ValueError, match="part 1: column 'few'"):
+    with pytest.raises(ValueError, match="partition 1: column 'few'"):
         distribute([frame, frame.assign(few=frame["few"].astype("category"))], client)
     with pytest.raises(FileNotFoundError, match=r"no\.parquet"):
         distribute(["no.parquet"], client)
@@ -143,7 +143,7 @@ def test_missing_cells(client, frame):
         table, whole = distribute(parts, client, missing=missing), encode(holes, missing=missing)
         assert same_table(table, whole)
         assert_same(CLIMB, table, whole)
-    with pytest.raises(ValueError, match="missing cells"):
+    with pytest.raises(ValueError, match="missing values"):
         distribute(parts, client)
 
 
@@ -339,7 +339,7 @@ def test_declared_columns_and_further_missing_values(client, tmp_path):
         assert distribute(paths, client, missing="category").states[0][-1] == "?"
     with pytest.raises(ValueError, match="unknown column"):
         distribute(cut(frame, 3), client, discrete_columns=["cod"])
-    with pytest.raises(ValueError, match="'code' are declared discrete: a distributed table has numbers or states"):
+    with pytest.raises(ValueError, match="'code' are declared discrete: a distributed table is numeric or discrete"):
         distribute(cut(frame.assign(x=0.25), 3), client, **options)
     numbers = [tmp_path / f"n{k}.csv" for k in range(2)]
     for path, part in zip(numbers, (frame[:40], frame[40:]), strict=True):

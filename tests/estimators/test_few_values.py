@@ -61,7 +61,7 @@ def test_every_learner_says_once_what_it_assumes(learner, tmp_path):
     pd.DataFrame(CODES, columns=list("abc")).to_csv(path, index=False)
     for X, names in ((CODES, "'x0', 'x1', 'x2'"), (path, "'a', 'b', 'c'")):
         (message,) = told(learner, X)
-        assert message.startswith(f"column(s) {names} hold floats")
+        assert message.startswith(f"column(s) {names} have at most")
         declares = any(name.endswith("discrete_columns") for name in learner.get_params())
         assert (f"declare them with discrete_columns=[{names}]" in message) == declares
         assert ("leave them out" in message) != declares

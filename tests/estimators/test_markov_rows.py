@@ -96,7 +96,7 @@ def test_weights_weights_of_complete_rows():
 def test_missing_cells(make):
     data = ROWS.astype("Int64")
     data.iloc[::9, 2] = pd.NA
-    with pytest.raises(ValueError, match="missing cells.*'x2'.*'drop'"):
+    with pytest.raises(ValueError, match="missing values.*'x2'.*'drop'"):
         make(lam=0.02).fit(data)
     dropped = make(lam=0.02, missing="drop").fit(data)
     same(dropped, make(lam=0.02).fit(ROWS.drop(index=ROWS.index[::9])))

@@ -166,9 +166,9 @@ def test_scores_that_have_no_such_form(name, rng):
 @pytest.mark.parametrize(("frame", "name"), [(gaussian_frame, "bic-g"), (mixed_frame, "bic-clg")])
 def test_scores_of_numbers_are_refused(frame, name):
     alternatives = (
-        r"missing='{}' is for columns of states, and column\(s\) .* hold floats. For missing cells pass missing='drop' "
-        r"to leave out the rows that have them, or missing='em' to take their expected counts; or discretise the "
-        r"floats with pgmx.data.discretize .*declare those that are states with discrete_columns="
+        r"missing='{}' is for discrete columns, and column\(s\) .* are continuous. For missing values pass "
+        r"missing='drop' to leave out the rows that have them, or missing='em' to use their expected counts; or "
+        r"discretise the columns with pgmx.data.discretize .*declare discrete ones with discrete_columns="
     )
     for missing in ("pairwise", "category"):
         for scoring_method in (None, name):

@@ -130,7 +130,7 @@ def test_score_of_rows_is_that_of_a_network_with_a_prior():
     assert learner.score(frame.iloc[600:]) == pytest.approx(network.score(frame.iloc[600:]), rel=1e-12)
     holes = frame.iloc[600:].copy()
     holes.loc[610, "X"] = np.nan
-    with pytest.raises(ValueError, match="missing cells.*'X'"):
+    with pytest.raises(ValueError, match="missing values.*'X'"):
         learner.score(holes)
     unknown = frame.iloc[600:].astype({"S": str})
     unknown.loc[700, "S"] = "9"

@@ -249,7 +249,7 @@ def test_weights_that_are_none(weights, message):
 def test_all_weight_on_rows_that_are_dropped():
     data = dependent_frame(0).astype("Int64")
     data.loc[5, "b"] = pd.NA
-    with pytest.raises(ValueError, match="all rows without missing cells have the sample_weight zero"):
+    with pytest.raises(ValueError, match="all rows without missing values have the sample_weight zero"):
         resolved("bic", data, missing="drop", sample_weight=(np.arange(300) == 5).astype(float))
 
 

@@ -186,7 +186,7 @@ def test_other_options_are_another_search(path, change):
     HillClimbSearch(checkpoint=path, max_iter=3, **THOROUGH).fit(data)
     before = path.read_bytes()
     with pytest.raises(
-        ValueError, match=r"search\.ckpt.*another search.*delete the file to begin anew, or name another"
+        ValueError, match=r"search\.ckpt.*another search.*delete the file to begin again, or name another"
     ):
         HillClimbSearch(checkpoint=path, **{**THOROUGH, **change}).fit(data)
     assert path.read_bytes() == before
@@ -221,7 +221,7 @@ def test_limits_and_watchers_may_differ(path):
 @pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"a,b\n1,2\n"])
 def test_other_files_are_never_overwritten(path, content):
     path.write_bytes(content)
-    with pytest.raises(ValueError, match=r"search\.ckpt.*delete the file to begin anew"):
+    with pytest.raises(ValueError, match=r"search\.ckpt.*delete the file to begin again"):
         HillClimbSearch(checkpoint=path).fit(dependent_frame(0))
     assert path.read_bytes() == content
 

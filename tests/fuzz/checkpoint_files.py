@@ -94,7 +94,7 @@ def check(make, path, plain, known_scores, *, sign):
         learner = make(checkpoint=path, checkpoint_every=1e9).fit(DATA)
     except ValueError as error:
         assert f"checkpoint={str(path)!r}" in str(error), error
-        assert "delete the file to begin anew, or name another one" in str(error), error
+        assert "delete the file to begin again, or name another one" in str(error), error
         return "refused"
     edges = learner.edges_.tolist()
     if hasattr(plain, "score_"):

@@ -75,7 +75,7 @@ def test_some_changes(tmp_path, name, every):
         ("edges", np.array([[4, 0], [0, 4]]), "a cycle in 'edges'"),
         ("edges", np.array([[4, 0], [0, 1]]), "not allowed"),
         ("edges", np.array([[2, 3]]), "that is required"),
-        ("tabu", np.array([[7, 0, 1]]), "numbers in 'tabu'"),
+        ("tabu", np.array([[7, 0, 1]]), "values in 'tabu'"),
         ("memo_rounds_left", -1, "memo_rounds_left=-1, expected 0 to 1"),
         ("memo_position", 2**40, "memo_position"),
         ("stage", 9, "stage=9, expected 0 to 7"),
@@ -96,7 +96,7 @@ def test_faults_that_were_seen(tmp_path, field, value, words):
 
     def child():
         signal.alarm(20)
-        with pytest.raises(ValueError, match=rf"run\.ckpt.*{re.escape(words)}.*delete the file to begin anew"):
+        with pytest.raises(ValueError, match=rf"run\.ckpt.*{re.escape(words)}.*delete the file to begin again"):
             make(checkpoint=path).fit(DATA)
 
     run_in_child(child)
@@ -107,7 +107,7 @@ def test_the_tool_signs_what_it_changes(tmp_path, capsys):
     stop_halfway(SEARCHES["greedy"], path, 0.5)
     tamper.main([str(path), "--list"])
     assert "best_score = array(" in capsys.readouterr().out
-    for sign, words in (([], "its digest is another one"), (["--sign"], "best_score=1.0")):
+    for sign, words in (([], "its digest differs"), (["--sign"], "best_score=1.0")):
         tamper.main([str(path), "--set", "best_score=1.0", *sign, "--out", str(other)])
         with pytest.raises(ValueError, match=rf"other\.ckpt.*{words}"):
             SEARCHES["greedy"](checkpoint=other).fit(DATA)

@@ -88,7 +88,7 @@ def test_a_damaged_stream(tmp_path):
     path = tmp_path / "t.csv.gz"
     path.write_bytes(raw)
     for take in TAKE:
-        with pytest.raises(ValueError, match=r"t\.csv\.gz cannot be read: .*; mend the file, or write it anew"):
+        with pytest.raises(ValueError, match=r"t\.csv\.gz cannot be read: .*; mend the file, or write it again"):
             take(path)
 
 
@@ -97,7 +97,7 @@ def test_a_damaged_parquet_file(tmp_path, cut):
     path = save(STATES, tmp_path / "t.parquet")
     path.write_bytes(path.read_bytes()[cut])
     for take in TAKE:
-        with pytest.raises(ValueError, match=r"(?s)t\.parquet cannot be read: .*; mend the file, or write it anew"):
+        with pytest.raises(ValueError, match=r"(?s)t\.parquet cannot be read: .*; mend the file, or write it again"):
             take(path)
 
 

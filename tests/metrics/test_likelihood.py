@@ -89,7 +89,7 @@ def test_missing_cells_are_refused_or_dropped():
     model = load_network("cancer")
     frame = sample(model, 20, random_state=1).astype(object)
     frame.loc[4, "Smoker"] = None
-    with pytest.raises(ValueError, match="missing cells"):
+    with pytest.raises(ValueError, match="missing values"):
         held_out_log_likelihood(model, frame)
     assert held_out_log_likelihood(model, frame, missing="drop").n_rows == 19
 

@@ -117,9 +117,9 @@ def test_determined_columns_give_finite_regressions():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"X": np.inf}, "infinite cells.*'X'"),
+        ({"X": np.inf}, "infinite values.*'X'"),
         ({"X": 1.5}, "'X' are constant"),
-        ({"X": np.nan}, "missing cells.*'X'"),
+        ({"X": np.nan}, "missing values.*'X'"),
     ],
 )
 def test_wrong_columns_are_named(change, message):

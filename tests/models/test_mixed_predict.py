@@ -123,7 +123,7 @@ def test_integers_are_numbers_for_a_float():
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"X": np.inf}, "infinite cells.*'X'"),
+        ({"X": np.inf}, "infinite values.*'X'"),
         ({"S": "9"}, "'S' holds '9', which are not among the states"),
         ({"S": 1}, r"astype\(str\)"),
         ({"Q": 1.0}, "'Q' are not variables"),

@@ -31,7 +31,7 @@ def test_a_full_disk(tmp_path, frame: pd.DataFrame, which):
     def fit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, LIMIT))
         learner = list(learners(checkpoint=path, checkpoint_every=0))[which]
-        with pytest.warns(RuntimeWarning, match=r"checkpoint=.*run\.npz.*cannot be written.*goes on") as warnings:
+        with pytest.warns(RuntimeWarning, match=r"checkpoint=.*run\.npz.*cannot be written.*continues") as warnings:
             learner.fit(frame)
         assert len(warnings) == 1
         assert sorted(learner.graph_.edges()) == sorted(expected.graph_.edges())

@@ -267,8 +267,8 @@ def test_a_missing_cell_is_dropped_on_request():
     ("change", "message"),
     [
         (lambda f: f.assign(X=1.0), "columns 'X' are constant"),
-        (lambda f: f.assign(X=np.inf), "infinite cells .* 'X'"),
-        (lambda f: f.assign(X=f["X"] * 1e200), "'X' hold numbers whose squares are too large"),
+        (lambda f: f.assign(X=np.inf), "infinite values .* 'X'"),
+        (lambda f: f.assign(X=f["X"] * 1e200), "'X' hold values whose squares are too large"),
         (lambda f: f.assign(X=f["X"].where(f.index > 3)), "'X'"),
     ],
 )

@@ -184,7 +184,7 @@ def test_fewer_rows_than_columns(rng):
     ("change", "message"),
     [
         (lambda f: f.assign(X=1.0), "columns 'X' are constant"),
-        (lambda f: f.assign(X=np.inf), "infinite cells .* 'X'"),
+        (lambda f: f.assign(X=np.inf), "infinite values .* 'X'"),
         (lambda f: f.assign(X=f["X"].where(f.index > 3)), "'X'"),
     ],
 )

@@ -109,8 +109,8 @@ def test_names_that_no_formula_could_hold(rng):
         (lambda f: f.assign(k=3.5, other=1), "columns 'k', 'other' are constant"),
         (lambda f: f.assign(s="x"), "BICGauss needs continuous variables, .* discrete: 's'. Choose 'bic-clg'"),
         (lambda f: f.assign(t=f["a"] > 0), "discrete: 't'"),
-        (lambda f: f.assign(a=f["a"].mask(f.index == 3)), r"missing cells \(NaN\) in column\(s\) 'a'"),
-        (lambda f: f.replace({"a": {f["a"][0]: np.inf}}), r"infinite cells \(inf\) in column\(s\) 'a'"),
+        (lambda f: f.assign(a=f["a"].mask(f.index == 3)), r"missing values \(NaN\) in column\(s\) 'a'"),
+        (lambda f: f.replace({"a": {f["a"][0]: np.inf}}), r"infinite values \(inf\) in column\(s\) 'a'"),
     ],
 )
 def test_columns_that_are_no_data(change, message, rng):

@@ -133,10 +133,10 @@ def flipped(path):
         (single_array, "cannot be read"),
         (cut, "cannot be read"),
         (flipped, "cannot be read"),
-        (archive(x=np.arange(3)), "no checkpoint of this version"),
-        (archive(format=99, fingerprint="a"), "no checkpoint of this version"),
+        (archive(x=np.arange(3)), "not a checkpoint of this version"),
+        (archive(format=99, fingerprint="a"), "not a checkpoint of this version"),
         (archive(format=1, fingerprint="a"), "was written by an older version of pgmx"),
-        (archive(format=np.arange(3), fingerprint="a"), "no checkpoint of this version"),
+        (archive(format=np.arange(3), fingerprint="a"), "not a checkpoint of this version"),
         (archive(format=2, fingerprint="a"), "was written by an older version of pgmx"),
         (archive(format=3, fingerprint="a"), "damaged"),
         (archive(format=3, fingerprint="a", digest="0" * 32), "damaged"),
@@ -150,7 +150,7 @@ def test_other_files_are_refused_with_the_remedy(path, write, words):
     write(path)
     before = path.read_bytes()
     with pytest.raises(
-        ValueError, match=rf"search\.ckpt.*{words}.*delete the file to begin anew, or name another one"
+        ValueError, match=rf"search\.ckpt.*{words}.*delete the file to begin again, or name another one"
     ) as caught:
         Checkpoint(path, 0.0, "a").load()
     assert "pickle" not in str(caught.value)

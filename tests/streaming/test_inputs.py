@@ -53,9 +53,9 @@ def test_labels_of_files_are_text(tmp_path):
 @pytest.mark.parametrize(
     ("change", "target", "message"),
     [
-        ({}, "z", "'z' is no column of the table: its columns are 'a', 'y', 'b', 'n'"),
+        ({}, "z", "'z' is not a column of the table: its columns are 'a', 'y', 'b', 'n'"),
         ({"b": "word"}, "y", "'b' hold states or text"),
-        ({"y": np.nan}, "y", "target 'y' has missing or infinite cells"),
+        ({"y": np.nan}, "y", "target 'y' has missing or infinite values"),
         ({"b": np.nan}, "y", "NaN in column 'b', row 0"),
     ],
 )

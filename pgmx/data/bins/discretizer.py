@@ -1,4 +1,4 @@
-"""Numbers as ordered categories: a transformer of scikit-learn, and both its steps at once."""
+"""Discretisation of continuous variables: a transformer of scikit-learn, and a function that fits and applies it."""
 
 from __future__ import annotations
 
@@ -23,33 +23,33 @@ from pgmx.data.sources import open_rows
 
 METHODS = (*STRATEGIES, "hartemink")
 
-#: Most bins of a column: more states than a byte holds serve nobody.
+#: Most bins of a column: more bins than a byte can count are of no use.
 MOST_BINS = 255
 
 
 class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    r"""Turn columns of numbers into ordered categories, which learners of discrete variables take.
+    r"""Discretise continuous variables into ordered categories, for learners of discrete variables.
 
     The bins of a column with edges :math:`e_0 < e_1 < \dots < e_k` are :math:`[e_0, e_1), [e_1, e_2), \dots,
-    [e_{k-1}, e_k]`; of new rows, numbers beyond the ends are in the first and the last bin. Methods:
+    [e_{k-1}, e_k]`; values of new rows beyond the ends are in the first and the last bin. Methods:
 
-    - ``"quantile"``: bins of about equally many rows, ``"interval"``: of equal width, ``"kmeans"``: the edges are half
-      way between the means of clusters of values. These are found by scikit-learn's ``KBinsDiscretizer``.
-    - ``"hartemink"``: each column begins with `n_initial_bins` quantiles; in turn, each merges the two adjacent bins
-      that lose least of :math:`\sum_j I(X_i; X_j)`, the sum of its mutual information with all other columns, until
-      `n_bins` are left. Columns of states take part with their states.
+    - ``"quantile"``: bins with about the same number of rows, ``"interval"``: bins of equal width, ``"kmeans"``: edges
+      half way between the means of clusters of values. The edges are found by scikit-learn's ``KBinsDiscretizer``.
+    - ``"hartemink"``: each column begins with `n_initial_bins` quantiles. The columns alternate: each merges the two
+      adjacent bins that lose least of :math:`\sum_j I(X_i; X_j)`, the sum of its mutual information with all other
+      columns, until `n_bins` are left. Discrete columns are included with their states.
 
     Parameters
     ----------
     method : {"quantile", "interval", "kmeans", "hartemink"}, default="quantile"
         How the edges are chosen.
     n_bins : int or mapping of column to int, default=5
-        Most bins of a column, 2 to 255. With ``"interval"`` a column of two values or more has so many, also where no
-        value lies in some. With the other methods a column with fewer distinct values, or with ties at its quantiles,
-        has fewer, but two at least: a bin for each of few values, or the cut nearest to the median where all quantiles
-        are one.
+        Most bins of a column, 2 to 255. With ``"interval"`` a column of two or more values has exactly this number,
+        even if some bins contain no value. With the other methods a column with fewer distinct values, or with ties at
+        its quantiles, has fewer bins, but at least two: one for each of few values, or the cut nearest to the median if
+        all quantiles are equal.
     columns : sequence of column names, optional
-        The columns to discretise, of floats or integers; None means all columns of floats.
+        The columns to discretise, floating-point or integer; None means all floating-point columns.
     n_initial_bins : int, default=20
         Bins that ``"hartemink"`` begins with, at least `n_bins` and at most 255.
 
@@ -62,32 +62,32 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
     n_features_in_ : int
         Number of columns seen by ``fit``.
     feature_names_in_ : ndarray of shape (`n_features_in_`,)
-        Their names, where all are text.
+        Names of these columns, if all are text.
 
     Raises
     ------
     TypeError
-        By ``fit``: if a column to discretise holds no numbers.
+        By ``fit``: if a column to discretise is not numeric.
     ValueError
-        By ``fit``: for an unknown method, column or number of bins, a column with infinite cells or without a known
-        one, and pairs of bins that would take more than 2 GiB. By ``transform``: for other columns than those of
-        ``fit``.
+        By ``fit``: for an unknown method, column or number of bins, a column with infinite values or without observed
+        values, and pairs of bins that would need more than 2 GiB. By ``transform``: if the columns differ from the
+        columns of ``fit``.
 
     Warns
     -----
     UserWarning
         By ``fit``: if a column holds a single value (it has one bin, for any new value too), and if bins of equal width
-        hold no row, with how many of which columns.
+        hold no row, with the number of such bins per column.
 
     Notes
     -----
     Bins of equal width that hold no row stay categories, as the levels of R's ``cut`` do, and new rows may fall into
-    them. To the scores of states they are states like others: a state more is a parameter more per configuration of the
-    parents in BIC and AIC, makes each configuration of its children's parents a possible one there, and shares the
-    equivalent sample size of Dirichlet scores (``"bdeu"``, ``"bds"``, ``"k2"``, ``"bde"``); the log-likelihood is the
-    same. ``frame[name].cat.remove_unused_categories()`` takes them out; fewer bins or ``"quantile"`` have none.
+    them. Discrete scores treat them like other states. Each state adds a parameter per configuration of the parents to
+    BIC and AIC, adds possible parent configurations for its children, and shares the equivalent sample size of
+    Dirichlet scores (``"bdeu"``, ``"bds"``, ``"k2"``, ``"bde"``); the log-likelihood is the same.
+    ``frame[name].cat.remove_unused_categories()`` removes them. Fewer bins or ``"quantile"`` avoid them.
 
-    Missing cells stay missing. Cost, with n rows and p columns: O(n log n) per column; ``"hartemink"`` also counts all
+    Missing values stay missing. Cost, with n rows and p columns: O(n log n) per column; ``"hartemink"`` also counts all
     pairs of columns, O(n p²), and keeps :math:`8 S^2` bytes for S initial bins of all columns together.
 
     References
@@ -128,9 +128,9 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : table, array_like of shape (n_rows, n_columns), or path
-            Rows, as learners take them. The columns of an array are named x0, x1, ...
+            Rows, of any kind that learners accept. The columns of an array are named x0, x1, ...
         y : None
-            Ignored; scikit-learn's convention.
+            Ignored; a convention of scikit-learn.
 
         Returns
         -------
@@ -179,8 +179,8 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         Returns
         -------
         pandas.DataFrame
-            A new frame with the same columns and, of a pandas frame, the same index; discretised columns are ordered
-            categories, all others as they came.
+            A new frame with the same columns and, for a pandas frame, the same index; discretised columns are ordered
+            categories, all others are unchanged.
         """
         check_is_fitted(self, "bin_edges_")
         frame = _open_rows(X)
@@ -214,7 +214,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return list(part.names)
 
     def _read_bins(self, chosen: Sequence[Hashable]) -> dict[Hashable, int]:
-        """Return how many bins each column may have."""
+        """Return the maximal number of bins of each column."""
         if not isinstance(self.n_bins, Mapping):
             return dict.fromkeys(chosen, _check_bins(self.n_bins, "n_bins"))
         unknown = [name for name in self.n_bins if name not in chosen]
@@ -225,12 +225,12 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return {name: _check_bins(self.n_bins[name], f"n_bins[{name!r}]") for name in chosen}
 
     def _merge_edges(self, frame: Frame, numbers: dict, most: dict) -> dict[Hashable, np.ndarray]:
-        """Return the edges that Hartemink's method keeps of quantiles."""
+        """Return the edges that Hartemink's method keeps of the initial quantiles."""
         n_initial = _check_bins(self.n_initial_bins, "n_initial_bins")
         if n_initial < max(most.values(), default=2):
             raise ValueError(f"n_initial_bins={n_initial} is less than n_bins={self.n_bins}: begin with more bins")
         initial = {name: find_edges(_take_known(name, cells), "quantile", n_initial) for name, cells in numbers.items()}
-        # other columns of floats have no states, and take no part
+        # other floating-point columns have no states, and are left out
         others = [v for v, name in enumerate(frame.names) if name not in (*numbers, *frame.float_columns)]
         codes, n_states = _code_states(frame, others)
         codes = [*(find_bins(cells, initial[name]) for name, cells in numbers.items()), *codes]
@@ -255,7 +255,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             raise ValueError(f"the columns should match those that were passed during fit ({what})")
 
     def __sklearn_tags__(self):
-        """Say what input is taken: numbers, categories and text, missing cells too."""
+        """Declare the accepted input: numbers, categories and text, also with missing values."""
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         tags.input_tags.string = True
@@ -272,18 +272,18 @@ def discretize(
     columns: Sequence[Hashable] | None = None,
     n_initial_bins: int = 20,
 ) -> tuple[pd.DataFrame, Discretizer]:
-    """Turn columns of numbers into ordered categories.
+    """Discretise continuous variables into ordered categories.
 
     Parameters
     ----------
     frame : table, array_like of shape (n_rows, n_columns), or path
         The data, never changed.
     method : {"quantile", "interval", "kmeans", "hartemink"}, default="quantile"
-        How the edges are chosen; see `Discretizer`, where the formulas are.
+        How the edges are chosen; see `Discretizer` for the formulas.
     n_bins : int or mapping of column to int, default=5
         Most bins of a column, 2 to 255.
     columns : sequence of column names, optional
-        The columns to discretise, of floats or integers; None means all columns of floats.
+        The columns to discretise, floating-point or integer; None means all floating-point columns.
     n_initial_bins : int, default=20
         Bins that ``"hartemink"`` begins with.
 
@@ -292,7 +292,7 @@ def discretize(
     categories : pandas.DataFrame
         The rows, discretised columns as ordered categories with names such as ``"1.5 to 3"``.
     discretizer : Discretizer
-        What has chosen the edges: ``discretizer.transform(rows)`` puts new rows into the same bins.
+        The fitted transformer: ``discretizer.transform(rows)`` puts new rows into the same bins.
 
     Raises
     ------
@@ -306,7 +306,7 @@ def discretize(
 
     Notes
     -----
-    Cost: that of `Discretizer`.
+    Cost: as for `Discretizer`.
 
     Examples
     --------
@@ -324,7 +324,7 @@ def discretize(
 
 
 def _open_rows(X: Any) -> Frame:
-    """Open rows; unlike of what is learned from, one is enough."""
+    """Open rows; one row is enough, unlike for learning."""
     frame = open_frame(X) if is_path(X) else open_rows(X)
     if not frame.n_rows:
         raise ValueError(
@@ -334,14 +334,14 @@ def _open_rows(X: Any) -> Frame:
 
 
 def _warn_of_empty_bins(counts: Mapping[Hashable, np.ndarray]) -> None:
-    """Warn of bins that hold no row, given the rows in each bin of each column."""
+    """Warn of bins that hold no row, given the number of rows in each bin of each column."""
     empty = {name: int(np.count_nonzero(rows == 0)) for name, rows in counts.items()}
     told = [f"{n} of {len(counts[name])} of {name!r}" for name, n in empty.items() if n]
     if told:
         shown = ", ".join(told[:10]) + (f" and more in {len(told) - 10} further columns" if len(told) > 10 else "")
         warnings.warn(
             f"method='interval' leaves bins without rows: {shown}. They stay states, and scores such as BIC and BDeu "
-            "count their parameters: give fewer n_bins or method='quantile', or take them out with "
+            "count their parameters: give fewer n_bins or method='quantile', or remove them with "
             "frame[name].cat.remove_unused_categories()",
             UserWarning,
             stacklevel=caller_level(),
@@ -356,23 +356,23 @@ def _check_bins(value: object, name: str) -> int:
 
 
 def _read_numbers(frame: Frame, name: Hashable) -> np.ndarray:
-    """Return the cells of a column as float64, missing ones as NaN; infinite cells are an error."""
+    """Return the values of a column as float64, missing ones as NaN; infinite values are an error."""
     cells = np.asarray(column_numbers(frame.columns[frame.names.index(name)]), dtype=np.float64)
     if np.isinf(cells).any():
-        raise ValueError(f"infinite cells (inf) in column(s) {name!r}: replace them or drop their rows")
+        raise ValueError(f"infinite values (inf) in column(s) {name!r}: replace them or drop their rows")
     return cells
 
 
 def _take_known(name: Hashable, cells: np.ndarray) -> np.ndarray:
-    """Return the numbers of a column that are not missing."""
+    """Return the observed values of a column."""
     known = cells[~np.isnan(cells)]
     if not known.size:
-        raise ValueError(f"column {name!r} holds no number: all its cells are missing (NaN), leave it out")
+        raise ValueError(f"column {name!r} has no observed value: all its values are missing (NaN), leave it out")
     return known
 
 
 def _code_states(frame: Frame, columns: Sequence[int]) -> tuple[list[np.ndarray], list[int]]:
-    """Return the codes of columns of states, -1 where missing, and how many states each has."""
+    """Return the codes of discrete columns, -1 for missing values, and the number of states of each."""
     if not columns:
         return [], []
     part = Frame(tuple(frame.names[v] for v in columns), [frame.columns[v] for v in columns], frame.n_rows)

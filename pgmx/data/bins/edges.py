@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 from numpy.typing import ArrayLike
 
-#: Names of the ways to choose edges column by column, and what scikit-learn calls them.
+#: Names of the methods that choose edges column by column, and their names in scikit-learn.
 STRATEGIES = {"quantile": "quantile", "interval": "uniform", "kmeans": "kmeans"}
 
 
@@ -25,7 +25,7 @@ def find_edges(values: np.ndarray, method: str, n_bins: int) -> np.ndarray:
     # scikit-learn leaves out bins narrower than 1e-8: widths are made relative, by a power of two, which is exact
     exponent = int(np.frexp(high / 2 - low / 2)[1]) + 1
     options = {"encode": "ordinal", "strategy": STRATEGIES[method], "subsample": None}
-    if "quantile_method" in KBinsDiscretizer().get_params():  # since 1.7; "linear" is what it was before
+    if "quantile_method" in KBinsDiscretizer().get_params():  # since 1.7; "linear" was the method before
         options["quantile_method"] = "linear"
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Bins whose width are too small", UserWarning)
@@ -42,19 +42,19 @@ def find_edges(values: np.ndarray, method: str, n_bins: int) -> np.ndarray:
 
 
 def _part_values(distinct: np.ndarray, places: ArrayLike) -> np.ndarray:
-    """Return the edges of bins that part ascending values midway before some of them."""
+    """Return the edges of bins that separate ascending values midway before some of them."""
     at = np.asarray(places)
     cuts = distinct[at - 1] / 2 + distinct[at] / 2
-    cuts = np.where(cuts > distinct[at - 1], cuts, distinct[at])  # neighbouring numbers have none between them
+    cuts = np.where(cuts > distinct[at - 1], cuts, distinct[at])  # adjacent floats have no value between them
     return np.concatenate([distinct[:1], cuts, [max(distinct[-1], np.nextafter(cuts[-1], np.inf))]])
 
 
 def count_values(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return how many of the values, of which none is missing, each bin holds."""
+    """Return the number of values in each bin; none of the values is missing."""
     return np.bincount(find_bins(values, edges), minlength=len(edges) - 1)
 
 
 def find_bins(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Return the bin of each value, -1 where it is missing; the k-th bin is [edges[k], edges[k + 1])."""
+    """Return the bin of each value, -1 if it is missing; the k-th bin is [edges[k], edges[k + 1])."""
     bins = np.searchsorted(edges[1:-1], values, side="right")
     return np.where(np.isnan(values), -1, bins)

@@ -1,7 +1,7 @@
 """Bins that keep the mutual information between the columns (Hartemink, 2001, section 5.2).
 
-Each column begins with many bins. In turn, each merges the two adjacent bins whose merger loses least of the sum of its
-mutual information with all other columns, until it has as many as it may.
+Each column begins with many bins. The columns alternate: each merges the two adjacent bins whose merger loses least of
+the sum of its mutual information with all other columns, until its number of bins is small enough.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ import numpy as np
 
 from pgmx.checks import join_names
 
-#: Losses that differ by less, in nats, are equal: the lower bins are merged.
+#: Losses that differ by less, in nats, are treated as equal: then the lower bins are merged.
 DECIMALS = 12
 
 #: Most bytes of the counts of all pairs of bins.
@@ -18,10 +18,10 @@ MOST_BYTES = 2**31
 
 
 def merge_bins(codes: Sequence[np.ndarray], n_states: Sequence[int], n_bins: dict[int, int]) -> dict[int, np.ndarray]:
-    """Return for each column of `n_bins` (its position: how many bins it may keep) the first initial bin of each.
+    """Return the first initial bin of each final bin, by the positions in `n_bins` (position: most bins to keep).
 
-    `codes` are those of all columns, -1 where missing, below `n_states`; a pair counts the rows in which both are
-    known. Cost: n p² for n rows and p columns, then p S per merger, S being the sum of `n_states`.
+    `codes` has the codes of all columns, -1 for missing values, below `n_states`; a pair counts the rows in which both
+    are observed. Cost: n p² for n rows and p columns, then p S per merger, S being the sum of `n_states`.
     """
     counts, starts = _count_pairs(codes, n_states)
     firsts = {v: list(range(n_states[v])) for v in n_bins}
@@ -43,14 +43,14 @@ def check_size(n_states: Sequence[int], names: Sequence) -> None:
     size = 8 * sum(n_states) ** 2
     if size > MOST_BYTES:
         raise ValueError(
-            f"method='hartemink' counts all pairs of bins of the columns {join_names(names)}, which takes "
+            f"method='hartemink' counts all pairs of bins of the columns {join_names(names)}, which needs "
             f"{size / 2**30:.1f} GiB for {sum(n_states)} initial bins: lower n_initial_bins, or discretise groups of "
-            "columns apart"
+            "columns separately"
         )
 
 
 def _count_pairs(codes, n_states) -> tuple[np.ndarray, np.ndarray]:
-    """Return how often each two bins occur together, float64 (S, S), and where the bins of each column begin."""
+    """Return how often each two bins occur together, float64 (S, S), and the first position of each column's bins."""
     from scipy.sparse import csr_array
 
     starts = np.concatenate([[0], np.cumsum(n_states)[:-1]]).astype(np.int64)
@@ -68,7 +68,7 @@ def _count_pairs(codes, n_states) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _compute_losses(block: np.ndarray, starts: np.ndarray, stops: np.ndarray, others: Sequence[int]) -> np.ndarray:
-    """Return what each merger of adjacent rows of a block loses of the sum of mutual informations with others, nats."""
+    """Return the loss of each merger of adjacent rows of a block: of the sum of mutual informations, in nats."""
     losses = np.zeros(len(block) - 1)
     merged = block[:-1] + block[1:]
     cells = _x_log_x(block)

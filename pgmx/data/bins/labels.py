@@ -8,7 +8,7 @@ import numpy as np
 def label_bins(edges: np.ndarray) -> list[str]:
     """Return one name per bin: ``below 1.5``, ``1.5 to 3``, ``3 and above``; inner edges alone are shown.
 
-    Edges have as many digits, at least 3, as make them differ.
+    Edges have as many digits as needed to make them differ, at least 3.
     """
     inner = edges[1:-1]
     if not len(inner):

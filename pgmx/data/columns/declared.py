@@ -14,7 +14,7 @@ from pgmx.data.table import MAX_BYTE_STATES, MAX_STATES, python_scalar
 
 
 def check_state_names(state_names, columns):
-    """Return the declared states by column, each a tuple; raise where `state_names` cannot be meant for `columns`."""
+    """Return the declared states by column, each a tuple; raise if `state_names` does not fit `columns`."""
     if not isinstance(state_names, Mapping):
         raise TypeError(f"state_names must be a dict of lists of states, got {type(state_names).__name__}")
     known = set(columns)
@@ -27,7 +27,7 @@ def check_state_names(state_names, columns):
 
 
 def list_discrete_columns(discrete_columns):
-    """Return the names of the columns that the user declared discrete, none for None; raise if they are no list."""
+    """Return the names of the columns that the user declared discrete, none for None; raise if they are not a list."""
     if discrete_columns is None:
         return []
     if isinstance(discrete_columns, (str, bytes, Iterator)) or not isinstance(discrete_columns, Iterable):
@@ -67,10 +67,10 @@ def _check_states(states, name):
 
 
 def recode_column(coded, row, states, name):
-    """Code a column by the declared states, or raise where it holds a state that is not declared.
+    """Code a column by the declared states; raise if it holds a state that is not declared.
 
-    The code after the last state of `coded` stands for missing cells, also in the result. `row`, uint8 of shape
-    (n_rows,), holds the codes where `coded` has none of its own, and receives the new ones when they fit.
+    The code after the last state of `coded` means a missing value, also in the result. `row`, uint8 of shape
+    (n_rows,), holds the codes if `coded` has none of its own, and receives the new codes if they fit.
     """
     codes = row if coded.codes is None else coded.codes
     undeclared = list_unknown_states(coded.states, states, codes)
@@ -84,7 +84,7 @@ def recode_column(coded, row, states, name):
 
 
 def refuse_undeclared(name, undeclared, states):
-    """Refuse a column that holds the states `undeclared` beside the declared `states`."""
+    """Refuse a column that holds the states `undeclared` in addition to the declared `states`."""
     raise ValueError(
         f"column {name!r} holds the state(s) {join_names(undeclared)}, which state_names[{name!r}] does not declare: "
         f"it declares {join_names(states)}"

@@ -1,8 +1,8 @@
 """The kinds of columns, and the coding of one column of each kind.
 
-A column is one of: a 1-D numpy array, a pandas extension array, an Arrow chunked array. `column_kind` names what its
-cells are, `code_column` turns it into states and codes. Distinct values are sorted here, so that neither row order nor
-the hash seed can show in the result.
+A column is one of: a 1-D numpy array, a pandas extension array, an Arrow chunked array. `column_kind` returns the kind
+of its values, `code_column` converts it to states and codes. Distinct values are sorted here, so that the result
+depends neither on row order nor on the hash seed.
 """
 
 from typing import NamedTuple, NoReturn
@@ -16,7 +16,7 @@ from pgmx.data.columns.objects import code_objects, objects_are_floats
 from pgmx.data.errors import COMPLEX_REMEDY
 from pgmx.data.table import MAX_BYTE_STATES, MAX_STATES, python_scalar
 
-#: Kinds of columns that hold states.
+#: Kinds of columns that are discrete.
 DISCRETE_KINDS = ("category", "integer", "boolean", "string", "object", "empty")
 
 _KIND_OF_LETTER = {
@@ -34,9 +34,9 @@ class Coded(NamedTuple):
     """One coded column."""
 
     states: tuple
-    #: Codes of a column with more than 255 states; None when they were written to the byte row of the caller.
+    #: Codes of a column with more than 255 states; None if they were written to the byte row of the caller.
     codes: np.ndarray | None = None
-    #: Why there are no codes: "missing" cells, "float" cells among objects, or None.
+    #: Why there are no codes: "missing" values, "float" values among objects, or None.
     obstacle: str | None = None
 
 
@@ -45,7 +45,7 @@ FLOAT = Coded((), None, "float")
 
 
 def column_kind(values):
-    """Return what a column holds: one of `DISCRETE_KINDS`, "float", or the name of a dtype that is none of them."""
+    """Return the kind of a column: one of `DISCRETE_KINDS`, "float", or the name of a dtype that is none of them."""
     if isinstance(values, np.ndarray):
         return _KIND_OF_LETTER.get(values.dtype.kind) or str(values.dtype)
     if isinstance(values, pa.ChunkedArray):
@@ -78,7 +78,7 @@ def _is_arrow_string(dtype):
 
 
 def is_float_column(values):
-    """Return whether a column holds floats, be it in a float dtype or as Python objects."""
+    """Return whether a column holds floating-point values, in a float dtype or as Python objects."""
     kind = column_kind(values)
     return kind == "float" or (kind == "object" and objects_are_floats(values))
 
@@ -87,8 +87,8 @@ def code_column(values, out, name, is_discrete=False):
     """Code one column in one to two sequential passes.
 
     Return its states in their stated order, or the obstacle to coding it. The codes go to `out`, uint8 of shape
-    (n_rows,), or, when there are more than 255 states, into the result. Floats are an obstacle unless the user declared
-    the column discrete. Raise TypeError where the dtype or a cell cannot be a state, ValueError beyond 65535 states.
+    (n_rows,), or, if there are more than 255 states, into the result. Floating-point values are an obstacle unless the
+    user declared the column discrete. Raise TypeError for values that cannot be states, ValueError beyond 65535 states.
     """
     coded = _code_kind(values, out, name)
     return _code_floats(values, out, name) if is_discrete and coded.obstacle == "float" else coded
@@ -125,7 +125,7 @@ def _code_kind(values, out, name):
 
 
 def _code_floats(values, out, name):
-    """Code a column of floats of which each distinct value is a state."""
+    """Code a floating-point column; each distinct value is a state."""
     cells = float_cells(values)
     if np.isnan(cells).any():
         return INCOMPLETE
@@ -141,19 +141,19 @@ def _code_floats(values, out, name):
 
 
 def check_no_infinite(cells, name):
-    """Refuse infinite values in a column whose numbers are states."""
+    """Refuse infinite values in a numeric column that is discrete."""
     if np.isinf(cells).any():
         raise ValueError(f"column {name!r} holds infinite values (inf), which cannot be states: replace them")
 
 
 def name_numbers(values):
-    """Return numbers as states: integers if all of them are whole, else floats."""
+    """Return numeric values as states: integers if all of them are whole, else floating-point values."""
     is_whole = all(value == int(value) for value in values)
     return tuple(map(int if is_whole else float, values))
 
 
 def list_categories(values):
-    """Return the states that a categorical column declares; none for any other."""
+    """Return the states that a categorical column declares; none for other columns."""
     if column_kind(values) != "category":
         return ()
     if isinstance(values, pa.ChunkedArray):
@@ -196,7 +196,7 @@ def _category_states(categories):
 
 
 def _code_categories(codes, categories, out, name):
-    """Code a column that comes with codes and declared states; a negative code is a missing cell."""
+    """Code a column that has codes and declared states; a negative code means a missing value."""
     if len(categories) > MAX_STATES:
         raise_too_many(name)
     if len(categories) <= MAX_BYTE_STATES:
@@ -210,7 +210,7 @@ def _code_strings(values, out, name):
     if isinstance(values, np.ndarray):
         if values.dtype.kind == "T":
             return _sort_codes(code_objects(values.astype(object), name), out, name)
-        # Cells of fixed width, padded with zeros: equal texts are equal bytes.
+        # Values of fixed width, padded with zeros: equal texts are equal bytes.
         values = np.ascontiguousarray(_plain(values))
         starts = np.arange(len(values) + 1) * values.dtype.itemsize
         return _code_bytes(starts, values.view(np.uint8), lambda row: str(values[row]), out, name)
@@ -220,7 +220,7 @@ def _code_strings(values, out, name):
 
 
 def _code_bytes(offsets, text, decode, out, name):
-    """Code strings that lie in one buffer, the i-th from offsets[i] to offsets[i + 1]."""
+    """Code strings in one buffer, the i-th from offsets[i] to offsets[i + 1]."""
     raw = np.empty(len(offsets) - 1, dtype=np.uint16)
     rows = _encode.code_strings(offsets, text, raw)
     return _sort_codes((None if rows is None else [decode(row) for row in rows], raw), out, name)
@@ -270,7 +270,7 @@ def _sort_codes(outcome, out, name):
 
 
 def order_states(states):
-    """Return the positions of distinct states in order: by value when all have one type, else by type name and text."""
+    """Return the positions of distinct states in order: by value if all have one type, else by type name and text."""
     if len(set(map(type, states))) == 1 and type(states[0]) in (str, int, bool, float):
         return sorted(range(len(states)), key=states.__getitem__)
     return sorted(range(len(states)), key=lambda i: (type(states[i]).__name__, str(states[i])))
@@ -292,13 +292,13 @@ def _plain(values):
 
 
 def copy_floats(values, out):
-    """Copy a column that `is_float_column` holds for into float64 `out`, missing cells as NaN."""
+    """Copy a floating-point column (see `is_float_column`) into float64 `out`, missing values as NaN."""
     plain = isinstance(values, np.ndarray) and values.dtype.kind == "f"
     out[:] = values if plain else float_cells(values)
 
 
 def float_cells(values):
-    """Return a column that `is_float_column` holds for as a new float64 array, missing cells as NaN."""
+    """Return a floating-point column (see `is_float_column`) as a new float64 array, missing values as NaN."""
     if isinstance(values, pa.ChunkedArray):
         return np.array(values.to_numpy(), dtype=np.float64)
     if not isinstance(values, np.ndarray):

@@ -1,4 +1,4 @@
-"""Missing cells: where they are, and the coding of columns that have some."""
+"""Missing values: their positions, and the coding of columns that have some."""
 
 import numpy as np
 import pandas as pd
@@ -10,7 +10,7 @@ from pgmx.data.table import MAX_BYTE_STATES, MAX_STATES, MISSING
 
 
 def missing_mask(values):
-    """Return which cells of a column are missing, as a bool array; None for a dtype that has no missing cells."""
+    """Return which values of a column are missing, as a bool array; None for a dtype without missing values."""
     if isinstance(values, pa.ChunkedArray):
         if pa.types.is_dictionary(values.type):  # the dictionary itself may hold a null
             values = values.cast(values.type.value_type)
@@ -21,15 +21,15 @@ def missing_mask(values):
 
 
 def take_rows(values, keep):
-    """Return the rows of a column where the mask `keep` is True."""
+    """Return the rows of a column for which the mask `keep` is True."""
     return values.filter(pa.array(keep)) if isinstance(values, pa.ChunkedArray) else values[keep]
 
 
 def code_known_cells(values, out, name, is_discrete=False):
-    """Code a column that `code_column` finds incomplete; missing cells get the code after that of the last state.
+    """Code a column that `code_column` finds incomplete; missing values get the code after the last state.
 
-    Return the states of the known cells. The codes go to `out`, uint8 of shape (n_rows,), or, when there are more than
-    255 states, into the result.
+    Return the states of the observed values. The codes go to `out`, uint8 of shape (n_rows,), or, if there are more
+    than 255 states, into the result.
     """
     missing = missing_mask(values)
     known = np.ones(len(values), dtype=bool) if missing is None else ~missing
@@ -50,9 +50,9 @@ def code_known_cells(values, out, name, is_discrete=False):
 
 
 def add_missing_state(coded, row, name):
-    """Return a column coded by `code_known_cells` with one more state, the last, for its missing cells.
+    """Return a column coded by `code_known_cells` with one more state, the last, for its missing values.
 
-    `row` holds its codes where `coded` has none; the result has codes of its own when it now has more than 255 states.
+    `row` holds its codes if `coded` has none; the result has codes of its own if it now has more than 255 states.
     """
     states = (*coded.states, missing_name(coded.states))
     if len(states) > MAX_STATES:
@@ -63,7 +63,7 @@ def add_missing_state(coded, row, name):
 
 
 def missing_name(states):
-    """Return the name of the state for missing cells: "missing", or "missing_1", ... where a state has that name."""
+    """Return the name of the state of missing values: "missing", or "missing_1", ... if a state has that name."""
     names, name, k = set(states), MISSING, 0
     while name in names:
         k += 1
@@ -72,7 +72,7 @@ def missing_name(states):
 
 
 def refuse_marked(table, remedy):
-    """Refuse a coded table that marks missing cells, for what cannot leave them out; `remedy` says what to do."""
+    """Refuse a coded table that marks missing values, if they cannot be left out; `remedy` says what to do."""
     marked = [name for name, code in zip(table.columns, table.missing_codes, strict=True) if code >= 0]
     if marked:
-        raise ValueError(f"missing cells are marked (missing='pairwise') in column(s) {join_names(marked)}: {remedy}")
+        raise ValueError(f"missing values are marked (missing='pairwise') in column(s) {join_names(marked)}: {remedy}")

@@ -10,9 +10,9 @@ from pgmx.data.table import MAX_STATES, python_scalar
 def code_objects(values, name):
     """Code a column of Python objects by first occurrence.
 
-    Return the distinct states in code order, None when there are more than 65535, and uint16 codes; or "missing" when a
-    cell is missing, or "float" when the cells are numbers and some of them floats. Raise TypeError where a cell is
-    unhashable or cannot be a state, ValueError where states of different type are equal, as 1 and True are.
+    Return the distinct states in code order, None if there are more than 65535, and uint16 codes; or "missing" if a
+    value is missing, or "float" if all are numbers, not all of them integers. Raise TypeError for values that are
+    unhashable or cannot be states, ValueError for equal states of different types, such as 1 and True.
     """
     cells, codes = _distinct_cells(values, name)
     known = [cell for cell in cells if not is_missing(cell)]
@@ -25,7 +25,7 @@ def code_objects(values, name):
         return "missing"
     if len(cells) > MAX_STATES:
         return None, codes
-    # Equal values may come as several objects, and as numpy scalars beside Python ones.
+    # Equal values may be different objects, and both numpy scalars and Python objects.
     places: dict = {}
     place = [places.setdefault((type(cell), cell), len(places)) for cell in map(python_scalar, cells)]
     states = [cell for _, cell in places]
@@ -34,7 +34,7 @@ def code_objects(values, name):
 
 
 def objects_are_floats(values):
-    """Return whether the known cells of an object column are numbers, some of them floats; False without any."""
+    """Return whether the observed values of an object column are numbers, not all integers; False if there are none."""
     raw = np.empty(len(values), dtype=np.uint16)
     rows = _encode.code_objects(values, raw)
     if rows is None:
@@ -48,7 +48,7 @@ def is_missing(cell):
 
 
 def _are_floats(cells):
-    """Return whether cells are numbers, some of them floats."""
+    """Return whether values are numbers, not all integers."""
     floats = any(isinstance(cell, (float, np.floating)) for cell in cells)
     return floats and all(
         isinstance(cell, (float, int, np.floating, np.integer)) and not isinstance(cell, bool) for cell in cells
@@ -56,7 +56,7 @@ def _are_floats(cells):
 
 
 def _distinct_cells(values, name):
-    """Return the distinct cells, at most one more than there may be states, and the code of each row."""
+    """Return the distinct values, at most one more than there may be states, and the code of each row."""
     codes = np.empty(len(values), dtype=np.uint16)
     rows = _encode.code_objects(values, codes)
     if rows is not None:
@@ -80,21 +80,21 @@ def _distinct_cells(values, name):
 
 
 def _check_hashable(cell, name):
-    """Refuse a cell that has no hash."""
+    """Refuse a value that has no hash."""
     try:
         hash(cell)
     except TypeError:
         raise TypeError(
-            f"column {name!r} holds an unhashable cell of type {type(cell).__name__}, {_shorten(cell)}: every cell "
+            f"column {name!r} holds an unhashable value of type {type(cell).__name__}, {_shorten(cell)}: every value "
             "of the argument must be a string, a boolean or an integer number"
         ) from None
 
 
 def _check_cell(cell, name):
-    """Refuse a cell that cannot be a state."""
+    """Refuse a value that cannot be a state."""
     if not isinstance(cell, (str, int, np.integer, np.bool_)):
         raise TypeError(
-            f"column {name!r} holds a cell of type {type(cell).__name__}, {_shorten(cell)}, among its objects: states "
+            f"column {name!r} holds a value of type {type(cell).__name__}, {_shorten(cell)}, among its objects: states "
             "must be strings, booleans or integers; convert the column to str or to category, or leave it out"
         )
 
@@ -105,7 +105,7 @@ def _shorten(cell, limit=60):
 
 
 def check_distinct(states, name):
-    """Refuse states that Python holds equal though their types differ: no model can distinguish them."""
+    """Refuse states of different types that Python considers equal: no model can distinguish them."""
     first: dict = {}
     for state in states:
         other = first.setdefault(state, state)

@@ -1,6 +1,6 @@
-"""From a source to a distributed table: the states of all parts merged, then every part coded by them.
+"""From a source to a distributed table: the states of all partitions are merged, then every partition is coded.
 
-Where columns hold floats the table is one of numbers, and `numeric_distribution` makes it.
+If columns are continuous, `numeric_distribution` makes a numeric table.
 """
 
 from __future__ import annotations
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 
 class MergedColumns(PieceCoder):
-    """The columns of all parts, merged in the order of the parts."""
+    """The columns of all partitions, merged in the order of the partitions."""
 
     def __init__(self, state_names: Mapping | None, missing: str, are_texts: bool, **options: Any):
         super().__init__(state_names, missing, are_texts, **options)
-        self.positions: list[list[int]] = []  # by part: where it has each column
-        self.numbers: list[list[np.ndarray]] = []  # by part and column: the merged numbers of the part's own
+        self.positions: list[list[int]] = []  # by partition: the position of each column
+        self.numbers: list[list[np.ndarray]] = []  # by partition and column: merged numbers of the partition's states
 
     def _keep_codes(self, n_rows, rows):
         raise NotImplementedError("the rows stay with the workers")
 
     def merge(self, survey: Survey, name: str) -> None:
-        """Enter the columns and states of one more part."""
+        """Enter the columns and states of one more partition."""
         names = [column.name for column in survey.columns]
         if not self.columns:
             self.begin(names)
-        check_same_names(self.names, names, "the first part", name, "columns")
+        check_same_names(self.names, names, "the first partition", name, "columns")
         place = {column: v for v, column in enumerate(names)}
         positions = [place[column] for column in self.names]
         try:
@@ -55,7 +55,7 @@ class MergedColumns(PieceCoder):
         self.rows_seen += survey.rows_seen
 
     def label_part(self, number: int, finals: list) -> PartLabels:
-        """Return how a part gets its codes, when all columns are finished."""
+        """Return how a partition gets its codes, when all columns are finished."""
         dtype = np.dtype(np.uint16 if max(len(final.states) for final in finals) > MAX_BYTE_STATES else np.uint8)
         columns = zip(self.numbers[number], finals, strict=True)
         labels = [make_labels(numbers, final, dtype) for numbers, final in columns]
@@ -72,61 +72,61 @@ def distribute(
     discrete_columns: Sequence | None = None,
     n_parts: int | None = None,
 ) -> DistributedTable | DistributedNumericTable:
-    """Code a table in parts at the workers of a dask cluster, and keep it there; a table of floats as numbers.
+    """Distribute a table over the workers of a dask cluster, which code it and keep its rows in partitions.
 
     Parameters
     ----------
     source : dask.dataframe, path, list of paths or of frames, or table in memory
         The data. Each partition of a dask.dataframe, each file of a folder of Parquet files, each path of a list
-        (Parquet, CSV or plane files, .pgmx) and each frame of a list is a part; workers read the files themselves, from
-        the paths that they are given. A pandas frame, an Arrow table, a numpy array or a DiscreteTable is cut into
-        `n_parts`.
+        (Parquet, CSV or plane files, .pgmx) and each frame of a list is a partition. Workers read the files themselves,
+        from the given paths. A pandas frame, an Arrow table, a numpy array or a DiscreteTable is split into `n_parts`
+        partitions.
     client : distributed.Client, optional
         The client of the cluster; None means the current one.
     state_names : mapping of column name to sequence of states, optional
-        As for :func:`pgmx.data.encode`; not for a table with floats.
+        As for :func:`pgmx.data.encode`; not for a table with continuous columns.
     missing : {"error", "drop", "category"}, default="error"
-        As for :func:`pgmx.data.encode`; "category" is not for a table with floats.
+        As for :func:`pgmx.data.encode`; "category" is not for a table with continuous columns.
     na_values : scalar, str, list-like or dict, optional
         As for :func:`pgmx.data.read_table`, for CSV files.
     discrete_columns : sequence of column names, optional
-        As for :func:`pgmx.data.encode`: if it names all columns of floats, the table is a coded one.
+        As for :func:`pgmx.data.encode`: if it names all floating-point columns, the table is a coded one.
     n_parts : int, optional
-        Parts of a table in memory; None means one for each thread of the workers.
+        Number of partitions of a table in memory; None means one for each thread of the workers.
 
     Returns
     -------
     DistributedTable
-        The coded table, where no column holds floats. `ChowLiuForest` and `HillClimbSearch` learn from it what they
-        learn from the whole, to the bit; the learners of Markov networks to the bit or to rounding.
+        The coded table, if all columns are discrete. `ChowLiuForest` and `HillClimbSearch` learn from it the same
+        result, to the bit, as from the whole table in memory; learners of Markov networks to the bit or to rounding.
     DistributedNumericTable
-        The table of numbers, where some columns hold floats, and the others integers or floats. `GraphicalLasso`,
-        `NeighborhoodLasso`, `CLIME`, and the searches for Bayesian networks under Gaussian scores learn from it what
-        they learn from the whole, but for rounding.
+        The numeric table, if some columns hold floating-point values and the others integers or floating-point values.
+        `GraphicalLasso`, `NeighborhoodLasso`, `CLIME`, and the searches for Bayesian networks under Gaussian scores
+        learn from it the same result as from the whole table in memory, up to rounding.
 
     Raises
     ------
     ImportError
         If dask is not installed: it comes with the extra ``pgmx[cluster]``.
     FileNotFoundError
-        If there is no such file.
+        If a file does not exist.
     RuntimeError
-        If a worker has no pgmx, or another version of it.
+        If a worker has no pgmx, or a different version of it.
     TypeError, ValueError
-        If there is no client, it has no workers or is asynchronous, or the source is none of these; as `encode` and
-        `open_numeric` do; if parts have different columns, some columns hold floats and others states, or a part of
-        these has 2**31 coded rows or more.
+        If there is no client, it has no workers or is asynchronous, or the source is of another kind; as `encode` and
+        `open_numeric` do; if partitions have different columns, some columns are continuous and others discrete, or a
+        partition of a coded table has 2**31 rows or more.
 
     Notes
     -----
-    States are those that :func:`pgmx.data.encode` finds in the whole table, whatever the parts: sorted, or the declared
-    categories in the order in which the parts bring them, those of a plane file among them.
+    The states are the same as :func:`pgmx.data.encode` finds in the whole table, whatever the partitions: sorted, or
+    the declared categories in the order of the partitions, the states of a plane file among them.
 
-    Each row is read once; where a column turns out to hold floats, all parts are read again as numbers. A worker codes
-    its parts in numbers of its own; the driver merges the states, and the worker puts its codes into their order, piece
-    by piece; numbers take 8 bytes a cell. A part whose worker is lost is read again from its source by another; rows of
-    a table in memory are kept by dask's scheduler for that. Who may use the cluster, and whether messages are
-    encrypted, is the client's affair; plane files hold the data in the clear.
+    Each row is read once. If a column turns out to be continuous, all partitions are read again as numeric. A worker
+    codes its partitions by numbers of its own; the driver merges the states, and the worker converts its codes chunk by
+    chunk. Numeric tables take 8 bytes per value. If a worker is lost, another worker reads its partitions again from
+    the source; for a table in memory, the scheduler of dask keeps the rows for this purpose. Access to the cluster and
+    encryption of messages depend on the client; plane files are not encrypted.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def distribute(
         raise FloatColumnsError(floats)
     names = list_discrete_columns(discrete_columns)
     if names:
-        hint = f" Column(s) {join_names(names)} are declared discrete: a distributed table has numbers or states"
+        hint = f" Column(s) {join_names(names)} are declared discrete: a distributed table is numeric or discrete"
         raise FloatColumnsError(floats, hint, scores=False)
     return distribute_numbers(placement, missing, floats, na_values)
 
@@ -158,7 +158,7 @@ def distribute(
 def _distribute_codes(
     placement: Placement, state_names: Mapping | None, missing: str, na_values: Any, discrete_columns: Any
 ) -> DistributedTable:
-    """Have the workers keep the rows as codes; FloatColumnsError where some columns hold floats."""
+    """Have the workers keep the rows as codes; FloatColumnsError if some columns are continuous."""
     coders = placement.submit_parts(code_part, missing, na_values, discrete_columns)
     surveys = placement.ask_parts(survey_part, coders)
     floats = {name: None for survey in surveys for name in survey.floats}

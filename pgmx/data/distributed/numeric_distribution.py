@@ -1,4 +1,4 @@
-"""From a source with columns of floats to a distributed table of numbers: every part is read and checked once."""
+"""From a source with continuous columns to a distributed numeric table: every partition is read and checked once."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -17,11 +17,11 @@ from pgmx.data.numbers.cells import CellFaults, MissingNumbersError, select_name
 def distribute_numbers(
     placement: Placement, missing: str, floats: Sequence, na_values: Any = None
 ) -> DistributedNumericTable:
-    """Have the workers keep the rows of a table as numbers; `floats` are columns that hold floats."""
+    """Have the workers keep the rows of a numeric table; `floats` are the names of floating-point columns."""
     if missing == "category":
         raise ValueError(
-            f"missing='category' makes missing cells a state, and column(s) {join_names(floats)} hold floats: give "
-            "missing='drop', or fill the cells first"
+            f"missing='category' makes missing values a state, and column(s) {join_names(floats)} are continuous: give "
+            "missing='drop', or fill the values first"
         )
     futures = placement.submit_parts(read_numbers, missing == "drop", na_values)
     surveys = placement.ask_parts(survey_numbers, futures)
@@ -29,7 +29,7 @@ def distribute_numbers(
     faults, positions = CellFaults(names), []
     integers = np.ones(len(names), dtype=bool)
     for survey, source in zip(surveys, placement.sources, strict=True):
-        check_same_names(names, survey.faults.names, "the first part", source.name, "columns")
+        check_same_names(names, survey.faults.names, "the first partition", source.name, "columns")
         place = {name: v for v, name in enumerate(survey.faults.names)}
         positions.append([place[name] for name in names])
         faults.merge(survey.faults, positions[-1])
@@ -37,7 +37,7 @@ def distribute_numbers(
     if faults.kinds:
         states = join_names([name for name in names if name in faults.kinds])
         contents = ", ".join(sorted(set(map(str, faults.kinds.values()))))
-        hint = f" Column(s) {states} hold no numbers ({contents}): a distributed table has numbers or states"
+        hint = f" Column(s) {states} are not numeric ({contents}): a distributed table is numeric or discrete"
         raise FloatColumnsError(floats, hint, scores=False)
     try:
         faults.throw(missing)

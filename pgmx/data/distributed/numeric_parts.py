@@ -1,8 +1,8 @@
-"""What a worker does with a part of numbers: it reads the rows as float64, and keeps them.
+"""The functions that workers call for a numeric partition: they read the rows as float64, and keep them.
 
-`read_numbers` reads a part, and `survey_numbers` gives the driver its columns and what is wrong with their cells;
-`order_columns` puts the columns into the order of the first part. All are functions of their arguments, so that dask
-repeats them when a worker is lost.
+`read_numbers` reads a partition, and `survey_numbers` gives the driver its columns and the faults of their values;
+`order_columns` puts the columns into the order of the first partition. All results depend on the arguments alone, so
+that dask repeats the calls if a worker is lost.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from pgmx.data.table import DiscreteTable
 
 
 class NumericSurvey(NamedTuple):
-    """What the driver learns of a part: its columns with their faults, its rows, and those of them that are kept.
+    """The driver's description of a partition: its columns with their faults, its rows, and the number of kept rows.
 
     `integers` marks the columns that hold integers in all of its rows.
     """
@@ -42,9 +42,9 @@ class NumericBlocks(NamedTuple):
 
 
 class NumericPart:
-    """Some rows of a distributed table of numbers, kept by a worker: blocks of float64 rows.
+    """Some rows of a distributed numeric table, kept by a worker: blocks of float64 rows.
 
-    `weights` are float64 weights of the rows, None where each counts as one.
+    `weights` are float64 weights of the rows, None if each counts as one.
     """
 
     def __init__(self, names: tuple, blocks: list[np.ndarray], weights: np.ndarray | None = None):
@@ -60,7 +60,7 @@ class NumericPart:
         return object.__sizeof__(self) + sum(block.nbytes for block in self.blocks) + weights
 
     def pieces(self) -> Iterator[tuple[int, Frame]]:
-        """Yield the rows in pieces, each with the number of its first row."""
+        """Yield the rows in chunks, each with the number of its first row."""
         first = 0
         for block in self.blocks:
             step = rows_at_a_time(CHUNK_ROWS, len(self.names))
@@ -71,7 +71,7 @@ class NumericPart:
 
 
 def read_numbers(rows: Any, drops: bool, na_values: Any = None) -> NumericBlocks:
-    """Read the rows of a part, a path, a frame or an array; `drops` leaves out those with missing cells."""
+    """Read the rows of a partition, a path, a frame or an array; `drops` leaves out rows with missing values."""
     if isinstance(rows, Path) and rows.suffix.lower() == PLANE_SUFFIX:
         rows = open_table(rows)
     if isinstance(rows, DiscreteTable):
@@ -85,37 +85,37 @@ def read_numbers(rows: Any, drops: bool, na_values: Any = None) -> NumericBlocks
         read = read or CellFaults(frame.names)
         block = read.read_rows(frame)
         rows_seen += frame.n_rows
-        # a piece without rows says nothing of the types of others
+        # a chunk without rows does not determine the types of its columns
         integers = integers & [not frame.n_rows or column_kind(values) == "integer" for values in frame.columns]
         if drops:
             known = ~np.isnan(block).any(axis=1)
             block = block if known.all() else block[known]
         if len(block):
             blocks.append(block)
-    assert read is not None  # a file gives a piece at least
+    assert read is not None  # a file gives at least one chunk
     return NumericBlocks(blocks, NumericSurvey(read, integers, rows_seen, sum(map(len, blocks))))
 
 
 def survey_numbers(numbers: NumericBlocks) -> NumericSurvey:
-    """Return what the driver learns of a part."""
+    """Return the driver's description of a partition."""
     return numbers.survey
 
 
 def order_columns(part: NumericBlocks, positions: list[int], names: tuple) -> NumericPart:
-    """Return a part with the columns `names`, of which column v is where ``positions[v]`` says."""
+    """Return a partition with the columns `names`; ``positions[v]`` is the present position of column v."""
     if positions == list(range(len(positions))):
         return NumericPart(names, part.blocks)
     return NumericPart(names, [np.ascontiguousarray(block[:, positions]) for block in part.blocks])
 
 
 def weigh_numbers(part: NumericPart, weights: np.ndarray | None) -> NumericPart:
-    """Return a part with other weights of its rows, or without; it shares the blocks."""
+    """Return a partition with other weights of its rows, or without weights; it shares the blocks."""
     kept = None if weights is None else np.ascontiguousarray(weights, dtype=np.float64)
     return NumericPart(part.names, part.blocks, kept)
 
 
 def repeat_numbers(part: NumericPart, counts: np.ndarray) -> NumericPart:
-    """Return a part in which row i stands ``counts[i]`` times, maybe without rows."""
+    """Return a partition in which row i occurs ``counts[i]`` times; it may have no rows."""
     ends = np.cumsum([len(block) for block in part.blocks], dtype=np.int64)
     of_blocks = zip(part.blocks, np.split(counts, ends), strict=False)  # after the last block nothing is left
     blocks = [np.repeat(block, times, axis=0) for block, times in of_blocks]
@@ -123,5 +123,5 @@ def repeat_numbers(part: NumericPart, counts: np.ndarray) -> NumericPart:
 
 
 def count_rows(part: NumericPart) -> int:
-    """Return the number of rows of a part."""
+    """Return the number of rows of a partition."""
     return sum(map(len, part.blocks))

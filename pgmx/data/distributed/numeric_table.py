@@ -1,4 +1,4 @@
-"""The table of numbers whose rows lie with the workers of a dask cluster, as the driver sees it."""
+"""The distributed numeric table in the driver: its rows stay with the workers of a dask cluster."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from pgmx.data.numbers.table import NumericTable
 
 
 class DistributedNumericTable(RowWeights, NumericTable):
-    """Table of numbers whose rows stay with the workers of a dask cluster; made by :func:`pgmx.data.distribute`.
+    """Numeric table whose rows stay with the workers of a dask cluster; made by :func:`pgmx.data.distribute`.
 
-    It is given to ``fit`` of a Gaussian learner like any table. Means and cross-products of the parts are computed by
-    the workers and merged; the rows are never gathered, and what needs them one by one (`rows`, `chunks`) raises
+    Pass it to ``fit`` of a Gaussian learner like any table. The workers compute means and cross-products of their
+    partitions, which are merged. The rows are never gathered: `rows` and `chunks`, which need single rows, raise
     TypeError.
 
     Parameters
@@ -32,24 +32,24 @@ class DistributedNumericTable(RowWeights, NumericTable):
     Attributes
     ----------
     names, n_columns
-        As those of :class:`NumericTable`.
+        As in :class:`NumericTable`.
     missing : str
-        "error": no cell of the kept rows is missing.
+        "error": no value of the kept rows is missing.
     in_memory : bool
         False.
     integer_columns : tuple
-        Names of the columns that hold integers in all parts: numbers for Gaussian learners, states beside floats for
-        those that are told nothing else.
+        Names of the columns that hold integers in all partitions. Gaussian learners use them as continuous, learners
+        of mixed data as discrete unless declared otherwise.
     n_rows : int
-        Number of rows of all parts, without those that ``missing="drop"`` has left out.
+        Number of rows of all partitions, without rows that ``missing="drop"`` has left out.
     n_parts : int
-        Number of parts of the source, which are summed one by one.
+        Number of partitions of the source, which are summed one by one.
 
     Notes
     -----
-    A worker keeps 8 bytes a cell. Sums are added in the order of the parts, in a tree of twos: they depend on the
-    rows of the parts alone, to the bit, for any number of workers. A table that was pickled, or whose :meth:`release`
-    was called, has no rows any more.
+    A worker keeps 8 bytes per value. Sums are added in the order of the partitions, along a binary tree: they depend
+    only on the rows of the partitions, to the bit, and not on the number of workers. A table that was pickled, or whose
+    :meth:`release` was called, no longer has rows.
 
     Examples
     --------
@@ -81,7 +81,7 @@ class DistributedNumericTable(RowWeights, NumericTable):
         parts: RemoteParts,
         weights: np.ndarray | None = None,
     ) -> DistributedNumericTable:
-        """Make a table of the parts that workers keep; `weights` are those of their rows, where they have some."""
+        """Make a table of the partitions that workers keep; `weights` are the weights of their rows, if any."""
         table = cls.__new__(cls)
         NumericTable.__init__(table, names, "error")
         table.integer_columns = tuple(integer_columns)
@@ -96,17 +96,17 @@ class DistributedNumericTable(RowWeights, NumericTable):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows of all parts."""
+        """Number of rows of all partitions."""
         return self._parts.n_rows
 
     @property
     def n_parts(self) -> int:
-        """Number of parts of the source."""
+        """Number of partitions of the source."""
         return len(self._parts.rows_of)
 
     @property
     def is_complete(self) -> bool:
-        """True: no cell is missing."""
+        """True: no value is missing."""
         return True
 
     def rows(self) -> np.ndarray:
@@ -122,87 +122,87 @@ class DistributedNumericTable(RowWeights, NumericTable):
         self._refuse("chunks_with_numbers()")
 
     def without_rows(self) -> Frame:
-        """Return columns of no rows, in memory, with the same names."""
+        """Return columns without rows, in memory, with the same names."""
         return Frame(self.names, [np.empty(0) for _ in self.names], 0)
 
     def check_weights(self, weights: ArrayLike, name: str = "weights") -> np.ndarray:
         """Return a float64 copy of weights, or raise: finite, not negative, not all zero, one for each of `n_rows`."""
         return check_weights(weights, name, self.n_rows)
 
-    # ---- what is asked of the workers ----
+    # ---- requests to the workers ----
 
     def reduce(
         self, function: Callable, *arguments: Any, add: Callable[[list], Any], values: ArrayLike | None = None
     ) -> Any:
-        """Return the sum of a function over the parts.
+        """Return the sum of a function over the partitions.
 
         Parameters
         ----------
         function : callable
-            Called with a part, which has `names` and `blocks` (float64 arrays of shape (m, n_columns)), the part's own
-            slice of `values` where these are given, and the arguments. It is imported by the workers.
+            Called with a partition, which has `names` and `blocks` (float64 arrays of shape (m, n_columns)), the
+            partition's own slice of `values` if these are given, and the arguments. The workers import it.
         *arguments
-            Sent to every part.
+            Sent to every partition.
         add : callable
-            From a list of two results to their sum, the one of the earlier parts first.
+            From a list of two results to their sum, the result of the earlier partitions first.
         values : array_like of shape (n_rows,), optional
-            A value for each row, in the order of the parts; every part gets its own.
+            A value for each row, in the order of the partitions; every partition gets its own.
 
         Returns
         -------
         object
-            What `add` returns, or the function of a single part.
+            The result of `add`, or of the function if there is a single partition.
 
         Raises
         ------
         ValueError
             If the table was released.
         Exception
-            What the function, or making a part again from its source, raised.
+            An error of the function, or of reading a partition again from its source.
 
         Notes
         -----
-        A message to each worker that has rows, which computes its parts on its threads and adds what it can; then sums
-        are added by the workers until the driver can fetch the last of them. Which two sums are added depends on the
-        parts alone, and so does the sum, to the bit.
+        Each worker that has rows gets one message. It computes its partitions on its threads and adds neighbouring
+        results. Workers then add the remaining sums until the driver can fetch the last of them. Which two sums are
+        added depends only on the partitions, and so the sum is reproducible to the bit.
         """
         slices = [] if values is None else np.split(np.asarray(values), np.cumsum(self._parts.rows_of)[:-1])
         return self._parts.reduce(function, *arguments, add=add, slices=slices)
 
     def map_rows(self, function: Callable, *arguments: Any, meta: Any) -> Any:
-        """Return what a function answers for each row, computed by the workers and left there until it is asked for.
+        """Return the results of a function for each row, which the workers compute and keep until they are requested.
 
         Parameters
         ----------
         function : callable
             Called with some rows, a Frame of float64 columns, the number of the first of them in the table, and the
-            arguments; it returns a pandas frame, or an array where `meta` is a Series, with an entry for each row. It
-            is imported by the workers.
+            arguments; it returns a pandas frame, or an array if `meta` is a Series, with an entry for each row. The
+            workers import it.
         *arguments
-            Sent once, to one worker, from which the others take them.
+            Sent once, to one worker, from which the other workers get them.
         meta : pandas.DataFrame or Series
-            What it returns of no rows.
+            The result of the function for no rows.
 
         Returns
         -------
         dask.dataframe.DataFrame or Series
-            A partition for each part, rows in the order of the table, labelled by their numbers. Nothing is computed
-            before ``compute()``, ``persist()`` or ``to_parquet()``, each of which computes anew.
+            A partition for each partition of the table, rows in the order of the table, labelled by their numbers.
+            Each call of ``compute()``, ``persist()`` or ``to_parquet()`` computes the answers again.
 
         Raises
         ------
         ValueError
-            If the table was released. What the function raises comes out where the answers are computed.
+            If the table was released. Errors of the function are raised when the answers are computed.
 
         Notes
         -----
-        The workers need the parts then: do not release the table before. Rows come in pieces of at most 65,536 rows and
-        8 million cells, so that a worker needs memory for one of them and for the answers of a part.
+        The workers need the partitions for this: do not release the table before. The function gets chunks of at most
+        65,536 rows and 8 million values, so that a worker needs memory for one chunk and the answers of a partition.
         """
         return self._parts.map_rows(function, *arguments, meta=meta)
 
     def persist(self) -> Self:
-        """Read the parts of lost workers again now, in place of at the next request.
+        """Read the partitions of lost workers again now, not at the next request.
 
         Returns
         -------
@@ -213,16 +213,16 @@ class DistributedNumericTable(RowWeights, NumericTable):
         return self
 
     def release(self) -> None:
-        """Free the memory of the workers; the table has no rows any more."""
+        """Free the memory of the workers; the table no longer has rows."""
         self._parts.release()
 
     def bytes_by_worker(self) -> dict[str, int]:
-        """Return the bytes of cells that each worker has to keep, by its address.
+        """Return the bytes of data that each worker keeps, by its address.
 
         Returns
         -------
         dict of str to int
-            Of the workers that the parts were given to.
+            Only workers that were given partitions.
         """
         n_bytes: Counter[str] = Counter()
         for home, n_rows in zip(self._parts.homes, self._parts.rows_of, strict=True):
@@ -230,7 +230,7 @@ class DistributedNumericTable(RowWeights, NumericTable):
         return dict(n_bytes)
 
     def __repr__(self) -> str:
-        text = f"{self.n_columns} columns, {self.n_rows} rows, {self.n_parts} parts"
+        text = f"{self.n_columns} columns, {self.n_rows} rows, {self.n_parts} partitions"
         if self._parts.is_released:
             return f"DistributedNumericTable({text}, released)"
         by_worker = ", ".join(f"{home}: {n / 2**20:.1f} MiB" for home, n in self.bytes_by_worker().items())
@@ -244,7 +244,7 @@ class DistributedNumericTable(RowWeights, NumericTable):
 
     def _refuse(self, what: str) -> NoReturn:
         raise TypeError(
-            f"{what} of a DistributedNumericTable: the rows stay with the workers, and this would need them one by "
-            "one. GraphicalLasso, NeighborhoodLasso, CLIME, and the searches for Bayesian networks under 'bic-g', "
-            "'aic-g', 'll-g' and 'bge' learn from it by means and cross-products; for all else give the rows in memory"
+            f"{what} of a DistributedNumericTable needs single rows, which stay with the workers. Use GraphicalLasso, "
+            "NeighborhoodLasso, CLIME, or the searches for Bayesian networks under 'bic-g', 'aic-g', 'll-g' and 'bge', "
+            "which learn from means and cross-products, or give the rows in memory"
         )

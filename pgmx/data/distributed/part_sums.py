@@ -1,8 +1,9 @@
-"""Sums over the parts of a table, made where the parts are.
+"""Sums over the partitions of a table, computed by the workers that keep them.
 
-The parts are numbered, and sums are added in pairs of neighbours: parts 0 and 1, then 2 and 3, then the sums of these
-two, and so on. Any worker may add any of them, in any order; the sum is the same to the bit. What a worker knows of
-that tree is a dictionary: the sum of the parts from ``i * 2**level`` to ``(i + 1) * 2**level`` at (level, i).
+The partitions are numbered, and sums are added in pairs of neighbours: partitions 0 and 1, then 2 and 3, then the sums
+of these two, and so on. Any worker may add any pair, in any order; the sum is the same to the bit. A worker stores its
+nodes of that tree in a dictionary: the sum of the partitions from ``i * 2**level`` to ``(i + 1) * 2**level`` at
+(level, i).
 """
 
 from collections.abc import Callable, Iterable
@@ -16,18 +17,18 @@ Sums = dict[tuple[int, int], Any]
 
 @dataclass(frozen=True, eq=False)
 class Summation:
-    """How the results of `n_parts` parts are added: ``add([first, second])``."""
+    """How the results of `n_parts` partitions are added: ``add([first, second])``."""
 
     add: Callable[[list], Any]
     n_parts: int
 
     @property
     def root(self) -> tuple[int, int]:
-        """Where the sum of all parts is."""
+        """The key of the sum of all partitions."""
         return (self.n_parts - 1).bit_length(), 0
 
     def reduce(self, sums: Sums) -> None:
-        """Add neighbours in place, as long as both are there; the last one of a level may have none."""
+        """Add neighbours in place, as long as both exist; the last sum of a level may have no neighbour."""
         level, width = 0, self.n_parts
         while width > 1:
             for i in sorted(i for at, i in sums if at == level and not i % 2):
@@ -41,7 +42,7 @@ class Summation:
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """A function that is called with each part, its slice where there are slices, and the arguments."""
+    """A function that is called with each partition, its slice if there are slices, and the arguments."""
 
     function: Callable
     arguments: tuple
@@ -49,7 +50,7 @@ class Request:
 
 
 def answer_request(numbers: list[int], parts: list, slices: list, request: Request) -> Sums:
-    """Return the sums of some parts that a worker has, on as many threads as it has; some may share a part."""
+    """Return the sums of some partitions of a worker, on as many threads as it has; some may share a partition."""
     n_threads = max(1, _count_threads() // max(len(parts), 1))
     for part in parts:
         part.n_threads = n_threads
@@ -65,7 +66,7 @@ def answer_request(numbers: list[int], parts: list, slices: list, request: Reque
 
 
 def _count_threads() -> int:
-    """Return how many threads the worker has that this runs on."""
+    """Return the number of threads of the worker that runs this."""
     from distributed import get_worker
 
     return get_worker().state.nthreads

@@ -1,9 +1,9 @@
-"""What a worker does: it codes the rows of a part, keeps them, and counts them.
+"""The functions that workers call: they code the rows of a partition, keep them, and count them.
 
-A part is coded in two steps. `code_part` reads its rows and codes them in numbers of its own, and `survey_part` gives
-the driver the states behind the numbers; `finish_part` puts the numbers into the codes of the whole table, when the
-driver knows the states of all parts. All are functions of their arguments, so that dask repeats them when a worker is
-lost: the codes that `finish_part` takes from a coder are made again with the part.
+A partition is coded in two steps. `code_part` reads its rows and codes them by numbers of its own, and `survey_part`
+returns to the driver the states behind the numbers. When the driver knows the states of all partitions, `finish_part`
+converts the numbers to the codes of the whole table. All results depend on the arguments alone, so that dask repeats
+the calls if a worker is lost: the codes that `finish_part` takes from a coder are made again with the partition.
 """
 
 import mmap
@@ -28,33 +28,33 @@ from pgmx.data.pieces.streaming import PieceCoder, label_codes
 from pgmx.data.sources import open_piece
 from pgmx.data.table import MAX_BYTE_STATES, DiscreteTable
 
-#: Rows that a part may have: a worker numbers and counts them in 32 bits.
+#: Rows that a partition may have: a worker numbers and counts them in 32 bits.
 MOST_PART_ROWS = 2**31 - 1
 
 
 class PartCoder(PieceCoder):
-    """Coder of the rows of one part, whose codes stay in memory until they are taken."""
+    """Coder of the rows of one partition, whose codes stay in memory until they are taken."""
 
     def __init__(self, missing: str, are_texts: bool = False, **options: Any):
         super().__init__(None, missing, are_texts, **options)
         self.pieces: list[list[np.ndarray]] = []
         self.are_taken = False
-        self.floats: list = []  # columns that hold floats, where some do: then nothing is coded
+        self.floats: list = []  # names of floating-point columns; if there are some, nothing is coded
 
     def _keep_codes(self, n_rows, rows):
         self.pieces.append(_copy_to_pages(list(rows)))
 
     def take_pieces(self) -> Iterator[list[np.ndarray]]:
-        """Yield the pieces, whose memory is free when the next one comes: the codes are not there twice."""
+        """Yield the chunks; the memory of each is free when the next one is requested, to avoid a second copy."""
         if self.are_taken:
-            raise RuntimeError("the codes of a part were taken before: distribute the source again")
+            raise RuntimeError("the codes of a partition were taken before: distribute the source again")
         self.are_taken = True
         self.pieces.reverse()
         while self.pieces:
             yield self.pieces.pop()
 
     def add_table(self, table: DiscreteTable) -> None:
-        """Take the rows of a coded table, whose states count as declared."""
+        """Add the rows of a coded table, whose states count as declared."""
         self.begin(table.columns)
         for column, states, codes in zip(self.columns, table.states, table.codes, strict=True):
             column.enter_states(states, codes)
@@ -65,7 +65,7 @@ class PartCoder(PieceCoder):
 
 
 def _copy_to_pages(columns: list[np.ndarray]) -> list[np.ndarray]:
-    """Copy arrays to pages of their own, which the system has back with the last array: the heap would keep them."""
+    """Copy arrays to pages of their own, which return to the system with the last array; the heap would keep them."""
     ends = np.cumsum([-(-column.nbytes // 8) * 8 for column in columns]).tolist()
     pages = _map_pages(ends[-1])
     copies = []
@@ -76,9 +76,9 @@ def _copy_to_pages(columns: list[np.ndarray]) -> list[np.ndarray]:
 
 
 def _map_pages(n_bytes: int) -> mmap.mmap:
-    """Return memory of the system, which it gives in small pages where they are written.
+    """Return memory of the system, which it provides in small pages as they are written.
 
-    Codes that are written column by column would have the first large page of each column, 2 MB, at once.
+    Codes that are written column by column would need the first large page of each column, 2 MB, at once.
     """
     pages = mmap.mmap(-1, max(n_bytes, 1), access=mmap.ACCESS_COPY)
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
@@ -88,12 +88,12 @@ def _map_pages(n_bytes: int) -> mmap.mmap:
 
 
 def _number_codes(codes: np.ndarray, n_states: int) -> np.ndarray:
-    """Return codes in the width that the number of states asks for: the last number of each width means missing."""
+    """Return codes in the width that the number of states needs: the last number of each width means missing."""
     return codes.astype(np.uint8 if n_states <= MAX_BYTE_STATES else np.uint16)
 
 
 class Survey(NamedTuple):
-    """What the driver learns of a part: its columns with their states, and its rows."""
+    """The driver's description of a partition: its columns with their states, and its rows."""
 
     columns: list[GrowingColumn]
     n_rows: int
@@ -103,17 +103,17 @@ class Survey(NamedTuple):
 
 
 class PartLabels(NamedTuple):
-    """How a part gets its codes: the position of each column in the part, and final codes by number."""
+    """How a partition gets its codes: the position of each column in the partition, and final codes by number."""
 
     positions: list[int]
     labels: list[dict[int, np.ndarray]]
 
 
 class Part:
-    """Some rows of a distributed table, kept by a worker; `kept` holds what counting them makes once, under `lock`.
+    """Some rows of a distributed table, kept by a worker; `kept` caches results of counting, under `lock`.
 
-    `weights` are float64 weights of the rows, None where each counts as one. `n_threads` may count the part: those that
-    its worker has left, where it has fewer parts than threads.
+    `weights` are float64 weights of the rows, None if each counts as one. `n_threads` threads may count the partition:
+    more than one if its worker has fewer partitions than threads.
     """
 
     def __init__(self, table: DiscreteTable, weights: np.ndarray | None = None):
@@ -132,7 +132,7 @@ class Part:
         return object.__sizeof__(self) + self.table.codes.nbytes + planes + weights
 
     def pieces(self) -> Iterator[tuple[int, DiscreteTable]]:
-        """Yield the rows in pieces, each with the number of its first row."""
+        """Yield the rows in chunks, each with the number of its first row."""
         first = 0
         for piece in cut_table(self.table):
             yield first, piece
@@ -140,20 +140,20 @@ class Part:
 
 
 def cut_table(table: DiscreteTable) -> Iterator[DiscreteTable]:
-    """Yield the rows of a table in pieces."""
+    """Yield the rows of a table in chunks."""
     step = rows_at_a_time(CHUNK_ROWS, table.n_variables)
     for first in range(0, table.n_rows, step):
         yield slice_rows(table, first, min(first + step, table.n_rows))
 
 
 def code_part(rows: Any, missing: str, na_values: Any = None, discrete_columns: Any = None) -> PartCoder:
-    """Read and code the rows of a part: a path, a frame, an array, or a coded table."""
+    """Read and code the rows of a partition: a path, a frame, an array, or a coded table."""
     if isinstance(rows, Path) and rows.suffix.lower() == PLANE_SUFFIX:
         rows = open_table(rows)
     if isinstance(rows, DiscreteTable):
         if (rows.missing_codes >= 0).any():
             raise ValueError(
-                "a coded table with marked missing cells (missing='pairwise') cannot be a part: code it with 'drop' or "
+                "a coded table with marked missing values (missing='pairwise') cannot be used: code it with 'drop' or "
                 "'category'"
             )
         coder = PartCoder(missing)
@@ -169,25 +169,25 @@ def code_part(rows: Any, missing: str, na_values: Any = None, discrete_columns: 
     try:
         for frame in chunks:
             coder.add(frame)
-    except FloatColumnsError as error:  # no fault: the driver takes the table for numbers
+    except FloatColumnsError as error:  # not an error: the driver makes a numeric table
         coder.floats = list(error.names)
         coder.pieces.clear()
     return coder
 
 
 def survey_part(coder: PartCoder) -> Survey:
-    """Return what the driver learns of a part."""
+    """Return the driver's description of a partition."""
     return Survey(coder.columns, coder.n_rows, coder.rows_seen, coder._are_texts, coder.floats)
 
 
 def make_labels(numbers: np.ndarray, final: Final, dtype: np.dtype) -> dict[int, np.ndarray]:
-    """Return the final codes of a part's column by its own numbers; `numbers` are those that the merged column has."""
+    """Return the final codes of a partition's column by its own numbers; `numbers` are those of the merged column."""
     labels = label_codes(final._replace(codes=final.codes[numbers]), dtype)
     return {1: labels[1]} if len(numbers) <= MAX_BYTE_STATES else labels
 
 
 def finish_part(coders: Sequence[PartCoder], labels: Sequence[PartLabels], columns: tuple, states: tuple) -> Part:
-    """Put the rows of some parts, one after the other, into the codes of the whole table; the coders lose theirs."""
+    """Convert the rows of some partitions, one after the other, to the codes of the whole table; coders lose theirs."""
     dtype = np.dtype(np.uint16 if max(map(len, states)) > MAX_BYTE_STATES else np.uint8)
     shape = len(columns), sum(coder.n_rows for coder in coders)
     codes = np.ndarray(shape, dtype, _map_pages(shape[0] * shape[1] * dtype.itemsize))
@@ -203,7 +203,7 @@ def finish_part(coders: Sequence[PartCoder], labels: Sequence[PartLabels], colum
 
 
 def repeat_part(part: Part, weights: np.ndarray) -> Part:
-    """Return a part in which row i stands ``weights[i]`` times, maybe without rows."""
+    """Return a partition in which row i occurs ``weights[i]`` times; it may have no rows."""
     table = part.table
     if weights.any():
         return Part(table.repeat_rows(weights))
@@ -212,17 +212,17 @@ def repeat_part(part: Part, weights: np.ndarray) -> Part:
 
 
 def weigh_part(part: Part, weights: np.ndarray | None) -> Part:
-    """Return a part with other weights of its rows, or without; it shares the table."""
+    """Return a partition with other weights of its rows, or without weights; it shares the table."""
     return Part(part.table, None if weights is None else np.ascontiguousarray(weights, dtype=np.float64))
 
 
 def count_part_rows(part: Part) -> int:
-    """Return the number of rows of a part."""
+    """Return the number of rows of a partition."""
     return part.table.n_rows
 
 
 def pack_part(part: Part) -> int:
-    """Make the bit planes of a part, and return the bytes of its codes and planes."""
+    """Make the bit planes of a partition, and return the bytes of its codes and planes."""
     return part.table.codes.nbytes + part.table.planes.nbytes
 
 

@@ -1,4 +1,4 @@
-"""Where the parts of a source go: shares of them, one after the other, to the threads of a cluster's workers."""
+"""Placement of the partitions of a source: shares of them, in order, on the threads of a cluster's workers."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Placement:
-    """The parts of a source at the workers of a cluster: read one by one, then kept so, or joined by shares.
+    """The partitions of a source at the workers of a cluster: read one by one, then kept, or joined by shares.
 
-    The source is cut into `n_parts` where it is a table in memory, one for each thread where that is None.
+    A source in memory is split into `n_parts` partitions, one for each thread if that is None.
     """
 
     def __init__(self, client: Client | None, source: Any, n_parts: int | None):
@@ -40,18 +40,18 @@ class Placement:
         self._is_remote = all(map(import_module("dask").is_dask_collection, self._rows))
 
     def find_floats(self, discrete_columns: Any = None) -> list:
-        """Return the names of columns that hold floats in the first rows of the parts in memory.
+        """Return the names of floating-point columns in the first rows of the partitions in memory.
 
-        Those declared discrete are left out.
+        Columns declared discrete are left out.
         """
         in_memory = [] if self._is_remote else [rows for rows in self._rows if not isinstance(rows, Path)]
         names = (find_floats(rows, discrete_columns=discrete_columns) for rows in in_memory)
         return list(dict.fromkeys(chain.from_iterable(names)))
 
     def submit_parts(self, function: Callable, *arguments: Any) -> list[Future]:
-        """Have a function of the rows of each part, and the arguments, called where the part will be."""
+        """Call a function with the rows of each partition, and the arguments, at the worker of the partition."""
         dask: Any = import_module("dask")
-        if self._is_remote:  # no worker keeps what was computed for it
+        if self._is_remote:  # intermediate results of the source are not kept
             return self._client.compute(
                 [
                     _delay(dask, home, function, rows, *arguments)
@@ -65,14 +65,14 @@ class Placement:
             ]
 
     def ask_parts(self, function: Callable, futures: Sequence[Future]) -> list:
-        """Return what a function returns of each of the parts that were submitted."""
+        """Return the results of a function for each of the submitted partitions."""
         pairs = zip(self._home_of, futures, strict=True)
         return self._client.gather([self._submit(home, function, future) for home, future in pairs])
 
     def keep_parts(
         self, function: Callable, futures: Sequence[Future], slices: Sequence, rows_of: Sequence[int], *arguments: Any
     ) -> RemoteParts:
-        """Have a function finish each of the submitted parts, with its own of `slices`; `rows_of` are their rows."""
+        """Call a function that finishes each submitted partition, with one of `slices`; `rows_of` are their rows."""
         finished = [
             self._submit(home, function, future, of_part, *arguments)
             for home, future, of_part in zip(self._home_of, futures, slices, strict=True)
@@ -82,9 +82,9 @@ class Placement:
     def join_parts(
         self, function: Callable, futures: Sequence[Future], slices: Sequence, rows_of: Sequence[int], *arguments: Any
     ) -> RemoteParts:
-        """Have a function join each share of the submitted parts, one part for each thread, as `keep_parts` does.
+        """Call a function that joins each share of the submitted partitions, one for each thread, as `keep_parts` does.
 
-        A share of more than `MOST_PART_ROWS` rows makes several parts.
+        A share of more than `MOST_PART_ROWS` rows makes several partitions.
         """
         pairs = zip(self._homes, self._shares, strict=True)
         placed = [(home, cut) for home, share in pairs for cut in cut_share(share, rows_of)]
@@ -96,12 +96,12 @@ class Placement:
         return RemoteParts(rows, self._client, joined, [home for home, _ in placed])
 
     def _submit(self, home: str, function: Callable, *arguments: Any) -> Any:
-        """Have a function called by the worker at `home`, or another one when that is lost."""
+        """Have a function called by the worker at `home`, or by another one if that is lost."""
         return self._client.submit(function, *arguments, pure=False, workers=home, allow_other_workers=True)
 
 
 def cut_share(share: Sequence[int], rows_of: Sequence[int]) -> list[list[int]]:
-    """Return neighbours of a share together, as long as they have `MOST_PART_ROWS` rows at most."""
+    """Group neighbours of a share, each group with at most `MOST_PART_ROWS` rows."""
     cuts: list[list[int]] = [[]]
     n_rows = 0
     for k in share:
@@ -114,13 +114,13 @@ def cut_share(share: Sequence[int], rows_of: Sequence[int]) -> list[list[int]]:
 
 
 def _delay(dask: Any, home: str, function: Callable, rows: Any, *arguments: Any) -> Any:
-    """Return a task for the worker at `home`, or another one when that is lost."""
+    """Return a task for the worker at `home`, or for another one if that is lost."""
     with dask.annotate(workers=[home], allow_other_workers=True):
         return dask.delayed(function, pure=False)(rows, *arguments)
 
 
 def _find_client(client: Any) -> Any:
-    """Return the client, or the current one; refuse what cannot be used."""
+    """Return the client, or the current one; refuse clients that cannot be used."""
     try:
         import distributed
     except ImportError:
@@ -140,7 +140,7 @@ def _find_client(client: Any) -> Any:
 
 
 def _check_versions(client: Any) -> None:
-    """Refuse workers without pgmx, or with another version of it."""
+    """Refuse workers without pgmx, or with a different version of it."""
     ours = parts.read_versions()
     try:
         theirs = client.run(parts.read_versions)

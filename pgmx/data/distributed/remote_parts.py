@@ -1,8 +1,8 @@
-"""The parts of a table at the workers of a dask cluster: requests to them, and sums of their answers.
+"""The partitions of a table at the workers of a dask cluster: requests to them, and sums of their answers.
 
-A part is a future of dask, made from its source by functions without side effects: dask makes it again when its worker
-is lost. A request is one task for each worker, which calls a function with all parts that the worker has; parts are not
-moved for it. Where a worker is lost meanwhile, the request goes anew to where the parts are then.
+A partition is a future of dask, made from its source by functions without side effects: dask makes it again if its
+worker is lost. A request is one task for each worker, which calls a function with all partitions of the worker;
+partitions are not moved. If a worker is lost meanwhile, the request is repeated with the new locations.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ from pgmx.data.distributed.row_answers import RowQuestion, map_parts
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-#: Answers that one task adds, and that the driver fetches.
+#: Maximal number of answers that one task adds, and that the driver fetches.
 FAN_IN = 4
 
-#: Seconds after which workers that still count are named in the log; and between two looks for lost workers.
+#: Seconds after which workers that still count are named in the log; and seconds between two checks for lost workers.
 SLOW, LOOK = 60.0, 0.5
 
 _LOG = logging.getLogger("pgmx.data.distributed")
 
 
 class RemoteParts:
-    """Parts with ``rows_of[k]`` rows each, kept by the workers at the addresses `homes`; none without a client."""
+    """Partitions with ``rows_of[k]`` rows each, kept by the workers at the addresses `homes`; none without a client."""
 
     def __init__(
         self,
@@ -49,31 +49,31 @@ class RemoteParts:
 
     @property
     def is_released(self) -> bool:
-        """Whether there are no rows any more."""
+        """Whether the rows have been released."""
         return self._client is None
 
     def reduce(self, function: Callable, *arguments: Any, add: Callable[[list], Any], slices: Sequence = ()) -> Any:
-        """Return the sum of a function over the parts that have rows, or what it returns of a single one.
+        """Return the sum of a function over the partitions that have rows, or the result of a single one.
 
-        The function is called with a part, the part's own of `slices` where there are some, and the arguments. `add`
-        gets two neighbours at a time, always the same ones whatever the workers (`part_sums`). A worker adds what it
-        can of its parts; workers go on `FAN_IN` answers at a time, until the driver can fetch the last.
+        The function is called with a partition, its own of `slices` if there are some, and the arguments. `add` gets
+        two neighbours at a time, always the same ones whatever the workers (`part_sums`). A worker adds neighbours
+        among its partitions; workers then add `FAN_IN` answers at a time, until the driver can fetch the last.
         """
         self._open()
         numbered = [k for k, n_rows in enumerate(self.rows_of) if n_rows]
         summation = Summation(add, len(numbered))
         request = Request(function, arguments, summation)
         while (answers := self._ask_workers(request, numbered, slices)) is None:
-            _LOG.warning("a worker is lost; others make its parts again")
+            _LOG.warning("a worker is lost; others make its partitions again")
             self._locate_parts()
         return add_sums(answers, summation)[summation.root]
 
     def replace_parts(
         self, function: Callable, slices: Sequence, *arguments: Any, rows_of: Sequence[int] | Callable
     ) -> RemoteParts:
-        """Return the parts that a function makes, where they are, of each part, its slice and the arguments.
+        """Return new partitions that a function makes of each partition, its slice and the arguments, at its worker.
 
-        `rows_of` are their rows, or a function that tells those of a part, which the new parts are asked.
+        `rows_of` are their numbers of rows, or a function that the workers call to count the rows of a new partition.
         """
         client = self._open()
         options = {"pure": False, "allow_other_workers": True}
@@ -88,11 +88,11 @@ class RemoteParts:
         return RemoteParts(rows_of, client, futures, self.homes)
 
     def map_rows(self, function: Callable, *arguments: Any, meta: Any) -> Any:
-        """Return what a function answers for all rows as a dask.dataframe, a partition for each part."""
+        """Return the answers of a function for all rows as a dask.dataframe, with the same partitions."""
         return map_parts(self._open(), self._futures, self.rows_of, RowQuestion(function, arguments, meta))
 
     def release(self) -> None:
-        """Free the memory of the workers, but for what other tables were made from these parts and are not yet."""
+        """Free the memory of the workers, except for partitions that other unfinished tables still need."""
         for future in self._futures:
             future.release()
         self._client, self._futures = None, []
@@ -111,8 +111,8 @@ class RemoteParts:
         return self._client
 
     def _ask_workers(self, request: Request, numbered: list[int], slices: Sequence) -> list | None:
-        """Return the answers, `FAN_IN` at most, to a request to the parts `numbered`; None where a worker is lost."""
-        shares: dict[str, list[int]] = {}  # by worker: the numbers of its parts
+        """Return at most `FAN_IN` answers to a request to the partitions `numbered`; None if a worker is lost."""
+        shares: dict[str, list[int]] = {}  # by worker: the numbers of its partitions
         for number, part in enumerate(numbered):
             shares.setdefault(self.homes[part], []).append(number)
         numbers, homes = list(shares.values()), list(shares)
@@ -148,10 +148,10 @@ class RemoteParts:
             return self._client.map(function, *arguments, key=keys, pure=False, **options)
 
     def _locate_parts(self) -> None:
-        """Wait until the parts of lost workers are made again, and learn where all parts are."""
+        """Wait until the partitions of lost workers are made again, and find the worker of each partition."""
         from distributed import wait as wait_for
 
-        for _ in self._wait(self._start(lambda: wait_for(self._futures)), "reading parts again"):
+        for _ in self._wait(self._start(lambda: wait_for(self._futures)), "reading partitions again"):
             if any(future.status == "error" for future in self._futures):
                 break
         places = self._client.who_has(self._futures)
@@ -163,7 +163,7 @@ class RemoteParts:
                 self.homes[k] = holders[0]
 
     def _start(self, function: Callable[[], Any]) -> Pending:
-        """Have what a function of dask returns awaited on the thread of the client."""
+        """Await the result of a dask function on the thread of the client."""
 
         async def call() -> Any:
             return await function()
@@ -171,7 +171,7 @@ class RemoteParts:
         return run_coroutine_threadsafe(call(), self._client.loop.asyncio_loop)
 
     def _wait(self, pending: Pending, doing: str) -> Iterator[None]:
-        """Yield now and then until something is done; workers that take long are named in the log."""
+        """Yield at intervals until a result is there; slow workers are named in the log."""
         began = said = perf_counter()
         while not wait([pending], timeout=min(LOOK, SLOW)).done:
             yield
@@ -183,6 +183,6 @@ class RemoteParts:
 
 
 def _release(futures: Sequence[Future]) -> None:
-    """Give answers up at once: Ctrl-C in the middle of a future's own deletion would be lost."""
+    """Cancel futures at once: Ctrl-C during the deletion of a future by Python would be lost."""
     for future in futures:
         future.release()

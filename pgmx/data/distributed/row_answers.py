@@ -1,4 +1,4 @@
-"""What is answered for the rows of a distributed table one by one: where they lie, as a collection of dask."""
+"""One answer for each row of a distributed table, computed by the workers, as a collection of dask."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class RowQuestion(NamedTuple):
 
 
 def map_parts(client: Client, futures: Sequence[Future], rows_of: Sequence[int], question: RowQuestion) -> Any:
-    """Return the answers for all rows as a dask.dataframe, a partition for each part, computed when they are asked for.
+    """Return the answers for all rows as a dask.dataframe with the same partitions, computed when they are requested.
 
-    The question goes to one worker, from which the others take it.
+    The question is sent to one worker, from which the other workers get it.
     """
     import dask
     import dask.dataframe as dd
@@ -39,7 +39,7 @@ def map_parts(client: Client, futures: Sequence[Future], rows_of: Sequence[int],
 
 
 def answer_part(part: Any, question: RowQuestion, first: int) -> pd.DataFrame | pd.Series:
-    """Return the answers for the rows of a part, which are labelled from `first` on."""
+    """Return the answers for the rows of a partition, which are labelled from `first` on."""
     answers = []
     for begin, rows in part.pieces():
         try:

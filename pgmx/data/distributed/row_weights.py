@@ -1,4 +1,4 @@
-"""Weights that workers keep beside their rows, and resamples of these rows, which every worker draws from its own."""
+"""Weights of the rows that workers keep, and resamples of these rows, which every worker draws from its own."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from pgmx.data.weights import narrow_weights
 
 
 class BlockDraws(NamedTuple):
-    """What a part has of a resample of many draws: counts of its rows before and after its whole blocks.
+    """A partition's share of a resample of many draws: counts of its rows before and after its whole blocks.
 
-    `of_blocks` are the draws of these, of which `first` is the number of the first one.
+    `of_blocks` are the numbers of draws of these blocks, and `first` is the number of the first block.
     """
 
     head: np.ndarray
@@ -37,41 +37,41 @@ class BlockDraws(NamedTuple):
 
 
 class RowWeights:
-    """What distributed tables share: weights of rows, and rows drawn in proportion to them."""
+    """Common methods of distributed tables: weights of rows, and rows drawn in proportion to them."""
 
     __slots__ = ()
 
     _parts: RemoteParts
     _weights: np.ndarray | None
-    #: What workers call: with a part and weights or None, and with a part and how often each of its rows stands.
+    #: Functions that workers call: with a partition and weights or None, and with a partition and counts of its rows.
     _weigh_part: ClassVar[Callable]
     _repeat_part: ClassVar[Callable]
     _count_rows: ClassVar[Callable]
 
     def _with_parts(self, parts: RemoteParts, weights: np.ndarray | None = None) -> Self:
-        """Return a table of other parts with the same variables."""
+        """Return a table of other partitions with the same variables."""
         raise NotImplementedError
 
     @property
     def row_weights(self) -> np.ndarray | None:
-        """The weights that the workers keep of their rows, float64 of shape (n_rows,), read-only; None without."""
+        """The weights that the workers keep for their rows, float64 of shape (n_rows,), read-only; None if not set."""
         return self._weights
 
     def weigh_rows(self, weights: ArrayLike | None) -> Self:
-        """Return the table whose workers keep the weights of their rows beside them.
+        """Return the table with weights of its rows, which the workers keep.
 
         Parameters
         ----------
         weights : array_like of float, shape (n_rows,), or None
-            In the order of the parts, finite, none negative, not all zero; None for none. They replace those of the
-            table.
+            In the order of the partitions, finite, none negative, not all zero; None removes the weights. They replace
+            the weights of the table.
 
         Returns
         -------
         DistributedTable or DistributedNumericTable
-            A table with the same rows; the table itself where it has these weights. A function given to :meth:`reduce`
-            finds the weights of its rows as `weights` of the part, and :meth:`draw_rows` draws in proportion to them;
-            nothing else reads them.
+            A table with the same rows; the table itself if it has these weights. A function given to :meth:`reduce`
+            finds the weights as attribute `weights` of the partition, and :meth:`draw_rows` draws in proportion to
+            them; nothing else reads them.
 
         Raises
         ------
@@ -80,7 +80,7 @@ class RowWeights:
 
         Notes
         -----
-        One message to each part: 8 bytes a row, fewer where the weights are whole. A worker keeps 8 bytes a row.
+        One message to each partition: 8 bytes per row, fewer if the weights are whole. A worker keeps 8 bytes per row.
         """
         rows_of = self._parts.rows_of
         if weights is None:
@@ -99,18 +99,18 @@ class RowWeights:
         Parameters
         ----------
         seed, resample : int
-            Not negative, below 2**64: what the draws are functions of, with their numbers.
+            Not negative, below 2**64: the key of the random numbers, which are functions of it and of their index.
 
         Returns
         -------
         DistributedTable or DistributedNumericTable
             As many rows as the table has, or as the weights of :meth:`weigh_rows` add up to, in the order of the table.
-            They are those that a resample of the whole table has, for any parts.
+            They are the same as in a resample of the whole table, for any partitions.
 
         Notes
         -----
-        Two messages to each part, of some hundred bytes. A worker makes all draws for each of its parts and keeps those
-        of its rows: about 10 ns a draw, and memory in proportion to its rows.
+        Two messages to each partition, of some hundred bytes. For each of its partitions a worker makes all draws and
+        keeps the draws of its rows: about 10 ns per draw, and memory in proportion to its rows.
         """
         bounds = np.cumsum([0, *self._parts.rows_of])
         if self._weights is not None:
@@ -121,22 +121,22 @@ class RowWeights:
         )
 
     def draw_weights(self, seed: int, resample: int) -> Self:
-        """Return a resample of many draws: the same rows, and as weights how often each was drawn.
+        """Return a resample of many draws: the same rows, with the number of times each was drawn as weights.
 
         Parameters
         ----------
         seed, resample : int
-            As those of :meth:`draw_rows`. The table has weights; as many rows are drawn as they add up to.
+            As in :meth:`draw_rows`. The table has weights; as many rows are drawn as they add up to.
 
         Returns
         -------
         DistributedTable or DistributedNumericTable
-            Its `row_weights` are the counts, those that a resample of the whole table has, for any parts.
+            Its `row_weights` are the counts, the same as in a resample of the whole table, for any partitions.
 
         Notes
         -----
-        A message to each part: a number for each 1,024 of its rows, and for up to 2,046 of its rows. A worker draws for
-        its own rows; the driver draws too, for the weights of the whole.
+        A message to each partition: a number for each block of 1,024 rows, and for up to 2,046 rows outside whole
+        blocks. A worker draws for its own rows; the driver draws for the row weights of the whole table.
         """
         if self._weights is None:
             raise ValueError("draw_weights draws in proportion to weights, and the table has none: weigh_rows first")
@@ -153,7 +153,7 @@ class RowWeights:
 
 
 def split_block_draws(seed: int, resample: int, weights: np.ndarray, rows_of: Sequence[int]) -> list[BlockDraws]:
-    """Return what each part has of a resample of many draws."""
+    """Return each partition's share of a resample of many draws."""
     of_blocks = count_block_draws(seed, resample, weights)
 
     def count(begin: int, end: int) -> np.ndarray:
@@ -176,20 +176,20 @@ def split_block_draws(seed: int, resample: int, weights: np.ndarray, rows_of: Se
     return slices
 
 
-# ---- what workers call ----
+# ---- functions that workers call ----
 
 
 def draw_part(part: Any, span: DrawSpan, repeat_part: Callable, seed: int, resample: int) -> Any:
-    """Return a part in which every row stands as often as a resample of the whole table draws it."""
+    """Return a partition in which every row occurs as often as a resample of the whole table draws it."""
     if part.weights is None:
         return repeat_part(part, count_draws(seed, resample, int(span.total), int(span.begin), int(span.end)))
-    # added one after the other, as the sums of the whole table are: these are the same to the bit
+    # added one after the other, in the same order as the sums of the whole table: both are equal to the bit
     ends = np.cumsum(np.concatenate(([span.begin], part.weights)))[1:]
     return repeat_part(part, count_weighted_draws(seed, resample, ends, span.begin, span.total))
 
 
 def draw_part_weights(part: Any, draws: BlockDraws, weigh_part: Callable, seed: int, resample: int) -> Any:
-    """Return a part with the weights of a resample of many draws."""
+    """Return a partition with the weights of a resample of many draws."""
     inner = part.weights[len(draws.head) : len(part.weights) - len(draws.tail)]
     counts = count_draws_in_blocks(seed, resample, inner, draws.of_blocks, draws.first)
     return weigh_part(part, np.concatenate((draws.head, counts, draws.tail)))

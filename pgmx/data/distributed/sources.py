@@ -1,4 +1,4 @@
-"""The parts of a table: paths, frames, slices of a table in memory, partitions of a dask.dataframe."""
+"""The partitions of a table: paths, frames, slices of a table in memory, partitions of a dask.dataframe."""
 
 import os
 from collections.abc import Sequence
@@ -24,28 +24,28 @@ ACCEPTED = (
 )
 
 
-#: Rows that are looked at to see whether a part holds floats.
+#: First rows that are read to see whether a partition has floating-point columns.
 _FIRST_ROWS = 4096
 
 
 class PartSource(NamedTuple):
-    """Where the rows of a part come from: a path, rows in memory, or what dask computes; and its name in messages."""
+    """Source of the rows of a partition: a path, rows in memory, or a delayed object; and its name in messages."""
 
     rows: Any
     name: str
 
 
 def list_part_sources(source: Any, n_parts: int | None, usual: int) -> list[PartSource]:
-    """Return the parts of a source, in the order of its rows; a table in memory is cut into `n_parts`, else `usual`."""
+    """Return the partitions of a source, in row order; a table in memory is split into `n_parts`, else `usual`."""
     if hasattr(source, "to_delayed") and hasattr(source, "npartitions"):
         _refuse_number(n_parts, "a dask.dataframe has the partitions that repartition() gives it")
         return [PartSource(rows, f"partition {k}") for k, rows in enumerate(source.to_delayed())]
     if is_path(source):
         source = [source] if Path(source).suffix.lower() == PLANE_SUFFIX else table_files(Path(source))
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):
-        _refuse_number(n_parts, "a list has its own parts")
+        _refuse_number(n_parts, "a list has its own partitions")
         if not source:
-            raise ValueError(f"the list of parts is empty: give {ACCEPTED}")
+            raise ValueError(f"the list of partitions is empty: give {ACCEPTED}")
         return [_open_part(part, k) for k, part in enumerate(source)]
     if not isinstance(source, pd.DataFrame | np.ndarray | pa.Table | DiscreteTable):
         raise TypeError(f"expected {ACCEPTED}, got {type(source).__name__}")
@@ -56,10 +56,10 @@ def list_part_sources(source: Any, n_parts: int | None, usual: int) -> list[Part
 
 
 def find_floats(rows: Any, na_values: Any = None, discrete_columns: Any = None) -> list:
-    """Return the names of columns that hold floats in the first rows of a table in memory, or of a CSV file.
+    """Return the names of floating-point columns in the first rows of a table in memory, or of a CSV file.
 
-    Those declared discrete are left out. Whole numbers of a CSV file count as none: where cells are missing they may be
-    states.
+    Columns declared discrete are left out. A CSV column of whole numbers does not count: with missing values it may be
+    discrete.
     """
     if isinstance(rows, DiscreteTable):
         return []
@@ -83,11 +83,11 @@ def _open_part(part: Any, number: int) -> PartSource:
     if is_path(part):
         path = Path(os.path.abspath(part))  # workers have working directories of their own
         if not path.exists():
-            raise FileNotFoundError(f"no such file or folder: {path}, part {number} of the table")
+            raise FileNotFoundError(f"no such file or folder: {path}, partition {number} of the table")
         return PartSource(path, str(path))
     if not isinstance(part, pd.DataFrame | np.ndarray | pa.Table | DiscreteTable):
-        raise TypeError(f"part {number} is a {type(part).__name__}, expected paths or frames")
-    return PartSource(part, f"part {number}")
+        raise TypeError(f"partition {number} is a {type(part).__name__}, expected paths or frames")
+    return PartSource(part, f"partition {number}")
 
 
 def slice_rows(table: Any, first: int, stop: int) -> Any:

@@ -1,16 +1,16 @@
-"""The coded table whose rows lie with the workers of a dask cluster, as the driver sees it.
+"""The distributed coded table in the driver: its rows stay with the workers of a dask cluster.
 
-What learners need of the rows are sums over rows, so a request goes to the workers and an array of sums comes back::
+Learners need sums over rows, so a request goes to the workers and an array of sums is returned::
 
-    driver                                      worker (each has some parts)
-    search, score           request             part: codes and bit planes
+    driver                                      worker (each has some partitions)
+    search, score           request             partition: codes and bit planes
       |  asks for counts  ---------------->       |  counts its rows
       |                                           v
-      |                                         sums of parts, added in a tree among the workers
+      |                                         sums of partitions, added in a tree among the workers
       v                     sums                  |
     terms of the score  <------------------------ +
 
-`DistributedTable.reduce` is that arrow; what is counted, and how two sums are added, is the caller's: marginal counts
+`DistributedTable.reduce` is that arrow. The caller defines the counts and how two sums are added: marginal counts
 and pairs of states (`statistics.counts`), families (`statistics.families`), blocks of pairs (`search.forest`).
 """
 
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 class DistributedTable(RowWeights, DiscreteTable):
     """Coded table whose rows stay with the workers of a dask cluster; made by :func:`pgmx.data.distribute`.
 
-    It is given to ``fit`` like any table. What a learner needs of the rows is counted by the workers and added up; the
-    rows are never gathered, and what needs them one by one (`codes`, `planes`, `to_pandas`) raises TypeError.
+    Pass it to ``fit`` like any table. The workers count their rows, and the counts are added. The rows are never
+    gathered: `codes`, `planes` and `to_pandas`, which need single rows, raise TypeError.
 
     Parameters
     ----------
@@ -47,16 +47,16 @@ class DistributedTable(RowWeights, DiscreteTable):
     Attributes
     ----------
     columns, states, cardinalities, n_variables, n_rows, missing_codes, plane_offsets
-        As those of :class:`DiscreteTable`.
+        As in :class:`DiscreteTable`.
     n_parts : int
-        Number of parts that are counted one by one: as many as the workers have threads, or fewer.
+        Number of partitions that are counted one by one: as many as the workers have threads, or fewer.
 
     Notes
     -----
-    A worker keeps a byte a cell (two where a variable has more than 255 states) and, once it has counted, an eighth of
-    a byte for each row and state. A table that was pickled, or whose :meth:`release` was called, has no rows any more.
-    Counts are 32 bits wide; where there are 2**32 rows or more they are added and scored as float64, which is exact up
-    to 2**53. A part has fewer than 2**31 rows.
+    A worker keeps a byte per value (two if a variable has more than 255 states) and, after its first count, an eighth
+    of a byte for each row and state. A table that was pickled, or whose :meth:`release` was called, no longer has rows.
+    Counts have 32 bits; with 2**32 rows or more they are added and scored as float64, which is exact up to 2**53. A
+    partition has fewer than 2**31 rows.
 
     Examples
     --------
@@ -90,7 +90,7 @@ class DistributedTable(RowWeights, DiscreteTable):
         parts: RemoteParts,
         weights: np.ndarray | None = None,
     ) -> DistributedTable:
-        """Make a table of the parts that workers keep; `weights` are those of their rows, where they have some."""
+        """Make a table of the partitions that workers keep; `weights` are the weights of their rows, if any."""
         check_part_rows(parts.rows_of)
         table = cls.__new__(cls)
         dtype = np.uint16 if max(map(len, states)) > MAX_BYTE_STATES else np.uint8
@@ -100,29 +100,29 @@ class DistributedTable(RowWeights, DiscreteTable):
         return table
 
     def _with_parts(self, parts: RemoteParts, weights: np.ndarray | None = None) -> DistributedTable:
-        """Return a table of other parts with the same variables."""
+        """Return a table of other partitions with the same variables."""
         return DistributedTable._from_remote_parts(self._columns, self._states, self._missing_codes, parts, weights)
 
     # ---- the table ----
 
     @property
     def n_rows(self) -> int:
-        """Number of rows of all parts."""
+        """Number of rows of all partitions."""
         return self._parts.n_rows
 
     @property
     def n_parts(self) -> int:
-        """Number of parts that are counted one by one."""
+        """Number of partitions that are counted one by one."""
         return len(self._parts.rows_of)
 
     @property
     def codes(self) -> np.ndarray:
-        """The rows: TypeError, for they stay with the workers."""
+        """The rows: raises TypeError, since they stay with the workers."""
         self._refuse("codes")
 
     @property
     def planes(self) -> np.ndarray:
-        """The bit planes: TypeError, for they stay with the workers."""
+        """The bit planes: raises TypeError, since they stay with the workers."""
         self._refuse("planes")
 
     @property
@@ -147,16 +147,16 @@ class DistributedTable(RowWeights, DiscreteTable):
         self._refuse("to_pandas()")
 
     def without_rows(self) -> DiscreteTable:
-        """Return a table of no rows, in memory, with the same columns and states."""
+        """Return a table without rows, in memory, with the same columns and states."""
         return DiscreteTable._from_parts(self._columns, self._states, self._codes, self._missing_codes)
 
     def repeat_rows(self, weights: ArrayLike) -> DistributedTable:
-        """Return the table in which row i stands ``weights[i]`` times; every worker repeats its own rows.
+        """Return the table in which row i occurs ``weights[i]`` times; every worker repeats its own rows.
 
         Parameters
         ----------
         weights : array_like of int, shape (n_rows,)
-            How often each row stands, in the order of the parts; none negative, not all zero.
+            The number of repetitions of each row, in the order of the partitions; none negative, not all zero.
 
         Returns
         -------
@@ -166,8 +166,8 @@ class DistributedTable(RowWeights, DiscreteTable):
         Raises
         ------
         ValueError
-            If there is not one weight per row, one is no integer or negative, no row is left, or a part would have
-            2**31 rows or more.
+            If there is not one weight per row, one is negative or not an integer, no row is left, or a partition would
+            have 2**31 rows or more.
         """
         weights = self._check_repeats(weights)
         slices = np.split(weights, np.cumsum(self._parts.rows_of)[:-1])
@@ -178,87 +178,87 @@ class DistributedTable(RowWeights, DiscreteTable):
         slices = [of_part.astype(np.min_scalar_type(int(of_part.max(initial=0)))) for of_part in slices]
         return self._with_parts(self._parts.replace_parts(repeat_part, slices, rows_of=rows_of))
 
-    # ---- what is asked of the workers ----
+    # ---- requests to the workers ----
 
     def reduce(self, function: Callable, *arguments: Any, add: Callable[[list], Any]) -> Any:
-        """Return the sum of a function over the parts.
+        """Return the sum of a function over the partitions.
 
         Parameters
         ----------
         function : callable
-            Called with a part, which has a `table`, `weights`, a `lock` and a dictionary `kept`, and the arguments. It
-            is imported by the workers.
+            Called with a partition, which has a `table`, `weights`, a `lock` and a dictionary `kept`, and the
+            arguments. The workers import it.
         *arguments
-            Sent to every part.
+            Sent to every partition.
         add : callable
-            From a list of two results to their sum, the one of the earlier parts first.
+            From a list of two results to their sum, the result of the earlier partitions first.
 
         Returns
         -------
         object
-            What `add` returns, or the function of a single part.
+            The result of `add`, or of the function if there is a single partition.
 
         Raises
         ------
         ValueError
             If the table was released.
         Exception
-            What the function, or making a part again from its source, raised.
+            An error of the function, or of reading a partition again from its source.
 
         Notes
         -----
-        A message to each worker that has rows, which counts its parts on its threads and adds what it can; then sums
-        are added by the workers, four at a time, until the driver can fetch the last of them. Which two sums are added
-        depends on the parts alone.
+        Each worker that has rows gets one message. It counts its partitions on its threads and adds neighbouring
+        results. Workers then add the remaining sums, four at a time, until the driver can fetch the last of them. Which
+        two sums are added depends only on the partitions.
         """
         return self._parts.reduce(function, *arguments, add=add)
 
     def map_rows(self, function: Callable, *arguments: Any, meta: Any) -> Any:
-        """Return what a function answers for each row, computed by the workers and left there until it is asked for.
+        """Return the results of a function for each row, which the workers compute and keep until they are requested.
 
         Parameters
         ----------
         function : callable
             Called with some rows, a DiscreteTable, the number of the first of them in the table, and the
-            arguments; it returns a pandas frame, or an array where `meta` is a Series, with an entry for each row. It
-            is imported by the workers.
+            arguments; it returns a pandas frame, or an array if `meta` is a Series, with an entry for each row. The
+            workers import it.
         *arguments
-            Sent once, to one worker, from which the others take them.
+            Sent once, to one worker, from which the other workers get them.
         meta : pandas.DataFrame or Series
-            What it returns of no rows.
+            The result of the function for no rows.
 
         Returns
         -------
         dask.dataframe.DataFrame or Series
-            A partition for each part, rows in the order of the table, labelled by their numbers. Nothing is computed
-            before ``compute()``, ``persist()`` or ``to_parquet()``, each of which computes anew.
+            A partition for each partition of the table, rows in the order of the table, labelled by their numbers.
+            Each call of ``compute()``, ``persist()`` or ``to_parquet()`` computes the answers again.
 
         Raises
         ------
         ValueError
-            If the table was released. What the function raises comes out where the answers are computed.
+            If the table was released. Errors of the function are raised when the answers are computed.
 
         Notes
         -----
-        The workers need the parts then: do not release the table before. Rows come in pieces of at most 65,536 rows and
-        8 million cells, so that a worker needs memory for one of them and for the answers of a part.
+        The workers need the partitions for this: do not release the table before. The function gets chunks of at most
+        65,536 rows and 8 million values, so that a worker needs memory for one chunk and the answers of a partition.
         """
         return self._parts.map_rows(function, *arguments, meta=meta)
 
     def map_parts(self, function: Callable, setup: Any) -> RemoteParts:
-        """Have something made of each part, which the workers keep as long as the result is referred to.
+        """Make an object of each partition, which the workers keep as long as the result is referred to.
 
         Parameters
         ----------
         function : callable
-            Called with a part and the setup; imported by the workers. Dask calls it again when its worker is lost.
+            Called with a partition and the setup; the workers import it. Dask calls it again if its worker is lost.
         setup : object
-            Sent to every part.
+            Sent to every partition.
 
         Returns
         -------
         RemoteParts
-            Its ``reduce`` calls functions of what was made, as :meth:`reduce` does of the parts.
+            Its ``reduce`` calls functions with these objects, as :meth:`reduce` does with the partitions.
 
         Raises
         ------
@@ -269,7 +269,7 @@ class DistributedTable(RowWeights, DiscreteTable):
         return self._parts.replace_parts(function, [setup] * len(rows_of), rows_of=rows_of)
 
     def persist(self) -> DistributedTable:
-        """Make the bit planes at the workers now, and the parts of lost workers again, in place of at the first count.
+        """Make the bit planes at the workers, and the partitions of lost workers again, now and not at the first count.
 
         Returns
         -------
@@ -280,16 +280,16 @@ class DistributedTable(RowWeights, DiscreteTable):
         return self
 
     def release(self) -> None:
-        """Free the memory of the workers; the table has no rows any more."""
+        """Free the memory of the workers; the table no longer has rows."""
         self._parts.release()
 
     def bytes_by_worker(self) -> dict[str, int]:
-        """Return the bytes of codes and bit planes that each worker has to keep, by its address.
+        """Return the bytes of codes and bit planes that each worker keeps, by its address.
 
         Returns
         -------
         dict of str to int
-            Of the workers that the parts were given to.
+            Only workers that were given partitions.
         """
         n_bytes: Counter[str] = Counter()
         planes = int(self.plane_offsets[-1])
@@ -299,7 +299,7 @@ class DistributedTable(RowWeights, DiscreteTable):
 
     def __repr__(self) -> str:
         n_states = int(self._cardinalities.sum())
-        text = f"{self.n_variables} variables, {self.n_rows} rows, {n_states} states, {self.n_parts} parts"
+        text = f"{self.n_variables} variables, {self.n_rows} rows, {n_states} states, {self.n_parts} partitions"
         if self._parts.is_released:
             return f"DistributedTable({text}, released)"
         by_worker = ", ".join(f"{home}: {n / 2**20:.1f} MiB" for home, n in self.bytes_by_worker().items())
@@ -319,18 +319,17 @@ class DistributedTable(RowWeights, DiscreteTable):
 
     def _refuse(self, what: str) -> NoReturn:
         raise TypeError(
-            f"{what} of a DistributedTable: the rows stay with the workers, and this would need them one by one. "
-            "ChowLiuForest, HillClimbSearch and the other searches for Bayesian networks learn from it with scores of "
-            "states and missing='error', and so do the learners of Markov networks; for all else give the rows in "
-            "memory, or a plane file"
+            f"{what} of a DistributedTable needs single rows, which stay with the workers. Use ChowLiuForest, "
+            "HillClimbSearch and the other searches for Bayesian networks with discrete scores and missing='error', or "
+            "the learners of Markov networks, which learn from counts; or give the rows in memory, or a plane file"
         )
 
 
 def check_part_rows(rows_of: Sequence[int]) -> None:
-    """Refuse a part of more rows than its worker can number."""
+    """Refuse a partition of more rows than its worker can number."""
     for number, n_rows in enumerate(rows_of):
         if n_rows > part_functions.MOST_PART_ROWS:
             raise ValueError(
-                f"part {number} has {n_rows} rows, and a worker counts a part of at most "
-                f"{part_functions.MOST_PART_ROWS}: distribute the source in more parts"
+                f"partition {number} has {n_rows} rows, and a worker counts a partition of at most "
+                f"{part_functions.MOST_PART_ROWS}: distribute the source in more partitions"
             )

@@ -1,4 +1,4 @@
-"""How a CSV file is laid out: its separator, its decimal point, and fields that are in no column."""
+"""Layout of a CSV file: its separator, its decimal point, and fields that are in no column."""
 
 import csv
 import lzma
@@ -19,13 +19,13 @@ from pgmx.data.files.csv_rows import (
     warn_of_left_out,
 )
 
-#: Separators that are recognised where the usual one of the file's suffix is not in its header.
+#: Separators that are recognised if the usual one of the file's suffix is not in its header.
 _OTHERS = (";", "\t", "|", ",")
 
-#: Separators that are not recognised, since names and cells may hold them, but suspected.
+#: Separators that are suspected but not recognised, since names and values may contain them.
 _UNUSUAL = "#:^~!&%@/\\\x1f\xa6"
 
-#: Lines that are looked at.
+#: Lines that are read to find the layout.
 _SAMPLE = 200
 
 _COMMA_NUMBER = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)
@@ -40,9 +40,9 @@ class LayoutError(ValueError):
 
 
 class CsvLayout(NamedTuple):
-    """How a file is read; `counts_rows` says that its first column has no name and numbers the rows.
+    """How a file is read; `counts_rows` is whether its first column has no name and numbers the rows.
 
-    `extra` are fields that rows have besides the columns, None without.
+    `extra` are fields of rows outside the columns, None if there are none.
     """
 
     sep: str = ","
@@ -54,13 +54,13 @@ class CsvLayout(NamedTuple):
     def options(self) -> dict[str, Any]:
         """The options of pandas."""
         options: dict[str, Any] = {"sep": self.sep, "decimal": self.decimal}
-        if len(self.sep) > 1 and self.sep != SPACES:  # the fast parser knows no other regular expression
+        if len(self.sep) > 1 and self.sep != SPACES:  # the fast parser supports no other regular expression
             options |= {"engine": "python", "low_memory": True}
         return options
 
 
 def find_layout(path: Any, sep: str | None = None, decimal: str | None = None) -> CsvLayout:
-    """Return the layout of a file from its first lines, what is given as it is; of a stream only what is given.
+    """Return the layout of a file from its first lines; given options are used unchanged, for a stream only these.
 
     Raise ValueError if spaces separate the columns, which is not recognised since names may hold spaces, or if a row
     has more fields than the header. Warn of a column that counts rows, and of row names: readers leave them out.
@@ -90,7 +90,7 @@ def find_layout(path: Any, sep: str | None = None, decimal: str | None = None) -
 
 
 def is_text_table(path: Path) -> bool:
-    """Return whether a file of an unknown suffix holds text whose first lines a separator, or spaces, split alike."""
+    """Return whether a file of an unknown suffix is text whose first lines have equal numbers of fields."""
     try:
         lines, is_whole = _read_lines(path, errors="strict")
     except (OSError, ValueError, EOFError, lzma.LZMAError, zipfile.BadZipFile):
@@ -101,19 +101,19 @@ def is_text_table(path: Path) -> bool:
 
 
 def point_words(column: Any) -> Any:
-    """Return a pandas column of words in which numbers with a decimal comma have a point."""
+    """Return a pandas column of words; numbers with a decimal comma get a point."""
     return column.str.replace(r"^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$", r"\1.\2", regex=True)
 
 
 def _read_lines(path: Path, errors: str = "replace") -> tuple[list[str], bool]:
-    """Return the first lines that are not empty, and whether these are all."""
+    """Return the first lines that are not empty, and whether these are all lines of the file."""
     with open_text(path, errors) as file:
         lines = list(islice(file, _SAMPLE + 1))
     return [line for line in lines[:_SAMPLE] if line.strip()], len(lines) <= _SAMPLE
 
 
 def _split(lines: list[str], sep: str, is_whole: bool) -> list[list[str]]:
-    """Return the fields of each row; the last row of a part of a file may be cut within quotes."""
+    """Return the fields of each row; if the lines are not all, the last row may be cut within quotes."""
     try:
         rows = [record.split(sep) for record in read_records(lines, sep)]
     except csv.Error:
@@ -122,7 +122,7 @@ def _split(lines: list[str], sep: str, is_whole: bool) -> list[list[str]]:
 
 
 def _is_table(rows: list[list[str]]) -> bool:
-    """Return whether the header has more than one field, and all rows as many, one more, or more that are empty."""
+    """Return whether the header has several fields, and each row as many, one more, or more that are empty."""
     n_header, n_named = len(rows[0]), find_end(rows[0])
     lengths = {len(row) for row in rows[1:]}
     if n_header < 2 or min(lengths, default=n_header) < n_named:
@@ -142,7 +142,7 @@ def _refuse_spaces(path: Path, lines: list[str], is_whole: bool) -> None:
 
 
 def _refuse_unusual(path: Path, lines: list[str]) -> None:
-    """Raise where an unusual character parts all lines alike, and nothing usual parts the first one."""
+    """Raise if an unusual character separates all lines alike, and no usual one separates the first line."""
     if len(lines) < 2 or any(other in lines[0] for other in _OTHERS):
         return
     for sep in _UNUSUAL:
@@ -154,7 +154,7 @@ def _refuse_unusual(path: Path, lines: list[str]) -> None:
 
 
 def _find_decimal(rows: list[list[str]], sep: str) -> str:
-    """Return a comma where cells are numbers with a comma, none has a point, and not all may be thousands."""
+    """Return a comma if values are numbers with a comma, none has a point, and not all may be thousands."""
     if sep == ",":
         return "."
     cells = [cell.strip() for row in rows[1:] for cell in row]

@@ -18,10 +18,10 @@ import pandas as pd
 
 from pgmx.checks import caller_level
 
-#: Rows that decide whether rows have names or end in separators.
+#: First rows, which decide whether rows have names or end in separators.
 DECIDING_ROWS = 1000
 
-#: What pandas takes for "any white space", with quotes; it ignores quotes under all other regular expressions.
+#: The regular expression of pandas for any white space, with quotes; it ignores quotes for all other expressions.
 SPACES = r"\s+"
 
 
@@ -46,9 +46,9 @@ class CsvRecord(NamedTuple):
 
 
 class ExtraFields(NamedTuple):
-    """What rows have besides the columns: a row name first, or empty fields behind the first `n_kept`.
+    """Fields of rows outside the columns: a row name first, or empty fields after the first `n_kept`.
 
-    `n_header` is the number of fields of the header, `n_most` that of the longest row.
+    `n_header` is the number of fields of the header, `n_most` the number of fields of the longest row.
     """
 
     n_header: int
@@ -91,7 +91,7 @@ def read_records(lines: Iterable[str], sep: str) -> Iterator[CsvRecord]:
 
 
 def _follow(taken: list[str], numbered: Iterator[tuple[int, str]], sep: str) -> Iterator[str]:
-    """Yield a line, and those that follow while a quote is open; `taken` gets these."""
+    """Yield a line, and the following lines while a quote is open; these are appended to `taken`."""
     lines = chain(taken[:1], (line for _, line in numbered))
     for k, line in enumerate(lines):
         if k:
@@ -103,14 +103,14 @@ def _dialect(sep: str) -> dict[str, Any]:
     return {"delimiter": " ", "skipinitialspace": True} if sep == SPACES else {"delimiter": sep}
 
 
-# ---- what the first rows say ----
+# ---- decisions from the first rows ----
 
 
 def find_extra_fields(records: Iterator[CsvRecord], sep: str, name: str = "") -> ExtraFields | None:
-    """Return what the first rows have besides the columns of the header, None where they have nothing.
+    """Return the fields of the first rows outside the columns of the header, None if there are none.
 
-    `name` is what an error calls the file. Raise ValueError if a row has more fields than the header, unless those
-    are empty in all rows, or all rows have one more and begin with a field that is filled.
+    `name` is the name of the file in errors. Raise ValueError if a row has more fields than the header, unless these
+    are empty in all rows, or all rows have one more field and begin with a field that is not empty.
     """
     header = next(records, None)
     if header is None:
@@ -154,21 +154,21 @@ def _refuse_row(name: str, record: CsvRecord, n_fields: int, n_header: int, name
     where = f"{name} cannot be read: line" if name else "line"
     also = ", and all rows before it a row name in addition" if names_rows else ""
     error = ValueError(
-        f"{where} {record.line} has {n_fields} fields, the header has {n_header}{also}. Mend the line or the header: "
+        f"{where} {record.line} has {n_fields} fields, the header has {n_header}{also}. Correct the line or header: "
         "only row names in all rows, or last fields that are empty in all rows, need no name"
     )
     error.has_remedy = True  # type: ignore[attr-defined]  # readers add nothing to such an error
     raise error
 
 
-# ---- rows with the fields of the columns alone ----
+# ---- rows without fields outside the columns ----
 
 
 @contextmanager
 def open_rows(source: Any, sep: str, extra: ExtraFields | None) -> Iterator[Any]:
-    """Yield what pandas reads: the path of a file, or a stream of its rows without extra fields.
+    """Yield the input of pandas: the path of a file, or a stream of its rows without extra fields.
 
-    A source with `read` is a stream, whose own first rows say what `extra` says of a file. A row that contradicts the
+    A source with `read` is a stream, whose own first rows decide in place of `extra`. A row that contradicts the
     first ones raises ValueError when it is read.
     """
     if hasattr(source, "read"):
@@ -179,7 +179,7 @@ def open_rows(source: Any, sep: str, extra: ExtraFields | None) -> Iterator[Any]
     else:
         try:
             yield source
-        except pd.errors.ParserError:  # which counts rows, not lines
+        except pd.errors.ParserError:  # its message counts rows, not lines
             with open_text(source) as file, suppress(csv.Error):
                 _check_rows(read_records(file, sep), sep, str(source))
             raise
@@ -222,7 +222,7 @@ class _RowStream(io.TextIOBase):
         return True
 
     def readline(self, size: int | None = -1) -> str:  # type: ignore[override]
-        """Return the next row; `size` is not looked at."""
+        """Return the next row; `size` is ignored."""
         line = next(self._lines, None)
         return "" if line is None else line + "\n"
 
@@ -238,11 +238,11 @@ class _RowStream(io.TextIOBase):
     def _strip(self, record: CsvRecord) -> str:
         """Return the text of the fields of the columns."""
         text = self._strip_names(record) if self._extra.names_rows else self._strip_end(record)
-        return text if self._extra.n_kept > 1 or text.strip() else '""'  # a blank line would be no row
+        return text if self._extra.n_kept > 1 or text.strip() else '""'  # pandas would skip a blank line
 
     def _strip_names(self, record: CsvRecord) -> str:
         sep, n_fields = self._sep, record.count(self._sep)
-        is_plain = record.fields is None and len(sep) == 1  # then the other fields are not looked at
+        is_plain = record.fields is None and len(sep) == 1  # then the other fields need no parsing
         first = record.text.partition(sep)[0] if is_plain else record.split(sep)[0]
         if n_fields != self._extra.n_most or not first.strip():
             _refuse_row(self._name, record, n_fields, self._extra.n_header, names_rows=True)
@@ -267,12 +267,12 @@ class _RowStream(io.TextIOBase):
 
 
 def _find_separators(text: str, sep: str, is_quoted: bool) -> Iterator[tuple[int, int]]:
-    """Yield where the separators of the fields of a row begin and end."""
+    """Yield the begin and the end of each separator of the fields of a row."""
     pattern = re.escape(sep) if len(sep) == 1 else sep
     if not is_quoted:
         yield from (match.span() for match in re.finditer(pattern, text))
         return
-    # A quote opens at the start of a field alone, and two in a row do not close it.
+    # A quote opens only at the start of a field, and two in a row do not close it.
     field = re.compile(r'(?:"(?:[^"]|"")*")?' + (rf"[^{pattern}]*" if len(sep) == 1 else r"\S*"))
     separator = re.compile(pattern)
     end = 0

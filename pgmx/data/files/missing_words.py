@@ -1,4 +1,4 @@
-"""Words of CSV files that are missing values: the usual ones, those of the user, and others that look like markers."""
+"""Words of CSV files that are missing values: the usual words, words given by the user, and others like markers."""
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,20 +9,20 @@ import pandas as pd
 from pgmx.checks import caller_level, join_names
 from pgmx.data.errors import UnknownColumnsError
 
-#: Words that are missing values: those of pandas but "None", which is a state in many tables.
+#: Words that are missing values: as in pandas except for "None", which is a state in many tables.
 MISSING_WORDS = (
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
     *("<NA>", "N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"),
 )
 
-#: A column of numbers with at most so many distinct values that are not numbers, and at least so many that are.
+#: Most distinct non-numeric values of a column with markers, and its least number of distinct numeric values.
 MOST_WORDS, FEWEST_NUMBERS = 3, 3
 
 
 def choose_missing_words(na_values: Any, columns: Sequence | None) -> Any:
-    """Return what pandas takes for missing values: the usual words, and those of the user.
+    """Return the missing values for pandas: the usual words, and the words given by the user.
 
-    `columns` are the names of the file, of which a mapping may name some; None if they are not known.
+    `columns` are the names in the file, which a mapping may refer to; None if they are not known.
     """
     if isinstance(na_values, Mapping):
         known = list(columns or ())
@@ -46,8 +46,8 @@ def _list_values(values: Any) -> list:
 class MarkerTally:
     """Counts the values of a column of words that may be markers of missing values.
 
-    These are "?" and blanks, whatever the rest of the column, and the other values that are not numbers, if the column
-    has at most 3 of them and at least 3 distinct numbers.
+    Markers are "?" and blanks in any column, and the other values that are not numeric, if the column has at most 3 of
+    them and at least 3 distinct numeric values.
     """
 
     def __init__(self) -> None:

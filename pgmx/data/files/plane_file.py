@@ -33,9 +33,9 @@ SCALARS = (str, int, bool, float, type(None))
 
 
 class PlaneWriter:
-    """Writer of a plane file under a name that nobody else uses; the arguments are as of `DiscreteTable`.
+    """Writer of a plane file under an unused name; the arguments are the same as for `DiscreteTable`.
 
-    Raises TypeError if a name or a state is neither string, number, boolean, None nor a tuple of these.
+    Raises TypeError if a name or a state is not a string, number, boolean, None or a tuple of these.
     """
 
     def __init__(self, path, columns, states, missing_codes, n_rows):
@@ -65,7 +65,7 @@ class PlaneWriter:
                 self._write_ends()
 
     def write_column(self, v, blocks):
-        """Write codes and planes of variable v from blocks of its codes, `BLOCK_ROWS` at a time but for the last."""
+        """Write codes and planes of variable v from blocks of its codes, each of `BLOCK_ROWS` except for the last."""
         places = Places(*self._shape, int(self._n_planes.sum()), self.dtype.itemsize)
         first_plane, n_planes = int(self._first_plane[v]), int(self._n_planes[v])
         first = 0
@@ -82,7 +82,7 @@ class PlaneWriter:
         self._sums["planes"][first_plane : first_plane + n_planes] = [checksum.value() for checksum in of_planes]
 
     def _write(self, at, array, checksum=None):
-        """Write an array from a position on, and continue a checksum with it."""
+        """Write an array at a position, and continue a checksum with it."""
         rest = np.ascontiguousarray(array).data.cast("B")
         if checksum is not None:
             checksum.update(rest)
@@ -90,7 +90,7 @@ class PlaneWriter:
         write_all(self._file, rest, self._path)
 
     def _write_ends(self):
-        """Write the JSON behind the planes and the header before the codes."""
+        """Write the JSON after the planes and the header before the codes."""
         n_planes = int(self._n_planes.sum())
         places = Places(*self._shape, n_planes, self.dtype.itemsize)
         text = json.dumps(self._meta, separators=(",", ":")).encode("ascii")
@@ -101,7 +101,7 @@ class PlaneWriter:
 
 
 class Places:
-    """Where the parts of a plane file begin."""
+    """Offsets of the sections of a plane file."""
 
     def __init__(self, n_variables, n_rows, n_planes, itemsize):
         self.n_words = (n_rows + 511) // 512 * 8
@@ -118,7 +118,7 @@ def write_coded(table, path):
 
 
 def storable(value, what, name):
-    """Return a name or a state as JSON can keep it with its type."""
+    """Return a name or a state in the form in which JSON can keep it with its type."""
     if type(value) in SCALARS:
         return value
     if type(value) is tuple:

@@ -1,4 +1,4 @@
-"""Opening plane files: header and names are checked before the rows are mapped, the rows when they are first used."""
+"""Opening plane files: header and names are checked before the rows are mapped, the rows at their first use."""
 
 import json
 import mmap
@@ -41,22 +41,22 @@ def open_table(path: str | os.PathLike[str], *, verify: bool = False) -> Discret
     path : str or path-like
         A file written by `write_table`.
     verify : bool, default=False
-        Whether to read the whole file at once, compare its checksums, and the codes with the planes. Without, only the
-        header and the names are read; the checksums of codes and of planes are compared when either is first used.
+        Whether to read the whole file at once, compare its checksums, and compare the codes with the planes. If False,
+        only the header and the names are read; the checksums of codes and of planes are compared at their first use.
 
     Returns
     -------
     DiscreteTable
-        Its codes and planes are read-only memory maps, which share the memory of the system's file cache among all
-        processes that open the file. It is pickled as the file's path.
+        Its codes and planes are read-only memory maps, which share the file cache of the system among all processes
+        that open the file. It is pickled as the path of the file.
 
     Raises
     ------
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
     ValueError
-        If it is no plane file, was written by another version, is truncated, or its content was changed; of codes and
-        planes at their first use.
+        If it is not a plane file, was written by another version, is truncated, or its content was changed; changed
+        codes and planes raise at their first use.
 
     Notes
     -----
@@ -103,7 +103,7 @@ def open_table(path: str | os.PathLike[str], *, verify: bool = False) -> Discret
 
 
 def open_written_table(path: str | os.PathLike[str]) -> DiscreteTable:
-    """Open a plane file that this process has written where no other writes: its rows are not verified."""
+    """Open a plane file that only this process has written: its rows are not verified."""
     table = open_table(path)
     assert table._mapping is not None
     table._mapping.verified.update(("codes", "planes"))
@@ -111,10 +111,10 @@ def open_written_table(path: str | os.PathLike[str]) -> DiscreteTable:
 
 
 class MappedRows:
-    """Codes and planes of a plane file, each verified when it is first asked for.
+    """Codes and planes of a plane file, each verified at its first use.
 
-    `codes` is (n_variables, n_rows), `planes` (n_planes, n_words), those of variable v from ``offsets[v]`` on; `stamp`
-    stands for the content of the file, and `verified` names what has been verified.
+    `codes` is (n_variables, n_rows), `planes` (n_planes, n_words), the planes of variable v begin at ``offsets[v]``;
+    `stamp` identifies the content of the file, and `verified` names the verified arrays.
     """
 
     def __init__(self, path, stamp, codes, planes, offsets, states, checksums):
@@ -128,7 +128,7 @@ class MappedRows:
         self._checksums = {part: np.array(values, dtype=np.uint64) for part, values in checksums.items()}
 
     def verify(self, part: str) -> None:
-        """Compare the codes, or the planes, with their checksums and with what they may be; once."""
+        """Compare the codes, or the planes, with their checksums and their allowed values; once."""
         if part not in self.verified:
             (self._verify_codes if part == "codes" else self._verify_planes)()
             self.verified.add(part)
@@ -167,7 +167,7 @@ class MappedRows:
 
 
 def _reopen(path: str, stamp: tuple, verified: tuple[str, ...]) -> DiscreteTable:
-    """Open the plane file of a pickled table, which must be the one that it was mapped from."""
+    """Open the plane file of a pickled table, which must be unchanged since it was mapped."""
     if not Path(path).is_file():
         raise FileNotFoundError(
             f"no such file: {path}. A table mapped from a plane file is sent to other processes as a path: keep the "
@@ -176,12 +176,12 @@ def _reopen(path: str, stamp: tuple, verified: tuple[str, ...]) -> DiscreteTable
     table = open_table(path)
     mapping = table._mapping
     if mapping is None or mapping.stamp != stamp:
-        raise ValueError(f"{path} was written anew since the table was opened: open it again")
+        raise ValueError(f"{path} was written again since the table was opened: open it again")
     mapping.verified.update(verified)  # by the process that sent the table
     return table
 
 
-# ---- what the header and the names say ----
+# ---- checks of the header and the names ----
 
 
 def _refuse(path: Path, why: str) -> NoReturn:
@@ -190,7 +190,7 @@ def _refuse(path: Path, why: str) -> NoReturn:
 
 def _read_header(path: Path, raw: bytes) -> _Header:
     if len(raw) < HEADER.size or not raw.startswith(MAGIC):
-        raise ValueError(f"{path} is no plane file: pgmx.data.write_table makes one")
+        raise ValueError(f"{path} is not a plane file: pgmx.data.write_table makes one")
     header = _Header(*HEADER.unpack(raw))
     if header.version != VERSION:
         raise ValueError(
@@ -203,7 +203,7 @@ def _read_header(path: Path, raw: bytes) -> _Header:
 
 
 def _check_header(path: Path, header: _Header, n_bytes: int) -> Places:
-    """Return where the parts of the file begin, once its fields and its length agree."""
+    """Return the offsets of the sections of the file, after checking that its fields and its length agree."""
     if header.itemsize not in (1, 2) or not header.n_variables or not header.n_rows:
         _refuse(path, f"it has {header.n_variables} variables, {header.n_rows} rows, {header.itemsize} bytes per code")
     places = Places(header.n_variables, header.n_rows, header.n_planes, header.itemsize)
@@ -218,7 +218,7 @@ def _check_header(path: Path, header: _Header, n_bytes: int) -> Places:
 
 
 class _Names(NamedTuple):
-    """What the JSON at the end of a plane file holds."""
+    """The content of the JSON at the end of a plane file."""
 
     columns: tuple
     states: tuple[tuple, ...]
@@ -228,7 +228,7 @@ class _Names(NamedTuple):
 
 
 def _read_names(path: Path, text: bytes, header: _Header) -> _Names:
-    """Return the names, states and checksums, each of the type and number that the header asks for."""
+    """Return the names, states and checksums, each of the type and number that the header requires."""
     try:
         document = json.loads(text)
         columns, states, missing, checksums = (document[k] for k in ("columns", "states", "missing_codes", "checksums"))
@@ -242,11 +242,11 @@ def _read_names(path: Path, text: bytes, header: _Header) -> _Names:
     if lengths != [header.n_variables] * 4:
         _refuse(
             path,
-            f"it holds {header.n_variables} variables, but names, states, codes of missing cells and checksums "
+            f"it holds {header.n_variables} variables, but names, states, codes of missing values and checksums "
             f"of {lengths}",
         )
     if not distinct or not 1 <= min(cardinalities) <= max(cardinalities) <= MAX_STATES:
-        _refuse(path, f"names or states are not distinct, or a variable has not 1 to {MAX_STATES} states")
+        _refuse(path, f"names or states are not distinct, or a variable does not have 1 to {MAX_STATES} states")
     if header.itemsize != (1 if max(cardinalities) <= MAX_BYTE_STATES else 2):
         _refuse(path, f"codes of {header.itemsize} bytes do not fit variables of up to {max(cardinalities)} states")
     n_planes = sum(map(_count_planes, states))
@@ -259,7 +259,7 @@ def _read_names(path: Path, text: bytes, header: _Header) -> _Names:
         if not _is_integer(code, -1, n_states - 1) or code not in (-1, n_states - 1)
     ]
     if wrong:
-        _refuse(path, f"{wrong[0]!r} is no checksum, or no code of missing cells")
+        _refuse(path, f"{wrong[0]!r} is not a checksum or a code of missing values")
     return names
 
 

@@ -41,50 +41,50 @@ def read_table(
     path : str or path-like
         The file: Parquet (.parquet or .pq), or text with a header line, called a CSV file here whatever its suffix:
         .csv, .tsv, .txt, .dat, .tab (also compressed: .csv.gz, .csv.bz2, .csv.xz, .csv.zip) and any other whose
-        separator is given or found. Empty cells and the usual words for them (NA, NaN, null, ...) are missing, but
-        "None", which is a state.
+        separator is given or found. Empty fields and the usual words for missing values (NA, NaN, null, ...) are
+        missing, except "None", which is a state.
     sep : str, optional
-        What separates the columns of a CSV file: one character, or a regular expression such as ``\s+``. None means a
-        comma (a tab for .tsv and .tab), or, if the header has none, the semicolon, tab, bar or comma that splits all of
-        the first 200 lines alike.
+        The separator of the columns of a CSV file: one character, or a regular expression such as ``\s+``. None means a
+        comma (a tab for .tsv and .tab), or, if the header has none, the semicolon, tab, bar or comma that splits the
+        first 200 lines into equal numbers of fields.
     decimal : str, optional
-        The decimal point of a CSV file. None means a comma where another separator than the comma is in force, numbers
-        with a comma occur in these lines and none with a point.
+        The decimal point of a CSV file. None means a comma if the separator is not a comma, values with a comma occur
+        in these lines and none with a point.
     columns : sequence of column names, optional
         The columns to read, in the order of the file; None means all.
     na_values : scalar, str, list-like or dict, optional
-        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict has those of some
-        columns. Given at all, an empty list too, it ends the warning about values that look like markers.
+        Further values of a CSV file that are missing, such as "?", as in ``pandas.read_csv``: a dict gives them for
+        some columns. Any value, even an empty list, ends the warning about values that look like markers.
     discrete_columns : sequence of column names, optional
-        Columns whose numbers are states: of floats whole numbers become integers, and others categories.
+        Columns that are discrete although they hold numbers: whole numbers become integers, and others categories.
 
     Returns
     -------
     pandas.DataFrame
-        The table, with nullable dtypes, so that integers with missing cells stay integers.
+        The table, with nullable dtypes, so that integers with missing values stay integers.
 
     Raises
     ------
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
     ValueError
-        If the suffix is unknown and no separator is found, the content cannot be read, a CSV header names two columns
-        alike, a row has more fields than the header (see Notes), spaces seem to separate the columns, `columns`,
-        `na_values` or `discrete_columns` names one that is not there, or `sep`, `decimal` or `na_values` is given for a
-        Parquet file.
+        If the suffix is unknown and no separator is found, the content cannot be read, two columns of a CSV header have
+        the same name, a row has more fields than the header (see Notes), spaces seem to separate the columns,
+        `columns`, `na_values` or `discrete_columns` names one that does not exist, or `sep`, `decimal` or `na_values`
+        is given for a Parquet file.
 
     Warns
     -----
     UserWarning
         If the first column of a CSV file has no name and counts the rows from 0 or 1, or holds row names: it is left
-        out. If a column has the value "?" or a blank, or at most 3 distinct values that are not numbers and at least 3
-        distinct numbers.
+        out. If a column has the value "?" or a blank, or at most 3 distinct values that are not numeric and at least 3
+        distinct numeric values.
 
     Notes
     -----
     Rows of a CSV file may have more fields than the header in two cases. Fields at the end that are empty in all rows
-    come from trailing separators and are ignored, in the header as well. One field more in all rows, of which the first
-    is filled, is a row name, as R's ``write.table`` writes it. The first 1,000 rows decide. Any other row with more
+    come from trailing separators and are ignored, in the header as well. One more field in all rows, the first of them
+    not empty, is a row name, as R's ``write.table`` writes it. The first 1,000 rows decide. Any other row with more
     fields, and a later row that contradicts the first ones, is an error that names its line.
 
     Examples
@@ -118,16 +118,16 @@ def read_table(
 
 
 def refuse_na_values(path, na_values):
-    """Refuse words for missing values where the file has none."""
+    """Refuse words for missing values if the file is not a CSV file."""
     if na_values is not None:
         raise ValueError(
-            f"na_values is for CSV files, and {path} is another: leave it out, and replace the values in the table "
-            "that you read, for example with X.replace('?', None)"
+            f"na_values is for CSV files, and {path} is not a CSV file: leave it out, and replace the values in the "
+            "table that you read, for example with X.replace('?', None)"
         )
 
 
 def declare_discrete(table, discrete_columns):
-    """Return a table in which columns of floats that are declared discrete are integers or categories."""
+    """Return a table in which floating-point columns that are declared discrete are integers or categories."""
     declared = check_discrete_columns(discrete_columns, table.columns)
     columns = {v: table.iloc[:, v] for v, name in enumerate(table.columns) if name in declared}
     states = {v: _make_states(column) for v, column in columns.items() if column.dtype.kind == "f"}
@@ -140,7 +140,7 @@ def declare_discrete(table, discrete_columns):
 
 
 def _make_states(column):
-    """Return a column of floats as integers if its numbers are whole, else as categories."""
+    """Return a floating-point column as integers if its values are whole, else as categories."""
     numbers = float_cells(column.array)
     check_no_infinite(numbers, column.name)
     is_whole = np.isnan(numbers) | (np.floor(numbers) == numbers)
@@ -154,14 +154,14 @@ def is_path(X):
 
 
 def is_csv(path):
-    """Return whether a path is that of a table as text: no folder, Parquet file or plane file."""
+    """Return whether a path is a table as text: not a folder, Parquet file or plane file."""
     return not path.name.lower().endswith((*PARQUET_SUFFIXES, PLANE_SUFFIX)) and not path.is_dir()
 
 
 def table_files(path, sep=None):
-    """List the files that a path stands for: the file itself, or the Parquet files right in a folder, sorted by name.
+    """List the files of a path: the file itself, or the Parquet files of a folder without its subfolders, by name.
 
-    Names that begin with "." or "_" are skipped. Raise FileNotFoundError where there is none, ValueError for an unknown
+    Names that begin with "." or "_" are skipped. Raise FileNotFoundError if there is none, ValueError for an unknown
     suffix unless `sep` is given or a separator is found.
     """
     path = check_path(path)
@@ -182,7 +182,7 @@ def table_files(path, sep=None):
 
 
 def read_whole(path, discrete_columns=None, **options):
-    """Read a table from a file, or from all Parquet files of a folder, into memory; `options` as `read_table` has."""
+    """Read a table from a file, or from all Parquet files of a folder, into memory; `options` as for `read_table`."""
     files = table_files(path, options.get("sep"))
     if len(files) == 1:
         return read_table(files[0], discrete_columns=discrete_columns, **options)
@@ -191,12 +191,12 @@ def read_whole(path, discrete_columns=None, **options):
 
 
 def explain_unreadable(path: Path) -> AbstractContextManager[None]:
-    """Turn whatever a reader raises over a damaged file into a ValueError that names it."""
-    return checks.explain_unreadable(path, "cannot be read", "mend the file, or write it anew")
+    """Convert any error of a reader about a damaged file to a ValueError that names the file."""
+    return checks.explain_unreadable(path, "cannot be read", "mend the file, or write it again")
 
 
 def _check_file(path, sep):
-    """Refuse a path that is not of a table."""
+    """Refuse a path that is not a table."""
     is_known = path.name.lower().endswith(TEXT_SUFFIXES + PARQUET_SUFFIXES)
     suffixes = join_names((".csv", ".tsv", ".txt", ".dat", ".tab", *PARQUET_SUFFIXES))
     if not path.exists() and not is_known:
@@ -210,12 +210,12 @@ def _check_file(path, sep):
         )
 
 
-#: How every CSV file is read, whole or in pieces.
+#: Options for reading every CSV file, whole or in chunks.
 CSV_OPTIONS: dict[str, Any] = {"keep_default_na": False, "na_values": list(MISSING_WORDS), "low_memory": False}
 
 
 def csv_header(path, layout=None):
-    """Return the names of the columns of a CSV file, as pandas has them, refusing one that occurs twice."""
+    """Return the column names of a CSV file, as pandas would, refusing a name that occurs twice."""
     layout = find_layout(path) if layout is None else layout
     with open_text(path) as file:
         header = next(read_records(file, layout.sep), None)
@@ -232,7 +232,7 @@ def csv_header(path, layout=None):
 
 
 def _read_csv(path, layout, na_values=None):
-    """Read a CSV file; the type of a column is inferred from all its cells."""
+    """Read a CSV file; the type of a column is inferred from all its values."""
     options = {**CSV_OPTIONS, **layout.options}
     options["na_values"] = choose_missing_words(na_values, csv_header(path, layout))
     with open_rows(path, layout.sep, layout.extra) as rows:
@@ -245,7 +245,7 @@ def _read_csv(path, layout, na_values=None):
 
 
 def read_csv_pieces(path, rows, dtype=None, layout=None, na_values=None):
-    """Read a CSV file in pieces; without `dtype` the type of a column is inferred from the cells of each."""
+    """Read a CSV file in chunks; without `dtype` the type of a column is inferred from the values of each chunk."""
     layout = find_layout(path) if layout is None else layout
     names = csv_header(path, layout) if isinstance(na_values, Mapping) else None
     options = {**CSV_OPTIONS, **layout.options, "na_values": choose_missing_words(na_values, names)}

@@ -1,6 +1,6 @@
-"""Tables of numbers.
+"""Numeric tables.
 
-- `cells`: cells of numeric tables: what is no number, what is missing or infinite, and float64 rows of the rest
-- `table`: tables of numbers: any accepted table as float64 rows, whole or piece by piece
-- `targets`: rows of numbers and the column to predict from them, of tables in memory, files and streams of text
+- `cells`: values of numeric tables: non-numeric, missing and infinite values, and the rest as float64 rows
+- `table`: numeric tables: any accepted table as float64 rows, whole or in chunks
+- `targets`: numeric rows and the column to predict from them, of tables in memory, files and streams of text
 """

@@ -1,4 +1,4 @@
-"""Cells of numeric tables: what is no number, what is missing or infinite, and float64 rows of the rest."""
+"""Values of numeric tables: non-numeric, missing and infinite values, and the rest as float64 rows."""
 
 import numpy as np
 import pandas as pd
@@ -9,25 +9,25 @@ from pgmx.data.columns.kinds import column_kind, float_cells
 from pgmx.data.errors import COMPLEX_REMEDY, MissingCellsError
 from pgmx.data.pieces.chunks import CHUNK_CELLS
 
-#: What `pandas.api.types.infer_dtype` says of Python objects that are numbers; "empty" where all cells are missing.
+#: Results of `pandas.api.types.infer_dtype` for numeric Python objects; "empty" if all are missing.
 _NUMBERS = ("floating", "mixed-integer-float", "integer", "empty")
 
 
 class MissingNumbersError(MissingCellsError):
-    """Columns of numbers with missing cells where none may be; the arguments are those of the base."""
+    """Numeric columns with missing values that are not allowed; the arguments are the same as in the base class."""
 
     purposes = {
         "drop": "to leave out the rows that have them",
-        "pairwise": "to use for each pair of columns the rows that are known in both",
+        "pairwise": "to use for each pair of columns the rows that are observed in both",
     }
 
 
 class NotNumbersError(TypeError, ValueError):
-    """Columns that hold something other than numbers: the wrong type of an argument, and the wrong value of a cell."""
+    """Non-numeric columns: both a wrong type of an argument and a wrong value in it."""
 
 
 def kinds_of_states(frame):
-    """Return what the columns hold that are no numbers, by name."""
+    """Return the kinds of the non-numeric columns, by name."""
     kinds = {}
     for name, values in zip(frame.names, frame.columns, strict=True):
         kind = column_kind(values)
@@ -44,7 +44,7 @@ def kinds_of_states(frame):
 
 
 def _conversion_error(values):
-    """Return what Python says of the first cell of a type that cannot be a number."""
+    """Return Python's message about the first value of a type that cannot be converted to float."""
     for value in values[~pd.isna(values)]:
         try:
             float(value)
@@ -56,7 +56,7 @@ def _conversion_error(values):
 
 
 def float_rows(frame):
-    """Return the cells of a frame of numbers as a new array, missing ones as NaN."""
+    """Return the values of a numeric frame as a new array, missing ones as NaN."""
     rows = np.empty((frame.n_rows, frame.n_columns))
     for v, values in enumerate(frame.columns):
         rows[:, v] = column_numbers(values)
@@ -64,16 +64,16 @@ def float_rows(frame):
 
 
 def column_numbers(values):
-    """Return the cells of a column of numbers as an array of numbers, its own where it is one; missing ones as NaN."""
+    """Return the values of a numeric column as an array, without a copy if it is one; missing ones as NaN."""
     if isinstance(values, pa.ChunkedArray):
-        return values.cast(pa.float64(), safe=False).to_numpy()  # of integers, those above 2**53 are rounded
+        return values.cast(pa.float64(), safe=False).to_numpy()  # integers above 2**53 are rounded
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
         return values
     return float_cells(values)
 
 
 def _columns_with(rows, test):
-    """Mark the columns in which some cell passes a test, in blocks of rows."""
+    """Mark the columns in which some value passes a test, in blocks of rows."""
     found = np.zeros(rows.shape[1], dtype=bool)
     step = max(1, CHUNK_CELLS // max(1, rows.shape[1]))
     for first in range(0, len(rows), step):
@@ -82,17 +82,17 @@ def _columns_with(rows, test):
 
 
 def missing_columns(rows):
-    """Mark the columns with missing cells (NaN)."""
+    """Mark the columns with missing values (NaN)."""
     return _columns_with(rows, np.isnan)
 
 
 def infinite_columns(rows):
-    """Mark the columns with infinite cells."""
+    """Mark the columns with infinite values."""
     return _columns_with(rows, np.isinf)
 
 
 def raise_of_states(names, kinds):
-    """Refuse columns that hold no numbers."""
+    """Refuse non-numeric columns."""
     if not kinds:
         return
     complexes = [name for name in names if "complex" in str(kinds.get(name))]
@@ -106,16 +106,16 @@ def raise_of_states(names, kinds):
         else ""
     )
     raise NotNumbersError(
-        f"column(s) {join_names(culprits)} hold states or text, not numbers ({contents}): leave them out, or turn them "
-        f"into numbers, for example with astype(float){hint}"
+        f"column(s) {join_names(culprits)} hold states or text, not numbers ({contents}): leave them out, or convert "
+        f"them to numbers, for example with astype(float){hint}"
     )
 
 
 def raise_of_cells(names, incomplete, infinite):
-    """Refuse infinite cells, and missing ones where `incomplete` is given."""
+    """Refuse infinite values, and missing values if `incomplete` is given."""
     if infinite.any():
         culprits = join_names(select_names(names, infinite))
-        raise ValueError(f"infinite cells (inf) in column(s) {culprits}: replace them or drop their rows")
+        raise ValueError(f"infinite values (inf) in column(s) {culprits}: replace them or drop their rows")
     if incomplete is not None and incomplete.any():
         raise MissingNumbersError(select_names(names, incomplete))
 
@@ -126,9 +126,9 @@ def select_names(names, mask):
 
 
 class CellFaults:
-    """What is wrong with the cells of the pieces of a table of numbers that were read so far.
+    """Faults of the values in the chunks of a numeric table that were read so far.
 
-    `kinds` says what columns hold that are no numbers, by name; `infinite` and `incomplete` mark columns.
+    `kinds` holds the kinds of the non-numeric columns, by name; `infinite` and `incomplete` mark columns.
     """
 
     def __init__(self, names):
@@ -138,7 +138,7 @@ class CellFaults:
         self.incomplete = np.zeros(len(names), dtype=bool)
 
     def read_rows(self, frame):
-        """Return the rows of a piece with these columns as float64, none where columns hold no numbers."""
+        """Return the rows of a chunk with these columns as float64, no rows if columns are non-numeric."""
         kinds = kinds_of_states(frame)
         rows = np.empty((0, len(self.names))) if kinds else float_rows(frame)
         self.kinds = {**kinds, **self.kinds}
@@ -147,16 +147,16 @@ class CellFaults:
         return rows
 
     def merge(self, other, positions):
-        """Take the faults of other rows, whose column ``positions[v]`` is column v here."""
+        """Add the faults of other rows; their column ``positions[v]`` is column v here."""
         self.kinds = {**other.kinds, **self.kinds}
         self.infinite |= other.infinite[positions]
         self.incomplete |= other.incomplete[positions]
 
     def any(self, missing):
-        """Return whether cells are at fault, those that are missing with missing="error"."""
+        """Return whether there are faults; missing values are one with missing="error"."""
         return bool(self.kinds) or self.infinite.any() or (missing == "error" and self.incomplete.any())
 
     def throw(self, missing):
-        """Raise naming the columns at fault, if there are some."""
+        """Raise naming the columns with faults, if there are some."""
         raise_of_states(self.names, self.kinds)
         raise_of_cells(self.names, self.incomplete if missing == "error" else None, self.infinite)

@@ -1,4 +1,4 @@
-"""Tables of numbers: any accepted table as float64 rows, whole or piece by piece."""
+"""Numeric tables: any accepted table as float64 rows, whole or in chunks."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import chain
@@ -40,21 +40,21 @@ from pgmx.data.pieces.chunks import (
 from pgmx.data.sources import open_source
 from pgmx.data.table import DiscreteTable
 
-#: What numeric tables do with missing cells.
+#: How numeric tables handle missing values.
 NUMERIC_MISSING = ("error", "drop", "pairwise")
 
 
 class NumericTable:
-    """A table of numbers, in memory or read in pieces; made by `open_numeric`.
+    """A numeric table, in memory or read in chunks; made by `open_numeric`.
 
     Parameters
     ----------
     names : tuple
         Distinct column names.
     missing : {"error", "drop", "pairwise"}
-        What is done with missing cells.
+        How missing values are handled.
     block : ndarray of float64, shape (n_rows, n_columns), optional
-        All rows, checked; None for a table that is read in pieces.
+        All rows, checked; None for a table that is read in chunks.
     pieces : callable, optional
         Returns an iterator of frames each time it is called.
 
@@ -67,12 +67,12 @@ class NumericTable:
     missing : str
         The option.
     in_memory : bool
-        Whether the rows lie in memory; else each pass reads a file again, or uses an iterator up.
+        Whether the rows are in memory; else each pass reads a file again, or uses an iterator up.
 
     Notes
     -----
-    Whatever is wrong with the cells of a file or of an iterator is raised by the pass that meets it, after the rest was
-    read too, so that all columns at fault are named.
+    Faults in the values of a file or an iterator are raised by the pass that finds them, after the rest was read too,
+    so that all columns with faults are named.
 
     Examples
     --------
@@ -106,32 +106,32 @@ class NumericTable:
         self._pieces = pieces
 
     def __repr__(self) -> str:
-        rows = "in pieces" if self._block is None else f"{len(self._block)} rows"
+        rows = "in chunks" if self._block is None else f"{len(self._block)} rows"
         return f"NumericTable({self.n_columns} columns, {rows})"
 
     @property
     def has_missing(self) -> bool | None:
-        """Whether cells are missing in the rows; None where they were not read yet, as those of a file."""
+        """Whether values are missing in the rows; None if the rows were not read yet, as for a file."""
         if self.missing != "pairwise":
             return False
         return None if self._block is None else bool(missing_columns(self._block).any())
 
     @property
     def is_complete(self) -> bool:
-        """Whether it is known that no cell is missing."""
+        """Whether it is known that no value is missing."""
         return self.in_memory and not self.has_missing
 
     def rows(self) -> np.ndarray:
-        """Return all rows, float64 of shape (n_rows, n_columns), C-contiguous; those of a file are read.
+        """Return all rows, float64 of shape (n_rows, n_columns), C-contiguous; a file is read.
 
-        Those of a table in memory are a read-only view.
+        For a table in memory this is a read-only view.
         """
         if self._block is not None:
             return self._block
         return np.concatenate(list(self.chunks()))
 
     def chunks(self) -> Iterator[np.ndarray]:
-        """Yield the rows in pieces.
+        """Yield the rows in chunks.
 
         Yields
         ------
@@ -141,15 +141,15 @@ class NumericTable:
         Raises
         ------
         ValueError
-            If columns hold no numbers, cells are missing or infinite, fewer than two rows are there, a file cannot be
+            If columns are non-numeric, values are missing or infinite, there are fewer than two rows, a file cannot be
             read, or an iterator was used up by an earlier pass.
         """
         return (rows for _, rows in self.chunks_with_numbers())
 
     def chunks_with_numbers(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the row numbers in the input, int64 (m,), and the rows, float64 (m, n_columns), of each piece.
+        """Yield the row numbers in the input, int64 (m,), and the rows, float64 (m, n_columns), of each chunk.
 
-        Rows that missing="drop" leaves out are counted.
+        Row numbers count the rows that missing="drop" leaves out.
         """
         return self._chunks_of_pieces() if self._block is None else self._chunks_in_memory(self._block)
 
@@ -158,7 +158,7 @@ class NumericTable:
         return check_weights(weights, name, self._n_input_rows)
 
     def _check_block(self, block):
-        """Return the rows that are kept and their numbers (None for all), or raise naming the columns at fault."""
+        """Return the kept rows and their numbers (None for all), or raise naming the columns with faults."""
         infinite, incomplete = infinite_columns(block), missing_columns(block)
         raise_of_cells(self.names, incomplete if self.missing == "error" else None, infinite)
         if self.missing != "drop" or not incomplete.any():
@@ -201,17 +201,17 @@ class NumericTable:
 
 
 def open_numeric(X: Any, *, missing: str = "error", na_values: Any = None) -> NumericTable:
-    """Open a table of numbers for a Gaussian learner.
+    """Open a numeric table for a Gaussian learner.
 
     Parameters
     ----------
     X : table, array_like of shape (n_rows, n_columns), list of rows, NumericTable, path, or iterator of frames
-        The data, for example a pandas, polars or Arrow table, never changed: integers and floats. The columns of an
-        array are named x0, x1, ... A CSV or Parquet file, a folder of Parquet files (taken in the order of their names)
-        or an iterator of frames may be larger than memory. A NumericTable is returned as it is.
+        The data, for example a pandas, polars or Arrow table, never changed: integers and floating-point values. The
+        columns of an array are named x0, x1, ... A CSV or Parquet file, a folder of Parquet files (read in the order
+        of their names) or an iterator of frames may be larger than memory. A NumericTable is returned as it is.
     missing : {"error", "drop", "pairwise"}, default="error"
-        What to do with missing cells (None, NaN, NA). "error": raise, naming the columns. "drop": leave out their rows.
-        "pairwise": keep them, as NaN, for what uses the rows known in each pair of columns.
+        How missing values (None, NaN, NA) are handled. "error": raise, naming the columns. "drop": leave out their
+        rows. "pairwise": keep them, as NaN, for learners that use the rows observed in each pair of columns.
     na_values : scalar, str, list-like or dict, optional
         Further values that are missing, for a CSV file, as for `read_table`.
 
@@ -223,17 +223,17 @@ def open_numeric(X: Any, *, missing: str = "error", na_values: Any = None) -> Nu
     Raises
     ------
     FileNotFoundError
-        If there is no such file, or no Parquet file in the folder.
+        If the file does not exist, or there is no Parquet file in the folder.
     TypeError
-        If the input is no table, or coded already.
+        If the input is not a table, or is already coded.
     ValueError
         If the table is empty or has one row, a column name occurs twice, a column holds states, text, booleans or
-        dates, or cells are missing or infinite; the columns are named.
+        dates, or values are missing or infinite; the columns are named.
 
     Notes
     -----
-    A table in memory takes 8 bytes per cell, and is checked here. A file is read anew in each pass, in pieces of at
-    most 65,536 rows and 8 million cells, an iterator once.
+    A table in memory takes 8 bytes per value, and is checked here. A file is read again in each pass, in chunks of at
+    most 65,536 rows and 8 million values, an iterator once.
 
     Examples
     --------
@@ -243,7 +243,7 @@ def open_numeric(X: Any, *, missing: str = "error", na_values: Any = None) -> Nu
     >>> table.names, table.rows().tolist()
     (('height', 'age'), [[1.5, 3.0], [2.0, 5.0]])
     """
-    check_missing_option(missing, NUMERIC_MISSING, " for a table of numbers")
+    check_missing_option(missing, NUMERIC_MISSING, " for a numeric table")
     if isinstance(X, NumericTable):
         if X.missing != missing and not X.is_complete:
             raise ValueError(f"the table was opened with missing={X.missing!r}, got missing={missing!r}")
@@ -278,9 +278,9 @@ def _from_path(path, missing, na_values):
 
 
 def open_number_chunks(path: Path, fewest: int = 2, na_values: Any = None) -> Iterator[Frame]:
-    """Open a file, or a folder of Parquet files, in pieces whose columns have the types of their cells.
+    """Open a file, or a folder of Parquet files, in chunks whose columns have the types of their values.
 
-    It raises ValueError where there are less than two rows, unless `fewest` is 0, or a piece has other columns.
+    It raises ValueError if there are fewer than two rows, unless `fewest` is 0, or a chunk has other columns.
     """
     if not is_csv(table_files(path)[0]):
         return open_chunks(path, CHUNK_ROWS, fewest, na_values)[0]

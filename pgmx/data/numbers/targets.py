@@ -1,4 +1,4 @@
-"""Rows of numbers and the column to predict from them, of tables in memory, files and streams of text."""
+"""Numeric rows and the column to predict from them, of tables in memory, files and streams of text."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
@@ -21,7 +21,7 @@ def split_target(table: Any, target: Hashable) -> tuple[pd.DataFrame, np.ndarray
     """Return the other columns of a table as float64, and the target: float64, integers, or labels as objects."""
     frame = table if isinstance(table, Frame) else open_piece(table)
     if target not in frame.names:
-        raise ValueError(f"{target!r} is no column of the table: its columns are {join_names(frame.names)}")
+        raise ValueError(f"{target!r} is not a column of the table: its columns are {join_names(frame.names)}")
     at = frame.names.index(target)
     others = Frame(
         (*frame.names[:at], *frame.names[at + 1 :]), [*frame.columns[:at], *frame.columns[at + 1 :]], frame.n_rows
@@ -41,11 +41,11 @@ def _read_target(values: Any, target: Hashable, n_rows: int) -> np.ndarray:
     if kinds_of_states(column):
         labels = np.array(values.to_pylist() if hasattr(values, "to_pylist") else list(values), dtype=object)
         if pd.isna(labels).any():
-            raise ValueError(f"the target {target!r} has missing cells: drop their rows")
+            raise ValueError(f"the target {target!r} has missing values: drop their rows")
         return labels
     numbers = float_rows(column)[:, 0]
     if not np.isfinite(numbers).all():
-        raise ValueError(f"the target {target!r} has missing or infinite cells: drop their rows")
+        raise ValueError(f"the target {target!r} has missing or infinite values: drop their rows")
     return numbers.astype(np.int64) if column_kind(values) == "integer" else numbers
 
 
@@ -58,10 +58,10 @@ def iterate_pieces(
     choose: Callable[[Sequence], Sequence] | None = None,
     na_values: Any = None,
 ) -> Iterator[tuple]:
-    """Yield rows and targets of a path, an iterator of frames, or an open file of CSV; `labels`: those are text.
+    """Yield rows and targets of a path, an iterator of frames, or an open CSV file; `labels`: the targets are text.
 
     `layout` gives sep and decimal of CSV, `na_values` further words for missing values, `choose` the columns to read.
-    ValueError where there is no row.
+    ValueError if there is no row.
     """
     for piece in _iterate_frames(source, chunk_rows, {target: str} if labels else None, layout or {}, na_values):
         if choose is not None:
@@ -71,7 +71,7 @@ def iterate_pieces(
 
 
 def iterate_rows(path: Any, chunk_rows: int, na_values: Any = None) -> Iterator[pd.DataFrame]:
-    """Yield the rows of a path as float64, missing cells as NaN; ValueError for other cells, or where there is none."""
+    """Yield the rows of a path as float64, missing values as NaN; ValueError for other values, or without rows."""
     for piece in _iterate_frames(path, chunk_rows, na_values=na_values):
         yield _read_numbers(piece)
 
@@ -88,13 +88,13 @@ def _iterate_frames(
     layout: Mapping[str, str] = MappingProxyType({}),
     na_values: Any = None,
 ) -> Iterator[Frame]:
-    """Yield the pieces that have rows; ValueError where there is none."""
+    """Yield the chunks that have rows; ValueError if there is none."""
     pieces: Iterable[Any]
     if is_path(source) and not is_csv(table_files(source, layout.get("sep"))[0]):
         pieces, _ = open_chunks(source, chunk_rows, 0, na_values)
     elif is_iterator(source) and not hasattr(source, "read"):
         pieces = align_columns(source)
-    else:  # numbers are parsed from each piece, the labels of all pieces are of one type
+    else:  # numbers are parsed from each chunk, the labels of all chunks have one type
         pieces = align_columns(_parse(source, chunk_rows, types, layout, na_values))
     empty = True
     for piece in pieces:

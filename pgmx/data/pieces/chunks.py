@@ -1,4 +1,4 @@
-"""Tables that come in pieces: files, folders of files and iterators of frames, as frames of one set of columns."""
+"""Tables in chunks: files, folders of files and iterators of frames, as frames of one set of columns."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -23,7 +23,7 @@ from pgmx.data.files.readers import (
 from pgmx.data.frame import Frame, check_rows
 from pgmx.data.sources import open_piece, open_source
 
-#: Rows of a file that are read at a time, fewer where the table is so wide that they hold more cells than the second.
+#: Rows of a file that are read at a time; fewer if they would hold more values than the second constant.
 CHUNK_ROWS = 65_536
 CHUNK_CELLS = 1 << 23
 
@@ -34,11 +34,11 @@ def is_iterator(X):
 
 
 def open_chunks(X, chunk_rows: int, fewest: int = 2, na_values: Any = None) -> tuple[Iterator[Frame], bool]:
-    """Open a file, a folder of Parquet files or an iterator of frames in pieces of at most `chunk_rows` rows of a file.
+    """Open a file, a folder of Parquet files or an iterator of frames in chunks of at most `chunk_rows` rows of a file.
 
-    Return an iterator of Frames, all with the columns of the first, and whether all cells are words, to be parsed. It
-    raises ValueError where a piece cannot be read or has other columns, there is none, or a path has less than two rows
-    (unless `fewest` is 0), and TypeError where a piece is no table. `na_values` are for CSV files.
+    Return an iterator of Frames, all with the columns of the first, and whether all values are words, to be parsed. The
+    iterator raises ValueError if a chunk cannot be read or has other columns, there is no chunk, or a path has fewer
+    than two rows (unless `fewest` is 0), and TypeError if a chunk is not a table. `na_values` are for CSV files.
     """
     if not is_path(X):
         return align_columns(X), False
@@ -52,13 +52,13 @@ def open_chunks(X, chunk_rows: int, fewest: int = 2, na_values: Any = None) -> t
 
 
 def parquet_has_floats(path, discrete_columns=()):
-    """Return whether a column of a Parquet file, or of one in a folder of them, holds floats that are not states."""
+    """Return whether a column of a Parquet file, or of a folder, is floating-point and not declared discrete."""
     fields = (field for file in table_files(path) for field in _read_schema(file))
     return any(pa.types.is_floating(field.type) and field.name not in discrete_columns for field in fields)
 
 
 def join_frames(first, rest) -> Frame:
-    """Return the rows of frames of one kind that came one by one as one Frame; `first` is None where there is none."""
+    """Return the rows of frames of one kind, read one by one, as one Frame; `first` is None if there is no frame."""
     if first is None:
         raise _no_frame()
     if isinstance(first, np.ndarray):
@@ -74,7 +74,7 @@ def _as_arrow(piece):
 
 
 def align_columns(pieces, path=None) -> Iterator[Frame]:
-    """Yield the pieces as frames with the columns of the first; those of a path must have two rows in all."""
+    """Yield the chunks as frames with the columns of the first; the chunks of a path must have two rows in all."""
     names = None
     n_rows = 0
     for number, piece in enumerate(pieces, 1):
@@ -92,18 +92,18 @@ def align_columns(pieces, path=None) -> Iterator[Frame]:
 
 
 def _no_frame():
-    return ValueError("the iterator gave no frame: there is nothing in it, or it was used up before")
+    return ValueError("the iterator gave no frame: it is empty, or it was used up before")
 
 
 def _reorder_columns(frame, names, number):
-    """Return a piece with its columns in the order of the first, or raise when they are others."""
+    """Return a chunk with its columns in the order of the first chunk, or raise if the columns differ."""
     check_same_names(names, frame.names, "the first chunk", f"chunk {number}", "columns")
     place = {name: v for v, name in enumerate(frame.names)}
     return Frame(names, [frame.columns[place[name]] for name in names], frame.n_rows)
 
 
 def name_path_in_errors(path, pieces):
-    """Yield the frames that a reader yields; its errors name the path."""
+    """Yield the frames of a reader; its errors name the path."""
     with explain_unreadable(path):
         yield from map(open_piece, pieces)
 
@@ -114,12 +114,12 @@ def _read_schema(path):
 
 
 def rows_at_a_time(chunk_rows: int, n_columns: int) -> int:
-    """Return how many rows of a table are read at a time: `chunk_rows`, fewer where it is wide."""
+    """Return how many rows of a table are read at a time: `chunk_rows`, fewer if it is wide."""
     return max(1, min(chunk_rows, CHUNK_CELLS // max(1, n_columns)))
 
 
 def _csv_pieces(path, chunk_rows, na_values):
-    """Read a CSV file as words; the parser makes one object of equal words of a column."""
+    """Read a CSV file as words; the parser makes one object for equal words of a column."""
     rows = rows_at_a_time(chunk_rows, len(csv_header(path)))
     yield from read_csv_pieces(path, rows, dtype=object, na_values=na_values)
 

@@ -1,4 +1,4 @@
-"""States that grow chunk by chunk: one dictionary a column, for tables that are seen in pieces."""
+"""States that grow chunk by chunk: one dictionary per column, for tables that are read in chunks."""
 
 import csv
 import io
@@ -17,27 +17,27 @@ from pgmx.data.files.readers import CSV_OPTIONS
 from pgmx.data.recode import list_unknown_states, match_states
 from pgmx.data.table import MAX_STATES
 
-#: Codes of missing cells among the codes of a chunk, for codes of one and of two bytes.
+#: Codes of missing values among the codes of a chunk, for codes of one and of two bytes.
 NARROW_MISSING = 255
 WIDE_MISSING = 65535
 
 
 class Final(NamedTuple):
-    """States of a column and their codes when all its chunks were seen."""
+    """States of a column and their codes after all chunks were read."""
 
     states: tuple
     #: Final code of each number that `GrowingColumn.recode` gave, in the order of the numbers.
     codes: np.ndarray
-    #: Final code of missing cells, -1 without any.
+    #: Final code of missing values, -1 if there are none.
     missing_code: int
 
 
 class GrowingColumn:
     """The states of one column, numbered in the order in which chunks bring them.
 
-    `has_missing` says whether a cell was missing so far. With `texts`, the cells are the words of a text file, whose
-    type is inferred at the end from all of them. Numbers of a column that is declared discrete are states. With
-    `tally`, values that look like markers of missing ones are counted there.
+    `has_missing` is whether a value was missing so far. With `texts`, the values are the words of a text file, whose
+    type is inferred at the end from all of them. With `is_discrete`, numeric values are states. With `tally`, values
+    that look like markers of missing values are counted there.
     """
 
     def __init__(self, name, texts, is_discrete=False, tally=None):
@@ -52,11 +52,11 @@ class GrowingColumn:
         self._has_blank_floats = False
 
     def recode(self, values, coded, row, counts=True, tallies=True):
-        """Return the codes of a chunk in the numbers of the whole column, one of the two codes above where missing.
+        """Return the codes of a chunk in the numbers of the whole column, one of the codes above for missing values.
 
-        `coded` is what `code_column` returned for the cells `values`; `row`, uint8 of shape (n_rows,), holds its codes
-        where it has none, and may be overwritten. States are seen in the table if `counts`, and tallied if `tallies`.
-        Raise ValueError where cells are of another kind than before, or there are more than 65535 states.
+        `coded` is the result of `code_column` for `values`; `row`, uint8 of shape (n_rows,), holds its codes if it has
+        none, and may be overwritten. States count as occurring if `counts`, and are tallied if `tallies`. Raise
+        ValueError if values are of another kind than before, or there are more than 65535 states.
         """
         incomplete = coded.obstacle is not None
         self.note(coded.obstacle)
@@ -84,9 +84,9 @@ class GrowingColumn:
         return out
 
     def note(self, obstacle):
-        """Remember what kept a chunk from being coded: missing cells, or floats of which all are missing."""
+        """Remember why a chunk could not be coded: missing values, or a float column in which all are missing."""
         self.has_missing |= obstacle is not None
-        # pandas gives this type to a piece of any column in which all cells are missing
+        # pandas gives this type to a chunk of any column in which all values are missing
         self._has_blank_floats |= obstacle == "float"
 
     def declare(self, values):
@@ -97,7 +97,7 @@ class GrowingColumn:
                 self._number(state)
 
     def merge(self, other):
-        """Enter the states of the same column in later rows; return their numbers here, in the order of theirs."""
+        """Enter the states of the same column in later rows; return their numbers here, in the order of the other's."""
         if other._kind is not None:
             self._join_kinds(other._kind)
         self.has_missing |= other.has_missing
@@ -109,7 +109,7 @@ class GrowingColumn:
         return numbers
 
     def enter_states(self, states, codes):
-        """Enter the states of a coded column, in their order, as declared ones; `codes` are those of all cells."""
+        """Enter the states of a coded column, in their order, as declared; `codes` are the codes of all its values."""
         self._kind = "category"
         numbers = np.array([self._number(state) for state in states])
         self._seen.update(numbers[np.bincount(codes, minlength=len(states)) > 0].tolist())
@@ -117,9 +117,9 @@ class GrowingColumn:
     def finish(self, declared, missing):
         """Return the states in their final order, and the final code of each number.
 
-        `declared` are the states that the user declared, None without. Raise FloatColumnsError where the column turns
-        out to hold floats, ValueError where a state is not declared, there are too many, or two are equal but for their
-        type.
+        `declared` are the states that the user declared, None without. Raise FloatColumnsError if the column turns out
+        to be floating-point, ValueError if a state is not declared, there are too many, or two states differ only in
+        their type.
         """
         values = self._infer_types()
         if self._kind != "category" and any(type(value) is float for value in values):
@@ -147,7 +147,7 @@ class GrowingColumn:
         return Final(states, codes, len(states) - 1)
 
     def _check_kind(self, values, is_known):
-        """Refuse a chunk whose cells are of another kind than before; a chunk without known cells fits any."""
+        """Refuse a chunk of another kind than before; a chunk without observed values fits any kind."""
         kind = column_kind(values)
         if self.is_discrete and kind == "float":
             kind = "integer"  # chunks of integers and of floats may follow each other
@@ -155,7 +155,7 @@ class GrowingColumn:
             self._join_kinds(kind)
 
     def _join_kinds(self, kind):
-        """Take the kind of further cells, or refuse them."""
+        """Store the kind of further values, or refuse them."""
         known = self._kind
         if known in (None, kind) or (known == "object" and kind != "category"):
             self._kind = known or kind
@@ -163,16 +163,16 @@ class GrowingColumn:
             self._kind = kind
         else:
             raise ValueError(
-                f"column {self.name!r} holds {known} cells in the first chunks and {kind} cells in a later one: give "
+                f"column {self.name!r} holds {known} values in the first chunks and {kind} values in a later one: give "
                 "all chunks the same types of columns"
             )
 
     def _number(self, state):
-        """Return the number of a state, entered when it is new."""
+        """Return the number of a state; a new state is entered."""
         number = self._numbers.setdefault((type(state), state), len(self._numbers))
         if number >= MAX_STATES:
             if self._texts:
-                self._infer_types()  # they may be floats, which is the better thing to say
+                self._infer_types()  # if they are floating-point values, that error is more helpful
             raise_too_many(self.name)
         return number
 
@@ -181,7 +181,7 @@ class GrowingColumn:
         values = [state for _, state in self._numbers]
         if not self._texts or not values:
             return values
-        # The parser which reads whole files decides: the type of a column depends on nothing but its distinct words.
+        # The parser of whole files decides: the type of a column depends only on its distinct words.
         text = io.StringIO()
         csv.writer(text, quoting=csv.QUOTE_ALL).writerows([["words"], *([word] for word in values)])
         text.seek(0)

@@ -1,9 +1,9 @@
-"""Coding of tables larger than memory, in one pass over their pieces.
+"""Coding of tables larger than memory, in one pass over their chunks.
 
-Each piece is coded as it comes, in the numbers of `GrowingColumn`, into an unnamed temporary file. When all states are
-known, each column is read back block by block, its codes put into their final order, and written to the plane file with
-its bit planes. Memory is bounded by a piece and a block, whatever the number of rows; the temporary file takes a byte a
-cell.
+Each chunk is coded by the state numbers of `GrowingColumn`, into an unnamed temporary file. When all states are known,
+each column is read back block by block, its codes are put into their final order, and written to the plane file with
+its bit planes. Memory is bounded by a chunk and a block, whatever the number of rows; the temporary file takes a byte
+per value.
 """
 
 import os
@@ -28,11 +28,11 @@ from pgmx.data.pieces.state_dictionaries import NARROW_MISSING, WIDE_MISSING, Gr
 
 
 class PieceCoder(ABC):
-    """Coder of a table in pieces, whose states are known when all pieces were seen.
+    """Coder of a table in chunks, whose states are known when all chunks were read.
 
-    With `are_texts`, all cells are words whose types are inferred at the end; `n_jobs` threads share the columns of a
-    piece. The numbers of `discrete_columns` are states. With `warns`, values of texts that look like markers of missing
-    values are counted, and warned of. A subclass keeps the codes of each piece.
+    With `are_texts`, all values are words whose types are inferred at the end; `n_jobs` threads share the columns of a
+    chunk. Numeric values of `discrete_columns` are states. With `warns`, a warning lists words that look like markers
+    of missing values, with their counts. A subclass keeps the codes of each chunk.
     """
 
     def __init__(self, state_names, missing, are_texts, n_jobs=None, discrete_columns=None, warns=False):
@@ -63,7 +63,7 @@ class PieceCoder(ABC):
             self._declared = check_state_names(self._state_names, names)
 
     def add(self, frame, is_tallied=False):
-        """Code one more piece, a Frame; all have the same columns. Markers in it may have been counted before."""
+        """Code one more chunk, a Frame; all have the same columns. Markers in it may have been counted before."""
         if not self.columns:
             self.begin(frame.names)
         frame = frame.declare_discrete(self._discrete_columns)
@@ -77,7 +77,7 @@ class PieceCoder(ABC):
         if self._missing == "drop" and any(c.obstacle for c in coded):
             for column, values, c, codes in zip(self.columns, frame.columns, coded, row, strict=True):
                 column.note(c.obstacle)
-                if self._are_texts:  # words of rows that are left out still decide the type of their column
+                if self._are_texts:  # words of rows that are left out still affect the type of their column
                     column.recode(values, c, codes, counts=False)
             complete = frame.complete_rows()
             self.rows_seen -= complete.n_rows
@@ -90,10 +90,10 @@ class PieceCoder(ABC):
 
     @abstractmethod
     def _keep_codes(self, n_rows, rows):
-        """Keep the codes of a piece, one array a column."""
+        """Keep the codes of a chunk, one array per column."""
 
     def _code_columns(self, frame, row):
-        """Code the columns of a piece by themselves; floats are refused, but for columns of missing cells alone."""
+        """Code the columns of a chunk one by one; float columns are refused unless all their values are missing."""
         coded = frame.code_columns(row, self._n_jobs)
         floats = frame.list_known_floats() if any(c.obstacle == "float" for c in coded) else ()
         if floats:
@@ -101,7 +101,7 @@ class PieceCoder(ABC):
         return coded
 
     def finish_columns(self):
-        """Return the final states and codes of all columns; raise or warn where the rows or cells are too few."""
+        """Return the final states and codes of all columns; raise or warn if there are too few rows or values."""
         check_rows(self.rows_seen, len(self.columns))
         finals = self._list_finals()
         incomplete = [column.name for column in self.columns if column.has_missing]
@@ -113,11 +113,11 @@ class PieceCoder(ABC):
         return finals
 
     def missing_codes(self, finals):
-        """Return the codes of missing cells that a table marks, -1 where it marks none."""
+        """Return the codes of marked missing values of a table, -1 if none are marked."""
         return [final.missing_code if self._missing == "pairwise" else -1 for final in finals]
 
     def _list_finals(self):
-        """Finish all columns; those that turn out to be floats are named together."""
+        """Finish all columns; all columns that turn out to be floating-point are named together."""
         finals, floats = [], []
         for column in self.columns:
             try:
@@ -130,7 +130,7 @@ class PieceCoder(ABC):
 
 
 def label_codes(final, dtype):
-    """Return the final code of each number of a column by the bytes of the number, 1 or 2, missing cells among them."""
+    """Return the final code of each number of a column by the bytes of the number, 1 or 2, missing values included."""
     labels = {1: np.zeros(NARROW_MISSING + 1, dtype=dtype), 2: np.zeros(WIDE_MISSING + 1, dtype=dtype)}
     labels[1][: min(len(final.codes), NARROW_MISSING)] = final.codes[:NARROW_MISSING]
     labels[2][: len(final.codes)] = final.codes
@@ -139,11 +139,11 @@ def label_codes(final, dtype):
 
 
 class ChunkCoder(PieceCoder):
-    """Coder of a table in pieces for the file `path`, with a temporary file beside it."""
+    """Coder of a table in chunks for the file `path`, with a temporary file in the same folder."""
 
     def __init__(self, path, *coding, **options):
         super().__init__(*coding, **options)
-        self._chunks: list[tuple[int, np.ndarray]] = []  # rows, and where each column begins, and the last one ends
+        self._chunks: list[tuple[int, np.ndarray]] = []  # rows, and offsets of the columns and of the end
         self._path = Path(path)
         self._file = tempfile.TemporaryFile(dir=self._path.parent, prefix=".pgmx-", buffering=0)  # noqa: SIM115
         self._end = 0
@@ -207,7 +207,7 @@ class ChunkCoder(PieceCoder):
 def stream_to_file(
     X, path, *, state_names, missing, chunk_rows=CHUNK_ROWS, n_jobs=None, na_values=None, discrete_columns=None
 ):
-    """Code what comes in pieces into a plane file."""
+    """Code chunks into a plane file."""
     check_missing_option(missing)
     chunks, are_texts = open_chunks(X, chunk_rows, na_values=na_values)
     coding = state_names, missing, are_texts, n_jobs
@@ -218,9 +218,9 @@ def stream_to_file(
 
 
 def stream_to_table(X, **options):
-    """Code what comes in pieces into a temporary plane file that goes with the table mapped from it.
+    """Code chunks into a temporary plane file, which is deleted with the table mapped from it.
 
-    The options are those of `stream_to_file`.
+    The options are the same as in `stream_to_file`.
     """
     folder = Path(tempfile.mkdtemp(prefix="pgmx-"))
     try:

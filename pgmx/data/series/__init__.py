@@ -1,14 +1,14 @@
-"""Time series: frames, arrays, files and panels of them as complete segments of numbers.
+"""Time series: frames, arrays, files and panels as complete segments.
 
-- `column_moments`: means, spreads and ranges of single columns
-- `time_index`: times of the rows: whether they increase, are regular, and where on their grid each row stands
+- `column_moments`: means, standard deviations and ranges of single columns
+- `time_index`: times of the rows: whether they increase and are regular, and the position of each row on their grid
 - `options`: how series are read
 - `panel`: series in memory as complete segments
 - `tables`: tables as the rows of one or more series
-- `segments`: rows of one series as complete segments, from all its rows or from pieces of them
+- `segments`: rows of one series as complete segments, from all its rows or from chunks
 - `reading`: any accepted input as a panel
 - `history`: the rows that a forecast continues
-- `chunks`: series that come in pieces, read in one pass
+- `chunks`: series in chunks, read in one pass
 """
 
 from pgmx.data.series.chunks import SeriesChunks

@@ -1,4 +1,4 @@
-"""Series that come in pieces: one pass over a file, a folder of Parquet files or an iterator of tables."""
+"""Series in chunks: one pass over a file, a folder of Parquet files or an iterator of tables."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -14,14 +14,14 @@ from pgmx.data.series.segments import Segment, SegmentReader
 from pgmx.data.series.tables import SeriesRows
 from pgmx.data.series.time_index import TimeIndex
 
-#: Rows of a series that are read together first: fewer do not tell its step (five business days, two rows at a gap).
+#: Rows of a series that are read together first: fewer may not show its step (five business days, two rows at a gap).
 FIRST_ROWS = 64
 
 
 class SeriesChunks:
-    """One pass over series that need not fit into memory, for what is learned from cross-products.
+    """One pass over series that need not fit into memory, for learners that use cross-products.
 
-    A pass yields complete segments with the last L rows before them. After it `columns` has the moments of all rows;
+    A pass yields complete segments with the last L rows before them. Afterwards `columns` has the moments of all rows;
     `n_rows`, `n_targets` and `n_left_out` count. With `groups` the last rows of every group are carried over.
     """
 
@@ -35,7 +35,7 @@ class SeriesChunks:
         self.exogenous_names = self._options.exogenous_names
         self.columns = ColumnMoments(len(self.names))
         self.n_left_out = 0
-        #: Means of the first piece: near enough to those of all rows to be taken off before products.
+        #: Means of the first chunk: close enough to the means of all rows to be subtracted before products.
         self.shifts = ColumnMoments(len(self.names))
         for part in rows:
             self.shifts.update(part.values[_mark_observed(part.values)])
@@ -47,7 +47,7 @@ class SeriesChunks:
 
     @property
     def index(self) -> TimeIndex | None:
-        """The regular index of the first series, by which seasons are counted; None where it is irregular."""
+        """The regular index of the first series, by which seasons are counted; None if it is irregular."""
         readers = list(self._readers.values())
         return readers[0].find_index() if readers else None
 
@@ -59,7 +59,7 @@ class SeriesChunks:
     def read(self) -> Iterator[Segment]:
         """Yield rows (T_s, N) and exogenous rows (T_s, K) of the segments, once."""
         if not self._unread:
-            raise ValueError("the pieces of these series were read before: give them anew")
+            raise ValueError("the chunks of these series were already read: give them again")
         for _, rows in self._unread.pop():
             yield from self._read(rows)
         for key in list(self._held):
@@ -77,7 +77,7 @@ class SeriesChunks:
             self._held[part.key] = part if held is None else join_rows([held, part])
             if reader.n_rows or len(self._held[part.key].values) >= FIRST_ROWS:
                 first = next(iter(self._readers))
-                if first in self._held and first != part.key:  # its index is that of the seasons
+                if first in self._held and first != part.key:  # its index defines the seasons
                     yield from self._place(first)
                 yield from self._place(part.key)
 

@@ -1,4 +1,4 @@
-"""Means, spreads and ranges of single columns, mergeable over parts of the rows."""
+"""Means, standard deviations and ranges of single columns, mergeable over subsets of the rows."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ import numpy as np
 class ColumnMoments:
     """Number of rows, and mean, sum of squared deviations, smallest and largest value of each column.
 
-    Parts are merged as in `pgmx.statistics.Moments`, without products of two columns.
+    Subsets are merged as in `pgmx.statistics.Moments`, without products of two columns.
     """
 
     def __init__(self, n_columns: int):

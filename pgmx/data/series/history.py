@@ -29,7 +29,7 @@ def read_history(X: Any, names: tuple, options: SeriesOptions) -> Any:
         X = X.set_axis(make_labels(X[time].array), axis=0)
     if options.groups in X.columns and X[options.groups].iloc[-options.lags :].nunique() > 1:
         raise ValueError(
-            f"the last {options.lags} rows of history are of several series ({options.groups!r}): give those of one"
+            f"the last {options.lags} rows of history are of several series ({options.groups!r}): give rows of one"
         )
     special = {time, options.groups, *options.exogenous_columns} - {None}
     return X[[name for name in X.columns if name not in special]]
@@ -42,7 +42,7 @@ def _name_columns(X: np.ndarray) -> list[str]:
 def forecast_seasons(history: Any, steps: int, period: int, index: TimeIndex | None, n_rows: int) -> np.ndarray:
     """Return the seasonal columns (steps, period - 1) of the rows that follow a history.
 
-    Where its times do not tell them, it is taken to end with the last of the `n_rows` rows that were learned from.
+    If its times do not determine them, the history is assumed to end with the last of the `n_rows` learned rows.
     """
     last = n_rows - 1
     if index is not None:
@@ -52,8 +52,8 @@ def forecast_seasons(history: Any, steps: int, period: int, index: TimeIndex | N
             place = index.count_steps(label)
             if place is None:
                 raise ValueError(
-                    f"the season of {label} is unknown: it is no whole number of steps ({index.step}) away from "
-                    f"{index.first}, the first time that was learned from"
+                    f"the season of {label} is unknown: it is not a whole number of steps ({index.step}) away from "
+                    f"{index.first}, the first learned time"
                 )
             last = place
         else:
@@ -66,7 +66,7 @@ def _is_default(index: pd.Index) -> bool:
 
 
 def check_last_rows(history: Any, lags: int, index: TimeIndex | None) -> None:
-    """Raise ValueError where a gap of the learned index parts the last rows of a history, which are the lags."""
+    """Raise ValueError if the last rows of a history, which are the lags, have a gap on the learned index."""
     if index is None or not isinstance(history, pd.DataFrame) or len(history) < lags:
         return
     first, last = history.index[-lags], history.index[-1]
@@ -76,12 +76,12 @@ def check_last_rows(history: Any, lags: int, index: TimeIndex | None) -> None:
     if begin is not None and end is not None and end - begin != lags - 1:
         raise ValueError(
             f"the last {lags} rows of history, {first} to {last}, do not follow each other by the step of the learned "
-            f"series ({index.step}): give {lags} rows in a line"
+            f"series ({index.step}): give {lags} consecutive rows"
         )
 
 
 def continue_labels(forecast: Any, history: Any, index: TimeIndex | None) -> Any:
-    """Label the rows of a frame of forecasts by the learned step, where the last row of the history is on its grid."""
+    """Label the rows of a frame of forecasts by the learned step, if the last row of the history is on its grid."""
     if isinstance(forecast, pd.DataFrame) and index is not None and isinstance(index.first, pd.Timestamp):
         last = history.index[-1]
         if isinstance(last, pd.Timestamp) and index.count_steps(last) is not None:

@@ -1,4 +1,4 @@
-"""How series are read: the options that learners of time series have in common."""
+"""Options for reading series, common to all learners of time series."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class SeriesOptions:
         if self.irregular not in IRREGULAR:
             raise ValueError(f"irregular must be one of {join_names(IRREGULAR)}, got {self.irregular!r}")
         columns = () if self.exogenous_columns is None else self.exogenous_columns
-        if isinstance(columns, set | frozenset):  # the order of text in a set is another in each process
+        if isinstance(columns, set | frozenset):  # the order of a set of texts differs between processes
             columns = sorted(columns, key=repr)
         if isinstance(columns, str) or not isinstance(columns, Iterable):
             raise TypeError(f"exogenous_columns must be a list of columns, as [{columns!r}]; got {columns!r}")
@@ -41,12 +41,12 @@ class SeriesOptions:
 
     @property
     def exogenous_names(self) -> tuple:
-        """Names of the exogenous columns and, behind them, of the seasonal ones."""
+        """Names of the exogenous columns, followed by the seasonal ones."""
         seasons = range(1, self.seasonal_period or 1)
         return (*self.exogenous_columns, *(f"season {season}" for season in seasons))
 
     def check_columns(self, names: Sequence, index_name: Hashable | None) -> set:
-        """Return the columns that are no series; raise where an option names an unknown one, or two name the same."""
+        """Return the columns that are not series; raise if an option names an unknown one, or two name the same."""
         columns = [
             *(("time_column", name) for name in [self.time_column] if name is not None and name != index_name),
             *(("groups", name) for name in [self.groups] if name is not None),
@@ -55,7 +55,7 @@ class SeriesOptions:
         special: dict[Hashable, str] = {}
         for option, name in columns:
             if name not in names:
-                raise ValueError(f"{option} names {name!r}, which is no column: the columns are {join_names(names)}")
+                raise ValueError(f"{option} names {name!r}, which is not a column: the columns are {join_names(names)}")
             if name in special:
                 raise ValueError(f"{option} names {name!r}, which {special[name]} names too: give it in one of them")
             special[name] = option
@@ -65,7 +65,7 @@ class SeriesOptions:
 
 
 def split_seasons(names: tuple) -> tuple[tuple, int | None]:
-    """Return the exogenous names before those of the seasons, and the period; None without seasons."""
+    """Return the exogenous names without the seasonal ones, and the period; None without seasons."""
     for number in range(len(names)):
         if names[number:] == tuple(f"season {season}" for season in range(1, len(names) - number + 1)):
             return names[:number], len(names) - number + 1
@@ -73,5 +73,5 @@ def split_seasons(names: tuple) -> tuple[tuple, int | None]:
 
 
 def make_seasons(positions: np.ndarray, period: int) -> np.ndarray:
-    """Return the columns (T, period - 1) of the seasons 1 to period - 1: 1 where it is that season, less 1 / period."""
+    """Return the columns (T, period - 1) of the seasons 1 to period - 1: 1 in that season, minus 1 / period."""
     return (np.asarray(positions)[:, None] % period == np.arange(1, period)) - 1.0 / period

@@ -15,7 +15,7 @@ from pgmx.data.series.time_index import TimeIndex
 class Panel:
     """Series as complete segments: no lag crosses the border of two.
 
-    Rows are time, oldest first. An unobserved row, a gap of the index and the end of a part end a segment.
+    Rows are time, oldest first. An unobserved row, a gap of the index and the end of a table end a segment.
     """
 
     #: Names of the N series.
@@ -28,9 +28,9 @@ class Panel:
     exogenous_names: tuple[Hashable, ...]
     #: Rows of the input.
     n_rows: int
-    #: Rows that would have been predicted, had all rows been observed, and are not.
+    #: Rows that would have been predicted if all rows had been observed, and are not.
     n_left_out: int
-    #: The regular index of the first series, by which seasons are counted; None where it is irregular.
+    #: The regular index of the first series, by which seasons are counted; None if it is irregular.
     index: TimeIndex | None
 
     @property
@@ -44,7 +44,7 @@ class Panel:
 
     @cached_property
     def columns(self) -> ColumnMoments:
-        """Means, spreads and ranges of the series over all rows."""
+        """Means, standard deviations and ranges of the series over all rows."""
         moments = ColumnMoments(self.n_series)
         for segment in self.segments:
             moments.update(segment)
@@ -77,7 +77,7 @@ class Panel:
         return replace(self, segments=segments, exogenous=exogenous)
 
     def rescale(self, scales: np.ndarray | None, means: np.ndarray | None = None) -> "Panel":
-        """Return the series less their means, if given, divided by the scales; exogenous columns stay."""
+        """Return the series minus their means, if given, divided by the scales; exogenous columns stay."""
         segments = []
         for segment in self.segments:
             rows = segment if means is None else segment - means
@@ -87,11 +87,11 @@ class Panel:
 
 
 def check_variation(names: tuple, columns: ColumnMoments, n_targets: int, n_rows: int, lags: int) -> None:
-    """Raise ValueError where there are fewer than two rows to predict, or a series is constant."""
+    """Raise ValueError if there are fewer than two rows to predict, or a series is constant."""
     if n_targets < 2:
         raise ValueError(
             f"only {n_targets} of {n_rows} rows end {lags + 1} observed rows in sequence, at least 2 are needed: fill "
-            "missing cells, or give fewer lags"
+            "missing values, or give fewer lags"
         )
     constant = [names[v] for v in columns.find_constants()]
     if constant:

@@ -19,7 +19,7 @@ from pgmx.data.series.time_index import TimeIndex
 
 
 def open_series(X: Any, *, lags: int, origin: TimeIndex | None = None, **options: Any) -> Panel:
-    """Read series into memory, raising ValueError or TypeError about the culprit; `options` as in `SeriesOptions`."""
+    """Read series into memory; ValueError or TypeError names the faulty input; `options` as in `SeriesOptions`."""
     settings = SeriesOptions(lags, **options)
     names: tuple | None = None
     parts: list[SeriesRows] = []
@@ -63,12 +63,12 @@ def _list_tables(X: Any) -> list[tuple[Any, Any]]:
 
 
 def _is_table(X: Any) -> bool:
-    """Tell a member of a panel from a row."""
+    """Return whether a member of a sequence is a table; if not, the sequence is a list of rows."""
     return is_path(X) or len(getattr(X, "shape", ())) == 2
 
 
 def align_names(part: SeriesRows, names: tuple, wanted: tuple) -> SeriesRows:
-    """Return rows with their columns in another order, or raise where the names are others."""
+    """Return rows with their columns in another order, or raise if the names differ."""
     if names == wanted:
         return part
     check_same_names(wanted, names, "the first table", f"the next{part.where}", "series")
@@ -77,20 +77,20 @@ def align_names(part: SeriesRows, names: tuple, wanted: tuple) -> SeriesRows:
 
 
 def read_pieces(X: Any, options: SeriesOptions, key: Any = None) -> Iterator[tuple[tuple, list[SeriesRows]]]:
-    """Yield the names and rows of the pieces of a file, a folder of Parquet files or an iterator of tables."""
+    """Yield the names and rows of the chunks of a file, a folder of Parquet files or an iterator of tables."""
     names = None
     for piece in _list_pieces(X, options.na_values) if is_path(X) else X:
         part_names, rows = read_rows(piece, options, key, is_piece=True)
         names = part_names if names is None else names
         yield names, [align_names(part, part_names, names) for part in rows]
     if names is None:
-        raise ValueError("the iterator gave no table: there is nothing in it, or it was used up before")
+        raise ValueError("the iterator gave no table: it is empty, or it was used up before")
 
 
 def _list_pieces(path: Any, na_values: Any) -> Iterator[pd.DataFrame]:
     """Yield the frames of files, at most 65,536 rows each, with the index that pandas stored in a Parquet file."""
     for file in table_files(path):
-        with explain_unreadable(file, "cannot be read", "mend the file, or write it anew"):
+        with explain_unreadable(file, "cannot be read", "mend the file, or write it again"):
             if is_csv(file):
                 rows = rows_at_a_time(CHUNK_ROWS, len(csv_header(file)))
                 yield from read_csv_pieces(file, rows, na_values=na_values)
@@ -102,17 +102,17 @@ def _list_pieces(path: Any, na_values: Any) -> Iterator[pd.DataFrame]:
 
 
 def _read_all(X: Any, options: SeriesOptions, key: Any) -> tuple[tuple, list[SeriesRows]]:
-    """Return all rows of a file or an iterator of tables, those of each group together."""
+    """Return all rows of a file or an iterator of tables, joined per group."""
     groups: dict[Any, list[SeriesRows]] = {}
     names: tuple = ()
-    for names, rows in read_pieces(X, options, key):  # noqa: B007 (the last is that of all)
+    for names, rows in read_pieces(X, options, key):  # noqa: B007 (the names of the last chunk are the names of all)
         for part in rows:
             groups.setdefault(part.key, []).append(part)
     return names, [join_rows(parts) for parts in groups.values()]
 
 
 def join_rows(parts: list[SeriesRows]) -> SeriesRows:
-    """Return the rows of one series that come in parts as one."""
+    """Return the rows of one series in chunks as one."""
     labels: list[pd.Index] = []
     if any(part.labels is not None for part in parts):
         starts = np.cumsum([0, *(len(part.values) for part in parts[:-1])]).tolist()

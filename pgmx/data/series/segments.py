@@ -1,4 +1,4 @@
-"""Rows of one series as complete segments, from all its rows or from pieces of them."""
+"""Rows of one series as complete segments, from all its rows or from chunks."""
 
 import numpy as np
 import pandas as pd
@@ -8,16 +8,16 @@ from pgmx.data.series.options import SeriesOptions, make_seasons
 from pgmx.data.series.tables import SeriesRows
 from pgmx.data.series.time_index import TimeIndex, is_same_kind, read_times
 
-#: Labels of the rows before a piece that are read again with it, so that its step can be told.
+#: Labels of the rows before a chunk that are read again with it, so that its step can be found.
 _LABELS_BEFORE = 3
 
 Segment = tuple[np.ndarray, np.ndarray]
 
 
 class SegmentReader:
-    """Splits the rows of one series where rows are unobserved or times have gaps.
+    """Splits the rows of one series at unobserved rows and at gaps of the times.
 
-    The rows may come in pieces: the last L rows of one are carried over to the next, so that every row is predicted
+    The rows may come in chunks: the last L rows of one are carried over to the next, so that every row is predicted
     once and from its whole lag window.
     """
 
@@ -51,17 +51,17 @@ class SegmentReader:
         return segments
 
     def count_left_out(self) -> int:
-        """Return how many rows would have been predicted, had all been observed, and are not."""
+        """Return how many rows would have been predicted if all had been observed, and are not."""
         return self._last + 1 - self._options.lags - self.n_targets
 
     def find_index(self) -> TimeIndex | None:
-        """Return the index where it is regular; that of rows without labels counts them."""
+        """Return the index if it is regular; the index of rows without labels counts them."""
         if self._labels is None:
             return TimeIndex(0, self._last, 1)
         return self.index
 
     def check_length(self) -> None:
-        """Raise ValueError where there is no row to predict; a series of a panel may have a single one."""
+        """Raise ValueError if there is no row to predict; a series of a panel may have a single one."""
         least = self._options.lags + 1
         if self.n_rows < least:
             rows = "row" if self.n_rows == 1 else "rows"
@@ -75,7 +75,7 @@ class SegmentReader:
         if (rows.labels is None and self._labels is None) or not len(rows.values):
             return self._last + 1 + np.arange(len(rows.values))
         labels, n_before = rows.number(self.n_rows), 0
-        if self._labels is None and self.n_rows:  # rows without labels are labelled by their numbers
+        if self._labels is None and self.n_rows:  # rows without labels are labelled by their position
             self._labels = pd.RangeIndex(max(self.n_rows - _LABELS_BEFORE, 0), self.n_rows)
             self.index = self.find_index()
         if self._labels is not None:
@@ -94,7 +94,7 @@ class SegmentReader:
         return times.positions[n_before:] - times.positions[n_before - 1] + self._last
 
     def _add_seasons(self, exogenous: np.ndarray, positions: np.ndarray, first: TimeIndex | None) -> np.ndarray:
-        """Append the seasonal columns; season 0 is that of the first row of the panel's first series."""
+        """Append the seasonal columns; season 0 is the season of the first row of the panel's first series."""
         period = self._options.seasonal_period
         if period is None:
             return exogenous
@@ -109,7 +109,7 @@ class SegmentReader:
             place = first.count_steps(self.index.first)
             if place is None:
                 raise ValueError(
-                    f"the season of {self.index.first}{self._where} is unknown: it is no whole number of steps "
+                    f"the season of {self.index.first}{self._where} is unknown: it is not a whole number of steps "
                     f"({first.step}) away from {first.first}, the first time of all"
                 )
             shift = place

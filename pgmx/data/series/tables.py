@@ -1,4 +1,4 @@
-"""Tables as the rows of one or more series: numbers, exogenous numbers and labels."""
+"""Tables as the rows of one or more series: values, exogenous values and labels."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from pgmx.data.sources import open_piece, open_source
 
 @dataclass
 class SeriesRows:
-    """Rows of one series of a panel; `labels` is None where rows are equidistant, since nothing says more."""
+    """Rows of one series of a panel; `labels` is None if rows are equidistant by default."""
 
     key: Hashable | None
     values: np.ndarray
@@ -39,14 +39,14 @@ class SeriesRows:
         return "" if self.key is None else f" of the series {self.key!r}"
 
     def number(self, n_before: int) -> pd.Index:
-        """Return the labels, of rows without labels their numbers in the series, with so many rows before them."""
+        """Return the labels; rows without labels are labelled by their position, after `n_before` earlier rows."""
         return pd.RangeIndex(n_before, n_before + len(self.values)) if self.labels is None else self.labels
 
 
 def read_rows(
     X: Any, options: SeriesOptions, key: Hashable | None = None, *, is_piece: bool = False
 ) -> tuple[tuple, list[SeriesRows]]:
-    """Return the names of the series of a table and its rows, those of each group apart; cells are checked."""
+    """Return the names of the series of a table and its rows, separately per group; values are checked."""
     frame = open_piece(X) if is_piece else open_source(X)
     index = X.index if isinstance(X, pd.DataFrame) else None
     special = options.check_columns(frame.names, None if index is None else index.name)
@@ -68,7 +68,7 @@ def read_rows(
 
 
 def _counts_rows(index: pd.Index, options: SeriesOptions) -> bool:
-    """Return whether an index numbers the rows of a table, which are those of no single series where it has groups."""
+    """Return whether an index numbers the rows of a table; with groups such numbers belong to no single series."""
     return isinstance(index, pd.RangeIndex) and index.step == 1 and (index.start == 0 or options.groups is not None)
 
 
@@ -84,7 +84,7 @@ def _list_groups(cells: Any, name: Hashable) -> list[tuple[Hashable, np.ndarray]
 
 
 def _read_numbers(frame: Frame, names: tuple, options: SeriesOptions) -> np.ndarray:
-    """Return columns as float64 rows, C-contiguous, or raise about cells; a float64 array is not copied."""
+    """Return columns as float64 rows, C-contiguous, or raise about values; a float64 array is not copied."""
     part = frame
     if names != frame.names:
         places = {name: v for v, name in enumerate(frame.names)}
@@ -102,7 +102,7 @@ def _read_numbers(frame: Frame, names: tuple, options: SeriesOptions) -> np.ndar
 
 
 def _find_block(frame: Frame) -> np.ndarray:
-    """Return the cells as one block: the array that they are columns of, if it is float64 in rows, else a copy."""
+    """Return the values as one block: the array that they are columns of, if it is float64 in rows, else a copy."""
     base = getattr(frame.columns[0], "base", None) if frame.columns else None
     if (
         isinstance(base, np.ndarray)

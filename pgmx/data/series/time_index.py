@@ -1,4 +1,4 @@
-"""Times of the rows of a series: whether they increase, are regular, and where on their grid each row stands."""
+"""Times of the rows of a series: whether they increase and are regular, and the position of each row on their grid."""
 
 from dataclasses import dataclass
 from numbers import Number
@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-#: Frequencies that are no multiple of a fixed time, tried where rows are missing; the sparsest that fits is taken.
+#: Frequencies that are not multiples of a fixed time, tried if rows are missing; the sparsest that fits is used.
 _CALENDAR = (
     *("D", "B", "MS", "ME", "BMS", "BME"),
     *(f"{kind}-{month}" for kind in ("QS", "QE", "BQS", "BQE") for month in ("JAN", "FEB", "MAR")),
@@ -17,9 +17,9 @@ _CALENDAR = (
         for month in ("JAN", "FEB", "MAR", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC")
     ),
 )
-#: Share of the step by which times given as floats may miss their grid.
+#: Share of the step by which floating-point times may miss their grid.
 _ROUNDING = 1e-6
-#: Where rows are nearer to each other on average, no calendar is tried.
+#: If rows are closer to each other on average, no calendar is tried.
 _SHORTEST_DAY = pd.Timedelta(hours=20)
 
 
@@ -27,7 +27,7 @@ _SHORTEST_DAY = pd.Timedelta(hours=20)
 class TimeIndex:
     """A regular index: its first and last label, and the step from one row to the next.
 
-    `step` is a pandas offset or timedelta for dates, and a number for numbers and periods.
+    `step` is a pandas offset or timedelta for dates, and a number for numeric labels and periods.
     """
 
     first: Any
@@ -35,9 +35,9 @@ class TimeIndex:
     step: Any
 
     def count_steps(self, label: Any) -> int | None:
-        """Return how many steps a label lies behind the first one, negative before it; None off the grid.
+        """Return how many steps a label lies after the first one, negative before it; None off the grid.
 
-        ValueError for periods of another frequency, and for dates of which only one has a time zone.
+        ValueError for periods of another frequency, and for dates if only one of the two has a time zone.
         """
         self._check_unit(label)
         if isinstance(self.first, pd.Period):
@@ -68,7 +68,7 @@ class TimeIndex:
 
 @dataclass(frozen=True)
 class RowTimes:
-    """Where rows stand: grid positions, int64 (n_rows,), increasing from 0, and the index where it is regular."""
+    """Positions of rows on the grid, int64 (n_rows,), increasing from 0, and the index if it is regular."""
 
     positions: np.ndarray
     index: TimeIndex | None
@@ -80,7 +80,7 @@ def read_times(
     """Place rows by their labels, raising ValueError at the first time that does not increase or is off the step.
 
     With ``missing="drop"`` a gap of whole steps leaves positions out; with ``irregular="ignore"`` rows are equidistant.
-    `step` is that of earlier rows, if it is known; `row` is the number of the first row, for messages.
+    `step` is the step of earlier rows, if it is known; `row` is the number of the first row, for messages.
     """
     numbers = _read_numbers(labels, where, row)
     _check_increase(labels, numbers, where, row)
@@ -91,9 +91,9 @@ def read_times(
         index = TimeIndex(labels[0], labels[-1], step) if len(labels) > 2 else None
         return RowTimes(positions, index)
     late = _find_irregular_row(numbers, positions)
-    remedy = "irregular='ignore' takes the rows as equidistant"
+    remedy = "irregular='ignore' treats the rows as equidistant"
     if positions is not None:
-        remedy += ", missing='drop' takes the steps between them as unobserved rows"
+        remedy += ", missing='drop' treats the steps between them as unobserved rows"
     raise ValueError(
         f"the times{where} are irregular: {labels[late]} (row {row + late}) does not follow {labels[late - 1]} by the "
         f"step of the other rows; {remedy}"
@@ -101,7 +101,7 @@ def read_times(
 
 
 def count_positions(labels: pd.Index) -> np.ndarray:
-    """Return where rows stand on the grid of their times, one after the other where there is none."""
+    """Return the positions of rows on the grid of their times, consecutive if there is no grid."""
     try:
         return read_times(labels, irregular="error", missing="drop").positions
     except ValueError:
@@ -109,7 +109,7 @@ def count_positions(labels: pd.Index) -> np.ndarray:
 
 
 def make_labels(values: Any, where: str = "") -> pd.Index:
-    """Return the cells of a time column as an index; text is read as dates."""
+    """Return the values of a time column as an index; text is read as dates."""
     cells = values.to_pandas() if hasattr(values, "to_pandas") else values
     index = pd.Index(cells)
     if not pd.api.types.is_object_dtype(index) and not pd.api.types.is_string_dtype(index):
@@ -117,7 +117,7 @@ def make_labels(values: Any, where: str = "") -> pd.Index:
     try:
         return pd.Index(pd.to_datetime(index))
     except (ValueError, TypeError) as error:
-        raise ValueError(f"the time column{where} holds what is no time: {error}; give dates or numbers") from None
+        raise ValueError(f"the time column{where} holds invalid times: {error}; give dates or numbers") from None
 
 
 def infer_offset(index: pd.DatetimeIndex | pd.TimedeltaIndex) -> Any:
@@ -126,7 +126,7 @@ def infer_offset(index: pd.DatetimeIndex | pd.TimedeltaIndex) -> Any:
 
 
 def _read_numbers(labels: pd.Index, where: str, row: int) -> np.ndarray:
-    """Return the labels as numbers that order them."""
+    """Return the labels as numeric values that order them."""
     if isinstance(labels, pd.MultiIndex):
         raise ValueError(f"the index{where} has {labels.nlevels} levels: make the groups a column, and give groups=")
     is_time = isinstance(labels, pd.DatetimeIndex | pd.PeriodIndex | pd.TimedeltaIndex)
@@ -145,7 +145,7 @@ def _read_numbers(labels: pd.Index, where: str, row: int) -> np.ndarray:
         return numbers.astype(np.int64)
     numbers = numbers.astype(np.float64)
     if not np.isfinite(numbers).all():
-        raise ValueError(f"the times{where} hold infinite numbers: replace them")
+        raise ValueError(f"the times{where} hold infinite values: replace them")
     return numbers
 
 
@@ -157,7 +157,7 @@ def _check_increase(labels: pd.Index, numbers: np.ndarray, where: str, first: in
     if numbers[row] == numbers[row - 1]:
         raise ValueError(
             f"the time {labels[row]}{where} occurs twice (rows {first + row - 1} and {first + row}): keep one row per "
-            "time, or give groups= where the rows are of several series"
+            "time, or give groups= if the rows are of several series"
         )
     raise ValueError(
         f"the times{where} do not increase: {labels[row]} (row {first + row}) comes after {labels[row - 1]}; sort the "
@@ -180,7 +180,7 @@ def _place_rows(labels: pd.Index, numbers: np.ndarray, step: Any) -> tuple[np.nd
 
 
 def _place_dates(labels: Any, numbers: np.ndarray, step: Any) -> tuple[np.ndarray | None, Any]:
-    """Return the positions of dates on the sparsest grid of a fixed step or of the calendar, or on that of `step`."""
+    """Return the positions of dates on the sparsest grid of a fixed step or a calendar, or on the grid of `step`."""
     at = int(np.argmin(np.diff(numbers)))
     grids: list[tuple[np.ndarray | None, Any]] = []
     if step is None or isinstance(step, pd.Timedelta):
@@ -201,7 +201,7 @@ def _place_on_calendar(labels: pd.DatetimeIndex, frequency: Any) -> tuple[np.nda
 
 
 def _count_multiples(numbers: np.ndarray, step: Any) -> np.ndarray | None:
-    """Return how many steps the numbers lie behind the first, None where one is off the grid."""
+    """Return how many steps the values lie after the first, None if one is off the grid."""
     differences = np.diff(np.asarray(numbers)) / step
     multiples = np.rint(differences)
     if (np.abs(differences - multiples) > _ROUNDING * np.maximum(multiples, 1)).any() or (multiples < 1).any():
@@ -210,7 +210,7 @@ def _count_multiples(numbers: np.ndarray, step: Any) -> np.ndarray | None:
 
 
 def _find_irregular_row(numbers: np.ndarray, positions: np.ndarray | None) -> int:
-    """Return the first row whose step from the row before is another than the commonest step, or not one step."""
+    """Return the first row whose step from the row before is not the commonest step, or not a whole step."""
     if positions is not None:
         return 1 + int(np.argmax(np.diff(positions) != 1))
     steps, at, counts = np.unique(np.diff(numbers), return_inverse=True, return_counts=True)
