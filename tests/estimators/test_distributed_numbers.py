@@ -86,7 +86,7 @@ def test_what_sums_do_not_give_is_refused(client, rows):
             learner.fit(table)
     with pytest.raises(TypeError, match="DistributedTable.* holds codes of states"):
         LASSO.fit(distribute((rows > 0).astype(int), client))
-    with pytest.raises(ValueError, match="at the workers of a cluster: use 'ebic'"):
+    with pytest.raises(ValueError, match="or a distributed table: use 'ebic'"):
         SelectedGraph(LASSO, selection="cv", show_progress=False).fit(table)
     for call in (table.rows, table.chunks, table.chunks_with_numbers):
         with pytest.raises(TypeError, match="rows stay with the workers"):
@@ -114,7 +114,7 @@ def test_bad_tables(client, rows):
         distribute(rows[:1], client)
     with pytest.raises(ValueError, match="'x2' are constant"):
         LASSO.fit(distribute(rows.assign(x2=0.1), client))
-    with pytest.raises(ValueError, match="'x2' hold numbers whose squares are too large"):
+    with pytest.raises(ValueError, match="'x2' have values whose squares are too large"):
         LASSO.fit(distribute(rows.assign(x2=rows["x2"] * 1e300), client))
     with pytest.raises(TypeError, match=r"made by pgmx\.data\.distribute"):
         DistributedNumericTable(("a",), "error")
