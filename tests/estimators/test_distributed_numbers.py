@@ -74,7 +74,7 @@ def test_learners_from_parts_of_two_processes(client, rows):
 
 def test_what_sums_do_not_give_is_refused(client, rows):
     table = distribute(rows, client)
-    for correlation, reason in (("kendall", "each row with each other"), ("spearman", "among all rows")):
+    for correlation, reason in (("kendall", "all pairs of rows"), ("spearman", "among all rows")):
         for learner in (Nonparanormal(LASSO, correlation=correlation), Nonparanormal(correlation=correlation)):
             with pytest.raises(TypeError, match=f"'{correlation}' .*{reason}.* DistributedNumericTable"):
                 learner.fit(table)

@@ -246,7 +246,7 @@ def test_indefinite_covariance_is_repaired():
         ([[1.0, 0.0], [0.0, -1.0]], {}, r"variance of column\(s\) 'x1' is not positive"),
         ([[1.0, 1.1], [1.1, 1.0]], {}, "correlation of 'x0' and 'x1' is beyond 1"),
         (np.eye(2), {"names": "a"}, "names must be 2 different names, got 'a'"),
-        (np.eye(2), {"names": "aa"}, "names must be 2 different ones"),
+        (np.eye(2), {"names": "aa"}, "names must be 2 different names"),
         (np.eye(2), {"n_samples": 1}, "n_samples must be a number of at least 2"),
         (pd.DataFrame(np.eye(2), index=["a", "b"], columns=["b", "a"]), {}, "different names"),
     ],

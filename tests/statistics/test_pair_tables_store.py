@@ -132,7 +132,7 @@ def test_wrong_pairs(pairs, words, rng):
 def test_a_table_beyond_the_memory(rng):
     tables = PairTables(random_table(rng, [30, 20, 2]), memory=1000)
     assert tables.get([(0, 2)])[0].shape == (30, 2)
-    with pytest.raises(ValueError, match="the table of 'v1' and 'v0' takes 4800 bytes, more than memory=1000: merge"):
+    with pytest.raises(ValueError, match="the table of 'v1' and 'v0' needs 4800 bytes, more than memory=1000: merge"):
         tables.get([(0, 2), (1, 0)])
 
 

@@ -128,7 +128,7 @@ def test_bad_options(options, text):
 
 
 def test_no_windows():
-    with pytest.raises(ValueError, match="X holds no windows"):
+    with pytest.raises(ValueError, match="X has no windows"):
         TensorSEMTracker(exogenous="blind").fit([])
 
 
