@@ -84,7 +84,7 @@ def test_what_sums_do_not_give_is_refused(client, rows):
     for learner in (grafting, BootstrapStructure(grafting, show_progress=False)):
         with pytest.raises(TypeError, match="DistributedNumericTable.* holds numbers"):
             learner.fit(table)
-    with pytest.raises(TypeError, match="DistributedTable.* holds codes of states"):
+    with pytest.raises(TypeError, match="DistributedTable.* has discrete columns"):
         LASSO.fit(distribute((rows > 0).astype(int), client))
     with pytest.raises(ValueError, match="or a distributed table: use 'ebic'"):
         SelectedGraph(LASSO, selection="cv", show_progress=False).fit(table)

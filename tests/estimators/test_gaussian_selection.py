@@ -69,7 +69,7 @@ def test_ebic_of_a_covariance_needs_the_number_of_rows():
     np.testing.assert_allclose(learner.path_.criterion, expected.path_.criterion, rtol=1e-6)
     assert learner.path_.selected == expected.path_.selected
     for selection in ("cv", "stars"):
-        with pytest.raises(ValueError, match=r"divide the rows, .* of a covariance .*: use 'ebic'"):
+        with pytest.raises(ValueError, match=r"need rows .* a covariance .*: use 'ebic'"):
             SelectedGraph(leaf, selection=selection).fit(S)
 
 
