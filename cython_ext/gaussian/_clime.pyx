@@ -209,7 +209,7 @@ cdef class Paths:
         if not reserve_store(&self.out, k):
             return False
         cdef ptrdiff_t before = self.out.size
-        # the directions are saved, since other radii may be in the same linear piece of the path
+        # the directions are saved, since other radii may be in the same linear segment of the path
         memcpy(self.saved, path.dq, <size_t>k * sizeof(double))
         self.settle_point(step, lam, refine)
         for a in range(k):

@@ -197,7 +197,7 @@ cdef inline void weighted_histogram(
 cdef inline void fold(
     cell_t *scratch, Py_ssize_t r, Py_ssize_t s, Py_ssize_t kept_r, Py_ssize_t kept_s, Py_ssize_t stride, cell_t *table
 ) noexcept nogil:
-    # Adds the lanes of a histogram to the kept part of its table and clears them.
+    # Adds the lanes of a histogram to the kept cells of its table and clears them.
     cdef Py_ssize_t a, b, lane, size = r * s, lanes = lanes_of(size)
     cdef cell_t total
     for a in range(kept_r):

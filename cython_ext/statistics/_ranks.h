@@ -191,7 +191,7 @@ PGMX_INLINE void pgmx_rows_before_but(ptrdiff_t r, const uint64_t *bits, const u
 
 /* Writes the planes of rows [begin, end) of a column; planes of row r start at word offset[r - begin]. `order` lists
  * the n_known rows by value and code[r] grows with it. untied and known may be NULL. seen, equal and all are scratch of
- * ceil(end / 64) words; the planes have n_words words and are initially zero. */
+ * ceil(end / 64) words; the planes have n_words words, and words that no row writes are set to zero. */
 PGMX_UNUSED static void pgmx_compare_rows(const int32_t *order, const int32_t *code, ptrdiff_t n_known, ptrdiff_t begin,
                                           ptrdiff_t end, const int64_t *offset, ptrdiff_t n_words, uint64_t *greater,
                                           uint64_t *untied, uint64_t *known, uint64_t *seen, uint64_t *equal,

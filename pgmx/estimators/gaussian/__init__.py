@@ -1,6 +1,6 @@
 """Learners of Gaussian graphical models.
 
-- `cost`: the memory that learning a Gaussian graphical model takes
+- `cost`: the memory for learning a Gaussian graphical model
 - `estimate`: the estimate of a Gaussian learner for one penalty, and its network
 - `stored`: the content of a checkpoint of a Gaussian learner: estimates, columns, and the state of a path
 - `columns`: columns of a precision, solved in blocks by parallel workers

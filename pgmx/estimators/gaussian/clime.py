@@ -294,7 +294,7 @@ class CLIME(GaussianLearner):
 
 def symmetrise(columns: csc_array) -> csr_array:
     """Return for each pair of entries (i, j), (j, i) the entry of smaller magnitude; if equal, the upper one."""
-    columns = columns.sorted_indices()  # then entries are in the order of (j, i), and of the transpose in that of rows
+    columns = columns.sorted_indices()  # entries in the order of (j, i), for `searchsorted`
     p = len(columns.indptr) - 1
     i, j = columns.indices.astype(np.int64), np.repeat(np.arange(p), np.diff(columns.indptr))
     numbers, mirrored = j * p + i, i * p + j

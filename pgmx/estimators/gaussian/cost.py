@@ -1,4 +1,4 @@
-"""The memory that learning a Gaussian graphical model takes, counted from shapes.
+"""The memory for learning a Gaussian graphical model, computed from shapes.
 
 A fit reads rows into correlations R, p x p, and solves with R. The step with the larger scratch decides the peak.
 """
@@ -14,7 +14,7 @@ from pgmx.statistics import GaussianSample
 from pgmx.statistics.gaussian.sample import MOST_FORMED
 from pgmx.statistics.moments import count_block_rows
 
-#: Matrices of the size of R that a repair of R takes.
+#: Number of matrices of the size of R for a repair of R.
 REPAIR_MATRICES = 11
 
 #: Copies of ranked rows, bytes of comparisons between rows, and bytes of small objects.

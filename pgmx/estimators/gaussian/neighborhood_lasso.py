@@ -85,7 +85,7 @@ class NeighborhoodLasso(GaussianLearner):
     Attributes
     ----------
     coefficients_ : ndarray of shape (p, p)
-        Column j holds the coefficients of the regression of variable j, in the units of the data.
+        Column j has the coefficients of the regression of variable j, in the units of the data.
     graph_ : networkx.Graph
         The learned graph; ``weight`` of an edge is its partial correlation in `model_`.
     model_ : GaussianMarkovNetwork

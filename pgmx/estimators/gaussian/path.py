@@ -22,7 +22,7 @@ class GaussianPath(PenaltyPath):
     lam_max: float  # the smallest penalty without edges
     refit: bool = False  # whether `model` estimates the parameters of a graph by maximum likelihood
     estimates: list[GaussianEstimate] = field(default_factory=list)  # the largest penalty first
-    #: EBIC, held-out loss or instability of each penalty, NaN beyond the last one compared
+    #: EBIC, held-out loss or instability of each penalty, NaN after the last compared penalty
     criterion: np.ndarray | None = None
     selected: int = -1  # position of the chosen penalty, -1 if none
     stopped_early: bool = False  # whether smaller penalties were left out because they could no longer be chosen

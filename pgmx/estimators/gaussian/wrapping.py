@@ -27,7 +27,7 @@ class WrappingLearner(ContinuousLearner):
 
     @property
     def data(self):
-        """The data that the wrapped learner was made with; ``estimate()`` learns from them."""
+        """The data given to the wrapped learner; ``estimate()`` learns from them."""
         return getattr(self.estimator, "data", None)
 
     def _should_refit(self) -> bool:

@@ -149,7 +149,7 @@ class SelectedGraph(WrappingLearner):
     out. If the correlations R were repaired, all graphs are compared on :math:`(1 - t) R + t I`, :math:`t = 1 / \sqrt
     n`. ``"cv"`` compares the estimates themselves. For the graphical lasso without ``refit=True`` the chosen estimate
     predicts well but has too many edges. For CLIME and NeighborhoodLasso ``"cv"`` uses maximum likelihood estimates
-    given the graph. ``"cv"`` and ``"stars"`` need rows, and read a file once more. ``"ebic"`` also accepts a
+    given the graph. ``"cv"`` and ``"stars"`` need rows, and read a file a second time. ``"ebic"`` also accepts a
     covariance. Cost: one path, plus n_folds or n_subsamples further paths. For prediction use
     ``GraphicalLasso(refit=True)`` or ``"cv"``.
 
@@ -473,7 +473,7 @@ class SelectedGraph(WrappingLearner):
         return solved.solve(key, lams, lambda lams, store: leaf._solve(sample, lams, run, store, is_enough))
 
     def _end_early(self, path: GaussianPath, criterion: Criterion, n_lams: int) -> None:
-        """Remove those of `n_lams` penalties that the choice does not need from the total."""
+        """Subtract from the total the penalties (of `n_lams`) that the choice does not need."""
         end = criterion.find_end(path.estimates) if self.early_stopping else None
         if end is not None and end < n_lams:
             path.stopped_early = True

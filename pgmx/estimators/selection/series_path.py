@@ -61,7 +61,7 @@ class SeriesPath(PenaltyPath):
 class SeriesChoice:
     """Solver for one penalty after another, with comparison by `selection`, "ebic" or "cv", until the best is passed.
 
-    Criteria are in `units` of the series, by default those of the solver.
+    Criteria are in `units` of the series, by default the units of the solver.
     """
 
     def __init__(

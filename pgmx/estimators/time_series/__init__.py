@@ -1,6 +1,6 @@
 """Learners of time series.
 
-- `cost`: the memory that learning from time series takes
+- `cost`: the memory for learning from time series
 - `knowledge`: the user's knowledge of edges over (name, lag), as ids
 - `learner`: the base class of the learners of time series: options and reading of series
 - `runs`: runs of the learners that iterate: limits, callback, progress bar, and why they ended

@@ -1,4 +1,4 @@
-"""The memory that learning from time series takes, counted from shapes.
+"""The memory for learning from time series, computed from shapes.
 
 T rows of N series, and P predictors: L N lagged ones, exogenous columns and a constant.
 """

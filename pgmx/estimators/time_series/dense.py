@@ -99,7 +99,7 @@ class DenseLDS(LDSLearner):
 
     Notes
     -----
-    Cost: T P² + T P n multiplications for P = L n predictors; ``"svd"`` takes about 6 T P² + 2 T P n.
+    Cost: T P² + T P n multiplications for P = L n predictors; ``"svd"`` needs about 6 T P² + 2 T P n.
 
     References
     ----------

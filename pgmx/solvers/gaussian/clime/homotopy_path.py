@@ -1,10 +1,10 @@
 """The exact path of CLIME columns from the penalty 1 downwards, and its end for columns that are too dense.
 
-The solution is piecewise linear. A step to the next piece costs 4 k p + 8 k² operations for k non-zeros. The number of
-steps is about k for sparse solutions, and several times k for dense ones. Bounds are widened by up to 1e-12 (residual)
-and 1e-10 (dual constraint), each by its own amount, so that ties cannot block the path. A path ends when all penalties
-are reached, when there is no feasible point below the current penalty, after MOST_EXCHANGES, at the deadline, or when
-the column has used its allowance of operations.
+The solution is piecewise linear. A step to the next segment costs 4 k p + 8 k² operations for k non-zeros. The number
+of steps is about k for sparse solutions, and several times k for dense ones. Bounds are widened by up to 1e-12
+(residual) and 1e-10 (dual constraint), each by its own amount, so that ties cannot block the path. A path ends when all
+penalties are reached, when there is no feasible point below the current penalty, after MOST_EXCHANGES, at the deadline,
+or when the column has used its allowance of operations.
 
 Reference: Vanderbei, R. J. (2014), Linear Programming: Foundations and Extensions, chapter 7 (the parametric self-dual
 simplex method).
