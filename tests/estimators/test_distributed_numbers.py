@@ -114,7 +114,7 @@ def test_bad_tables(client, rows):
         distribute(rows[:1], client)
     with pytest.raises(ValueError, match="'x2' are constant"):
         LASSO.fit(distribute(rows.assign(x2=0.1), client))
-    with pytest.raises(ValueError, match="'x2' have values whose squares are too large"):
+    with pytest.raises(ValueError, match="'x2' hold numbers whose squares are too large"):
         LASSO.fit(distribute(rows.assign(x2=rows["x2"] * 1e300), client))
     with pytest.raises(TypeError, match=r"made by pgmx\.data\.distribute"):
         DistributedNumericTable(("a",), "error")

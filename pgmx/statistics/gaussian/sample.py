@@ -299,7 +299,9 @@ def gaussian_sample(
             result = summarise_ranks(rows, table.names, correlation, table.missing, n_jobs)
     beyond = [table.names[v] for v in np.flatnonzero(~np.isfinite(result.scale))]
     if beyond:
-        raise ValueError(f"column(s) {join_names(beyond)} have values whose squares are too large: change their unit")
+        raise ValueError(
+            f"column(s) {join_names(beyond)} hold numbers whose squares are too large: give them another unit"
+        )
     if len(result.constant) and constant == "error":
         culprits = [table.names[v] for v in result.constant]
         raise ValueError(f"column(s) {join_names(culprits)} are constant, so they have no correlation: drop them")
