@@ -83,7 +83,7 @@ def neighborhood_columns(
     """
     R = np.ascontiguousarray(R, dtype=np.float64)
     if R.ndim != 2 or R.shape[0] != R.shape[1]:
-        raise ValueError(f"R must be a square matrix, its shape is {R.shape}")
+        raise ValueError(f"R must be a square matrix, got the shape {R.shape}")
     p = len(R)
     columns = np.ascontiguousarray(np.atleast_1d(columns), dtype=np.int64)
     lams = np.ascontiguousarray(np.atleast_1d(lams), dtype=np.float64)
