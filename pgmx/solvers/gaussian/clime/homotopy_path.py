@@ -52,10 +52,9 @@ def solve_by_homotopy(
 ) -> tuple[ColumnEstimates, UnfinishedColumns | None]:
     """Follow the exact solution of each column from the penalty 1 downwards; see `clime_columns` for the arguments.
 
-    `allowance` is the number of operations of a column per penalty; unused operations are kept for later penalties. If
-    a column has no feasible point at a penalty, or has to stop, it keeps its last feasible point from there on and is
-    marked as not converged. Columns that used up a finite allowance are empty from there on, and returned as unfinished
-    (None if there are none).
+    `allowance` is the number of operations of a column per penalty; unused operations are kept for later ones. A column
+    without a feasible point at a penalty, or one that has to stop, keeps its last feasible point, not converged.
+    Columns that used up a finite allowance are empty from there on, and returned as unfinished (or None).
     """
     paths = Paths(R, columns, lams, ridge, allowance, _count_exchanges(len(R)))
     _follow(paths, deadline)
