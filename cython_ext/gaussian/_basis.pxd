@@ -1,8 +1,8 @@
-# The inverse of a small square part of a symmetric matrix whose rows and columns are exchanged one by one.
+# The inverse of a small square submatrix of a symmetric matrix; rows and columns are exchanged one by one.
 #
-# B = (R + ridge I)[rows, columns], k x k; M = B^-1 is kept in full: M[b, a] belongs to column variable b and row
-# constraint a. An exchange is a rank-one change of M, 2 k^2 operations; `invert` forms M anew from the matrix by
-# elimination with partial pivoting, 2 k^3. Nothing here needs the GIL; failures are return values.
+# B = (R + ridge I)[rows, columns], k x k; M = B^-1 is stored in full: M[b, a] belongs to column variable b and row
+# constraint a. An exchange is a rank-one update of M, 2 k^2 operations. `invert` recomputes M from the matrix by
+# elimination with partial pivoting, 2 k^3. No function needs the GIL; failures are return values.
 
 from libc.math cimport fabs
 from libc.stddef cimport ptrdiff_t, size_t
@@ -16,19 +16,19 @@ cdef struct Basis:
     const double *matrix      # (p, p) symmetric
     ptrdiff_t p
     double ridge
-    ptrdiff_t k               # active variables, as many active constraints
-    ptrdiff_t capacity        # rows that M has memory for, and its stride
+    ptrdiff_t k               # number of active variables, equal to the number of active constraints
+    ptrdiff_t capacity        # number of rows for which M has memory, and its stride
     int *variables            # (p,) the first k are the columns of B
     int *constraints          # (p,) the first k are the rows of B
     int *iota                 # (p,) 0, 1, 2, ...
     double *inverse           # (capacity, capacity)
-    double *scratch           # (capacity, capacity), only once a basis has been inverted anew
+    double *scratch           # (capacity, capacity), allocated when a basis is first inverted again
     double *cross             # (p,) entries of the matrix that border B
     double *image             # (p,) M times those
 
 
 cdef inline bint reserve_basis(Basis *basis, ptrdiff_t k) noexcept nogil:
-    # Makes memory for k rows and keeps what M holds; False without memory.
+    # Allocates memory for k rows and keeps M; False if memory is exhausted.
     cdef double *fresh
     cdef ptrdiff_t capacity, b
     if k <= basis.capacity:
@@ -89,7 +89,7 @@ cdef inline void border_column(const Basis *basis, ptrdiff_t variable, double *o
 
 
 cdef inline bint basis_grow(Basis *basis, ptrdiff_t constraint, ptrdiff_t variable, const double *w) noexcept nogil:
-    # One row and one column more; w = B[constraint, :] M. False without memory.
+    # Adds one row and one column; w = B[constraint, :] M. False if memory is exhausted.
     cdef ptrdiff_t k = basis.k, b
     cdef double pivot
     if not reserve_basis(basis, k + 1):
@@ -112,7 +112,7 @@ cdef inline bint basis_grow(Basis *basis, ptrdiff_t constraint, ptrdiff_t variab
 cdef inline void basis_replace_constraint(
     Basis *basis, ptrdiff_t a, ptrdiff_t constraint, double *w
 ) noexcept nogil:
-    # Row a of B becomes that of `constraint`; w = B[constraint, :] M is overwritten.
+    # Row a of B is replaced by the row of `constraint`; w = B[constraint, :] M is overwritten.
     cdef ptrdiff_t k = basis.k, b
     cdef double pivot = w[a]
     cdef double *row
@@ -137,7 +137,7 @@ cdef inline void basis_replace_variable(Basis *basis, ptrdiff_t b, ptrdiff_t var
 
 
 cdef inline void basis_shrink(Basis *basis, ptrdiff_t b, ptrdiff_t a) noexcept nogil:
-    # Variable b and constraint a leave; the last ones take their places.
+    # Removes variable b and constraint a; the last ones move to their places.
     cdef ptrdiff_t k = basis.k, last = k - 1, other
     cdef double *gone = basis.inverse + b * basis.capacity
     cdef double *row
@@ -175,7 +175,7 @@ cdef inline void swap_rows(double *work, ptrdiff_t stride, ptrdiff_t k, ptrdiff_
 
 
 cdef inline bint basis_invert(Basis *basis) noexcept nogil:
-    # M from the matrix itself; False where B is singular to working precision, or without memory.
+    # Computes M from the matrix itself; False if B is singular to working precision, or memory is exhausted.
     cdef ptrdiff_t k = basis.k, stride = basis.capacity, a, c, r
     cdef double *work
     cdef double *M = basis.inverse

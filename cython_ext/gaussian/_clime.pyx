@@ -4,13 +4,14 @@ Problem, for a symmetric positive semidefinite S = R + ridge I and a column j:
 
     minimise |q|_1 subject to |S q - e_j|_inf <= lam,    dual: maximise y_j - lam |y|_1 subject to |S y|_inf <= 1.
 
-Algorithm of the paths: parametric primal-dual simplex in lam, from lam = 1, where q = 0, downwards. Between two events
-q is linear in lam; at an event a constraint begins to bind or a variable reaches zero, y moves until a variable or the
-loss of a constraint answers it, and the k x k inverse of the active part of S is changed by rank one.
+Algorithm of the paths: parametric primal-dual simplex in lam, from lam = 1 (with q = 0) downwards. Between two events q
+is linear in lam. At an event a constraint becomes active or a variable reaches zero. Then y moves until a variable
+enters or a constraint leaves, and the k x k inverse of the active submatrix of S is updated by rank one.
 Cost of an event: 4 k p for the two directions, 8 k^2 for the inverse. Memory: 8 k^2 and about 120 p bytes.
-Algorithm of the ADMM: pgmx/solvers/gaussian/clime/admm.py; products with S are left to BLAS, here is what lies
-between.
-Thread-safety: objects are used by one thread at a time; all work is done without the GIL on the object's own memory.
+Algorithm of the ADMM: pgmx/solvers/gaussian/clime/admm.py. BLAS computes products with S; here are the elementwise
+passes between them.
+Thread-safety: an object must be used by one thread at a time. All work is done without the GIL on the object's own
+memory.
 References: Vanderbei (2014), Linear Programming, chapter 7 (parametric self-dual simplex method); Pang, Liu and
 Vanderbei (2014), Journal of Machine Learning Research 15, 489-493 (the same method for CLIME, with a dense tableau).
 """
@@ -33,10 +34,10 @@ from _dense cimport pgmx_abs_max, pgmx_axpy, select_dense_level
 cdef int LEVEL = select_dense_level()
 pgmx_pivots_level = LEVEL
 
-# Names of what `Paths.statuses` holds.
+# Names of the values of `Paths.statuses`.
 STATUSES = ("waiting", "done", "infeasible", "stuck", "spent", "no memory")
 
-# Entries up to this size are what the widened bounds make of zeros.
+# Entries up to this size are zeros, changed by the widened bounds.
 cdef double NOTHING = 1e-11
 
 ctypedef fused real:
@@ -88,14 +89,14 @@ cdef tuple pop_content(Store *store):
 
 
 cdef class Paths:
-    """Solutions of some columns at given radii, computed piece by piece.
+    """Solutions of some columns at given radii, computed in steps.
 
-    ``advance`` works until about as many floating-point operations are done as it was given, and returns whether all
-    columns are finished; ``finish`` ends the others at their last feasible points. Then ``pop_entries`` returns the
-    solutions: column after column, within a column radius after radius, ``counts`` entries each. A column that used
-    more than a finite `allowance` of operations per radius reached, or got stuck under one, stops as "spent": it has
-    entries for its first ``reached`` radii, and ``pop_unfinished_entries`` returns its point and its multipliers there.
-    With `with_multipliers`, ``pop_multipliers`` returns y of every solution, ``multiplier_counts`` entries each.
+    ``advance`` works for about the given number of floating-point operations, and returns whether all columns are
+    finished. ``finish`` ends the others at their last feasible points. Then ``pop_entries`` returns the solutions,
+    ordered by column and then by radius, with ``counts`` entries each. A column that used more than a finite
+    `allowance` of operations per radius, or got stuck with one, stops as "spent": it has entries for its first
+    ``reached`` radii, and ``pop_unfinished_entries`` returns its point and multipliers there. With `with_multipliers`,
+    ``pop_multipliers`` returns y of every solution, ``multiplier_counts`` entries each.
     """
 
     cdef Path path
@@ -111,7 +112,7 @@ cdef class Paths:
     cdef int64_t[:, ::1] count_view, multiplier_view, unfinished_view
     cdef double[:, ::1] gap_view, violation_view
     cdef int64_t[::1] pivot_view, status_view, reached_view
-    cdef ptrdiff_t column       # the one being worked on
+    cdef ptrdiff_t column       # the current one
     cdef ptrdiff_t radius       # the next one to reach
     cdef double allowance
     cdef int64_t most
@@ -126,7 +127,7 @@ cdef class Paths:
         const double[::1] lams,           # in: (k,) descending, >= 0
         double ridge,
         double allowance,                 # operations per radius and column
-        int64_t most,                     # exchanges per column
+        int64_t most,                     # maximum exchanges per column
         bint with_multipliers=False,
     ):
         cdef ptrdiff_t p = matrix.shape[0], m = columns.shape[0], n = lams.shape[0], i
@@ -183,8 +184,8 @@ cdef class Paths:
         free(self.unfinished.value)
 
     cdef void settle_point(self, double step, double lam, bint refine) noexcept nogil:
-        # dq = the solution `step` below the radius of the path, dr = its residual, dg = S y, computed afresh. `refine`
-        # takes the widening of the bounds out of dq, and what the inverse has lost in digits.
+        # dq = the solution `step` below the radius of the path, dr = its residual, dg = S y, recomputed. `refine`
+        # removes from dq the widening of the bounds and the rounding errors of the inverse.
         cdef Path *path = &self.path
         cdef Basis *basis = &path.basis
         cdef ptrdiff_t k = basis.k, a
@@ -200,7 +201,7 @@ cdef class Paths:
         combine(basis, basis.constraints, path.y, k, path.dg)
 
     cdef bint emit(self, double step, bint refine) noexcept nogil:
-        # The solution `step` below the radius of the path, with its certificate; False without memory.
+        # Computes the solution `step` below the radius of the path, with its certificate; False if memory is exhausted.
         cdef Path *path = &self.path
         cdef ptrdiff_t k = path.basis.k, p = path.basis.p, a
         cdef double size = 0.0, dual = 0.0, dropped = 0.0, value, violation, scale
@@ -208,7 +209,7 @@ cdef class Paths:
         if not reserve_store(&self.out, k):
             return False
         cdef ptrdiff_t before = self.out.size
-        # the directions are saved: other radii may lie in the same piece of the path
+        # the directions are saved, since other radii may be in the same linear segment of the path
         memcpy(self.saved, path.dq, <size_t>k * sizeof(double))
         self.settle_point(step, lam, refine)
         for a in range(k):
@@ -219,7 +220,7 @@ cdef class Paths:
             else:
                 dropped += fabs(value)
             dual += fabs(path.y[a])
-        # an entry left out moves no residual by more than itself times the largest entry of S
+        # an omitted entry changes a residual by at most itself times the largest entry of S
         violation = pgmx_abs_max(path.dr, p) + dropped * (1.0 + path.basis.ridge) - lam
         scale = max(1.0, pgmx_abs_max(path.dg, p))
         dual *= -(lam + max(violation, 0.0))
@@ -240,7 +241,7 @@ cdef class Paths:
         return True
 
     cdef bint emit_rest(self) noexcept nogil:
-        # Ends the radii not reached at the last feasible point.
+        # Sets the radii not reached to the last feasible point.
         while self.radius < self.lams.shape[0]:
             if not self.emit(0.0, False):
                 return False
@@ -271,7 +272,7 @@ cdef class Paths:
                 self.path.status = DONE
 
     cdef void run(self, double work) noexcept nogil:
-        # Events of the present column until it ends, or until more than `work` is done.
+        # Processes events of the current column until it ends, or until more than `work` is done.
         cdef Path *path = &self.path
         cdef double step
         cdef ptrdiff_t passed
@@ -299,10 +300,10 @@ cdef class Paths:
                 path.status = SPENT
 
     cdef bint settle(self) noexcept nogil:
-        # Records a column that has ended and starts the next; False without memory.
+        # Records a column that has ended and starts the next; False if memory is exhausted.
         cdef Path *path = &self.path
         if path.status == STUCK and self.allowance < INFINITY:
-            path.status = SPENT     # a caller who limits the work has another solver
+            path.status = SPENT     # a caller that limits the work has another solver
         self.pivot_view[self.column] = path.pivots
         self.work_view[self.column] = path.work
         self.reached_view[self.column] = self.radius
@@ -333,7 +334,7 @@ cdef class Paths:
         return self.column >= self.columns.shape[0]
 
     def finish(self):
-        """End all columns where they are: those that are not done keep their last feasible point."""
+        """End all columns at their current state: unfinished columns keep their last feasible point."""
         cdef bint stored = True
         with nogil:
             while stored and self.column < self.columns.shape[0]:
@@ -355,7 +356,7 @@ cdef class Paths:
 
 
 cdef inline real soft_threshold(real x, real bound) noexcept nogil:
-    # x less its projection on [-bound, bound]; the two comparisons become minimum and maximum instructions.
+    # x minus its projection on [-bound, bound]; the two comparisons compile to minimum and maximum instructions.
     cdef real inside = x if x > -bound else -bound
     return x - (inside if inside < bound else bound)
 
@@ -366,7 +367,7 @@ def primal_shrink(
     const real[::1] steps,            # in: (m,)
     real[:, ::1] moved,               # out: (m, p) soft(q - step S u, step)
 ):
-    """Take the first half of an iteration."""
+    """Compute the first half of an iteration."""
     cdef ptrdiff_t m = points.shape[0], p = points.shape[1], c, i
     cdef real step
     with nogil:
@@ -385,7 +386,7 @@ def dual_shrink(
     real lam,
     real[:, ::1] moved,               # out: (m, p) soft(u + step (2 ahead - images - e_j), step lam)
 ):
-    """Take the second half of an iteration: the split constraint and its multipliers in one."""
+    """Compute the second half of an iteration: the split constraint and its multipliers together."""
     cdef ptrdiff_t m = images.shape[0], p = images.shape[1], c, i
     cdef real step, x
     with nogil:
@@ -408,7 +409,7 @@ def anchor(
     const real[::1] dual_steps,       # in: (m,)
     double[::1] residuals,            # out: (m,) squared distance of `moved` from `now` in the norm of the iteration
 ):
-    """Go twice as far as the iteration did, then some of the way back to the anchor."""
+    """Move twice the step of the iteration, then a share of the distance back to the anchor."""
     cdef ptrdiff_t m = now.shape[1], p = now.shape[2], c, i, f
     cdef real share, rest, dq, du, x, y, z
     with nogil:

@@ -2,8 +2,8 @@
 #
 # State: q lives on the variables of the basis, y on its constraints, r = e_j - S q and g = S y with S = R + ridge I.
 # Optimal at lam are |r_i| <= lam with equality on the constraints, |g_i| <= 1 with equality on the variables, and the
-# signs of y those of r, the signs of q those of g. Every bound is widened by its own tiny amount (TILT_*), so that
-# ties (equal correlations, collinear columns) are broken one by one and no sequence of exchanges comes back.
+# signs of y those of r, the signs of q those of g. Every bound is widened by its own tiny amount (TILT_*). This breaks
+# ties (equal correlations, collinear columns) one by one, so that exchanges cannot cycle.
 
 from libc.math cimport INFINITY, fabs
 from libc.stddef cimport ptrdiff_t, size_t
@@ -33,16 +33,16 @@ cdef extern from *:
     #define PGMX_TILT_PRIMAL 1e-12
     /* Entries of a direction below this share of its weights are zero up to rounding. */
     #define PGMX_LEAST 1e-11
-    /* Exchanges after which q, y, r and g are computed anew, and the error that calls for a new inverse. */
+    /* Exchanges after which q, y, r and g are recomputed, and the error that requires a new inverse. */
     #define PGMX_FRESH_EVERY 40
     #define PGMX_DRIFT 1e-11
-    /* The error of a new inverse beyond which the basis counts as singular. */
+    /* The error of a new inverse above which the basis counts as singular. */
     #define PGMX_WORST_DRIFT 1e-8
-    /* An exchange on a smaller pivot than this share of the largest is followed by fresh values at once. */
+    /* After an exchange on a pivot below this share of the largest, values are recomputed at once. */
     #define PGMX_SMALL_PIVOT 1e-6
-    /* By how much a bound may be overrun to avoid such a pivot. */
+    /* Allowed excess over a bound to avoid such a pivot. */
     #define PGMX_OVERRUN 1e-10
-    /* Steps of length zero in a row, beyond four per row of the matrix, that end a column. */
+    /* Consecutive steps of length zero, in addition to four per row of the matrix, that end a column. */
     #define PGMX_STALLED 200
     """
     const double TILT_DUAL "PGMX_TILT_DUAL"
@@ -55,13 +55,13 @@ cdef extern from *:
     const double OVERRUN "PGMX_OVERRUN"
     const ptrdiff_t STALLED "PGMX_STALLED"
 
-# How a column stands.
+# Status of a column.
 cdef enum:
     RUNNING
-    DONE            # every penalty reached
-    INFEASIBLE      # no q meets a smaller radius
+    DONE            # all penalties reached
+    INFEASIBLE      # no q satisfies a smaller radius
     STUCK           # singular basis, a stall, or too many exchanges
-    SPENT           # the work allowed is done
+    SPENT           # the allowance of work is used up
     NO_MEMORY
 
 cdef struct Path:
@@ -87,8 +87,8 @@ cdef struct Path:
     double event_sign
     ptrdiff_t pivots
     ptrdiff_t since_fresh
-    ptrdiff_t idle            # exchanges since the radius last moved
-    double work               # floating-point operations, roughly
+    ptrdiff_t idle            # exchanges since the last change of the radius
+    double work               # approximate number of floating-point operations
     int status
 
 
@@ -101,7 +101,7 @@ cdef inline double slack_of(const Path *path, ptrdiff_t i) noexcept nogil:
 
 
 cdef inline void begin(Path *path, ptrdiff_t j) noexcept nogil:
-    # At radius 1 the solution is zero, and below it the constraint of row j binds first.
+    # At radius 1 the solution is zero. Below it the constraint of row j is active first.
     cdef ptrdiff_t p = path.basis.p, i
     memset(path.r, 0, <size_t>p * sizeof(double))
     memset(path.g, 0, <size_t>p * sizeof(double))
@@ -126,8 +126,8 @@ cdef inline void residual(const Path *path, const double *q, double *out) noexce
 
 
 cdef inline bint refresh(Path *path) noexcept nogil:
-    # Computes q, y, r and g anew from the basis; a basis whose inverse has drifted is inverted again. The old values
-    # stay where that fails.
+    # Recomputes q, y, r and g from the basis; a basis whose inverse has drifted is inverted again. If this fails, the
+    # old values are kept.
     cdef Basis *basis = &path.basis
     cdef ptrdiff_t k = basis.k, p = basis.p, a, i, attempt
     cdef double off = 0.0
@@ -168,7 +168,7 @@ cdef inline bint refresh(Path *path) noexcept nogil:
 cdef inline ptrdiff_t first_zero(
     const double *x, const double *dx, const double *sign, ptrdiff_t k, double least, double *step
 ) noexcept nogil:
-    # Which entry loses its sign first, and after what step; -1 when none does before `step`.
+    # The entry that first loses its sign, and the step; -1 if none does before `step`.
     cdef ptrdiff_t a, found = -1
     cdef double closing, left, t
     for a in range(k):
@@ -183,7 +183,7 @@ cdef inline ptrdiff_t first_zero(
 
 
 cdef inline void aim(Path *path) noexcept nogil:
-    # The directions dy and dg that answer the event.
+    # The directions dy and dg for the event.
     cdef Basis *basis = &path.basis
     cdef ptrdiff_t k = basis.k, a, b
     cdef double sign = path.event_sign
@@ -192,7 +192,7 @@ cdef inline void aim(Path *path) noexcept nogil:
         apply_transposed(basis, path.w, path.dy)
         for a in range(k):
             path.dy[a] *= -sign
-        basis.constraints[k] = <int>path.event     # position k lies beyond the basis: one combination for all
+        basis.constraints[k] = <int>path.event     # position k is after the basis: one combination for all
         path.dy[k] = sign
         path.y[k] = 0.0
         path.sign_y[k] = sign
@@ -208,14 +208,15 @@ cdef inline void aim(Path *path) noexcept nogil:
 
 
 cdef inline double dual_ratio(Path *path, double least, ptrdiff_t *who, ptrdiff_t *gone) noexcept nogil:
-    # The step at which a variable's bound is reached or a multiplier vanishes, and which: `gone` is -1 for the former.
+    # The step at which a variable reaches its bound or a multiplier becomes zero, and its index; `gone` is -1 for a
+    # bound.
     cdef double step = pgmx_first_bound(path.g, path.dg, path.reach, path.basis.p, least, who)
     gone[0] = first_zero(path.y, path.dy, path.sign_y, path.basis.k, least, &step)
     return step
 
 
 cdef inline bint dual_step(Path *path) noexcept nogil:
-    # Moves y until a variable or the loss of a constraint answers the event, and exchanges. False: the path ends here.
+    # Moves y until a variable enters or a constraint leaves, and exchanges. False: the path ends here.
     cdef Basis *basis = &path.basis
     cdef ptrdiff_t k = basis.k, p = basis.p, who = -1, gone = -1, other = -1, left = -1
     cdef double step, later, largest, pivot
@@ -227,7 +228,7 @@ cdef inline bint dual_step(Path *path) noexcept nogil:
         return False
     pivot = fabs(path.dg[who]) if gone < 0 else fabs(path.dy[gone])
     if pivot < SMALL_PIVOT * largest:
-        # most likely a zero up to rounding: passed over where that overruns its bound by next to nothing
+        # most likely zero up to rounding: skipped if its bound is exceeded by a negligible amount
         later = dual_ratio(path, SMALL_PIVOT * largest, &other, &left)
         if (later - step) * pivot <= OVERRUN:
             step, who, gone = later, other, left
@@ -254,7 +255,7 @@ cdef inline void admit(Path *path, ptrdiff_t position, ptrdiff_t variable) noexc
 
 
 cdef inline bint answer_entering(Path *path, ptrdiff_t who, ptrdiff_t gone, double sign) noexcept nogil:
-    # The constraint of the event comes in, against a variable coming in or a constraint going out.
+    # The constraint of the event enters; a variable enters or a constraint leaves.
     cdef Basis *basis = &path.basis
     cdef ptrdiff_t k = basis.k, a
     for a in range(k):
@@ -274,7 +275,7 @@ cdef inline bint answer_entering(Path *path, ptrdiff_t who, ptrdiff_t gone, doub
 
 
 cdef inline void answer_leaving(Path *path, ptrdiff_t who, ptrdiff_t gone) noexcept nogil:
-    # The variable of the event goes out, against a variable coming in or a constraint going out.
+    # The variable of the event leaves; a variable enters or a constraint leaves.
     cdef Basis *basis = &path.basis
     cdef ptrdiff_t b = path.event, last = basis.k - 1
     if gone < 0:
@@ -288,7 +289,7 @@ cdef inline void answer_leaving(Path *path, ptrdiff_t who, ptrdiff_t gone) noexc
 
 
 cdef inline double primal_step(Path *path) noexcept nogil:
-    # Sets dq and dr, and returns by how much the radius can shrink before the next event, which is set too.
+    # Sets dq, dr and the next event, and returns the decrease of the radius until this event.
     cdef Basis *basis = &path.basis
     cdef ptrdiff_t k = basis.k, who = -1, gone
     cdef int side = 0

@@ -1,17 +1,17 @@
-"""Lasso problems over the rows of one symmetric matrix: the graphical lasso and the neighbourhoods of variables.
+"""Lasso problems with the rows of one symmetric matrix: the graphical lasso and the neighbourhoods of variables.
 
 Problem: the graphical lasso minimises -log det T + tr(R T) + lam sum |T_ij|; its dual maximises log det W over
-|W - R| <= lam. Block ascent on W takes one variable after the other: with W_11 the matrix without variable j, the best
-column is W_11 b, where b solves the lasso of _inner_lasso.pxd with M = W and s the column of R, and column j of T is
+|W - R| <= lam. Block ascent on W updates one variable after another. With W_11 the matrix without variable j, the best
+column is W_11 b. Here b solves the lasso of _inner_lasso.pxd with M = W and s the column of R, and column j of T is
 (-b, 1) / (W_jj - b' W_11 b). Neighbourhoods solve the same lasso with M = R.
-Algorithm: exact column steps from a feasible positive definite W keep both properties and never lower log det W. New
-columns are put into the box before they are stored, so that W stays feasible to the last bit. They are stored as rows
-at once, and as columns eight at a time: one cache line per entry instead of eight.
+Algorithm: exact column steps from a feasible positive definite W keep both properties and never decrease log det W. New
+columns are clipped to the box before they are stored, so that W is exactly feasible. They are stored as rows at once,
+and as columns eight at a time: one cache line per entry instead of eight.
 Reference: Friedman, Hastie & Tibshirani (2008), "Sparse inverse covariance estimation with the graphical lasso",
 section 2; Mazumder & Hastie (2012), "The graphical lasso: new insights and alternatives", sections 2 and 3 (why W must
 start feasible); Meinshausen & Bühlmann (2006), "High-dimensional graphs and variable selection with the lasso",
 section 2.
-Cost: k p per column with k non-zeros, hence |E| p per sweep; memory p^2 doubles beside R.
+Cost: k p per column with k non-zeros, hence |E| p per sweep; memory p^2 doubles in addition to R.
 Thread-safety: `neighborhoods` only reads; a ColumnAscent belongs to one thread at a time. The GIL is released
 throughout.
 """
@@ -30,7 +30,7 @@ from _sparse_rows cimport Sparse, append, root, sort_support
 select_dense_level()
 
 cdef enum:
-    PENDING = 8  # columns that are stored together: as many doubles as a cache line holds
+    PENDING = 8  # number of columns stored together: the number of doubles in a cache line
 
 
 def components(const double[:, ::1] R, double lam):
@@ -58,10 +58,10 @@ def components(const double[:, ::1] R, double lam):
 def neighborhoods(
     const double[:, ::1] R,           # in: (p, p) symmetric
     const int64_t[::1] columns,       # in: (m,) the variables to solve for
-    const double[::1] lams,           # in: (k,) penalties, each solution begins at the one before
-    double tol,                       # absolute duality gap that is wanted
-    Py_ssize_t max_rounds,            # most passes over the rows for a column and a penalty
-    int64_t[:, ::1] counts,           # out: (m, k) numbers of non-zeros
+    const double[::1] lams,           # in: (k,) penalties, each solution starts from the previous one
+    double tol,                       # required absolute duality gap
+    Py_ssize_t max_rounds,            # maximum passes over the rows per column and penalty
+    int64_t[:, ::1] counts,           # out: (m, k) number of non-zeros
     double[:, ::1] gaps,              # out: (m, k)
     int64_t[::1] steps,               # out: (m,)
 ):
@@ -129,7 +129,7 @@ cdef fill(int[::1] places, double[::1] values, const Sparse *entries):
 
 
 cdef double lasso_gap(Lasso *z, const double *s, Py_ssize_t j, double lam) noexcept nogil:
-    # Primal less dual at the residual x_j - X b, scaled into |X' r| <= lam; s[j] is the variance of x_j.
+    # Primal minus dual at the residual x_j - X b, scaled into |X' r| <= lam; s[j] is the variance of x_j.
     cdef double fitted = 0, squares = 0, size = 0, steepest = 0, residual, product, scale
     cdef Py_ssize_t a, i
     for a in range(z.n_nonzero):
@@ -140,7 +140,7 @@ cdef double lasso_gap(Lasso *z, const double *s, Py_ssize_t j, double lam) noexc
     for i in range(z.size):
         z.trial[i] = s[i] - z.out[i]
     steepest = pgmx_abs_max(z.trial, z.size)
-    # the variance of x_j - X b: not negative but for rounding
+    # the variance of x_j - X b: nonnegative up to rounding
     residual, product = max(s[j] - 2 * fitted + squares, 0.0), s[j] - fitted
     # the best multiple of the residual within the box
     scale = product / residual if residual > 0 else 0
@@ -152,19 +152,19 @@ cdef double lasso_gap(Lasso *z, const double *s, Py_ssize_t j, double lam) noexc
 cdef class ColumnAscent:
     """Block ascent on the dual of the graphical lasso, from a feasible positive definite W.
 
-    It has no point until one of the `start_` methods sets it.
+    It has no point until one of the `start_` methods sets one.
 
     Parameters
     ----------
     R : ndarray of float64, shape (p, p)
-        Symmetric, C-contiguous; it is kept, not copied.
+        Symmetric, C-contiguous; referenced, not copied.
     """
 
     cdef const double[:, ::1] _R
     cdef double[:, ::1] _W
     cdef double[::1] _theta
     cdef Sparse *_columns
-    cdef int64_t[::1] _first            # where the entries of each column begin in `_entries`
+    cdef int64_t[::1] _first            # position of the first entry of each column in `_entries`
     cdef double[::1] _entries           # off the diagonal of the precision, one for each coefficient
     cdef Lasso _lasso
     cdef readonly object memory
@@ -179,7 +179,7 @@ cdef class ColumnAscent:
             raise MemoryError(f"no memory for the columns of {p} variables")
         self.size = p
         self._R = R
-        # whole cache lines per row, and rows that do not all start in the same cache set
+        # complete cache lines per row, and rows that do not all start in the same cache set
         stride = (p + 7) // 8 * 8
         if stride % 64 == 0:
             stride += 8
@@ -201,7 +201,7 @@ cdef class ColumnAscent:
 
     @property
     def dual(self):
-        """W as a view (p, p), feasible and, but for rounding, positive definite."""
+        """W as a view (p, p), feasible and, up to rounding, positive definite."""
         return self.memory[:, :self.size]
 
     def start_soft(self, double lam):
@@ -220,13 +220,13 @@ cdef class ColumnAscent:
         self._begin(True)
 
     def start_shrunk(self, double share):
-        """Start at R with `share` > 0 taken off its correlations: positive definite where R is semidefinite."""
+        """Start at R with its correlations reduced by `share` > 0: positive definite if R is semidefinite."""
         np.multiply(self._R, 1 - share, out=self.dual)
         np.fill_diagonal(self.dual, np.diagonal(self._R))
         self._begin(True)
 
     def start_from(self, W, double share):
-        """Start at R + share (W - R), with the present coefficients or those of `start_columns`."""
+        """Start at R + share (W - R), with the current coefficients or the coefficients of `start_columns`."""
         np.subtract(W, self._R, out=self.dual)
         self.dual[...] *= share
         self.dual[...] += self._R
@@ -241,7 +241,7 @@ cdef class ColumnAscent:
                 self._columns[j].n = 0
 
     def start_columns(self, const int[::1] indptr, const int[::1] indices, const double[::1] values):
-        """Set the coefficients that the lassos start from: those of variable j are indptr[j]:indptr[j + 1]."""
+        """Set the start coefficients of the lassos; coefficients of variable j are indptr[j]:indptr[j + 1]."""
         cdef Py_ssize_t j
         cdef bint enough = True
         for j in range(self.size):
@@ -254,7 +254,7 @@ cdef class ColumnAscent:
             raise MemoryError("no memory for the coefficients to start from")
 
     def columns(self):
-        """Return the coefficients as `start_columns` takes them (indptr, indices, values)."""
+        """Return the coefficients in the form of `start_columns` (indptr, indices, values)."""
         counts = [0] + [self._columns[j].n for j in range(self.size)]
         indptr = np.cumsum(counts).astype(np.int32)
         places, numbers = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
@@ -267,11 +267,11 @@ cdef class ColumnAscent:
         return indptr, places, numbers
 
     def sweep(self, double lam, double slack, Py_ssize_t max_rounds, Py_ssize_t first, Py_ssize_t stop, double moved):
-        """Take a step in the columns from `first` to `stop`, multiples of PENDING or the end.
+        """Make a step in the columns from `first` to `stop`, multiples of PENDING or the end.
 
         Returns (moved, steps, stuck, entries): `moved` plus the sum of theta_ii theta_jj d_ij^2 over all changes d of
-        W; the passes and solves taken; the columns that were left as they were because W was not positive definite
-        there; the non-zeros.
+        W; the number of passes and solves; the number of columns not changed because W was not positive definite; the
+        number of non-zeros.
         """
         cdef Py_ssize_t p = self.size, j, i, c, taken, steps = 0, stuck = 0, entries = 0
         cdef double left
@@ -320,9 +320,9 @@ cdef class ColumnAscent:
     ):
         """Set the columns from `first` to `stop`, as in `sweep`, to their regressions on the neighbours of a graph.
 
-        The neighbours of variable j are indices[indptr[j]:indptr[j + 1]]. Returns (moved, stuck): as `sweep`; stuck
-        counts the columns whose conditional variance would be `least` times their variance or less, which are left as
-        they were.
+        The neighbours of variable j are indices[indptr[j]:indptr[j + 1]]. Returns (moved, stuck) as in `sweep`. stuck
+        counts the columns whose conditional variance would be at most `least` times their variance; these are not
+        changed.
         """
         cdef Py_ssize_t p = self.size, j, c, stuck = 0
         cdef double left
@@ -361,7 +361,7 @@ cdef class ColumnAscent:
         return left
 
     cdef bint _store(self, Py_ssize_t j, const Rows *M, double radius, double *moved) noexcept nogil:
-        # Store the solution of column j as its coefficients, and `out` as row j of W.
+        # Stores the solution of column j as its coefficients, and `out` as row j of W.
         cdef Lasso *z = &self._lasso
         cdef Sparse *column = self._columns + j
         cdef double *row = &self._W[j, 0]
@@ -381,7 +381,7 @@ cdef class ColumnAscent:
             self._W[j, i] = self._W[i, j]
 
     cdef void _settle(self, Py_ssize_t j, Rows *M) noexcept nogil:
-        # Store the pending rows as columns too, when there are enough of them.
+        # Stores the pending rows also as columns, when there are enough of them.
         cdef Py_ssize_t i, c, p = self.size, stride = self._W.shape[1], first = M.first, n = j + 1 - M.first
         cdef double *W = &self._W[0, 0]
         cdef const double *rows = W + first * stride
@@ -400,10 +400,10 @@ cdef class ColumnAscent:
         M.first = j + 1
 
     def precision(self):
-        """Make a symmetric precision of the columns, which `residual` and `triplets` read.
+        """Compute a symmetric precision from the columns, for `residual` and `triplets`.
 
-        Where the two columns of a pair disagree about a zero it is zero, else their mean. Returns tr(R T) of it, the
-        sum of its absolute entries off the diagonal, and the number of non-zeros there.
+        An entry is zero if one of the two columns of the pair is zero, otherwise their mean. Returns tr(R T), the sum
+        of the absolute entries off the diagonal, and the number of non-zeros off the diagonal.
         """
         cdef Py_ssize_t p = self.size, j, c, k, i, n = 0
         cdef double trace = 0, size = 0, mean
@@ -422,7 +422,7 @@ cdef class ColumnAscent:
                     i = column.at[c]
                     if i > j:
                         break
-                    other = self._columns + i  # whose places before j were passed by the columns before
+                    other = self._columns + i  # whose places before j were passed by previous columns
                     k = cursor[i]
                     while k < other.n and other.at[k] < j:
                         k += 1
@@ -444,11 +444,11 @@ cdef class ColumnAscent:
         return 0
 
     def residual(self, double lam):
-        """Return how far W and the precision that `precision` made are from optimal and from inverse to each other.
+        """Return measures of how close W and the result of `precision` are to optimality and to being inverse.
 
-        Returns (slack, squares, apart): sum of lam |T_ij| - (W - R)_ij T_ij off the diagonal, no term of which is
-        negative; squared Frobenius norm of E = I - W T; sum of |T_ij E_ij|, to first order how far the inverse of T is
-        from W in the trace that the objective takes.
+        Returns (slack, squares, apart): sum of lam |T_ij| - (W - R)_ij T_ij off the diagonal, with nonnegative terms;
+        squared Frobenius norm of E = I - W T; sum of |T_ij E_ij|, to first order the difference between the inverse of
+        T and W in the trace of the objective.
         """
         cdef Py_ssize_t p = self.size, stride = self._W.shape[1], j, c, i, m
         cdef double slack = 0, squares = 0, apart = 0, value
@@ -464,7 +464,7 @@ cdef class ColumnAscent:
                     i, value = column.at[c], self._entries[self._first[j] + c]
                     if value != 0:
                         z.support[m], z.weight[m] = <int>i, value
-                        # negative where W was rounded out of the box, by what E then holds as much
+                        # negative if W was rounded out of the box, by an amount that E also contains
                         slack += max(lam * fabs(value) - (W[j * stride + i] - self._R[j, i]) * value, 0.0)
                         m += 1
                 z.support[m], z.weight[m] = <int>j, self._theta[j]
@@ -476,9 +476,9 @@ cdef class ColumnAscent:
         return slack, squares, apart
 
     def triplets(self, double share=1.0):
-        """Return the precision that `precision` made as the arrays of a CSR matrix (indptr, indices, values).
+        """Return the result of `precision` as the arrays of a CSR matrix (indptr, indices, values).
 
-        Columns ascend; `share` multiplies what is off the diagonal.
+        Columns ascend; `share` multiplies the entries off the diagonal.
         """
         cdef Py_ssize_t p = self.size, j, c, i, n = 0, capacity = p + self._entries.shape[0]
         cdef Sparse *column

@@ -1,11 +1,11 @@
-# A lasso over the rows of a symmetric matrix M, by its active set:
+# A lasso with the rows of a symmetric matrix M, by its active set:
 #
 #     minimise 1/2 b' M b - s' b + lam ||b||_1   over b with b_j = 0.
 #
-# The active set A holds the non-zeros and what has violated its optimality condition |s_i - (M b)_i| <= lam since. On
-# A the problem is solved in the small Gram matrix M_AA: a coordinate pass finds signs, then the equations M_NN b_N =
-# s_N - lam sign(b_N) of the non-zeros N are solved by Cholesky, stopping where a first sign would change (which
-# becomes zero). One pass over |N| rows of M then gives M b for all variables, hence the next violators.
+# The active set A has the non-zeros and the variables that have violated their optimality condition |s_i - (M b)_i| <=
+# lam. On A the problem is solved with the small Gram matrix M_AA: a coordinate pass finds signs, then the equations
+# M_NN b_N = s_N - lam sign(b_N) of the non-zeros N are solved by Cholesky, up to the first change of a sign (this
+# variable becomes zero). One pass over |N| rows of M then gives M b for all variables, and the next violators.
 # Reference: Friedman, Hastie & Tibshirani (2010), "Regularization paths for generalized linear models via coordinate
 # descent", sections 2.2 and 2.6 (covariance updates, active sets); Lee, Battle, Raina & Ng (2006), "Efficient sparse
 # coding algorithms", section 3 (feature-sign search).
@@ -19,11 +19,11 @@ from libc.string cimport memcpy
 from _dense cimport pgmx_axpy, pgmx_beyond, pgmx_combine_rows, pgmx_dot
 
 cdef enum:
-    PASSES = 200         # coordinate passes between two passes over the rows, where equations fail
+    PASSES = 200         # coordinate passes between two passes over the rows, if equations fail
     SOLVES = 12          # Cholesky solves between two passes over the rows
-    LARGEST_SOLVE = 400  # beyond this many variables coordinates alone
+    LARGEST_SOLVE = 400  # with more variables only coordinate passes
 
-# What a solve for given signs came to.
+# Result of a solve for given signs.
 cdef enum:
     OPTIMAL
     ZERO_VIOLATES
@@ -32,7 +32,7 @@ cdef enum:
 
 
 cdef struct Rows:
-    # A symmetric matrix by rows. Columns first..done-1 are up to date in their rows only, not yet in the others.
+    # A symmetric matrix by rows. Columns first..done-1 are updated only in their own rows, not yet in other rows.
     const double *at
     Py_ssize_t stride, size, first, done
 
@@ -50,7 +50,7 @@ cdef struct Lasso:
     double *trial        # (size,)
     double *direction    # (size,)
     double *out          # (size,) M b on all variables
-    int *place           # (size,) where in A the members of N are
+    int *place           # (size,) places in A of the members of N
     double *gram         # (capacity, capacity) M on A
     double *factor       # (capacity, capacity) Cholesky factor
 
@@ -75,7 +75,7 @@ cdef inline void free_lasso(Lasso *z) noexcept nogil:
 
 
 cdef inline bint open_lasso(Lasso *z, Py_ssize_t size) noexcept nogil:
-    # Whether there was memory for a problem of `size` variables; free_lasso in any case.
+    # Returns whether there was memory for a problem of `size` variables; call free_lasso in any case.
     cdef size_t n = <size_t>size + 8
     z.size, z.k, z.n_nonzero, z.capacity = size, 0, 0, 32
     z.active = <int *>malloc(n * sizeof(int))
@@ -128,7 +128,7 @@ cdef inline double entry(const Rows *M, Py_ssize_t a, Py_ssize_t b) noexcept nog
 
 
 cdef inline void join(Lasso *z, const Rows *M, Py_ssize_t n) noexcept nogil:
-    # The n variables listed after the last of A become members; memory for them is there. Sets M_AA alone.
+    # Adds the n variables listed after the last of A, for which there is memory. Sets only M_AA.
     cdef Py_ssize_t k = z.k, c, e, i, all_of = k + n
     cdef double *row
     cdef const double *source
@@ -157,7 +157,7 @@ cdef inline void close_set(Lasso *z) noexcept nogil:
 
 
 cdef inline double coordinate_pass(Lasso *z, double lam, bint *signs_moved) noexcept nogil:
-    # One pass over A; the largest change of M b on its own variable.
+    # One pass over A; returns the largest change of M b on its own variable.
     cdef Py_ssize_t c, k = z.k
     cdef double old, pull, fresh, step, diagonal, most = 0
     cdef const double *inverse = z.inverse
@@ -183,7 +183,7 @@ cdef inline double coordinate_pass(Lasso *z, double lam, bint *signs_moved) noex
 
 
 cdef inline Py_ssize_t factorise(Lasso *z, Py_ssize_t m) noexcept nogil:
-    # Cholesky factor, by rows, of M on the m places; how many rows of it could be had before M is singular.
+    # Cholesky factor, by rows, of M on the m places; returns the number of rows before M is singular.
     cdef Py_ssize_t a, c
     cdef double *row
     cdef double *other
@@ -230,13 +230,13 @@ cdef inline void solve_upper(const Lasso *z, Py_ssize_t m, double *x) noexcept n
 
 
 cdef inline int solve_signs(Lasso *z, double lam, double slack) noexcept nogil:
-    # Solve for the non-zeros with their signs, or go as far as the first of them that would change.
+    # Solves for the non-zeros with their signs, or moves to the first change of a sign.
     cdef Py_ssize_t m = 0, c, a, first = -1, rank
     cdef double share, shortest = 1, step, slope = 0
     for c in range(z.k):
         if z.b[c] != 0:
             z.place[m] = <int>c
-            # what is left of s beyond the pull of the penalty: the step to the solution solves for it
+            # the residual of s minus the penalty term: the right-hand side of the step to the solution
             z.trial[m] = z.left[c] - (lam if z.b[c] > 0 else -lam)
             m += 1
     rank = factorise(z, m)
@@ -244,8 +244,8 @@ cdef inline int solve_signs(Lasso *z, double lam, double slack) noexcept nogil:
         solve_lower(z, m, z.trial)
         solve_upper(z, m, z.trial)
     else:
-        # M v = 0, to 1e-10, for this v on the first rank + 1 non-zeros: s' v, which is 0 then, is rounding in z.left.
-        # It must not choose the direction: along v only ||b|| changes, and it falls in one of the two
+        # M v = 0, to 1e-10, for this v on the first rank + 1 non-zeros. Then s' v = 0, so in z.left it is rounding
+        # error and must not choose the direction: along v only ||b|| changes, and it decreases in one of the two
         for a in range(rank):
             z.factor[rank * z.capacity + a] *= -1
         memcpy(z.direction, z.factor + rank * z.capacity, rank * sizeof(double))
@@ -280,7 +280,7 @@ cdef inline int solve_signs(Lasso *z, double lam, double slack) noexcept nogil:
 
 
 cdef inline Py_ssize_t fit_active(Lasso *z, double lam, double slack) noexcept nogil:
-    # Minimise over A; the number of passes and solves, negative where PASSES did not do.
+    # Minimises over A; returns the number of passes and solves, negative if PASSES did not suffice.
     cdef Py_ssize_t taken = 0, passes = 0, _solves, next_solve = 4 + z.k // 8
     cdef bint signs_moved = False
     cdef int said
@@ -302,7 +302,7 @@ cdef inline Py_ssize_t fit_active(Lasso *z, double lam, double slack) noexcept n
 
 
 cdef inline void combine(Lasso *z, const Rows *M) noexcept nogil:
-    # out = M b, with what is pending in M.
+    # out = M b, including pending columns of M.
     cdef Py_ssize_t c, m = 0, i, a
     cdef double total
     for c in range(z.k):
@@ -331,8 +331,8 @@ cdef inline Py_ssize_t fit_column(
     Lasso *z, const Rows *M, const double *s, Py_ssize_t j, double lam, double slack, Py_ssize_t max_rounds,
     const int *start, const double *values, Py_ssize_t n_start, bint *settled
 ) noexcept nogil:
-    # Solve for variable j from b = values on start. The solution is (support, weight, n_nonzero), M b is out, with
-    # s[j] in place j; the number of passes and solves, -1 where memory ran out.
+    # Solves for variable j from b = values on start. The solution is (support, weight, n_nonzero), M b is in out, with
+    # s[j] in place j. Returns the number of passes and solves, -1 if memory is exhausted.
     cdef Py_ssize_t c, e, taken = 0, _rounds, n, before, fresh
     cdef double value, last = INFINITY
     settled[0] = False
@@ -366,8 +366,8 @@ cdef inline Py_ssize_t fit_column(
         if z.k == before and settled[0]:
             break
         if not settled[0]:
-            # where M is singular to rounding passes may go on for ever, or b may grow: stop where no more is gained,
-            # to rounding, or more than is possible
+            # if M is singular up to rounding, passes may not end, or b may grow: stop if the gain is only rounding
+            # error, or more than is possible
             value = objective(z, s, lam)
             if not value < last - 1e-15 * s[j] or value < -s[j]:
                 break
@@ -380,7 +380,7 @@ cdef inline Py_ssize_t fit_column(
 cdef inline bint fit_neighbors(
     Lasso *z, const Rows *M, const double *s, const int *neighbours, Py_ssize_t n, bint *solved
 ) noexcept nogil:
-    # Solve M_NN b = s_N for given N; as fit_column leaves it. False where memory ran out.
+    # Solves M_NN b = s_N for given N, with results as in fit_column. False if memory is exhausted.
     cdef Py_ssize_t c
     z.k = 0
     if not make_room(z, n):

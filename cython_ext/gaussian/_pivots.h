@@ -2,9 +2,9 @@
  *
  *   pgmx_first_bound   |g_i + t v_i| <= reach_i, the smallest t >= 0 at which some i holds with equality
  *   pgmx_first_breach  |r_i - t v_i| <= lam + slack_i - t, likewise
- * A vector pass only asks whether some lane can beat the best t so far, by a product; quotients are formed where one
- * can, a handful of times per call. The lowest index wins a tie. Bounds of infinity take no part.
- * Levels as in _simd.h, avx2 and avx512 have bodies of their own. Nothing here allocates or fails; after selection all
+ * A vector pass only checks, with a product, whether some lane can improve the best t so far. Quotients are computed
+ * only then, a few times per call. The lowest index wins a tie. Infinite bounds are ignored.
+ * Levels as in _simd.h; avx2 and avx512 have their own bodies. No function allocates or fails. After selection all
  * functions are safe to call from any number of threads.
  */
 #ifndef PGMX_PIVOTS_H
@@ -97,7 +97,7 @@ PGMX_UNUSED static double pgmx_first_breach_plain(const double *r, const double 
 
 static int pgmx_pivots_level = PGMX_PLAIN;
 
-/* Returns INFINITY, `who` as it was, where nothing is reached. Entries of v up to `least` count as zero. */
+/* Returns INFINITY, with `who` unchanged, if no bound is reached. Entries of v up to `least` count as zero. */
 PGMX_UNUSED static double pgmx_first_bound(const double *g, const double *v, const double *reach, ptrdiff_t n,
                                            double least, ptrdiff_t *who) {
 #if PGMX_X86_DISPATCH

@@ -1,6 +1,6 @@
-/* Vector bodies of _pivots.h, included once an instruction set: no include guard, on purpose; it undefines what it was
- * given: NAME(f), TARGET, LANES, vec and the operations LOAD, SPLAT, ADD, SUB, MUL, SIGN (sign bits), FLIP (xor with
- * sign bits) and LESS (any lane of a below that of b, false for NaN).
+/* Vector bodies of _pivots.h, included once per instruction set (without an include guard, on purpose). It undefines
+ * the macros of the includer: NAME(f), TARGET, LANES, vec and the operations LOAD, SPLAT, ADD, SUB, MUL, SIGN (sign
+ * bits), FLIP (xor with sign bits) and LESS (any lane of a below that of b, false for NaN).
  */
 
 TARGET static double NAME(pgmx_first_bound)(const double *g, const double *v, const double *reach, ptrdiff_t n,

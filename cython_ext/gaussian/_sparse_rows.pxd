@@ -36,7 +36,7 @@ cdef inline bint append(Sparse *to, const int *at, const double *values, Py_ssiz
 
 
 cdef inline void sort_support(Lasso *z) noexcept nogil:
-    # By insertion: what is new stands at the end.
+    # By insertion: new entries are at the end.
     cdef Py_ssize_t a, c
     cdef int at
     cdef double weight

@@ -1,15 +1,15 @@
 """Joint counts of lists of pairs of variables, and of all pairs, in compact storage.
 
-Problem: the tables of some pairs out of n (n - 1) / 2 are wanted, again and again, now these and now those. Algorithm:
-of every table only the cells of the states that are kept are counted (all but the last of a variable: the rest
-follows from the marginals); a cell is the population count of an AND of two bit planes, or, where states are many, one
-of a histogram over the codes. Sums of row weights are histograms always, of whole tables.
-A table begins at ``where[e]`` of a flat store, its rows ``stride[e]`` cells apart: a triangle of all pairs and an arena
-filled in the order of requests look the same to the kernels. A hash table with linear probing holds the place of each
-pair.
+Problem: count the tables of varying subsets of the n (n - 1) / 2 pairs, repeatedly. Algorithm: only the cells of kept
+states are counted (all states of a variable except the last; the rest follows from the marginals). A cell is the
+population count of an AND of two bit planes. If there are many states, the table is a histogram over the codes. Sums of
+row weights are always histograms, of complete tables.
+A table begins at ``where[e]`` of a flat store, with a row stride of ``stride[e]`` cells. This layout is the same for a
+triangle of all pairs and for an arena filled in the order of requests. A hash table with linear probing has the place
+of each pair.
 Cost of a table: kept cells * N/512 vector operations with AVX-512; one addition per row for a histogram.
-Thread-safety: the counters read their inputs and write only the cells of their own pairs, so lists without a pair in
-common may be counted in threads; claims change the index and belong to one thread.
+Thread-safety: the counters read their inputs and write only the cells of their own pairs, so threads may count lists
+without common pairs. Claims change the index and must be made by one thread.
 Reference for the probing: Knuth (1998), The Art of Computer Programming 3, 2nd ed., section 6.4, algorithm L.
 """
 
@@ -23,19 +23,19 @@ import numpy as np
 from _simd cimport pgmx_count_and, select_simd_level
 
 cdef enum:
-    BLOCK_WORDS = 512           # words of a plane that are read together
+    BLOCK_WORDS = 512           # words of a plane that are processed together
     TILE = 32                   # rows of the triangle counted against the same columns
     MOST_PLANES = 256
-    LANES = 4                   # histograms side by side: equal neighbours do not wait for each other
-    LANE_CELLS = 4096           # larger tables have one
+    LANES = 4                   # parallel histograms, so that equal adjacent codes do not stall
+    LANE_CELLS = 4096           # larger tables have one lane
 
 cdef int SIMD = select_simd_level()
 
-# From this many cells on a histogram is faster than planes, measured at each level.
+# Number of cells from which a histogram is faster than planes, measured at each level.
 cdef Py_ssize_t MANY_CELLS = (32, 100, 200, 480)[SIMD]
 HISTOGRAM_CELLS = MANY_CELLS
 
-# A variable with more states is left out of the count of all pairs by planes.
+# Variables with more states are left out of the count of all pairs by planes.
 MANY_STATES = 1 + math.isqrt(MANY_CELLS)
 
 ctypedef fused code_t:
@@ -48,19 +48,19 @@ ctypedef fused cell_t:
 
 
 def scratch_cells(Py_ssize_t largest):
-    """Return the cells of scratch that tables of at most `largest` cells need."""
+    """Return the number of scratch cells for tables of at most `largest` cells."""
     return max(largest, min(largest, LANE_CELLS) * LANES)
 
 
 def count_triangle(
     const uint64_t[:, ::1] planes,      # in: (all planes, words)
-    const int64_t[::1] chosen,          # in: (m,) the kept planes, variable after variable
-    const int64_t[::1] after,           # in: (m,) where the planes of the next variable begin among the chosen
-    const int64_t[::1] row,             # in: (m,) cell of the store where column 0 of a plane's row would lie
+    const int64_t[::1] chosen,          # in: (m,) the kept planes, variable by variable
+    const int64_t[::1] after,           # in: (m,) position of the first plane of the next variable among the chosen
+    const int64_t[::1] row,             # in: (m,) cell of the store for column 0 of a plane's row
     const int64_t[::1] column,          # in: (m,) column of a plane
     Py_ssize_t first,                   # in: chosen planes [first, last) are counted against later variables
     Py_ssize_t last,
-    Py_ssize_t first_word,              # in: over these words only, multiples of 8
+    Py_ssize_t first_word,              # in: only over these words, multiples of 8
     Py_ssize_t last_word,
     uint32_t[::1] store,                # inout: counts are added
 ):
@@ -89,7 +89,7 @@ def count_triangle(
                             pgmx_count_and(
                                 plane[i], plane + head, tail - head, begin, end, &store[row[i] + column[head]]
                             )
-                        else:   # variables without planes lie between
+                        else:   # there are variables without planes in between
                             memset(found, 0, sizeof(found))
                             pgmx_count_and(plane[i], plane + head, tail - head, begin, end, found)
                             for k in range(tail - head):
@@ -104,7 +104,7 @@ def count_list(
     const uint64_t[:, ::1] planes,      # in: (all planes, words)
     const int64_t[::1] plane_offsets,   # in: (n + 1,)
     const int64_t[::1] cardinalities,   # in: (n,)
-    const int64_t[::1] kept,            # in: (n,) how many states of a variable are counted
+    const int64_t[::1] kept,            # in: (n,) number of counted states of a variable
     const int64_t[:, ::1] pairs,        # in: (k, 2)
     const int64_t[::1] where,           # in: (k,) first cell of a table in the store
     const int64_t[::1] stride,          # in: (k,) cells from one of its rows to the next
@@ -197,7 +197,7 @@ cdef inline void weighted_histogram(
 cdef inline void fold(
     cell_t *scratch, Py_ssize_t r, Py_ssize_t s, Py_ssize_t kept_r, Py_ssize_t kept_s, Py_ssize_t stride, cell_t *table
 ) noexcept nogil:
-    # Adds the lanes of a histogram to the kept part of its table and clears them.
+    # Adds the lanes of a histogram to the kept cells of its table and clears them.
     cdef Py_ssize_t a, b, lane, size = r * s, lanes = lanes_of(size)
     cdef cell_t total
     for a in range(kept_r):
@@ -212,16 +212,16 @@ cdef inline void fold(
 def fill_tables(
     const cell_t[::1] store,            # in: kept cells
     const int64_t[:, ::1] pairs,        # in: (k, 2) as they are stored
-    const uint8_t[::1] turned,          # in: (k,) the table is wanted with its axes exchanged
+    const uint8_t[::1] turned,          # in: (k,) whether the table is returned with its axes exchanged
     const int64_t[::1] where,           # in: (k,)
     const int64_t[::1] stride,          # in: (k,)
     const int64_t[::1] cardinalities,   # in: (n,)
-    const int64_t[::1] kept,            # in: (n,) all states, or all but the last
+    const int64_t[::1] kept,            # in: (n,) all states, or all except the last
     const double[::1] marginals,        # in: (all states,) sums of the rows in a state
     const int64_t[::1] first_state,     # in: (n + 1,)
     double total,                       # in: sum over all rows
     const int64_t[::1] begins,          # in: (k,) where the tables begin in the result
-    double[::1] tables,                 # out: whole tables, cells over total, row-major
+    double[::1] tables,                 # out: complete tables, cells divided by the total, row-major
 ):
     """Complete tables from the marginals and divide them by the total."""
     cdef Py_ssize_t e, a, b, r, s, by_a, by_b
@@ -257,7 +257,7 @@ def fill_tables(
 
 
 def claim_flags(uint8_t[::1] known, const int64_t[::1] positions, uint8_t[::1] missing):
-    """Write which positions were not known, each once, and mark them known."""
+    """Write the positions that were not known, each once, and mark them as known."""
     cdef Py_ssize_t e
     with nogil:
         for e in range(positions.shape[0]):
@@ -266,7 +266,7 @@ def claim_flags(uint8_t[::1] known, const int64_t[::1] positions, uint8_t[::1] m
 
 
 cdef inline Py_ssize_t slot_of(const int64_t[::1] keys, int64_t key) noexcept nogil:
-    # The slot that holds the key, or the free one where it belongs; the number of slots is a power of two.
+    # The slot of the key, or the free slot for it; the number of slots is a power of two.
     cdef Py_ssize_t last = keys.shape[0] - 1
     cdef Py_ssize_t slot = <Py_ssize_t>((<uint64_t>key * 0x9E3779B97F4A7C15u) >> 20) & last
     while keys[slot] != 0 and keys[slot] != key:
@@ -275,17 +275,17 @@ cdef inline Py_ssize_t slot_of(const int64_t[::1] keys, int64_t key) noexcept no
 
 
 def claim_cells(
-    int64_t[::1] keys,                  # inout: (slots,) key + 1 of the pairs held, 0 where free
+    int64_t[::1] keys,                  # inout: (slots,) key + 1 of the stored pairs, 0 if free
     int64_t[::1] places,                # inout: (slots,) first cell of the pair
     const int64_t[::1] wanted,          # in: (k,) keys
-    const int64_t[::1] sizes,           # in: (k,) cells that they take
-    Py_ssize_t n_cells,                 # in: cells there are
-    Py_ssize_t most,                    # in: pairs that may be held
-    int64_t[::1] used,                  # inout: (2,) pairs held, cells used
+    const int64_t[::1] sizes,           # in: (k,) number of cells of the pairs
+    Py_ssize_t n_cells,                 # in: number of cells
+    Py_ssize_t most,                    # in: maximum number of stored pairs
+    int64_t[::1] used,                  # inout: (2,) stored pairs, used cells
     int64_t[::1] where,                 # out: (k,)
-    uint8_t[::1] missing,               # out: (k,) was not held
+    uint8_t[::1] missing,               # out: (k,) whether it was not stored
 ):
-    """Find the cells of the pairs and give some to those without; return how many were served before space ran out."""
+    """Find or assign the cells of the pairs; return the number of pairs served before space ran out."""
     cdef Py_ssize_t e, slot, served = wanted.shape[0]
     with nogil:
         for e in range(wanted.shape[0]):

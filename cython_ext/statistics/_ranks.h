@@ -1,6 +1,6 @@
 /* Concordant and discordant pairs of rows, for many pairs of columns; chosen once at run time.
  *
- * Two ways lead to the same integers:
+ * Two methods give the same integers:
  *   planes      Row r of a column x is compared with the rows before it; the answers are bits: greater (x_r > x_s), untied
  *               (x_r != x_s) and known (neither is missing). Of two columns XOR and population counts make the number of
  *               discordant pairs |(Gx ^ Gy) & Nx & Ny|, that of untied ones |Nx & Ny|, and the totals |Nx & Vy|, |Vx & Ny|
@@ -8,7 +8,7 @@
  *   inversions  Rows in the order of (x, y) carry their rank in the order of (y, x), a permutation whose inversions are the
  *               discordant pairs (Knight 1966). They are counted from the highest bit of the ranks down, by one stable
  *               partition a bit, until 64 ranks remain, whose bits fit a word: n log n.
- * Levels as in _simd.h. Nothing here allocates or fails; all functions are safe to call from any number of threads.
+ * Levels as in _simd.h. No function allocates or fails; all are safe to call from any number of threads.
  */
 #ifndef PGMX_RANKS_H
 #define PGMX_RANKS_H
@@ -18,11 +18,11 @@
 enum { PGMX_TILE = 4, PGMX_PLANE_BLOCK = 256, PGMX_TILES_TOGETHER = 8 };
 enum { PGMX_CLEAN = 0, PGMX_TIED = 1, PGMX_GAPPED = 2 }; /* no ties; ties; missing values */
 
-/* Planes of columns sorted by kind, and once more the last column up to a whole tile. */
+/* Planes of columns sorted by kind, with the last column repeated to fill a tile. */
 typedef struct {
     const uint64_t *const *greater;
     const uint64_t *const *untied; /* all ones for clean columns */
-    const uint64_t *const *known;  /* all ones but for gapped columns */
+    const uint64_t *const *known;  /* all ones except for columns with missing values */
     const unsigned char *kind;
     ptrdiff_t n_words; /* a multiple of 8 */
 } pgmx_comparisons;
@@ -98,7 +98,7 @@ PGMX_INLINE uint64_t pgmx_byte_sum(uint64_t x) {
 #define ADD _mm256_add_epi8
 #define ADD_WIDE _mm256_add_epi64
 #define SUM pgmx_sum_avx2
-#define FLUSH 31 /* at most 8 a byte and step */
+#define FLUSH 31 /* at most 8 per byte and step */
 #define COUNT pgmx_bytes_avx2
 #define WIDEN(x) _mm256_sad_epu8(x, _mm256_setzero_si256())
 #define CLEAN 2, 4
@@ -143,7 +143,7 @@ PGMX_INLINE void pgmx_tile(const pgmx_comparisons *c, int kind, ptrdiff_t i, ptr
 
 /* Adds the counts of the pairs i < j < p of sorted columns, i in the tiles [first, last). Two counts below 2^32 share a
  * cell of the p x p store, discordant | untied << 32 at the place of (i, j) and the totals of tau-b at that of (j, i),
- * where column[i] says which column of the store i is. */
+ * with column[i] the column of the store of i. */
 PGMX_UNUSED static void pgmx_count_tiles(const pgmx_comparisons *c, ptrdiff_t first, ptrdiff_t last, ptrdiff_t p,
                                          const int64_t *column, uint64_t *store) {
     ptrdiff_t n_tiles = (p + PGMX_TILE - 1) / PGMX_TILE;
@@ -189,9 +189,9 @@ PGMX_INLINE void pgmx_rows_before_but(ptrdiff_t r, const uint64_t *bits, const u
     if (n) out[n - 1] &= pgmx_last_mask(r);
 }
 
-/* Writes the planes of rows [begin, end) of a column; those of row r start at word offset[r - begin]. `order` lists the
- * n_known rows by value and code[r] grows with it. untied and known may be NULL. seen, equal and all are scratch of
- * ceil(end / 64) words; the planes have n_words and are zero where nothing is written. */
+/* Writes the planes of rows [begin, end) of a column; planes of row r start at word offset[r - begin]. `order` lists
+ * the n_known rows by value and code[r] grows with it. untied and known may be NULL. seen, equal and all are scratch of
+ * ceil(end / 64) words; the planes have n_words words, and words that no row writes are set to zero. */
 PGMX_UNUSED static void pgmx_compare_rows(const int32_t *order, const int32_t *code, ptrdiff_t n_known, ptrdiff_t begin,
                                           ptrdiff_t end, const int64_t *offset, ptrdiff_t n_words, uint64_t *greater,
                                           uint64_t *untied, uint64_t *known, uint64_t *seen, uint64_t *equal,
@@ -269,7 +269,7 @@ PGMX_INLINE int64_t pgmx_partition_plain(const uint32_t *from, uint32_t *to, ptr
         uint32_t v = from[k];
         ptrdiff_t is = (v >> bit) & 1;
         places += (k - lo) & (is - 1);
-        to[zero + ((one - zero) & -is)] = v; /* by masks: a branch would be missed every other time */
+        to[zero + ((one - zero) & -is)] = v; /* by masks: half of the branches would be mispredicted */
         one += is;
         zero += 1 - is;
     }
@@ -345,14 +345,14 @@ PGMX_UNUSED static int64_t pgmx_inversions(uint32_t *a, uint32_t *b, ptrdiff_t n
 
 /* ---- pairs of columns by their orders ---- */
 
-/* Codes of x among the rows known in y as well: rank[r] = how many of these are smaller. Returns their number. */
+/* Codes of x among the rows in which y is also observed: rank[r] = number of smaller ones. Returns their number. */
 PGMX_UNUSED static ptrdiff_t pgmx_ranks_among(const int32_t *order, const int32_t *code, ptrdiff_t n_known,
                                               const int32_t *other, uint32_t *rank, int64_t *tied) {
     ptrdiff_t m = 0, start = 0;
     int32_t last = -1;
     int64_t total = 0;
     for (ptrdiff_t k = 0; k < n_known; k++) {
-        ptrdiff_t r = order[k], is = other[r] >= 0; /* no branch: gaps fall anywhere */
+        ptrdiff_t r = order[k], is = other[r] >= 0; /* no branch: the places of missing values are irregular */
         start = is && code[r] != last ? m : start;
         last = is ? code[r] : last;
         rank[r] = (uint32_t)start;
@@ -370,7 +370,7 @@ PGMX_UNUSED static int64_t pgmx_discordant_untied(const int32_t *code_x, const i
     return pgmx_inversions(a, b, n);
 }
 
-/* Discordant pairs of the rows known in both, m of them; adds the pairs tied in both to *joint. rows, a, b and next are
+/* Discordant pairs of the m rows observed in both; adds the pairs tied in both to *joint. rows, a, b and next are
  * scratch of n each. */
 PGMX_UNUSED static int64_t pgmx_discordant_tied(const uint32_t *rank_x, const uint32_t *rank_y, const int32_t *order_y,
                                                 const int32_t *code_x, ptrdiff_t n_known, ptrdiff_t m, uint32_t *rows,

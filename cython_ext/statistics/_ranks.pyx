@@ -1,12 +1,11 @@
 """Kendall's tau-b and Spearman's rho of all pairs of columns.
 
-Problem: of each pair of p columns with n rows the numbers of concordant, discordant and tied pairs of rows are wanted,
-or the products of ranks. Algorithms (see _ranks.h): comparison bits with XOR and population counts, a block of rows at
-a time for all columns, n^2 / 2 bits per pair of columns; or Knight's inversions, n log n per pair, for many rows.
-Missing values are left out pair by pair. All counts are whole numbers, the same on every level and in any split of the
-work.
-Thread-safety: functions write only the planes, or the cells of the pairs, that their arguments name, so that blocks of
-columns may run in threads; the GIL is released for all of the work.
+Problem: for each pair of p columns with n rows, count concordant, discordant and tied pairs of rows, or sum the
+products of ranks. Algorithms (see _ranks.h): comparison bits with XOR and population counts, a block of rows at a time
+for all columns, n^2 / 2 bits per pair of columns; or Knight's inversions, n log n per pair, for many rows. Missing
+values are left out pair by pair. All counts are integers, identical on every level and for any division of the work.
+Thread-safety: functions write only the planes, or the entries of the pairs, given by their arguments, so that threads
+may process blocks of columns. The GIL is released for all of the work.
 References: Knight (1966), A computer method for calculating Kendall's tau with ungrouped data, JASA 61, 436-439, and
 Kendall (1945), The treatment of ties in ranking problems, Biometrika 33, 239-251, for tau-b.
 """
@@ -54,12 +53,13 @@ SIMD_LEVEL = simd_levels()[pgmx_ranks_level]
 TILE = PGMX_TILE
 CLEAN, TIED, GAPPED = PGMX_CLEAN, PGMX_TIED, PGMX_GAPPED
 
-# Rows from which inversions are faster than planes: columns without ties, with ties, with gaps; measured at each level.
+# Number of rows from which inversions are faster than planes: columns without ties, with ties, with missing values;
+# measured at each level.
 MANY_ROWS = ((1300, 1000, 500), (2200, 1200, 800), (3400, 1600, 1200), (2300, 1900, 1700))[pgmx_ranks_level]
 
 
 cdef inline double quotient(double balance, double of_x, double of_y) noexcept nogil:
-    # Equal totals are not rooted, so that a pair in perfect order has 1 to the last bit.
+    # No root for equal totals, so that a pair in perfect order has exactly 1.
     if of_x == 0 or of_y == 0:
         return 0.0
     if of_x == of_y:
@@ -68,8 +68,8 @@ cdef inline double quotient(double balance, double of_x, double of_y) noexcept n
 
 
 def compare_rows(
-    const int32_t[:, ::1] order,        # in: (p, n) rows by value, unknown ones last
-    const int32_t[:, ::1] codes,        # in: (p, n) known rows with a smaller value, -1 where unknown
+    const int32_t[:, ::1] order,        # in: (p, n) rows by value, missing values last
+    const int32_t[:, ::1] codes,        # in: (p, n) number of smaller observed values, -1 if missing
     const int64_t[::1] n_known,         # in: (p,)
     const int64_t[::1] columns,         # in: (p,) columns sorted by kind
     const uint8_t[::1] kinds,           # in: (p,) CLEAN, TIED or GAPPED, of the sorted columns
@@ -148,7 +148,7 @@ def finish_taus(
     const uint64_t[:, ::1] store,       # in: (p, p) the counts
     double[:, ::1] out,                 # out: (p, p), may be the memory of the store
 ):
-    """Turn counts into tau-b."""
+    """Convert counts to tau-b."""
     cdef Py_ssize_t i, j, x, y
     cdef uint64_t cell, totals
     cdef int64_t untied
@@ -158,7 +158,7 @@ def finish_taus(
             for j in range(i + 1, columns.shape[0]):
                 y = columns[j]
                 cell, totals = store[x, y], store[y, x]
-                # A kind is that of the pair of tiles, but among untied comparisons all counts of clean pairs agree.
+                # The kind refers to the pair of tiles; for untied comparisons all counts of clean pairs are the same.
                 untied = n_pairs if kinds[j] == PGMX_CLEAN else <int64_t>(cell >> 32)
                 untied -= 2 * <int64_t>(cell & 0xffffffffu)
                 if kinds[j] == PGMX_GAPPED:
@@ -212,10 +212,11 @@ def taus_by_inversions(
 cdef inline double group_of(
     const int32_t *order, Py_ssize_t n_known, const int32_t *other, const uint32_t *rank, int32_t *group
 ) noexcept nogil:
-    # How many rows known in both share each rank; returns the sum of squares of the doubled, centred average ranks.
+    # Number of rows, observed in both, with each rank; returns the sum of squares of the doubled, centred average
+    # ranks.
     cdef Py_ssize_t k, m = 0
     cdef int64_t doubled
-    cdef double total = 0  # from 3 million rows on it would overflow 64 bits
+    cdef double total = 0  # an integer would overflow 64 bits from 3 million rows on
     for k in range(n_known):
         if other[order[k]] >= 0:
             group[rank[order[k]]] = 0
@@ -234,11 +235,11 @@ def rhos_of_known_rows(
     const int32_t[:, ::1] order,        # in: (p, n)
     const int32_t[:, ::1] codes,        # in: (p, n)
     const int64_t[::1] n_known,         # in: (p,)
-    Py_ssize_t first,                   # in: columns [first, last) with all later ones, where either has gaps
+    Py_ssize_t first,                   # in: columns [first, last) with all later ones, if either has missing values
     Py_ssize_t last,
-    double[:, ::1] out,                 # out: (p, p), other pairs are left as they are
+    double[:, ::1] out,                 # out: (p, p), other pairs are not changed
 ):
-    """Write Spearman's rho over the rows known in both columns, with average ranks among these."""
+    """Write Spearman's rho over the rows in which both columns are observed, with average ranks of these rows."""
     cdef Py_ssize_t i, j, k, r, m, p = codes.shape[0], n = codes.shape[1]
     cdef int64_t tied
     cdef double of_x, of_y, both

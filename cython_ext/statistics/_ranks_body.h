@@ -1,5 +1,5 @@
-/* Counts over tiles of comparison planes, included once an instruction set: no include guard, on purpose; it undefines
- * what it was given.
+/* Counts over tiles of comparison planes, included once per instruction set (without an include guard, on purpose). It
+ * undefines the macros of the includer.
  *
  * The includer defines NAME(f), TARGET, vec, WORDS (64-bit words in a vec), FLUSH (vectors whose counts may be added
  * before they are widened), LOAD, ZERO, XOR, AND, COUNT (bits in each lane), ADD (of such counts), WIDEN (to lanes that

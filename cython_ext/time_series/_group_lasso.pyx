@@ -1,17 +1,17 @@
 """Block coordinate descent of the group lasso of one target on the Gram matrix of a working set.
 
-Problem: minimise 1/2 ||y - sum_b Phi_b w_b||^2 + lam sum_b ||w_b|| over the blocks of a working set, where the columns
-within each block are orthogonal, so that the diagonal of the Gram G holds all that one block needs of itself. The dual
-maximises y't - ||t||^2 / 2 over ||Phi_b't|| <= lam; its point is the residual, scaled into the constraints.
-Algorithm: each block is minimised exactly: with u = q_b + D_b w_b it is 0 where ||u|| <= lam, and otherwise
-w = u / (D + lam / s), where s = ||w|| is the root of 1 / ||u / (D s + lam)|| = 1, an increasing and concave function of
-s, on which Newton's steps from the left never overshoot. q = c - G w is kept up to date, and the objective and the gap
-follow from w, q, c and ||y||^2 alone. After each FADING passes the last iterates are extrapolated (Anderson), and the
-result is taken where it lowers the objective.
+Problem: minimise 1/2 ||y - sum_b Phi_b w_b||^2 + lam sum_b ||w_b|| over the blocks of a working set, with orthogonal
+columns within each block. One block therefore needs only its diagonal of the Gram matrix G. The dual maximises y't -
+||t||^2 / 2 over ||Phi_b't|| <= lam; its point is the residual, scaled into the constraints.
+Algorithm: each block is minimised exactly. With u = q_b + D_b w_b the block is 0 if ||u|| <= lam, and otherwise w = u /
+(D + lam / s). Here s = ||w|| is the root of 1 / ||u / (D s + lam)|| = 1. The left side is increasing and concave in s,
+so Newton steps from the left never overshoot. q = c - G w is updated, and the objective and the gap are computed from
+w, q, c and ||y||^2 only. After each FADING passes the last iterates are extrapolated (Anderson); the result is used if
+it lowers the objective.
 Reference: Shen (thesis, chapter 5, eq. 5.11); Friedman, Hastie & Tibshirani (2010), "A note on the group lasso and a
 sparse group lasso", section 2; Bertrand & Massias (2021), "Anderson acceleration of coordinate descent", algorithm 2.
-Cost: m r per block that changes, m the columns of the working set and r those of the block; memory m^2 + O(m).
-Thread-safety: `descend` reads the Gram and writes its own w; the GIL is released throughout.
+Cost: m r per changed block, with m columns in the working set and r in the block; memory m^2 + O(m). Thread-safety:
+`descend` reads the Gram and writes its own w; the GIL is released throughout.
 """
 
 from libc.math cimport fabs, fmax, fmin, sqrt
@@ -20,12 +20,12 @@ from libc.stdint cimport int64_t
 import numpy as np
 
 cdef enum:
-    FADING = 5  # passes between two extrapolations, and looks at the gap
-    NEWTON = 60  # most steps for the length of a block
+    FADING = 5  # passes between two extrapolations, and between two checks of the gap
+    NEWTON = 60  # maximum number of steps for the norm of a block
 
 
 cdef double find_length(const double *u, const double *d, Py_ssize_t r, double lam, double length) noexcept nogil:
-    """Return ||w|| of the minimiser of 1/2 w'Dw - u'w + lam ||w||, where ||u|| > lam."""
+    """Return ||w|| of the minimiser of 1/2 w'Dw - u'w + lam ||w|| for ||u|| > lam."""
     cdef double total, slope, share, step
     cdef Py_ssize_t i, _steps
     for _steps in range(NEWTON):
@@ -105,7 +105,7 @@ cdef void sweep(
 
 
 cdef bint extrapolate(const double *iterates, Py_ssize_t m, double *out) noexcept nogil:
-    """Write Anderson's combination of FADING + 1 iterates; False where its equations are singular."""
+    """Write Anderson's combination of FADING + 1 iterates; False if its equations are singular."""
     cdef double normal[FADING][FADING]
     cdef double z[FADING]
     cdef double pivot, total
@@ -127,7 +127,7 @@ cdef bint extrapolate(const double *iterates, Py_ssize_t m, double *out) noexcep
         return False
     for a in range(FADING):
         normal[a][a] += 1e-12 * trace
-    for a in range(FADING):  # Gauss on a positive definite matrix
+    for a in range(FADING):  # Gaussian elimination of a positive definite matrix
         pivot = normal[a][a]
         if not pivot > 0.0:
             return False
@@ -154,7 +154,7 @@ cdef bint extrapolate(const double *iterates, Py_ssize_t m, double *out) noexcep
 
 
 def gather(const double[:, ::1] gram, const int64_t[::1] columns):
-    """Return the rows and columns of a symmetric matrix that `columns` names, float64 of shape (m, m)."""
+    """Return the rows and columns `columns` of a symmetric matrix, float64 of shape (m, m)."""
     cdef Py_ssize_t m = columns.shape[0], i, k
     result = np.empty((m, m))
     cdef double[:, ::1] part = result
@@ -172,10 +172,10 @@ def descend(
     double lam,                       # in: penalty, positive
     double square,                    # in: ||y||^2
     double[::1] w,                    # in and out: (m,) coefficients
-    double tol,                       # in: duality gap of the working set that is wanted
+    double tol,                       # in: required duality gap of the working set
     Py_ssize_t max_passes,
 ):
-    """Minimise the group lasso of one target over a working set; return the passes taken and the gap."""
+    """Minimise the group lasso of one target over a working set; return the number of passes and the gap."""
     cdef Py_ssize_t m = gram.shape[0], n_blocks = starts.shape[0] - 1, passes = 0, i, k, place = 0
     cdef double gap, value, other, other_gap
     workspace = np.empty((FADING + 5, max(m, 1)))

@@ -4,13 +4,14 @@ Problem: every target i has the lasso of _inner_lasso.pxd on one symmetric M, he
 
     minimise 1/2 b' M b - s_i' b + lam ||b||_1
 
-With M = X'X / T and s_i = X'y_i / T that is ||y_i - X b||^2 / 2T + lam ||b||_1, less a constant.
-Algorithm: the active sets of _inner_lasso.pxd, from the penalty at which all is zero down to lam in steps, so that few
-variables join that do not stay; what is never to enter has NaN in s_i, which violates nothing.
-`descend` is the stochastic subgradient descent of algorithm 3 of the reference on half the square, from zero.
+With M = X'X / T and s_i = X'y_i / T this is ||y_i - X b||^2 / 2T + lam ||b||_1 minus a constant.
+Algorithm: the active sets of _inner_lasso.pxd, in steps from the penalty at which all coefficients are zero down to
+lam, so that few variables enter and leave again. Forbidden variables have NaN in s_i, which never counts as a
+violation.
+`descend` is the stochastic subgradient descent of algorithm 3 of the reference on half the square, started at zero.
 Reference: Chaabene (2017), thesis, Virginia Tech, section 2.1.3.
 Cost: k p per target with k non-zeros; `descend`: 4 p per step and target.
-Thread-safety: everything is read only but for the arrays marked out; the GIL is released.
+Thread-safety: all arrays except those marked "out" are only read; the GIL is released.
 """
 
 from libc.math cimport copysign
@@ -26,7 +27,7 @@ from _sparse_rows cimport Sparse, append, sort_support
 
 select_dense_level()
 
-# Each penalty on the way to lam as a share of the one before, and the violation that is left there as a share of it.
+# Ratio of successive penalties on the way to lam, and the allowed violation there as a share of the penalty.
 cdef double SHRINK = 0.6
 cdef double COARSE = 1e-3
 
@@ -35,13 +36,13 @@ def lasso_rows(
     const double[:, ::1] M,     # in: (p, p) symmetric
     const double[:, ::1] S,     # in: (m, p + 1) rows s_i, then the mean square of the target
     double lam,                 # penalty
-    double slack,               # largest violation of optimality to leave
-    Py_ssize_t max_rounds,      # most passes over the rows of M per target
+    double slack,               # largest allowed violation of optimality
+    Py_ssize_t max_rounds,      # maximum passes over the rows of M per target
 ):
     """Solve the lasso of each target.
 
-    Returns (counts, places, values, solved): non-zeros per target, their places in ascending order and values, one
-    target after the other, and whether each was solved to `slack`.
+    Returns (counts, places, values, solved): number of non-zeros per target, their places in ascending order and
+    values, ordered by target, and whether each target was solved to `slack`.
     """
     cdef Py_ssize_t p = M.shape[0], m = S.shape[0], i, taken
     cdef Lasso z
@@ -65,7 +66,7 @@ def lasso_rows(
                 level = max(lam, SHRINK * level)
                 memcpy(z.found, z.support, z.n_nonzero * sizeof(int))
                 memcpy(z.trial, z.weight, z.n_nonzero * sizeof(double))
-                # variable p, beyond all others, is the one that fit_column excludes
+                # fit_column excludes variable p, which is after all others
                 taken = fit_column(
                     &z, &rows, &S[i, 0], p, level, slack if level <= lam else COARSE * level, max_rounds,
                     z.found, z.trial, z.n_nonzero, &settled
@@ -100,13 +101,14 @@ cdef tuple copy_entries(const Sparse *entries):
 def least_squares_rows(
     const double[:, ::1] M,         # in: (p, p) symmetric
     const double[:, ::1] S,         # in: (m, p) or wider
-    const int64_t[::1] indptr,      # in: (m + 1,) where the predictors of each target begin
+    const int64_t[::1] indptr,      # in: (m + 1,) position of the first predictor of each target
     const int[::1] places,      # in: the predictors
     double[::1] values,             # out: their coefficients
 ):
     """Solve M_NN b = s_N for each target and its own predictors N.
 
-    Returns whether M_NN is positive definite to working precision, uint8 per target; where it is not, `values` stay.
+    Returns whether M_NN is positive definite to working precision, uint8 per target; otherwise `values` are not
+    changed.
     """
     cdef Py_ssize_t m = S.shape[0], i, n
     cdef Lasso z
@@ -124,7 +126,7 @@ def least_squares_rows(
                 continue
             enough = fit_neighbors(&z, &rows, &S[i, 0], &places[indptr[i]], n, &solved)
             if enough and solved:
-                # fit_neighbors leaves the solution in b, with exact zeros among it
+                # fit_neighbors leaves the solution in b, including exact zeros
                 memcpy(&values[indptr[i]], z.b, n * sizeof(double))
                 is_solved[i] = True
         free_lasso(&z)
@@ -141,7 +143,7 @@ def descend(
     double lam,                  # penalty
     double[:, ::1] coefs,        # in and out: (m, p)
 ):
-    """Take one step per drawn row for each target: b += step ((y - b'x) x - lam sign(b)), with sign(0) = 0."""
+    """Make one step per drawn row for each target: b += step ((y - b'x) x - lam sign(b)), with sign(0) = 0."""
     cdef Py_ssize_t p = X.shape[1], i, t, c
     cdef double error, pull = step * lam
     cdef double *b

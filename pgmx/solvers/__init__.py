@@ -1,4 +1,4 @@
-"""What is minimised, and how: losses of pairwise Markov networks, and the methods of Gaussian graphical models.
+"""Solvers: losses of pairwise Markov networks, and methods for Gaussian graphical models and time series.
 
 - `gaussian`: solvers of Gaussian graphical models
 - `markov`: penalised losses of pairwise Markov networks and their optimisation

@@ -1,6 +1,6 @@
-"""The Cholesky factor of a connected component of a matrix with unit diagonal: dense, or sparse where that pays.
+"""The Cholesky factor of a connected component of a matrix with unit diagonal: dense, or sparse if that is faster.
 
-A sparse one comes from CHOLMOD where scikit-sparse is installed, and from SuperLU elsewhere.
+Sparse factors are computed by CHOLMOD if scikit-sparse is installed, and by SuperLU otherwise.
 """
 
 from typing import Protocol
@@ -12,13 +12,14 @@ from scipy.sparse.linalg import splu, spsolve_triangular
 
 from pgmx.statistics.cholmod import factorise_by_cholmod, has_cholmod
 
-#: Least square of a pivot of a matrix with unit diagonal; below, the matrix is singular to working precision.
+#: Smallest square of a pivot of a matrix with unit diagonal. Below it the matrix is singular to working precision.
 LEAST_PIVOT = 8 * np.finfo(np.float64).eps
 
-#: Fewest variables, and most non-zeros per row, of a component with a sparse factor. On random graphs of 1,000, 3,000
-#: and 5,000 variables with 3, 6 and 5.7 neighbours each SuperLU takes 1/14, 1/3 and 1/4 of the time of a dense factor;
-#: with 10 as long or longer. CHOLMOD takes 1/4 to 1/6 of SuperLU's time on OpenBLAS, and half of a dense factor's with
-#: 20 neighbours; on the reference BLAS it takes as long as SuperLU, so that the bounds are the same.
+#: Minimum number of variables and maximum number of non-zeros per row of a component with a sparse factor. On random
+#: graphs of 1,000, 3,000 and 5,000 variables with 3, 6 and 5.7 neighbours, SuperLU needs 1/14, 1/3 and 1/4 of the time
+#: of a dense factor; with 10 neighbours it is not faster. With OpenBLAS, CHOLMOD needs 1/4 to 1/6 of the time of
+#: SuperLU, and half the time of a dense factor with 20 neighbours. With the reference BLAS it is as slow as SuperLU, so
+#: the bounds are the same.
 SPARSE_FROM, SPARSE_ROW = 1000, 9
 
 
@@ -45,7 +46,7 @@ class Factor(Protocol):
 
 
 def is_sparse(n_rows: int, n_entries: int) -> bool:
-    """Return whether a matrix of so many rows and non-zeros takes less time with a sparse factor."""
+    """Return whether a sparse factor is faster for a matrix with the given number of rows and non-zeros."""
     return n_rows >= SPARSE_FROM and n_entries <= SPARSE_ROW * n_rows
 
 
@@ -57,12 +58,12 @@ def factorise(matrix: csr_array) -> Factor:
     if factor is None:
         factor = DenseFactor(matrix.toarray())
     if factor.pivots.min() < LEAST_PIVOT:
-        raise LinAlgError("a pivot vanishes")
+        raise LinAlgError("a pivot is zero")
     return factor
 
 
 class DenseFactor:
-    """K = L L', all numbers held; the array of the matrix is overwritten."""
+    """K = L L', dense; the array of the matrix is overwritten."""
 
     def __init__(self, matrix: np.ndarray):
         self._lower = cholesky(matrix, lower=True, overwrite_a=True, check_finite=False)
@@ -87,12 +88,12 @@ class DenseFactor:
 
 
 def factorise_sparsely(matrix: csr_array) -> Factor | None:
-    """Return a sparse factorisation, by CHOLMOD where it is installed; None where there is none."""
+    """Return a sparse factorisation, by CHOLMOD if it is installed; None if there is none."""
     return factorise_by_cholmod(matrix) if has_cholmod() else _factorise_by_superlu(matrix)
 
 
 def _factorise_by_superlu(matrix: csr_array) -> "SparseFactor | None":
-    """Factorise under a minimum degree ordering; None where rounding made SuperLU exchange rows."""
+    """Factorise with a minimum degree ordering; None if rounding made SuperLU exchange rows."""
     options = {"SymmetricMode": True}
     try:
         lu = splu(csc_array(matrix), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options)

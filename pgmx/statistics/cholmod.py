@@ -1,4 +1,4 @@
-"""Sparse Cholesky factors by CHOLMOD, where scikit-sparse is installed (the extra ``sparse``)."""
+"""Sparse Cholesky factors by CHOLMOD, if scikit-sparse is installed (the extra ``sparse``)."""
 
 from importlib import import_module
 from typing import Any
@@ -18,8 +18,8 @@ def has_cholmod() -> bool:
 
 
 def factorise_by_cholmod(matrix: csr_array) -> "CholmodFactor | None":
-    """Return the supernodal factorisation, None where the matrix is not positive definite."""
-    columns = csc_matrix(matrix)  # symmetric; releases before 0.5 take no sparse arrays
+    """Return the supernodal factorisation; None if the matrix is not positive definite."""
+    columns = csc_matrix(matrix)  # symmetric; releases before 0.5 do not accept sparse arrays
     try:
         if hasattr(cholmod, "cho_factor"):
             return CholmodFactor(cholmod.cho_factor(columns, supernodal_mode="supernodal"))
@@ -67,7 +67,7 @@ class CholmodFactor:
 
 
 class FormerCholmodFactor(CholmodFactor):
-    """P K P' = L L', from scikit-sparse 0.4, whose methods have other names."""
+    """P K P' = L L', from scikit-sparse 0.4, whose methods have different names."""
 
     def _read_order(self) -> np.ndarray:
         return self._factor.P().copy()

@@ -1,4 +1,4 @@
-"""Columns that determine each other: which they are, and the correlations without what rounding left between them."""
+"""Columns that determine each other, and correlations without the rounding errors between such columns."""
 
 from dataclasses import dataclass
 
@@ -7,15 +7,15 @@ from scipy.linalg import eigh, get_lapack_funcs
 
 #: A column is determined by others if they leave less than this share of its variance.
 LEAST_RESIDUAL = 1e-10
-#: Variance of the noise, in that of its column, under which columns that determine each other are scored.
+#: Variance of the noise, relative to its column, with which columns that determine each other are scored.
 NOISE = 1e-12
-#: The residual variances are computed one by one if the estimate of the least one is below its bound over this.
+#: The residual variances are computed one by one if the estimate of the smallest is below its bound divided by this.
 _DOUBTFUL = 1e-3
-#: A residual variance below that which noise leaves, over this, is rounding.
+#: A residual variance is rounding error if it is below the residual variance under noise divided by this.
 _ROUNDING = 32
-#: Entries of a null vector below this share of its largest one are rounding.
+#: Entries of a null vector below this share of its largest entry are rounding errors.
 _NEGLIGIBLE = 1e-5
-#: Most multiplications of the search for a smallest set.
+#: Maximum number of multiplications in the search for a smallest set.
 _MOST_WORK = 1 << 28
 
 
@@ -23,9 +23,9 @@ _MOST_WORK = 1 << 28
 class Collinearity:
     """Three or more columns that determine each other linearly.
 
-    `correlation`, (p, p), lacks the residual variances below `LEAST_RESIDUAL`: it is singular but for rounding.
-    `copies` says of two columns whether they determine each other, bool (p, p). `smallest` are the positions of a
-    smallest set, copies aside; `n_determined` columns are combinations of the others.
+    `correlation`, (p, p), does not contain the residual variances below `LEAST_RESIDUAL`, so it is singular up to
+    rounding. `copies`, bool (p, p), marks pairs of columns that determine each other. `smallest` are the positions of a
+    smallest set, without copies. `n_determined` columns are combinations of the others.
     """
 
     correlation: np.ndarray
@@ -34,7 +34,7 @@ class Collinearity:
     n_determined: int
 
     def find_determined(self, columns: np.ndarray) -> np.ndarray:
-        """Return which of some columns are combinations of those before them, but not copies; both (k, m), uint8.
+        """Return the columns that are combinations of previous columns, but not copies; both (k, m), uint8.
 
         `columns` are k lists of m positions.
         """
@@ -45,10 +45,10 @@ class Collinearity:
 
 
 def find_small_pivots(correlation: np.ndarray, columns: np.ndarray) -> np.ndarray:
-    """Return which of some columns those before them determine, bool (k, m), for k lists of m positions.
+    """Return the columns that previous columns determine, bool (k, m), for k lists of m positions.
 
-    They are determined if less than `LEAST_RESIDUAL` is left, or what rounding may leave: the more, the larger the
-    coefficients. See `_dual.pxd` for the factors of the correlations, and of what noise adds to them.
+    A column is determined if its residual variance is below `LEAST_RESIDUAL` or below the rounding error, which grows
+    with the coefficients. See `_dual.pxd` for the factors of the correlations and of the noise term.
     """
     values = correlation[columns[:, :, None], columns[:, None, :]]
     slopes = np.broadcast_to(NOISE * np.eye(columns.shape[1]), values.shape).copy()
@@ -80,9 +80,9 @@ def find_copies(correlation: np.ndarray) -> np.ndarray:
 def find_collinearity(correlation: np.ndarray, n_rows: float) -> Collinearity | None:
     """Return which columns determine each other, or None if no three do; copies count as one column.
 
-    None is returned too if the rows are too few: all sets of as many columns as different rows determine each other.
-    A resample has fewer different rows: sets of more than a third of the rows are taken for these if there are several
-    and no smaller ones. Cost: p³ / 3 multiplications if no columns are close to collinear.
+    None is also returned if there are too few rows: any set of columns with as many columns as distinct rows is
+    dependent. In a resample, which has fewer distinct rows, several sets with more than a third of the rows are treated
+    like this if there are no smaller sets. Cost: p³ / 3 multiplications if no columns are close to collinear.
     """
     p = len(correlation)
     if p < 3 or n_rows <= p or not np.isfinite(correlation).all():
@@ -97,7 +97,7 @@ def find_collinearity(correlation: np.ndarray, n_rows: float) -> Collinearity | 
         return None
     values, vectors = eigh(matrix, subset_by_value=(-np.inf, LEAST_RESIDUAL))
     rest = matrix - (vectors * values) @ vectors.T
-    error = rest @ vectors  # of the eigenvectors: removed, to the rounding of each element
+    error = rest @ vectors  # of the eigenvectors: removed, up to the rounding of each element
     rest -= error @ vectors.T + vectors @ (error - vectors @ (vectors.T @ error)).T
     rest = (rest + rest.T) / 2
     if len(kept) < p:
@@ -112,13 +112,13 @@ def find_collinearity(correlation: np.ndarray, n_rows: float) -> Collinearity | 
 
 
 def _least_residual(matrix: np.ndarray) -> float:
-    """Return the least share of a variance that all other columns leave, 0 if the matrix is singular.
+    """Return the smallest residual variance of a column given all others, 0 if the matrix is singular.
 
-    It is the inverse of the largest diagonal element of the inverse, of whose norm a bound is estimated first; if that
-    is far below, the estimate is returned.
+    It is 1 over the largest diagonal element of the inverse matrix. A bound on the norm of the inverse is estimated
+    first. If it shows that the residual variance is large, the estimate is returned.
     """
     potrf, pocon, trtri = get_lapack_funcs(("potrf", "pocon", "trtri"), (matrix,))
-    upper, info = potrf(matrix.T)  # symmetric; transposed, it lies as LAPACK reads it
+    upper, info = potrf(matrix.T)  # symmetric; transposed, it has the memory order of LAPACK
     if info != 0 or np.square(upper.diagonal()).min() < LEAST_RESIDUAL:
         return 0.0
     norm = float(np.abs(matrix).sum(axis=0).max())
@@ -132,8 +132,8 @@ def _least_residual(matrix: np.ndarray) -> float:
 def _find_smallest_set(vectors: np.ndarray) -> np.ndarray:
     """Return the positions of a smallest set of columns that determine each other, from their null vectors (p, d).
 
-    The rows of a reduced echelon form of the null vectors have minimal supports. Exchanges of a pivot are tried until
-    none gives a smaller one: with one or two null vectors these are all minimal supports there are.
+    The rows of a reduced echelon form of the null vectors have minimal supports. Pivots are exchanged until no exchange
+    gives a smaller support. With one or two null vectors this tries all minimal supports.
     """
     used = np.flatnonzero(np.abs(vectors).max(axis=1) > _NEGLIGIBLE)
     form = _reduce(vectors[used].T)
@@ -163,7 +163,7 @@ def _reduce(rows: np.ndarray) -> np.ndarray:
 
 
 def _exchange(rows: np.ndarray, i: int, j: int) -> np.ndarray:
-    """Return the rows after elimination of column j from all but row i, in which it is 1."""
+    """Return the rows after elimination of column j from all rows except row i, in which it is 1."""
     pivot = rows[i] / rows[i, j]
     result = rows - np.outer(rows[:, j], pivot)
     result[i] = pivot
@@ -171,7 +171,7 @@ def _exchange(rows: np.ndarray, i: int, j: int) -> np.ndarray:
 
 
 def _smallest_row(rows: np.ndarray) -> np.ndarray:
-    """Return the positions of the elements of the row with the fewest that are not rounding; of several the first."""
+    """Return the positions of the nonzero elements (above rounding) of the first row with the fewest of them."""
     is_used = np.abs(rows) > _NEGLIGIBLE * np.abs(rows).max(axis=1, keepdims=True)
     best = min(range(len(rows)), key=lambda i: (is_used[i].sum(), np.flatnonzero(is_used[i]).tolist()))
     return np.flatnonzero(is_used[best])

@@ -1,4 +1,4 @@
-"""Connected components of symmetric matrices: which variables belong together, and matrices made of their blocks."""
+"""Connected components of symmetric matrices: their variables, and matrices composed of their blocks."""
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -14,7 +14,7 @@ def find_components(matrix: csr_array) -> tuple[list[np.ndarray], np.ndarray]:
 
 
 def list_components(labels: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
-    """Return the variables of each label with two or more, ascending, and all other variables."""
+    """Return the variables of each label with two or more variables, ascending, and all other variables."""
     counts = np.bincount(labels, minlength=len(labels))
     order = np.argsort(labels, kind="stable")
     groups = np.split(order, np.cumsum(counts[counts > 0])[:-1])
@@ -24,7 +24,7 @@ def list_components(labels: np.ndarray) -> tuple[list[np.ndarray], np.ndarray]:
 def assemble_blocks(
     p: int, members: list[np.ndarray], blocks: list[SparseRows], alone: np.ndarray, diagonal: np.ndarray
 ) -> csr_array:
-    """Return the matrix of p variables with the blocks of components, and a diagonal for variables alone."""
+    """Return the matrix of p variables with the blocks of components, and a diagonal for isolated variables."""
     if len(members) == 1 and len(members[0]) == p:
         indptr, indices, values = blocks[0]
         return csr_array((values, indices, indptr), shape=(p, p))

@@ -11,28 +11,28 @@ from pgmx.parallel.threads import call_on_threads
 # Rows of the pair counts that one task computes: a multiple of the kernel's tile.
 _TASK_ROWS = 128
 
-#: Seconds that a processor takes for a word of two bit planes, roughly: it decides whether threads pay.
+#: Approximate seconds per word of two bit planes on one processor; decides whether threads are used.
 WORD_PAIR_SECONDS = 5e-11
 
-#: Rows of a distributed table from which on sums of counts are not sure to fit 32 bits.
+#: Number of rows of a distributed table from which sums of counts may not fit in 32 bits.
 WIDE_ROWS = 1 << 32
 
-#: Most bytes of pair counts that are summed over the parts of a distributed table, and that a part keeps.
+#: Maximum bytes of pair counts that are summed over the partitions of a distributed table, and that a partition keeps.
 DISTRIBUTED_MEMORY, KEPT_MEMORY = 1 << 32, 1 << 26
 
 
 def has_wide_counts(table: DiscreteTable) -> bool:
-    """Return whether counts may need more than 32 bits, which those of one machine never do."""
+    """Return whether counts may need more than 32 bits (never for a table on one machine)."""
     return isinstance(table, DistributedTable) and table.n_rows >= WIDE_ROWS
 
 
 def narrow_counts(counts: np.ndarray) -> np.ndarray:
-    """Return counts in the smallest unsigned type that holds them: they are sent."""
+    """Return counts in the smallest sufficient unsigned type, to be sent."""
     return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
 
 
 def add_counts(parts: list[np.ndarray]) -> np.ndarray:
-    """Add the counts of some parts, as small as they can be sent."""
+    """Add the counts of some partitions, in the smallest type for sending."""
     return narrow_counts(np.asarray(np.sum(parts, axis=0, dtype=np.uint64)))
 
 
@@ -45,32 +45,32 @@ def _weigh_states_of_part(part) -> np.ndarray:
 
 
 def _count_pairs_of_part(part) -> np.ndarray:
-    """Return the upper triangle of the pair counts of a part."""
+    """Return the upper triangle of the pair counts of a partition."""
     chosen = pair_planes(part.table)
     counts = np.zeros((len(chosen), len(chosen)), dtype=np.uint32)
     for first in range(0, len(chosen), _TASK_ROWS):
         _counts.count_pairs(part.table.planes, chosen, first, min(first + _TASK_ROWS, len(chosen)), counts)
     if counts.nbytes <= KEPT_MEMORY:
-        part.kept["pair_counts"] = counts  # families of one parent follow from them
+        part.kept["pair_counts"] = counts  # counts of families with one parent are derived from them
     return narrow_counts(counts[np.triu_indices(len(chosen))])
 
 
 def marginal_counts(table: DiscreteTable) -> np.ndarray:
-    """Return the rows in each state, variable after variable.
+    """Return the number of rows in each state, variable by variable.
 
     Parameters
     ----------
     table : DiscreteTable
-        Coded table of n variables and N rows. The parts of a distributed one are counted by their workers.
+        Coded table of n variables and N rows. The workers of a distributed table count its partitions.
 
     Returns
     -------
-    ndarray of shape (sum of states,), uint32, or uint64 where a distributed table has 2**32 rows or more
-        Counts of variable v begin at ``cumsum(cardinalities)[v - 1]``; each variable's counts add up to N.
+    ndarray of shape (sum of states,), uint32, or uint64 if a distributed table has 2**32 rows or more
+        Counts of variable v begin at ``cumsum(cardinalities)[v - 1]``. The counts of each variable add up to N.
 
     Notes
     -----
-    Cost: one pass over the planes; over the codes of variables that have none.
+    Cost: one pass over the planes, or over the codes of variables without planes.
 
     Examples
     --------
@@ -97,9 +97,9 @@ def marginal_counts(table: DiscreteTable) -> np.ndarray:
 
 
 def marginal_weights(table: DiscreteTable, weights: np.ndarray | None = None) -> np.ndarray:
-    """Return the float64 sums of the weights of the rows in each state, variable after variable.
+    """Return the float64 sums of the row weights in each state, variable by variable.
 
-    A distributed table has its weights from ``weigh_rows``; they are summed by the workers.
+    The weights of a distributed table come from ``weigh_rows``; its workers sum them.
     """
     if isinstance(table, DistributedTable):
         return table.reduce(_weigh_states_of_part, add=partial(np.sum, axis=0))
@@ -108,7 +108,7 @@ def marginal_weights(table: DiscreteTable, weights: np.ndarray | None = None) ->
 
 
 def pair_planes(table: DiscreteTable) -> np.ndarray:
-    """Return the planes that pair counts are taken over: all states of a variable but its last.
+    """Return the planes for pair counts: all states of a variable except the last.
 
     The counts of the last state follow from the marginals. Variables without planes contribute none.
     """
@@ -126,17 +126,17 @@ def pair_counts(table: DiscreteTable, *, n_jobs: int | None = None, memory: int 
     Parameters
     ----------
     table : DiscreteTable
-        Coded table of n variables and N rows. The parts of a distributed one are counted by their workers.
+        Coded table of n variables and N rows. The workers of a distributed table count its partitions.
     n_jobs : int or None, default=None
-        Threads; the result is the same for any number.
+        Number of threads. The result does not depend on it.
     memory : int, default=2**28
-        Bytes that the result may take; None is returned when it would take more. A distributed table has 4 GiB at
-        least, and raises ValueError beyond; its rows must be fewer than 2**32.
+        Maximum bytes of the result; None is returned if it would be larger. A distributed table may use at least 4 GiB,
+        raises ValueError beyond, and must have fewer than 2**32 rows.
 
     Returns
     -------
     ndarray of shape (m, m), uint32, or None
-        Counts over the m planes: all states of each variable but the last, whose counts follow from the marginals.
+        Counts over the m planes: all states of each variable except the last, whose counts follow from the marginals.
         Only the upper triangle is meaningful.
 
     Notes
@@ -153,13 +153,13 @@ def pair_counts(table: DiscreteTable, *, n_jobs: int | None = None, memory: int 
     """
     chosen = pair_planes(table)
     m = len(chosen)
-    if isinstance(table, DistributedTable):  # without the counts of all pairs, each pair would be a message
+    if isinstance(table, DistributedTable):  # without the counts of all pairs, each pair would need a message
         memory = max(memory, DISTRIBUTED_MEMORY)
         if 4 * m * m > memory:
             raise ValueError(
-                f"{m} states but the last of each variable make {4 * m * m / 2**30:.0f} GiB of pair counts, more than "
-                f"the {memory / 2**30:.0f} GiB that a distributed table may send: take fewer variables, merge rare "
-                "states, or learn a ChowLiuForest, which counts block by block"
+                f"the pair counts of {m} states (without the last of each variable) need {4 * m * m / 2**30:.0f} "
+                f"GiB, more than the limit of {memory / 2**30:.0f} GiB of a distributed table. Use fewer variables, "
+                "merge rare states, or learn a ChowLiuForest, which counts block by block"
             )
     elif 4 * m * m > memory:
         return None

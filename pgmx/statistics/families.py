@@ -1,8 +1,8 @@
-"""Counts of families of a distributed table: parts are counted by their workers, sums go to the driver.
+"""Counts of families of a distributed table: workers count their partitions and send sums to the driver.
 
-A request names a child, its parents and candidates for one more parent. A part answers with the cells of the family
-that occur in it, and how the rows of each cell are spread over the states of each candidate; cells that occur in some
-parts only are aligned by their numbers when answers are added. A message holds any number of requests.
+A request consists of a child, its parents, and candidates for one more parent. The answer of a partition has the
+nonempty cells of the family, and the counts of each cell by the states of each candidate. When answers are added, cells
+are aligned by their numbers, since a cell may be empty in some partitions. A message can hold any number of requests.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,18 +16,18 @@ from pgmx.data import DistributedTable
 from pgmx.parallel.threads import count_sharers, help_on_threads
 from pgmx.statistics.counts import marginal_counts, narrow_counts
 
-#: Most cells that the families of one message may have, if one has not more.
+#: Maximum number of cells of all families of one message (a single family may have more).
 _MESSAGE_CELLS = 1 << 22
 
-#: A child, its parents, and candidates for one more.
+#: A child, its parents, and candidates for one more parent.
 FamilyRequest = tuple[int, np.ndarray, np.ndarray]
 
 
 class FamilyCounts(NamedTuple):
-    """Counts of a family, in the smallest types that hold them.
+    """Counts of a family, in the smallest sufficient types.
 
-    `keys` are the numbers of the cells that occur, ascending; `counts` their rows; ``tables[i]`` the rows of each cell
-    with one state of a candidate, all candidates' states but their last, one after the other.
+    `keys` are the numbers of the nonempty cells, ascending, and `counts` their rows. ``tables[i]`` are the rows of each
+    cell with one state of a candidate, for all states of all candidates except their last states.
     """
 
     keys: np.ndarray
@@ -36,17 +36,17 @@ class FamilyCounts(NamedTuple):
 
 
 class DistributedFamilies:
-    """What a family scorer asks for counts, when the rows lie with workers: a message to each for any families."""
+    """Source of counts for a family scorer when workers hold the rows: one message per worker for any families."""
 
     def __init__(self, table: DistributedTable):
         self.table = table
 
     def __call__(self, requests: list[FamilyRequest]) -> list[FamilyCounts]:
-        """Return the sums over all parts, ids as int32 arrays."""
+        """Return the sums over all partitions, ids as int32 arrays."""
         return self.table.reduce(count_families, requests, add=add_families)
 
     def count_cells(self, families: Sequence[tuple[int, Sequence[int]]]) -> Iterator[FamilyCounts]:
-        """Yield the cells of families, each a child and its parents, in as few messages as memory allows."""
+        """Yield the cells of families (a child and its parents), in as few messages as memory allows."""
         requests: list[FamilyRequest] = []
         n_cells, none = 0.0, np.empty(0, dtype=np.int32)
         for child, parents in families:
@@ -61,7 +61,7 @@ class DistributedFamilies:
 
 
 def count_families(part: Any, requests: list[FamilyRequest]) -> list[FamilyCounts]:
-    """Count families in a part."""
+    """Count families in a partition."""
     with part.lock:
         if "families" not in part.kept:
             table = part.table
@@ -74,7 +74,7 @@ def count_families(part: Any, requests: list[FamilyRequest]) -> list[FamilyCount
 
 @contextmanager
 def _share_rows(counter: FamilyCounter, n_threads: int) -> Iterator[None]:
-    """Have the segments of a part counted by so many threads; one is this one."""
+    """Count the segments of a partition with the given number of threads, including this thread."""
     if n_threads < 2:
         yield
         return
@@ -87,7 +87,7 @@ def _share_rows(counter: FamilyCounter, n_threads: int) -> Iterator[None]:
 
 
 def add_families(parts: list[list[FamilyCounts]]) -> list[FamilyCounts]:
-    """Add the counts of the same families in some parts."""
+    """Add the counts of the same families in some partitions."""
     return [_add_family(list(counts)) for counts in zip(*parts, strict=True)]
 
 

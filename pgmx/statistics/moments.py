@@ -1,4 +1,4 @@
-"""Means and cross-products of numeric columns, mergeable over parts of the rows."""
+"""Means and cross-products of numeric columns, mergeable over partitions of the rows."""
 
 from typing import Self
 
@@ -9,18 +9,18 @@ from scipy.linalg import get_blas_funcs
 from pgmx.checks import as_reals, check_weights
 from pgmx.statistics.symmetric import copy_upper, list_blocks, scale_to_correlation
 
-#: Cells that are centred at a time, 1 MB of float64, which stays in a cache; of wide tables up to 32 MB for so many
-#: rows per column: a product of fewer rows would take longer to add than to compute.
+#: Number of values that are centred at a time: 1 MB of float64, which fits in a cache. For wide tables up to 32 MB, so
+#: that a block has this number of rows per column: with fewer rows, adding a product would be slower than computing it.
 _BLOCK_CELLS, _WIDE_CELLS, _ROWS_PER_COLUMN = 1 << 17, 1 << 22, 16
 
 
 def count_block_rows(n_columns: int) -> int:
-    """Return how many rows are centred at a time."""
+    """Return the number of rows that are centred at a time."""
     p = max(n_columns, 1)
     return max(_BLOCK_CELLS // p, min(_WIDE_CELLS // p, _ROWS_PER_COLUMN * p), 1)
 
 
-#: BLAS's A A' + C of which one triangle is written.
+#: BLAS routine for A A' + C that writes one triangle.
 (_add_square,) = get_blas_funcs(("syrk",), dtype=np.float64)
 
 
@@ -38,7 +38,7 @@ class Moments:
     Attributes
     ----------
     n : float
-        Sum of the weights; the number of rows where none are given.
+        Sum of the weights; the number of rows without weights.
     n_rows : int
         Number of rows of positive weight.
     mean : ndarray of shape (p,)
@@ -50,9 +50,9 @@ class Moments:
 
     Notes
     -----
-    Every block of rows is centred on its own mean before products are taken, and blocks are merged by the difference
-    of their means, which are kept in twice the precision for that: columns far from zero lose no digits. Cost:
-    N p² / 2 multiplications, one pass; memory: `cross`.
+    Every block of rows is centred on its own mean before products are computed. Blocks are merged with the difference
+    of their means, which are stored in double-double precision. Therefore columns with large means lose no digits.
+    Cost: N p² / 2 multiplications, one pass. Memory: `cross`.
 
     References
     ----------
@@ -71,7 +71,7 @@ class Moments:
     def __init__(self, n_columns: int):
         self.n, self.n_rows = 0.0, 0
         self.mean = np.zeros(n_columns)
-        self._rest = np.zeros(n_columns)  # what rounding took from the mean
+        self._rest = np.zeros(n_columns)  # rounding error of the mean
         self.cross = np.zeros((n_columns, n_columns))
         self.low = np.full(n_columns, np.inf)
         self.high = np.full(n_columns, -np.inf)
@@ -82,9 +82,9 @@ class Moments:
         Parameters
         ----------
         rows : array_like of shape (m, p)
-            Finite numbers.
+            Finite values.
         weights : array_like of shape (m,), optional
-            Non-negative; 1 each by default.
+            Nonnegative; 1 for each row by default.
 
         Returns
         -------
@@ -100,15 +100,15 @@ class Moments:
         for first in range(0, len(rows), step):
             block = np.asarray(rows[first : first + step], dtype=np.float64)
             part = None if row_weights is None else row_weights[first : first + step].astype(np.float64)
-            with np.errstate(over="ignore", invalid="ignore"):  # whoever uses the moments names the columns
+            with np.errstate(over="ignore", invalid="ignore"):  # the caller reports the columns
                 self._add(block, part, products)
         copy_upper(self.cross)
         return self
 
     def _add(self, rows: np.ndarray, weights: np.ndarray | None, products: np.ndarray) -> None:
-        """Add rows to all but the lower triangle: products of the centred rows and of the difference of the means.
+        """Add rows to all except the lower triangle: products of the centred rows and of the difference of the means.
 
-        `products` is scratch, (at least one row more, p).
+        `products` is scratch, with at least one row more and p columns.
         """
         if weights is not None:
             rows, weights = rows[weights > 0], weights[weights > 0]
@@ -118,24 +118,24 @@ class Moments:
         mean = rows.mean(axis=0) if weights is None else weights @ rows / n
         products = products[: len(rows) + 1]
         centred = np.subtract(rows, mean, out=products[:-1])
-        rest = centred.mean(axis=0) if weights is None else weights @ centred / n  # the rounding of the mean
+        rest = centred.mean(axis=0) if weights is None else weights @ centred / n  # rounding error of the mean
         centred -= rest
         if weights is not None:
             centred *= np.sqrt(weights)[:, None]
         shift = self._find_shift(mean, rest)
         products[-1] = shift * np.sqrt(self.n * n / (self.n + n))
-        # BLAS reads and writes by columns: for it `products.T` is a matrix as it lies, and this triangle the lower one.
+        # BLAS uses column-major order: it reads `products.T` without a copy, and this triangle is its lower triangle.
         self.cross = _add_square(1.0, products.T, beta=1.0, c=self.cross.T, lower=1, overwrite_c=1).T
         self._move(n, len(rows), shift, rows.min(axis=0), rows.max(axis=0))
 
     def _find_shift(self, mean: np.ndarray, rest: np.ndarray) -> np.ndarray:
-        """Return by how much means, in two parts, differ from these, which become theirs if there are no rows."""
+        """Return the difference of other means (value and rounding error) from these, which adopt them without rows."""
         if self.n == 0:
             self.mean, self._rest = _add_exactly(mean, rest)
         return (mean - self.mean) + (rest - self._rest)
 
     def _move(self, n: float, n_rows: int, shift: np.ndarray, low: np.ndarray, high: np.ndarray) -> None:
-        """Count rows of total weight n whose means differ by `shift`."""
+        """Add to the count rows of total weight n whose means differ by `shift`."""
         self.mean, self._rest = _add_exactly(self.mean, self._rest + shift * (n / (self.n + n)))
         self.n += n
         self.n_rows += n_rows
@@ -147,7 +147,7 @@ class Moments:
         Parameters
         ----------
         other : Moments
-            Left as it is.
+            Not changed.
 
         Returns
         -------
@@ -170,26 +170,26 @@ class Moments:
 
     @property
     def correlation(self) -> np.ndarray:
-        """Correlations, ones on the diagonal; no column may be constant."""
+        """Correlations with unit diagonal; no column may be constant."""
         return scale_to_correlation(self.cross)
 
     @property
     def constant_columns(self) -> np.ndarray:
-        """Positions of the columns that hold one value, or that vary by less than their rounding."""
+        """Positions of the columns with a single value, or with variation below rounding error."""
         return find_constant_columns(self.low, self.high, self.cross.diagonal() / self.n)
 
 
 def _add_exactly(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return a + b, and what rounding took from it (Knuth's two-sum)."""
+    """Return a + b and its rounding error (Knuth's two-sum)."""
     total = a + b
     of_b = total - a
     return total, (a - (total - of_b)) + (b - of_b)
 
 
 def find_constant_columns(low: np.ndarray, high: np.ndarray, variance: np.ndarray) -> np.ndarray:
-    """Return the positions of the columns that hold one value, or none, or that vary by less than their rounding.
+    """Return the positions of the columns with at most one distinct value, or with variation below rounding error.
 
-    Numbers too large to square have no finite variance, and are not constant.
+    Columns whose squares overflow have no finite variance, and are not constant.
     """
     rounding = np.maximum(np.abs(low), np.abs(high)) * 1e-15
     with np.errstate(over="ignore"):
@@ -202,9 +202,9 @@ def moments(data: ArrayLike, weights: ArrayLike | None = None) -> Moments:
     Parameters
     ----------
     data : array_like or frame of numbers, shape (N, p)
-        Finite numbers, one column per variable.
+        Finite values, one column per variable.
     weights : array_like of shape (N,), optional
-        Non-negative row weights; 1 each by default.
+        Nonnegative row weights; 1 for each row by default.
 
     Returns
     -------
@@ -213,7 +213,7 @@ def moments(data: ArrayLike, weights: ArrayLike | None = None) -> Moments:
 
     Notes
     -----
-    Cost: N p² / 2 multiplications; p² numbers and 32 MB beside the data.
+    Cost: N p² / 2 multiplications. Memory in addition to the data: 8 p² bytes and 32 MB.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Precision matrices taken apart into their connected components, and rows of which cells are missing."""
+"""Precision matrices by connected components, and rows with missing values."""
 
 from collections.abc import Iterator
 from functools import cached_property
@@ -11,15 +11,15 @@ from scipy.sparse import csr_array
 from pgmx.statistics.cholesky import Factor, factorise
 from pgmx.statistics.components import find_components
 
-#: Most variables of which the whole matrix is held dense beside the sparse one (32 MiB).
+#: Maximum number of variables for which the whole matrix is also stored dense (32 MiB).
 DENSE_UP_TO = 2048
 
 
 class Blocks:
     r"""Cholesky factors of the connected components of a symmetric matrix with unit diagonal.
 
-    `factors` holds positions and factor of each component of two variables or more. Raises LinAlgError if the matrix
-    is not positive definite to working precision.
+    `factors` has the positions and the factor of each component with at least two variables. Raises LinAlgError if the
+    matrix is not positive definite to working precision.
     """
 
     def __init__(self, matrix: csr_array) -> None:
@@ -28,7 +28,7 @@ class Blocks:
 
     @property
     def least_pivot(self) -> float:
-        """The smallest pivot; 1 where no two variables are joined."""
+        """The smallest pivot; 1 if there are no edges."""
         return min((float(factor.pivots.min()) for _, factor in self.factors), default=1.0)
 
     @cached_property
@@ -63,7 +63,7 @@ def _count_rows(matrix: csr_array) -> int:
 
 
 def _split(matrix: csr_array) -> Iterator[tuple[np.ndarray, csr_array]]:
-    """Yield (positions, block) of each connected component of two variables or more."""
+    """Yield (positions, block) of each connected component with at least two variables."""
     members, alone = find_components(matrix)
     if len(members) == 1 and not len(alone):
         yield members[0], matrix
@@ -85,17 +85,17 @@ def scale_to_unit_diagonal(matrix: csr_array) -> tuple[csr_array, np.ndarray]:
 
 
 def compute_smallest_eigenvalue(matrix: csr_array) -> float:
-    """Return the smallest eigenvalue of a symmetric matrix; dense, for messages alone."""
+    """Return the smallest eigenvalue of a symmetric matrix; dense, only for messages."""
     from scipy.linalg import eigh
 
     return float(eigh(matrix.toarray(), eigvals_only=True, subset_by_index=[0, 0])[0])
 
 
 def fill_scores(matrix: csr_array, scores: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    r"""Fill missing cells of rows of deviations from the mean, shape (n, p), by :math:`-K_{mm}^{-1} K_{mo} z_o`.
+    r"""Fill missing values in rows of deviations from the mean, shape (n, p), with :math:`-K_{mm}^{-1} K_{mo} z_o`.
 
-    The precision K has unit diagonal; scores are 0 where missing. Also returns :math:`\ln |K_{mm}|` of each row, (n,).
-    One sparse product, and one factorisation per pattern of missing cells.
+    The precision K has unit diagonal; missing scores are 0. Also returns :math:`\ln |K_{mm}|` of each row, (n,). One
+    sparse product, and one factorisation per pattern of missing values.
     """
     whole, log_dets = scores.copy(), np.zeros(len(scores))
     if not missing.any():
@@ -125,7 +125,7 @@ def fill_scores(matrix: csr_array, scores: np.ndarray, missing: np.ndarray) -> t
 
 
 def marginalize_precision(matrix: csr_array, positions: np.ndarray) -> csr_array:
-    r"""Return the precision of the variables at `positions`, the others summed out; zero where no path joins two.
+    r"""Return the precision of the variables at `positions`, marginalised over the others; zero if no path joins two.
 
     .. math:: K_{kk} - K_{km} K_{mm}^{-1} K_{mk}
     """

@@ -1,6 +1,6 @@
-"""Counts of pairs of states within segments of the rows, which are all rows or those of each state of a class.
+"""Counts of pairs of states within segments: all rows, or the rows of each state of a class.
 
-The parts of a distributed table are counted by their workers, which import this and nothing of scores.
+Workers count the partitions of a distributed table; they import this module, but no scores.
 """
 
 from typing import Any
@@ -11,12 +11,12 @@ from pgmx._ext import _counts, _pair_weights
 from pgmx.data import DiscreteTable
 from pgmx.statistics.counts import marginal_counts, narrow_counts
 
-#: Variables, and the class whose states make the segments, if there is one.
+#: Variables, and the class whose states define the segments, if there is one.
 Share = tuple[list[int], int | None]
 
 
 def arrange_planes(table: DiscreteTable, variables: np.ndarray, class_node: int | None):
-    """Return planes and offsets of `variables`, the bounds of their segments in words, and counts within these.
+    """Return planes and offsets of `variables`, the bounds of their segments in words, and counts within segments.
 
     There is one segment, or one for each state of `class_node`, by which the rows are sorted.
     """
@@ -31,7 +31,7 @@ def arrange_planes(table: DiscreteTable, variables: np.ndarray, class_node: int 
 
 
 def count_segments(part: Any, share: Share) -> np.ndarray:
-    """Return the rows of a part in each state within each segment, and keep its planes for the blocks to come."""
+    """Return the counts of a partition by state within each segment, and keep its planes for later blocks."""
     kernel, marginals = _make_counter(part, share)
     with part.lock:
         part.kept["pairs"] = share, kernel
@@ -39,9 +39,9 @@ def count_segments(part: Any, share: Share) -> np.ndarray:
 
 
 def count_block(part: Any, share: Share, block: np.ndarray, others: np.ndarray) -> np.ndarray:
-    """Return the counts of the states of a block of variables with those of others, in a part."""
+    """Return the joint counts of the states of a block of variables and the states of others, in a partition."""
     with part.lock:
-        if part.kept.get("pairs", (None,))[0] != share:  # the part was made again after a worker was lost
+        if part.kept.get("pairs", (None,))[0] != share:  # the partition was rebuilt after a worker was lost
             part.kept["pairs"] = share, _make_counter(part, share)[0]
         return narrow_counts(part.kept["pairs"][1].count_block(block, others))
 
@@ -61,7 +61,7 @@ def _make_one_segment(table: DiscreteTable):
 
 
 def _sort_by_class(table: DiscreteTable, class_node: int):
-    """Return planes with the rows sorted by the class, the bounds in words of each of its states, and marginals."""
+    """Return planes with the rows sorted by the class, the bounds (in words) of each state, and marginals."""
     rows_of = [np.flatnonzero(table.codes[class_node] == state) for state in range(table.cardinalities[class_node])]
     bounds = np.cumsum([0, *((len(rows) + 511) // 512 * 8 for rows in rows_of)]).astype(np.int64)
     n_states = int(table.cardinalities.sum())

@@ -1,11 +1,11 @@
-"""Large symmetric matrices changed and searched block by block, so that no second matrix is formed."""
+"""Block-wise changes of and searches in large symmetric matrices, without a second matrix."""
 
 from collections.abc import Iterator
 
 import numpy as np
 
-#: Rows and columns of a block. What is made of a block should fit into a cache: with 512 rows of 5,000 columns the work
-#: takes up to twenty times as long.
+#: Rows and columns of a block. The results of a block should fit into a cache: blocks of 512 rows and 5,000 columns are
+#: up to twenty times slower.
 _BLOCK = 128
 
 
@@ -34,7 +34,7 @@ def copy_upper(matrix: np.ndarray) -> None:
 
 
 def divide_by_deviations(matrix: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """Return M_ij / sqrt(M_ii M_jj), written to `out` where given, which may be M."""
+    """Return M_ij / sqrt(M_ii M_jj), written to `out` if given (it may be M)."""
     scale, divided = np.sqrt(matrix.diagonal()), np.empty(matrix.shape) if out is None else out
     for rows in list_blocks(len(matrix)):
         np.divide(matrix[rows], np.outer(scale[rows], scale), out=divided[rows])
@@ -42,12 +42,12 @@ def divide_by_deviations(matrix: np.ndarray, out: np.ndarray | None = None) -> n
 
 
 def scale_to_correlation(matrix: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
-    """Return M_ij / sqrt(M_ii M_jj) with ones on the diagonal, written to `out` where given, which may be M."""
+    """Return M_ij / sqrt(M_ii M_jj) with unit diagonal, written to `out` if given (it may be M)."""
     return make_correlation(divide_by_deviations(matrix, out))
 
 
 def make_correlation(matrix: np.ndarray) -> np.ndarray:
-    """Remove what rounding left in a matrix of correlations, in place: asymmetry, values beyond 1, other diagonals."""
+    """Remove rounding errors from a correlation matrix, in place: asymmetry, values beyond 1, diagonal."""
     average_with_transpose(matrix)
     np.clip(matrix, -1.0, 1.0, out=matrix)
     np.fill_diagonal(matrix, 1.0)
@@ -55,12 +55,12 @@ def make_correlation(matrix: np.ndarray) -> np.ndarray:
 
 
 def find_largest_off_diagonal(matrix: np.ndarray) -> float:
-    """Return the largest absolute value off the diagonal, 0 where there is none."""
+    """Return the largest absolute value off the diagonal, 0 if there is none."""
     return locate_largest_off_diagonal(matrix)[0]
 
 
 def locate_largest_off_diagonal(matrix: np.ndarray) -> tuple[float, int, int]:
-    """Return the largest absolute value off the diagonal and its row and column; zeros where there is none."""
+    """Return the largest absolute value off the diagonal and its row and column; zeros if there is none."""
     found = (0.0, 0, 0)
     for rows in list_blocks(len(matrix)):
         block = np.abs(matrix[rows])
@@ -70,7 +70,7 @@ def locate_largest_off_diagonal(matrix: np.ndarray) -> tuple[float, int, int]:
 
 
 def locate_largest_asymmetry(matrix: np.ndarray) -> tuple[float, int, int]:
-    """Return the largest |M_ij - M_ji| with its row and column, of which the row is the larger; zeros for none."""
+    """Return the largest |M_ij - M_ji| and its row i and column j, i > j; zeros if there is none."""
     found = (0.0, 0, 0)
     for rows in list_blocks(len(matrix)):
         for columns in list_blocks(rows.stop):

@@ -1,7 +1,7 @@
-"""Weights of families of a distributed table: parts sum those of their rows, sums of parts go to the driver.
+"""Weights of families of a distributed table: workers sum the weights in their partitions and send the sums.
 
-The requests are those of `statistics.families`; a table has all states of its candidate, for the last one would lose
-digits as a difference of sums.
+Requests are the same as in `statistics.families`. A table has all states of its candidate, since the last state, as a
+difference of sums, would lose digits.
 """
 
 from threading import Lock
@@ -18,11 +18,10 @@ from pgmx.statistics.pairs.distributed import DistributedPairs
 
 
 class WeightedFamilies(DistributedFamilies):
-    """What a scorer of weighted rows asks for sums, when the rows and their weights lie with workers.
+    """Source of sums for a scorer of weighted rows when workers hold the rows and their weights.
 
-    Families without parents are answered from the sums of all pairs, which are asked for together, when the first table
-    is wanted; and from then on families of one parent whose cells alone are wanted. Scorers of several threads may
-    share them.
+    The sums of all pairs are requested together with the first table. Families without parents, and the cells of
+    families with one parent, are computed from them. Scorers in several threads may share this object.
     """
 
     def __init__(self, table: DistributedTable):
@@ -32,8 +31,8 @@ class WeightedFamilies(DistributedFamilies):
         self._pairs: Triangle | None = None
 
     def __call__(self, requests: list[FamilyRequest]) -> list[FamilyCounts]:
-        """Return the sums over all parts; a family without parents has a cell for each state, and later candidates."""
-        known = list(map(self._has, requests))  # once: another thread may bring the pairs
+        """Return the sums over all partitions; a family without parents has a cell per state and later candidates."""
+        known = list(map(self._has, requests))  # only once: another thread may add the pairs
         asked = [request for request, is_known in zip(requests, known, strict=True) if not is_known]
         sums = iter(self._ask(asked) if asked else ())
         return [
@@ -41,15 +40,15 @@ class WeightedFamilies(DistributedFamilies):
         ]
 
     def _ask(self, requests: list[FamilyRequest]) -> list[FamilyCounts]:
-        """Return the sums of families with parents, a message for all of them."""
+        """Return the sums of families with parents, with one message for all."""
         return self.table.reduce(weigh_families, requests, add=add_weights)
 
     def _sum_states(self) -> np.ndarray:
-        """Return the sums of the rows in each state."""
+        """Return the sum of weights in each state."""
         return marginal_weights(self.table)
 
     def _has(self, request: FamilyRequest) -> bool:
-        """Return whether a family is answered from the sums of all pairs."""
+        """Return whether a family is computed from the sums of all pairs."""
         _, parents, wanted = request
         return not len(parents) or (len(parents) == 1 and not len(wanted) and self._pairs is not None)
 
@@ -65,14 +64,14 @@ class WeightedFamilies(DistributedFamilies):
         return FamilyCounts(keys, self._marginals[child], self._take_tables(child, wanted))
 
     def _read_pair(self, child: int, parent: int) -> FamilyCounts:
-        """Return the cells of a child with one parent, the child's states fastest."""
+        """Return the cells of a child with one parent; the states of the child vary fastest."""
         first, second = sorted((child, parent))
         table = self._take_tables(first, np.array([second]))  # (states of the second, states of the first)
         weights = np.ravel(table if parent == second else table.T)
         return FamilyCounts(np.arange(len(weights), dtype=np.uint64), weights, np.empty((0, len(weights))))
 
     def _take_tables(self, child: int, wanted: np.ndarray) -> np.ndarray:
-        """Return the tables of a variable with later ones: the states of these, then its own."""
+        """Return the tables of a variable with later variables, of shape (their states, its states)."""
         if self._pairs is None or not len(wanted):
             return np.empty((0, self.table.cardinalities[child]))
         pairs, cards = self._pairs, self.table.cardinalities
@@ -86,9 +85,9 @@ class WeightedFamilies(DistributedFamilies):
         size = Triangle.size(cards, 8)
         if size > DISTRIBUTED_MEMORY:
             raise ValueError(
-                f"the weights of all pairs of states take {size / 2**30:.0f} GiB, more than the "
-                f"{DISTRIBUTED_MEMORY / 2**30:.0f} GiB that a distributed table may send: take fewer variables, or "
-                "merge rare states"
+                f"the weights of all pairs of states need {size / 2**30:.0f} GiB, more than the limit of "
+                f"{DISTRIBUTED_MEMORY / 2**30:.0f} GiB of a distributed table: use fewer variables, or merge rare "
+                "states"
             )
         pairs = Triangle(cards, np.dtype(np.float64))
         DistributedPairs(self.table, cards, pairs).add_all()
@@ -96,7 +95,7 @@ class WeightedFamilies(DistributedFamilies):
 
 
 def weigh_families(part: Any, requests: list[FamilyRequest]) -> list[FamilyCounts]:
-    """Sum the weights of families in a part."""
+    """Sum the weights of families in a partition."""
     with part.lock:
         if "weighted_families" not in part.kept:
             table = part.table
@@ -106,7 +105,7 @@ def weigh_families(part: Any, requests: list[FamilyRequest]) -> list[FamilyCount
 
 
 def add_weights(parts: list[list[FamilyCounts]]) -> list[FamilyCounts]:
-    """Add the weights of the same families in some parts, in their order."""
+    """Add the weights of the same families in some partitions, in their order."""
     return [_add_family(list(sums)) for sums in zip(*parts, strict=True)]
 
 

@@ -1,7 +1,7 @@
-"""Counts of families of a distributed table with so many rows that counts of 32 bits would not hold their sums.
+"""Counts of families of a distributed table with so many rows that the sums do not fit in 32 bits.
 
-Parts count as ever, in 32 bits; their sums are whole numbers of 64 bits, which the scorer of weighted rows scores as
-float64: exact as long as there are at most 2**53 rows.
+Partitions count in 32 bits as usual. Their sums are 64-bit integers, which the scorer of weighted rows scores as
+float64. This is exact up to 2**53 rows.
 """
 
 from collections.abc import Iterator
@@ -15,13 +15,13 @@ from pgmx.statistics.weighted_families import WeightedFamilies
 
 
 class WideFamilies(WeightedFamilies):
-    """What a scorer of weighted rows asks for sums, when each of a great many rows counts as one."""
+    """Source of sums for a scorer of weighted rows when there are very many rows with weight one."""
 
     def _sum_states(self) -> np.ndarray:
         return marginal_counts(self.table)
 
     def _ask(self, requests: list[FamilyRequest]) -> list[FamilyCounts]:
-        """Return the cells of families and whole tables: parts count all states of a candidate but the last."""
+        """Return cells of families and complete tables; partitions count all states of a candidate except the last."""
         asked: list[FamilyRequest] = []
         none = np.empty(0, dtype=np.int32)
         for child, parents, wanted in requests:
@@ -32,7 +32,7 @@ class WideFamilies(WeightedFamilies):
         return [self._complete(next(counted), request, counted) for request in requests]
 
     def _complete(self, cells: FamilyCounts, request: FamilyRequest, counted: Iterator[FamilyCounts]) -> FamilyCounts:
-        """Return a family with whole tables; `counted` yields those of candidates without planes as wider families."""
+        """Return a family with complete tables; `counted` yields candidates without planes as wider families."""
         child, parents, wanted = request
         cards, at = self.table.cardinalities, 0
         tables = np.zeros((int(cards[wanted].sum()), len(cells.keys)))
@@ -55,7 +55,7 @@ class WideFamilies(WeightedFamilies):
 
 
 def split_wider(wider: FamilyCounts, keys: np.ndarray, n_states: int, below: int, table: np.ndarray) -> None:
-    """Write the rows of a family with one more parent by its states, and by the cells `keys` of the family without.
+    """Write the counts of a family with one more parent by its states and by the cells `keys` of the smaller family.
 
     `below` is the product of the cardinalities after the parent.
     """
@@ -65,7 +65,7 @@ def split_wider(wider: FamilyCounts, keys: np.ndarray, n_states: int, below: int
 
 
 def open_sums(table: DistributedTable, weights: np.ndarray | None = None) -> WeightedFamilies | None:
-    """Return what a scorer asks where it needs sums in float64, None where counts of 32 bits will do."""
+    """Return the source of sums for a scorer that needs them in float64; None if counts of 32 bits suffice."""
     if weights is not None:
         return WeightedFamilies(table.weigh_rows(weights))
     return WideFamilies(table) if has_wide_counts(table) else None

@@ -74,7 +74,7 @@ def test_learners_from_parts_of_two_processes(client, rows):
 
 def test_what_sums_do_not_give_is_refused(client, rows):
     table = distribute(rows, client)
-    for correlation, reason in (("kendall", "each row with each other"), ("spearman", "among all rows")):
+    for correlation, reason in (("kendall", "all pairs of rows"), ("spearman", "among all rows")):
         for learner in (Nonparanormal(LASSO, correlation=correlation), Nonparanormal(correlation=correlation)):
             with pytest.raises(TypeError, match=f"'{correlation}' .*{reason}.* DistributedNumericTable"):
                 learner.fit(table)
@@ -84,9 +84,9 @@ def test_what_sums_do_not_give_is_refused(client, rows):
     for learner in (grafting, BootstrapStructure(grafting, show_progress=False)):
         with pytest.raises(TypeError, match="DistributedNumericTable.* is a numeric table"):
             learner.fit(table)
-    with pytest.raises(TypeError, match="DistributedTable.* holds codes of states"):
+    with pytest.raises(TypeError, match="DistributedTable.* has discrete columns"):
         LASSO.fit(distribute((rows > 0).astype(int), client))
-    with pytest.raises(ValueError, match="at the workers of a cluster: use 'ebic'"):
+    with pytest.raises(ValueError, match="or a distributed table: use 'ebic'"):
         SelectedGraph(LASSO, selection="cv", show_progress=False).fit(table)
     for call in (table.rows, table.chunks, table.chunks_with_numbers):
         with pytest.raises(TypeError, match="rows, which stay with the workers"):

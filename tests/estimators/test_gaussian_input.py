@@ -119,7 +119,7 @@ def test_weights(make):
     ):
         with pytest.raises(ValueError, match=words):
             make().fit(ROWS, sample_weight=wrong)
-    with pytest.raises(ValueError, match="sample_weight is for rows, and covariance='precomputed' has none"):
+    with pytest.raises(ValueError, match="sample_weight cannot be used with covariance='precomputed'"):
         make(covariance="precomputed").fit(ROWS.cov(), sample_weight=np.ones(6))
 
 
@@ -204,7 +204,7 @@ def test_wrong_covariances(make, S, words):
 
 @every_leaf
 def test_options_that_contradict_each_other(make):
-    with pytest.raises(ValueError, match="n_samples=80 goes with covariance='precomputed'"):
+    with pytest.raises(ValueError, match="n_samples=80 is only for covariance='precomputed'"):
         make(n_samples=80).fit(ROWS)
 
 

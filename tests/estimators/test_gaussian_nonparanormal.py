@@ -189,8 +189,8 @@ def test_pairs_of_known_cells(correlation):
 @pytest.mark.parametrize(
     ("learner", "words"),
     [
-        (Nonparanormal(GraphicalLasso(covariance="precomputed")), "works on rows, not on a covariance"),
-        (Nonparanormal(Nonparanormal(GraphicalLasso())), "Nonparanormal within Nonparanormal"),
+        (Nonparanormal(GraphicalLasso(covariance="precomputed")), "needs rows, not a covariance"),
+        (Nonparanormal(Nonparanormal(GraphicalLasso())), "cannot wrap another Nonparanormal"),
         (Nonparanormal(missing="pairwise", correlation="shrinkage"), "missing='pairwise' is for .*not for 'shrinkage'"),
         (Nonparanormal(GraphicalLasso(), correlation="pearson"), "correlation"),
         (Nonparanormal("glasso"), "estimator"),
@@ -206,7 +206,7 @@ def test_what_is_refused(learner, words):
 def test_weights_are_refused():
     with pytest.raises(TypeError, match="sample_weight"):
         Nonparanormal(GraphicalLasso()).fit(ROWS, sample_weight=np.ones(len(ROWS)))
-    with pytest.raises(ValueError, match="sample_weight cannot be given: ranks of weighted rows"):
+    with pytest.raises(ValueError, match="does not support sample_weight, since ranks of weighted rows"):
         SelectedGraph(Nonparanormal(GraphicalLasso())).fit(ROWS, sample_weight=np.ones(len(ROWS)))
 
 

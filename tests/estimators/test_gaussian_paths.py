@@ -86,7 +86,7 @@ def test_penalties_of_ones_own(make):
     np.testing.assert_array_equal(path.estimates[1].edges, make(lam=0.2).fit(ROWS).edges_)
     assert len(make().path(ROWS, lams=[0.3])) == 1
     for wrong in ([], [-0.1], [np.nan], [np.inf]):
-        with pytest.raises(ValueError, match="lams must be finite numbers, 0 or more, at least one"):
+        with pytest.raises(ValueError, match="lams must be one or more finite numbers of at least 0"):
             make().path(ROWS, lams=wrong)
 
 

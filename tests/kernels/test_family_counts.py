@@ -85,7 +85,7 @@ def test_scorer_that_asks_for_counts(rng, terms):
 
 def test_too_many_pairs_for_messages():
     table = DistributedTable._from_remote_parts(range(200), [tuple(range(255))] * 200, None, RemoteParts([10, 10]))
-    with pytest.raises(ValueError, match="10 GiB of pair counts"):
+    with pytest.raises(ValueError, match="need 10 GiB, more than the limit"):
         pair_counts(table)
 
 

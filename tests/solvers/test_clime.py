@@ -158,7 +158,7 @@ def test_wrong_problems():
     for lams in ([0.1, 0.3], [0.1, -0.1], [np.nan]):
         with pytest.raises(ValueError, match="lams must be at least 0 and in descending order"):
             clime_columns(R, np.arange(4), np.array(lams))
-    with pytest.raises(ValueError, match=r"square matrix, its shape is \(2, 4\)"):
+    with pytest.raises(ValueError, match=r"square matrix, got the shape \(2, 4\)"):
         clime_columns(np.ones((2, 4)), np.arange(2), np.array([0.1]))
 
 

@@ -95,7 +95,7 @@ def test_nothing_to_do_and_out_of_time():
 @pytest.mark.parametrize(
     ("R", "columns", "lams", "words"),
     [
-        (np.ones((2, 3)), [0], [0.1], r"square matrix, its shape is \(2, 3\)"),
+        (np.ones((2, 3)), [0], [0.1], r"square matrix, got the shape \(2, 3\)"),
         (np.eye(2), [2], [0.1], "from 0 to 1, got 2"),
         (np.eye(2), [-1], [0.1], "from 0 to 1, got -1"),
         (np.eye(2), [0], [-0.1], "at least 0, got -0.1"),

@@ -68,10 +68,10 @@ def test_constant_in_a_part(rng, p):
 @pytest.mark.parametrize(
     ("rows", "words"),
     [
-        ([0, 9], r"row numbers must lie in 0..4, got 0..9"),
+        ([0, 9], r"row numbers must be in 0..4, got 0..9"),
         ([-1, 2], "got -1..2"),
-        ([], "a part must be row numbers"),
-        ([True, False], "a part must be row numbers"),
+        ([], "a subset must consist of row numbers"),
+        ([True, False], "a subset must consist of row numbers"),
     ],
 )
 def test_rows_that_are_not_there(rng, rows, words):
@@ -152,7 +152,7 @@ def test_a_part_without_weight(n_columns, missing, rng):
     if missing == "pairwise":
         rows[7, 0] = np.nan
     sample = gaussian_sample(open_numeric(rows, missing=missing), weights=np.arange(20) >= 5)
-    with pytest.raises(ValueError, match="all rows of a part have the weight 0"):
+    with pytest.raises(ValueError, match="all rows of a fold or subsample have weight 0"):
         sample.parts([np.arange(10), np.arange(5)])
 
 
@@ -200,10 +200,10 @@ def test_a_pair_with_one_column_constant(rng):
 
 def test_columns_without_rows_in_common(rng):
     rows = np.array([[1.0, np.nan, 3.0], [2.0, np.nan, 1.0], [np.nan, 1.0, 2.0], [np.nan, 4.0, 4.0]])
-    with pytest.raises(ValueError, match="never known in the same row: 'x0' and 'x1'"):
+    with pytest.raises(ValueError, match="never observed in the same row: 'x0' and 'x1'"):
         gaussian_sample(open_numeric(rows, missing="pairwise"))
     rows[:, 1] = np.nan
-    with pytest.raises(ValueError, match=r"column\(s\) 'x1' have no known cell"):
+    with pytest.raises(ValueError, match=r"column\(s\) 'x1' have no observed value"):
         gaussian_sample(open_numeric(rows, missing="pairwise"))
 
 
@@ -241,12 +241,12 @@ def test_indefinite_covariance_is_repaired():
     [
         ([[1.0, 2.0]], {}, r"must be a square matrix, got the shape \(1, 2\)"),
         ([["a"]], {}, "must be a matrix of numbers"),
-        ([[1.0, np.nan], [np.nan, 1.0]], {}, r"missing or infinite cells in column\(s\) 'x0', 'x1'"),
-        ([[1.0, 0.5], [0.4, 1.0]], {"names": "ab"}, "not symmetric: its two cells of 'a' and 'b' differ"),
+        ([[1.0, np.nan], [np.nan, 1.0]], {}, r"missing or infinite values in column\(s\) 'x0', 'x1'"),
+        ([[1.0, 0.5], [0.4, 1.0]], {"names": "ab"}, "not symmetric: its two entries of 'a' and 'b' differ"),
         ([[1.0, 0.0], [0.0, -1.0]], {}, r"variance of column\(s\) 'x1' is not positive"),
-        ([[1.0, 1.1], [1.1, 1.0]], {}, "correlation of 'x0' and 'x1' lies beyond 1"),
-        (np.eye(2), {"names": "a"}, "names must be 2 different ones, got 'a'"),
-        (np.eye(2), {"names": "aa"}, "names must be 2 different ones"),
+        ([[1.0, 1.1], [1.1, 1.0]], {}, "correlation of 'x0' and 'x1' is beyond 1"),
+        (np.eye(2), {"names": "a"}, "names must be 2 different names, got 'a'"),
+        (np.eye(2), {"names": "aa"}, "names must be 2 different names"),
         (np.eye(2), {"n_samples": 1}, "n_samples must be a number of at least 2"),
         (pd.DataFrame(np.eye(2), index=["a", "b"], columns=["b", "a"]), {}, "different names"),
     ],

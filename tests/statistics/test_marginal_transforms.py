@@ -159,29 +159,29 @@ def test_what_is_refused():
     for bad in (np.empty((0, 2)), np.zeros(3)):
         with pytest.raises(ValueError, match="rows must be a table with at least one row, got the shape"):
             MarginalTransforms.from_rows(bad)
-    with pytest.raises(ValueError, match="column at position 1 has no known value"):
+    with pytest.raises(ValueError, match="column at position 1 has no observed value"):
         MarginalTransforms.from_rows(np.array([[1.0, np.nan], [2.0, np.nan]]))
     with pytest.raises(ValueError, match="column at position 0 has an infinite value"):
         MarginalTransforms.from_rows(np.array([[1.0], [np.inf]]))
     transforms = MarginalTransforms.from_rows(np.eye(3))
     for positions in ([3], [-1]):
-        with pytest.raises(ValueError, match="positions must lie between 0 and 2"):
+        with pytest.raises(ValueError, match="positions must be between 0 and 2"):
             transforms.forward(positions, [[1.0]])
-    with pytest.raises(ValueError, match="positions must be a row of whole numbers"):
+    with pytest.raises(ValueError, match="positions must be a one-dimensional array of integers"):
         transforms.take([0.5])
-    with pytest.raises(ValueError, match=r"must be 2 values in a row, one per position, got shape \(1, 3\)"):
+    with pytest.raises(ValueError, match=r"must be 2 values per row, one per position, got shape \(1, 3\)"):
         transforms.backward([0, 1], [[1.0, 2.0, 3.0]])
 
 
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"starts": [1, 4]}, "starts must rise from 0"),
-        ({"starts": [0, 2, 2]}, "starts must rise from 0"),
+        ({"starts": [1, 4]}, "starts must increase from 0"),
+        ({"starts": [0, 2, 2]}, "starts must increase from 0"),
         ({"scores": [0.0]}, "one score per knot, got 1 for 2 knots"),
-        ({"knots": [2.0, 1.0]}, "knots must be finite and rise"),
-        ({"scores": [0.0, np.nan]}, "scores must be finite and rise"),
-        ({"knots": [[1.0, 2.0]]}, "knots must be a row of numbers"),
+        ({"knots": [2.0, 1.0]}, "knots must be finite and increase"),
+        ({"scores": [0.0, np.nan]}, "scores must be finite and increase"),
+        ({"knots": [[1.0, 2.0]]}, "knots must be a one-dimensional array of numbers"),
     ],
 )
 def test_arrays_that_are_no_maps(change, words):

@@ -146,7 +146,7 @@ def test_what_is_refused():
     with pytest.raises(ValueError, match=r"must be finite, got nan at \(0, 1\)"):
         nearest_correlation([[1.0, np.nan], [np.nan, 1.0]])
     for options in ({"floor": -0.1}, {"floor": 1.0}):
-        with pytest.raises(ValueError, match=r"floor must lie in \[0, 1\)"):
+        with pytest.raises(ValueError, match=r"floor must be in \[0, 1\)"):
             nearest_correlation(HIGHAM, **options)
     for options in ({"tol": 0}, {"max_iter": 0}):
         with pytest.raises(ValueError, match="tol must be positive and max_iter at least 1"):

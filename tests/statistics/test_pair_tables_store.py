@@ -132,14 +132,14 @@ def test_wrong_pairs(pairs, words, rng):
 def test_a_table_beyond_the_memory(rng):
     tables = PairTables(random_table(rng, [30, 20, 2]), memory=1000)
     assert tables.get([(0, 2)])[0].shape == (30, 2)
-    with pytest.raises(ValueError, match="the table of 'v1' and 'v0' takes 4800 bytes, more than memory=1000: merge"):
+    with pytest.raises(ValueError, match="the table of 'v1' and 'v0' needs 4800 bytes, more than memory=1000: merge"):
         tables.get([(0, 2), (1, 0)])
 
 
 @pytest.mark.parametrize(
     ("weights", "words"),
     [
-        ([1.0], "one weight per row is needed, 3 in all"),
+        ([1.0], "weights must have one value for each of the 3 rows"),
         ([1.0, -2.0, 1.0], "weights must be finite and not negative, got -2.0 in row 1"),
         ([1.0, 1.0, np.nan], "got nan in row 2"),
         ([0.0, 0.0, 0.0], "at least one weight must be positive"),
@@ -161,18 +161,18 @@ def test_rows_that_do_not_belong(rng):
     tables = PairTables(table)
     expected = tables.get([(0, 1)])[0]
     for columns, states, words in [
-        (["a", "c"], [(0, 1), ("x", "y")], "the rows have 'c' where the first ones had 'b'"),
+        (["a", "c"], [(0, 1), ("x", "y")], "the rows have 'c' in place of 'b'"),
         (
             ["a", "b"],
             [(0, 1), ("y", "x")],
             "variable 'b' has the states 'y', 'x', the first rows had 'x', 'y'",
         ),
         (["a", "b"], [(False, True), ("x", "y")], "variable 'a' has the states False, True, the first rows had 0, 1"),
-        (["a"], [(0, 1)], "the rows have 1 variables, the first ones had 2"),
+        (["a"], [(0, 1)], "the rows have 1 variables, the first rows had 2"),
     ]:
         with pytest.raises(ValueError, match=words):
             tables.update(DiscreteTable(columns, states, [[0]] * len(columns)))
-    with pytest.raises(ValueError, match="weights with all rows or with none"):
+    with pytest.raises(ValueError, match="weights for all rows or for none"):
         tables.update(table, weights=[1.0, 1.0])
     assert tables.n_rows == 2
     np.testing.assert_array_equal(tables.get([(0, 1)])[0], expected)

@@ -1,12 +1,12 @@
 """Learners of Gaussian graphical models.
 
-- `cost`: the memory that learning a Gaussian graphical model takes
-- `estimate`: the estimate of a Gaussian learner for one penalty, and the network made of it
-- `stored`: what a checkpoint holds of a Gaussian learner's work: estimates, columns, and where a path goes on
+- `cost`: the memory for learning a Gaussian graphical model
+- `estimate`: the estimate of a Gaussian learner for one penalty, and its network
+- `stored`: the content of a checkpoint of a Gaussian learner: estimates, columns, and the state of a path
 - `columns`: columns of a precision, solved in blocks by parallel workers
 - `path`: a path of penalties of a Gaussian learner, stored sparsely
 - `results`: results of learners of Gaussian graphical models
-- `learner`: what all learners of Gaussian graphical models share: options, reading of data, paths
+- `learner`: base classes of the learners of Gaussian graphical models: options, reading of data, paths
 - `clime`: CLIME: constrained l1 minimisation, one linear programme per variable
 - `graphical_lasso`: the graphical lasso: penalised Gaussian maximum likelihood
 - `neighborhood_lasso`: neighbourhood selection: one lasso per variable

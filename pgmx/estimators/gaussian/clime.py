@@ -36,86 +36,91 @@ class CLIME(GaussianLearner):
 
         \min_q \|q\|_1 \quad \text{such that} \quad \|(R + \epsilon I)\, q - e_j\|_\infty \le \lambda
 
-    for each variable j, with R the correlations of the data and ε the ridge. Of the two values that columns i and j
-    give to the pair the smaller in magnitude is taken.
+    for each variable j, with R the correlations of the data and ε the ridge. Columns i and j give two values for the
+    pair (i, j). The value of smaller magnitude is used.
 
     Parameters
     ----------
     data : DataFrame, array, path or covariance, optional
         What ``estimate()`` learns from; ``fit(X)`` needs none.
     solver : {"auto", "homotopy", "admm"}, default="auto"
-        The exact parametric path from λ = 1 down; linearised ADMM to `tol`; or the path, and ADMM for the columns
-        whose path costs more than ADMM (those with hundreds of non-zeros). Of more than 8,192 columns and fewer rows
-        the path is that over candidates, checked against all variables, for ``"auto"`` too: R is never formed.
+        ``"homotopy"``: the exact parametric path from λ = 1 down. ``"admm"``: linearised ADMM to `tol`. ``"auto"``: the
+        path, and ADMM for the columns whose path costs more. See the notes for more than 8,192 columns.
     ridge : float or "auto", default="auto"
-        ε. ``"auto"`` is :math:`1 / \sqrt n` where R is singular, as it is for p >= n, else 0.
+        The ridge ε. ``"auto"`` is :math:`1 / \sqrt n` if R is singular (always if p >= n), else 0.
     lam : float, default=None
-        Penalty λ of correlations; None takes `lam_ratio` times `lam_max_`. `SelectedGraph` chooses it from the data.
+        Penalty λ on the correlation scale. None means `lam_ratio` times `lam_max_`. `SelectedGraph` chooses λ from the
+        data.
     lam_ratio : float, default=0.3
-        Share of the smallest λ without edges, where `lam` is None.
+        Penalty as a share of the smallest λ without edges, used if `lam` is None.
     refit : bool, default=False
-        Whether `model_` takes only the graph and estimates its parameters by maximum likelihood, without shrinkage.
+        Whether the parameters of `model_` are estimated by maximum likelihood given the learned graph, without
+        shrinkage.
     tol : float, default=1e-4
-        Of ADMM: largest duality gap of a column relative to max(1, \|q\|_1), and largest violation of the constraint.
-        The path is exact.
+        Tolerance of ADMM: largest duality gap of a column relative to max(1, \|q\|_1), and largest violation of the
+        constraint. The path is exact.
     max_iter : int, default=5000
-        Most iterations of ADMM.
+        Maximum number of iterations of ADMM.
     max_time : float, default=None
-        Seconds after which the estimate so far is returned.
+        Time limit in seconds. The current estimate is returned then.
     checkpoint : path-like, default=None
-        File with what ``fit`` or ``path`` has solved so far, from which the same call goes on to the same result: whole
-        penalties for GraphicalLasso, blocks of columns for CLIME and NeighborhoodLasso. It is deleted at the end.
+        File with the work that is done so far. The same call of ``fit`` or ``path`` resumes from it, with the same
+        result. It is deleted at the end.
     checkpoint_every : float, default=60.0
-        Seconds between two snapshots; 0 takes one per penalty or block of columns.
+        Seconds between two snapshots. 0 writes one after each penalty (GraphicalLasso) or block of columns (other
+        learners).
     covariance : {"empirical", "precomputed"}, default="empirical"
-        Whether ``fit`` takes rows, or a covariance (or correlation) matrix: a frame or an array of shape (p, p).
-        An indefinite matrix is replaced by the nearest correlation matrix, with a warning; see `repaired_`.
+        Whether ``fit`` expects rows, or a covariance or correlation matrix as a frame or array of shape (p, p). An
+        indefinite matrix is replaced by the nearest correlation matrix, with a warning; see `repaired_`.
     n_samples : float, default=None
-        Of ``"precomputed"``: the number of rows behind the covariance, which EBIC and the ridge of CLIME need.
+        Number of rows from which the ``"precomputed"`` covariance was estimated. EBIC and the ridge of CLIME need it.
     missing : {"error", "drop", "pairwise"}, default="error"
-        A missing cell raises, drops its row, or only leaves the row out of the covariances of its column.
+        How to treat missing values: raise an error, drop rows with a missing value, or compute each covariance from the
+        rows in which both variables are observed.
     na_values : scalar, str, list-like or dict, default=None
         Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
         ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     show_progress : bool, default=True
         Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
     callback : callable, default=None
-        Called with (n_iter, objective, n_edges, seconds) after each sweep or block of columns; True ends the run.
+        Function called with (n_iter, objective, n_edges, seconds) after each sweep or block of columns. The run ends if
+        it returns True.
     n_jobs : int, default=None
         Number of workers, as in joblib. The result does not depend on it.
 
     Attributes
     ----------
     precision_raw_ : ndarray of shape (p, p)
-        The columns as solved, in the units of the data, which meet the constraint. Not symmetric.
+        The solved columns in the units of the data, before symmetrisation. They satisfy the constraint.
     violation_ : float
-        Largest excess over the constraint, :math:`\|(R + \epsilon I) Q - I\|_{max} - \lambda`; zero or rounding for the
-        exact path. `dual_gap_` is that of the constraint as each column meets it.
+        Largest excess over the constraint, :math:`\|(R + \epsilon I) Q - I\|_{max} - \lambda`; zero up to rounding for
+        the exact path. `dual_gap_` refers to the constraint that each column satisfies.
     ridge_ : float
-        ε.
+        The ridge ε.
     graph_ : networkx.Graph
         The learned graph; ``weight`` of an edge is its partial correlation in `model_`.
     model_ : GaussianMarkovNetwork
-        The learned network, always positive definite; `model_.estimated_by` says how it was estimated.
+        The learned network, always positive definite. `model_.estimated_by` is the estimation method.
     precision_, covariance_ : ndarray of shape (p, p)
-        The method's own precision, in the units of the data, else that of `model_`; the covariance of `model_`.
+        The precision estimated by the method, in the units of the data (if the method has none: the precision of
+        `model_`), and the covariance of `model_`.
     location_ : ndarray of shape (p,)
         Means.
     correlation_ : ndarray of shape (p, p)
-        Correlations that were learned from.
+        Correlations from which the graph was learned.
     repaired_ : float
-        Largest change of a correlation that made them positive semidefinite; 0.0 where none was needed.
+        Largest change of a correlation when the matrix was made positive semidefinite; 0.0 if no change was needed.
     edges_ : ndarray of shape (n_edges, 2), int64
         Edges as positions in `variables_`.
     lam_, lam_max_ : float
-        The penalty, and the smallest one without edges (for CLIME: with all columns diagonal).
+        The penalty, and the smallest penalty without edges (for CLIME: with a diagonal estimate).
     objective_, dual_gap_ : float
-        The objective, of correlations, and an upper bound on how far it is above the optimum.
+        The objective on the correlation scale, and an upper bound on its distance from the optimum.
     converged_, stopped_by_ : bool, str
-        Whether `tol` was reached; ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"``, ``"interrupt"`` or
-        ``"stalled"``.
+        Whether `tol` was reached, and why the run ended: ``"converged"``, ``"max_iter"``, ``"max_time"``,
+        ``"callback"``, ``"interrupt"`` or ``"stalled"``.
     n_iter_ : int
-        Sweeps of coordinate descent, exchanges of the path or iterations, the most of any column over its penalties.
+        Number of sweeps, pivots of the path, or iterations; the maximum over columns if columns are solved separately.
     history_ : dict of ndarray
         ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
     variables_, adjacency_matrix_ : list, DataFrame
@@ -126,7 +131,7 @@ class CLIME(GaussianLearner):
     Raises
     ------
     ValueError, TypeError
-        For unusable data and unknown options. The message names the culprit.
+        If the data or an option is invalid. The message names the option or column.
 
     Warns
     -----
@@ -135,11 +140,13 @@ class CLIME(GaussianLearner):
 
     Notes
     -----
-    `precision_` may be indefinite, as the method allows; `model_` is then that of maximum likelihood under the graph.
-    Cost of the path: about k p multiplications for each of about k pivots of a column with k non-zeros; of ADMM: 2 p²
-    multiplications (4 n p where p > n) for each of some hundreds of iterations per column; over candidates: some 8 n p
-    a column and penalty, and O(p) numbers of memory for each of 128 columns. Columns are independent of each other, and
-    can be solved on several machines (``joblib.parallel_config``).
+    `precision_` may be indefinite. `model_` is then estimated by maximum likelihood given the graph. Cost of the path:
+    about k p multiplications for each of about k pivots of a column with k non-zeros. Cost of ADMM: 2 p²
+    multiplications (4 n p if p > n) for each of some hundreds of iterations per column. ADMM is cheaper for columns
+    with hundreds of non-zeros. If there are more than 8,192 columns and fewer rows than columns, R is never formed,
+    except with ``solver="admm"``: the path is solved over candidate variables and checked against all variables. It
+    costs some 8 n p multiplications per column and penalty, and O(p) memory for each of 128 columns at a time. Columns
+    are independent of each other and can be solved on several machines (``joblib.parallel_config``).
 
     References
     ----------
@@ -213,16 +220,14 @@ class CLIME(GaussianLearner):
 
     _unit = "blocks"
 
-    remedy = (
-        "raise max_iter or max_time, or, where nothing meets the constraint or almost, take a larger penalty or a ridge"
-    )
+    remedy = "raise max_iter or max_time. If the constraint cannot be met, use a larger penalty or a ridge"
 
     def _should_select_by_refit(self) -> bool:
         return True
 
     @property
     def precision_raw_(self) -> np.ndarray:
-        """The columns as solved, of shape (p, p), in the units of the data."""
+        """The solved columns before symmetrisation, of shape (p, p), in the units of the data."""
         return self._make_once("raw", lambda: self._estimate.raw.toarray() / self._products_of_scales())
 
     def _accept(self, sample: GaussianSample, estimate: GaussianEstimate) -> None:
@@ -242,7 +247,7 @@ class CLIME(GaussianLearner):
             return 0.0
         if sample.n_rows is None:
             raise ValueError(
-                "ridge='auto' of a singular covariance is 1 / sqrt(n_samples): give n_samples, or a ridge above 0"
+                "ridge='auto' needs n_samples if the covariance is singular: give n_samples, or a ridge above 0"
             )
         return 1 / sqrt(sample.n_rows)
 
@@ -286,8 +291,8 @@ class CLIME(GaussianLearner):
 
 
 def symmetrise(columns: csc_array) -> csr_array:
-    """Return of each pair of entries (i, j), (j, i) the smaller in magnitude, with its sign; of equals the upper."""
-    columns = columns.sorted_indices()  # then entries are in the order of (j, i), and of the transpose in that of rows
+    """Return for each pair of entries (i, j), (j, i) the entry of smaller magnitude; if equal, the upper one."""
+    columns = columns.sorted_indices()  # entries in the order of (j, i), for `searchsorted`
     p = len(columns.indptr) - 1
     i, j = columns.indices.astype(np.int64), np.repeat(np.arange(p), np.diff(columns.indptr))
     numbers, mirrored = j * p + i, i * p + j

@@ -26,7 +26,7 @@ BLOCKS, LEAST_COLUMNS = 16, 128
 
 
 def estimate_columns(size: GaussianSize, n_jobs: int | None, arrays: int = BLOCK_ARRAYS) -> int:
-    """Return the bytes for solving all columns in blocks; without R the number of arrays is fixed."""
+    """Return the bytes for solving all columns in blocks. Without R the number of arrays is fixed."""
     n_workers = count_workers(n_jobs)
     block = min(size.n_columns, max(LEAST_COLUMNS, -(-size.n_columns // (BLOCKS * n_workers))))
     if size.is_wide:
@@ -35,7 +35,7 @@ def estimate_columns(size: GaussianSize, n_jobs: int | None, arrays: int = BLOCK
 
 
 class ColumnSolver(Protocol):
-    """Solves columns that do not depend on one another; can be pickled."""
+    """Solver of independent columns; it can be pickled."""
 
     @property
     def lams(self) -> np.ndarray:
@@ -53,13 +53,13 @@ class ColumnSolver(Protocol):
 
 @dataclass(frozen=True, eq=False)  # dask hashes its tasks, and an array has no hash
 class ColumnTask:
-    """Task of a worker for `spread`: to solve one of some blocks of columns."""
+    """Task of a worker for `spread`: solve one block of columns."""
 
     solve: ColumnSolver
     blocks: list[np.ndarray]
 
     def __call__(self, arrays, number: int) -> ColumnEstimates:
-        """Return the estimates of the block of that number."""
+        """Return the estimates of a block, given by its number."""
         return self.solve(arrays, self.blocks[number])
 
 
@@ -71,9 +71,9 @@ def solve_columns(
     n_jobs: int | None,
     store: Store | None = None,
 ) -> ColumnEstimates:
-    """Return the estimates of all columns in order; those after the user ended the run are zero.
+    """Return the estimates of all columns in order; columns that the user's end of the run left unsolved are zero.
 
-    Blocks that are in the store are not solved again; what is solved is saved there when that is due.
+    Blocks in the store are not solved again. Solved blocks are saved there when a snapshot is due.
     """
     n_workers = count_workers(n_jobs)
     block = max(LEAST_COLUMNS, -(-n_columns // (BLOCKS * n_workers)))
@@ -104,7 +104,7 @@ def solve_columns(
 
 
 def _read_parts(snapshot: Snapshot, lams: np.ndarray, blocks: list[np.ndarray]) -> dict[int, ColumnEstimates]:
-    """Return the blocks of columns that a snapshot holds, by number; those that it holds in part are solved again."""
+    """Return the complete blocks of columns of a snapshot, by number; incomplete blocks are solved again."""
     stored = read_columns(snapshot, lams, sum(map(len, blocks)))
     parts = {}
     for number, columns in enumerate(blocks):
@@ -121,7 +121,7 @@ def _save(store: Store, parts: dict[int, ColumnEstimates], n_rows: int) -> None:
 
 
 def _concatenate(parts: list[ColumnEstimates]) -> ColumnEstimates:
-    """Put blocks side by side."""
+    """Concatenate blocks."""
     if len(parts) == 1:
         return parts[0]
     whole = {name: np.concatenate([getattr(part, name) for part in parts], axis=-1) for name in COLUMN_FIGURES}

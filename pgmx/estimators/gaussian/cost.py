@@ -1,4 +1,4 @@
-"""The memory that learning a Gaussian graphical model takes, counted from shapes.
+"""The memory for learning a Gaussian graphical model, computed from shapes.
 
 A fit reads rows into correlations R, p x p, and solves with R. The step with the larger scratch decides the peak.
 """
@@ -14,18 +14,18 @@ from pgmx.statistics import GaussianSample
 from pgmx.statistics.gaussian.sample import MOST_FORMED
 from pgmx.statistics.moments import count_block_rows
 
-#: Matrices of the size of R that a repair of R takes.
+#: Number of matrices of the size of R for a repair of R.
 REPAIR_MATRICES = 11
 
-#: Copies of rows that are ranked, bytes of comparisons of their rows, and of small objects.
+#: Copies of ranked rows, bytes of comparisons between rows, and bytes of small objects.
 RANKED_COPIES, PLANE_BYTES, SMALL_BYTES = 3, 1 << 24, 1 << 21
 
-#: Matrices for criteria of a path, in addition to those of its estimates.
+#: Matrices for the criteria of a path, in addition to the matrices of its estimates.
 PATH_MATRICES = 8
 
 
 class GaussianSize(NamedTuple):
-    """Rows and columns of a table, and the bytes that a learner keeps of its rows beside the caller's."""
+    """Rows and columns of a table, and the bytes of the learner's own copy of the rows."""
 
     n_rows: int
     n_columns: int
@@ -33,7 +33,7 @@ class GaussianSize(NamedTuple):
 
     @property
     def matrix_bytes(self) -> int:
-        """Bytes of p x p numbers."""
+        """Bytes of a p x p matrix."""
         return 8 * self.n_columns**2
 
     @property
@@ -48,10 +48,10 @@ class GaussianSize(NamedTuple):
 
 
 def measure_table(X: Any, opened: NumericTable | GaussianSample) -> GaussianSize:
-    """Return the size of an opened table, or of a covariance, whose rows cost nothing."""
+    """Return the size of an opened table or of a covariance (which has no rows)."""
     if isinstance(opened, GaussianSample):
         return GaussianSize(0, opened.n_columns, 0)
-    n_rows = getattr(opened, "n_rows", None)  # those of a distributed table
+    n_rows = getattr(opened, "n_rows", None)  # of a distributed table
     if n_rows is not None:
         return GaussianSize(int(n_rows), opened.n_columns, 0)
     if not opened.in_memory:
@@ -75,20 +75,20 @@ def estimate_moments(size: GaussianSize, *, pairwise: bool = False) -> int:
 
 
 def estimate_ranks(size: GaussianSize, correlation: str) -> int:
-    """Return the bytes for rank correlations, with those of their repair."""
+    """Return the bytes for rank correlations and their repair."""
     n, p = size.n_rows, size.n_columns
     planes = min(PLANE_BYTES, n * n * p // 16) if correlation == "kendall" else 0
     return 8 * RANKED_COPIES * n * p + REPAIR_MATRICES * size.matrix_bytes + planes
 
 
 def join_steps(size: GaussianSize, reading: int, solving: int) -> LearningCost:
-    """Return the cost of a fit from the bytes of its two steps, of which only R is shared."""
+    """Return the cost of a fit from the bytes of its two steps, which share only R."""
     matrix = 0 if size.is_wide else size.matrix_bytes
     return LearningCost.from_bytes(scratch=matrix + max(reading, solving) + SMALL_BYTES, numbers=size.row_bytes)
 
 
 def repeat_on_path(size: GaussianSize, solving: int, n_parts: int) -> int:
-    """Return the bytes for paths of penalties: of all rows, and of `n_parts` samples of them."""
+    """Return the bytes for the paths of penalties of all rows and of `n_parts` samples of the rows."""
     matrices = 0 if size.is_wide else PATH_MATRICES * size.matrix_bytes
     return keep_parts(size, solving + matrices, n_parts)
 

@@ -1,4 +1,4 @@
-"""The estimate of a Gaussian learner for one penalty, and the network made of it."""
+"""The estimate of a Gaussian learner for one penalty, and its network."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,8 +15,8 @@ from pgmx.statistics.precision import Blocks, scale_to_unit_diagonal
 #: Partial correlations up to this size are rounding, not edges.
 LEAST_PARTIAL = 1e-10
 
-#: Least share of a variable's precision that the others must leave; and the one from which a solver's word is enough,
-#: for what rounding takes away from a precision is far less.
+#: Smallest allowed Cholesky pivot of a precision scaled to unit diagonal, and the pivot from which a solver's own
+#: report is accepted without a check (rounding changes a pivot by much less).
 LEAST_PIVOT, CERTAIN_PIVOT = 1e-13, 1e-6
 
 
@@ -26,14 +26,14 @@ class GaussianEstimate:
 
     lam: float
     edges: np.ndarray  # pairs i < j in lexicographic order, int64 of shape (m, 2)
-    precision: csr_array | None  # the method's own, symmetric; None where it has none
-    raw: csc_array | csr_array  # what the method gives before symmetrisation, one column per variable
-    objective: float  # like the gap summed over columns where these are solved separately
+    precision: csr_array | None  # the method's own, symmetric; None if it has none
+    raw: csc_array | csr_array  # the estimate before symmetrisation, one column per variable
+    objective: float  # like the gap, summed over columns that are solved separately
     dual_gap: float
     violation: float  # the largest excess over a constraint
     stopped_by: str
-    n_iter: int  # the most of any column
-    least_pivot: float = 0.0  # of the Cholesky factor of the precision scaled to unit diagonal; 0 where not known
+    n_iter: int  # maximum over columns
+    least_pivot: float = 0.0  # of the Cholesky factor of the precision scaled to unit diagonal; 0 if unknown
 
     @property
     def converged(self) -> bool:
@@ -42,12 +42,12 @@ class GaussianEstimate:
 
     @property
     def shortfall(self) -> str:
-        """By how much the constraints are violated, in words; empty where they are met."""
+        """Text on the violation of the constraints; empty if they are satisfied."""
         return f", constraints violated by {self.violation:.3g}" if self.violation > 1e-9 else ""
 
 
 def drop_rounding(precision: csr_array) -> csr_array:
-    """Return a symmetric precision without the entries whose partial correlation is only rounding."""
+    """Return a symmetric precision without the entries whose partial correlation is rounding error."""
     i, j = _list_rows(precision), precision.indices
     scale = np.sqrt(np.abs(precision.diagonal()))
     large = (i == j) | (np.abs(precision.data) > LEAST_PARTIAL * scale[i] * scale[j])
@@ -77,7 +77,7 @@ def sort_pairs(i: np.ndarray, j: np.ndarray) -> np.ndarray:
 def choose_precision(
     sample: GaussianSample, estimate: GaussianEstimate, refit: bool, is_over: Callable[[], bool] = lambda: False
 ) -> tuple[csr_array, str]:
-    """Return a positive definite precision, the method's own if possible and not `refit`, and how it was estimated.
+    """Return a positive definite precision and its estimation method: the method's own if possible and not `refit`.
 
     OutOfTimeError is raised once `is_over()` is true.
     """
@@ -102,7 +102,7 @@ def is_positive_definite(precision: csr_array) -> bool:
 
 
 def get_units(sample: GaussianSample) -> tuple[np.ndarray, np.ndarray]:
-    """Return the means and standard deviations of the results' units: those of the data, or of normal scores."""
+    """Return the means and standard deviations that define the units of the results (data or normal scores)."""
     if sample.transforms is None:
         return sample.mean, sample.scale
     return np.zeros(sample.n_columns), np.ones(sample.n_columns)
@@ -126,7 +126,7 @@ def make_network(sample: GaussianSample, estimate: GaussianEstimate, refit: bool
 
 
 def compute_loss(precision: csr_array, read_pairs: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> float:
-    r"""Return :math:`\frac{1}{2} (-\ln|\Theta| + tr(\Theta S))`, negative log-likelihood per row less p ln(2π)/2.
+    r"""Return :math:`\frac{1}{2} (-\ln|\Theta| + tr(\Theta S))`, negative log-likelihood per row minus p ln(2π)/2.
 
     `read_pairs` returns S_ij of pairs (i, j).
     """
@@ -137,7 +137,7 @@ def compute_loss(precision: csr_array, read_pairs: Callable[[np.ndarray, np.ndar
 
 
 def compute_held_out_loss(precision: csr_array, sample: GaussianSample, held_out: GaussianSample) -> float:
-    """Return the loss of held-out rows under a precision, about the mean and in the units of the learned sample."""
+    """Return the loss of held-out rows under a precision, with the mean and units of the training sample."""
     if sample.method != "pearson":
         return compute_loss(precision, held_out.correlations.read_pairs)
     ratio = held_out.scale / sample.scale

@@ -42,50 +42,54 @@ class GraphicalLasso(GaussianLearner):
 
         \min_{\Theta \succ 0} \; -\ln|\Theta| + tr(R\,\Theta) + \lambda \sum_{i \ne j} |\Theta_{ij}|
 
-    with R the correlations of the data. The solution goes back to their units, :math:`\Theta_{ij} / (s_i s_j)` with the
-    standard deviations s, so that the graph does not depend on units.
+    with R the correlations of the data. The graph does not depend on the units of the data. The solution is converted
+    to these units by :math:`\Theta_{ij} / (s_i s_j)`, with the standard deviations s.
 
     Parameters
     ----------
     data : DataFrame, array, path or covariance, optional
         What ``estimate()`` learns from; ``fit(X)`` needs none.
     penalize_diagonal : bool, default=False
-        Whether the diagonal is penalised too.
+        Whether the diagonal is also penalised.
     max_block : int, default=None
-        Most variables of a component of :math:`|R_{ij}| > \lambda`, which take 40 bytes times their number squared. A
-        fit that exceeds it raises, naming the smallest λ that would do; a path, also that of `SelectedGraph`, ends
-        before it with a warning. None takes what free memory has room for.
+        Maximum number m of variables in a component of the graph :math:`|R_{ij}| > \lambda`, which takes 40 m² bytes.
+        None sets it from the free memory. See the notes.
     lam : float, default=None
-        Penalty λ of correlations; None takes `lam_ratio` times `lam_max_`. `SelectedGraph` chooses it from the data.
+        Penalty λ on the correlation scale. None means `lam_ratio` times `lam_max_`. `SelectedGraph` chooses λ from the
+        data.
     lam_ratio : float, default=0.3
-        Share of the smallest λ without edges, where `lam` is None.
+        Penalty as a share of the smallest λ without edges, used if `lam` is None.
     refit : bool, default=False
-        Whether `model_` takes only the graph and estimates its parameters by maximum likelihood, without shrinkage.
+        Whether the parameters of `model_` are estimated by maximum likelihood given the learned graph, without
+        shrinkage.
     tol : float, default=1e-6
         Largest duality gap relative to the objective, max(1, \|objective\|).
     max_iter : int, default=200
-        Most sweeps over all columns.
+        Maximum number of sweeps over all columns.
     max_time : float, default=None
-        Seconds after which the estimate so far is returned.
+        Time limit in seconds. The current estimate is returned then.
     checkpoint : path-like, default=None
-        File with what ``fit`` or ``path`` has solved so far, from which the same call goes on to the same result: whole
-        penalties for GraphicalLasso, blocks of columns for CLIME and NeighborhoodLasso. It is deleted at the end.
+        File with the work that is done so far. The same call of ``fit`` or ``path`` resumes from it, with the same
+        result. It is deleted at the end.
     checkpoint_every : float, default=60.0
-        Seconds between two snapshots; 0 takes one per penalty or block of columns.
+        Seconds between two snapshots. 0 writes one after each penalty (GraphicalLasso) or block of columns (other
+        learners).
     covariance : {"empirical", "precomputed"}, default="empirical"
-        Whether ``fit`` takes rows, or a covariance (or correlation) matrix: a frame or an array of shape (p, p).
-        An indefinite matrix is replaced by the nearest correlation matrix, with a warning; see `repaired_`.
+        Whether ``fit`` expects rows, or a covariance or correlation matrix as a frame or array of shape (p, p). An
+        indefinite matrix is replaced by the nearest correlation matrix, with a warning; see `repaired_`.
     n_samples : float, default=None
-        Of ``"precomputed"``: the number of rows behind the covariance, which EBIC and the ridge of CLIME need.
+        Number of rows from which the ``"precomputed"`` covariance was estimated. EBIC and the ridge of CLIME need it.
     missing : {"error", "drop", "pairwise"}, default="error"
-        A missing cell raises, drops its row, or only leaves the row out of the covariances of its column.
+        How to treat missing values: raise an error, drop rows with a missing value, or compute each covariance from the
+        rows in which both variables are observed.
     na_values : scalar, str, list-like or dict, default=None
         Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
         ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     show_progress : bool, default=True
         Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
     callback : callable, default=None
-        Called with (n_iter, objective, n_edges, seconds) after each sweep or block of columns; True ends the run.
+        Function called with (n_iter, objective, n_edges, seconds) after each sweep or block of columns. The run ends if
+        it returns True.
     n_jobs : int, default=None
         Number of workers, as in joblib. The result does not depend on it.
 
@@ -94,26 +98,27 @@ class GraphicalLasso(GaussianLearner):
     graph_ : networkx.Graph
         The learned graph; ``weight`` of an edge is its partial correlation in `model_`.
     model_ : GaussianMarkovNetwork
-        The learned network, always positive definite; `model_.estimated_by` says how it was estimated.
+        The learned network, always positive definite. `model_.estimated_by` is the estimation method.
     precision_, covariance_ : ndarray of shape (p, p)
-        The method's own precision, in the units of the data, else that of `model_`; the covariance of `model_`.
+        The precision estimated by the method, in the units of the data (if the method has none: the precision of
+        `model_`), and the covariance of `model_`.
     location_ : ndarray of shape (p,)
         Means.
     correlation_ : ndarray of shape (p, p)
-        Correlations that were learned from.
+        Correlations from which the graph was learned.
     repaired_ : float
-        Largest change of a correlation that made them positive semidefinite; 0.0 where none was needed.
+        Largest change of a correlation when the matrix was made positive semidefinite; 0.0 if no change was needed.
     edges_ : ndarray of shape (n_edges, 2), int64
         Edges as positions in `variables_`.
     lam_, lam_max_ : float
-        The penalty, and the smallest one without edges (for CLIME: with all columns diagonal).
+        The penalty, and the smallest penalty without edges (for CLIME: with a diagonal estimate).
     objective_, dual_gap_ : float
-        The objective, of correlations, and an upper bound on how far it is above the optimum.
+        The objective on the correlation scale, and an upper bound on its distance from the optimum.
     converged_, stopped_by_ : bool, str
-        Whether `tol` was reached; ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"``, ``"interrupt"`` or
-        ``"stalled"``.
+        Whether `tol` was reached, and why the run ended: ``"converged"``, ``"max_iter"``, ``"max_time"``,
+        ``"callback"``, ``"interrupt"`` or ``"stalled"``.
     n_iter_ : int
-        Sweeps of coordinate descent, exchanges of the path or iterations, the most of any column over its penalties.
+        Number of sweeps, pivots of the path, or iterations; the maximum over columns if columns are solved separately.
     history_ : dict of ndarray
         ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
     variables_, adjacency_matrix_ : list, DataFrame
@@ -124,23 +129,24 @@ class GraphicalLasso(GaussianLearner):
     Raises
     ------
     ValueError, TypeError
-        For unusable data and unknown options. The message names the culprit.
+        If the data or an option is invalid. The message names the option or column.
 
     Warns
     -----
     ConvergenceWarning
-        If `max_iter`, `max_time` or the callback ended it; the result is feasible and positive definite all the same.
+        If `max_iter`, `max_time` or the callback ended the run. The result is still feasible and positive definite.
 
     Notes
     -----
-    Block coordinate ascent on the dual, one column of the covariance W at a time, each an exact lasso on its active
-    set. Every step keeps W positive definite within :math:`|W - R| \le \lambda` and raises its determinant, so the
-    oscillation of [3]_ cannot occur, and :math:`\ln|W| + p` is a lower bound of the objective. Components of
-    :math:`|R_{ij}| > \lambda` are solved separately, which is exact [2]_. Cost: about k p multiplications for a column
-    with k neighbours in each of 5 to 10 sweeps, and two Cholesky factors for a gap. Memory beside R: two matrices of
-    the size of a component, four where the precision is dense. Of fewer rows than columns, and more than 8,192 columns,
-    R is never formed: the standardised rows are kept, components are found in tiles of their product, and each is
-    formed alone.
+    Block coordinate ascent on the dual: each step solves an exact lasso for one column of the covariance W. Every step
+    keeps W positive definite within :math:`|W - R| \le \lambda` and raises its determinant. Therefore the oscillation
+    of [3]_ cannot occur, and :math:`\ln|W| + p` is a lower bound of the objective. Components of :math:`|R_{ij}| >
+    \lambda` are solved separately, which is exact [2]_. If a component exceeds `max_block`, a fit raises an error with
+    the smallest feasible λ. A path (also of `SelectedGraph`) ends before this penalty with a warning. Cost: about k p
+    multiplications for a column with k neighbours in each of 5 to 10 sweeps, and two Cholesky factors per duality gap.
+    Memory in addition to R: two matrices of the size of a component, or four if the precision is dense. If there are
+    more than 8,192 columns and fewer rows than columns, R is never formed. The standardised rows are kept instead, and
+    the components are found in tiles of their product.
 
     References
     ----------
@@ -223,7 +229,7 @@ class GraphicalLasso(GaussianLearner):
         return sample.correlations.largest
 
     def _limit_penalties(self, sample: GaussianSample, lams: np.ndarray) -> np.ndarray:
-        """Leave out the penalties under which a component is too large."""
+        """Remove the penalties for which a component is too large."""
         correlations = sample.correlations
         if self.max_block is not None:
             most, rule = self.max_block, f"max_block={self.max_block}"
@@ -293,7 +299,7 @@ class GraphicalLasso(GaussianLearner):
 
     @staticmethod
     def _pack(estimates: list[GaussianEstimate], path: GraphicalLassoPath) -> dict[str, Any]:
-        """Return what is solved, and what the next penalty starts from."""
+        """Return the solved estimates and the start of the next penalty."""
         state = path.state()
         next_start = {} if state is None else {f"state_{name}": part for name, part in pack_state(state).items()}
         return {"n_solved": len(estimates), **pack_estimates(estimates), **next_start}
@@ -302,7 +308,7 @@ class GraphicalLasso(GaussianLearner):
     def _restore(
         sample: GaussianSample, lams: np.ndarray, path: GraphicalLassoPath, store: Store | None
     ) -> list[GaussianEstimate]:
-        """Return the estimates in the store, and let the path go on after them."""
+        """Return the estimates in the store, and let the path resume after them."""
         snapshot = None if store is None else store.snapshot
         if snapshot is None:
             return []

@@ -1,4 +1,4 @@
-"""What all learners of Gaussian graphical models share: options, reading of data, paths."""
+"""Base classes of the learners of Gaussian graphical models: options, reading of data, paths."""
 
 import warnings
 from abc import abstractmethod
@@ -32,18 +32,17 @@ from pgmx.runs.store import RunStore, Store
 from pgmx.statistics import GaussianSample, gaussian_sample, sample_of_covariance
 from pgmx.statistics.gaussian.correlations import FactoredCorrelations
 
-#: Values that joblib takes for a number of workers.
+#: Values that joblib accepts as a number of workers.
 N_JOBS = [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None]
 
-Learner = TypeVar("Learner", bound="ContinuousLearner")  # of Self jedi returns the base class
+Learner = TypeVar("Learner", bound="ContinuousLearner")  # for Self, jedi returns the base class
 
 
 class ContinuousLearner(GaussianResults):
-    """Base of everything that learns a Gaussian graphical model, from data or from a sample that another one made.
+    """Base of all learners of Gaussian graphical models, which learn from data or from the sample of another learner.
 
     Fitting has three steps, so that learners can wrap one another: `_open` and `_read` make a sample of the data,
-    `_learn` learns from a sample, `_accept` takes an estimate as the result. `_leaf` is the innermost learner, whose
-    method solves.
+    `_learn` learns from a sample, and `_accept` sets the result. `_leaf` is the innermost learner, which solves.
     """
 
     def fit(self: Learner, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Learner:
@@ -52,10 +51,10 @@ class ContinuousLearner(GaussianResults):
         Parameters
         ----------
         X : DataFrame or array of shape (n_samples, n_features), path, or iterator of frames
-            One column of numbers per variable: tables of pandas, polars and Arrow, numpy arrays (columns ``x0``,
-            ``x1``, ...), paths of CSV or Parquet files or of a folder of Parquet files. With
+            One numeric column per variable: tables of pandas, polars or Arrow, numpy arrays (columns ``x0``, ``x1``,
+            ...), or the path of a CSV or Parquet file or of a folder of Parquet files. With
             ``covariance="precomputed"``, a frame or an array of shape (n_features, n_features). A
-            DistributedNumericTable is summed where it lies. It is never changed.
+            DistributedNumericTable is summed by its workers. The data are never changed.
         y : None
             Ignored; scikit-learn's convention.
         sample_weight : array of shape (n_samples,), optional
@@ -77,55 +76,55 @@ class ContinuousLearner(GaussianResults):
 
     @abstractmethod
     def _read(self, opened: NumericTable | GaussianSample, sample_weight: ArrayLike | None) -> GaussianSample:
-        """Return the sample of what `_open` returned."""
+        """Return the sample of the result of `_open`."""
 
     @abstractmethod
     def _learn(self, sample: GaussianSample) -> Run | None:
-        """Learn from a sample and set the fitted attributes; return the run, None where there is none."""
+        """Learn from a sample and set the fitted attributes. Return the run, or None if there is none."""
 
     @abstractmethod
     def _leaf(self) -> "GaussianLearner":
         """Return the innermost learner."""
 
     def estimate_cost(self, X: Any = None, *, n_rows: int | None = None, n_floats: int | None = None) -> LearningCost:
-        """Estimate the memory that learning takes.
+        """Estimate the memory that learning needs.
 
         Parameters
         ----------
         X : anything that ``fit`` takes, optional
-            The data, which are not changed; an iterator is used up, and the rows of a file are counted.
+            The data, which are not changed. An iterator is consumed, and the rows of a file are counted.
         n_rows, n_floats : int, optional
-            Numbers of rows and of columns, in place of `X`; with ``covariance="precomputed"`` there are no rows.
+            Number of rows and number of columns, in place of `X`. With ``covariance="precomputed"`` there are no rows.
 
         Returns
         -------
         LearningCost
-            Bytes in addition to the caller's table: of copies of the rows (`numbers`) and of all else (`scratch`), and
-            their sum. They are at most three times the peak if that is over 10 MB.
+            Bytes in addition to the caller's table: for copies of the rows (`numbers`), for everything else
+            (`scratch`), and their sum. The estimate is at most three times the peak if the peak is over 10 MB.
 
         Raises
         ------
         ValueError
-            If neither `X` nor its numbers of rows and columns are given.
+            If neither `X` nor the number of rows and columns are given.
 
         Notes
         -----
-        Correlations R of p columns take 8 p² bytes, and a graphical lasso four times that in addition in one component.
-        Of more than 8,192 columns and fewer rows R is never formed, and a graphical lasso takes 40 bytes times the
-        squared number of variables of its largest component, which is not known beforehand: all p are assumed, or
-        `max_block`, or what free memory has room for. The memory of results that are made later, on access, is not
-        counted.
+        Correlations R of p columns need 8 p² bytes. A graphical lasso needs four times as much in addition, if all
+        variables are in one component. If there are more than 8,192 columns and fewer rows than columns, R is never
+        formed. A graphical lasso then needs 40 m² bytes for its largest component of m variables. Since m is not known
+        beforehand, the estimate uses the smallest of p, `max_block` and the size that fits in free memory. The memory
+        of results that are computed on access is not counted.
         """
         self._validate()
         return self._estimate_fit(X, n_rows, n_floats)
 
     def _estimate_fit(self, X: Any, n_rows: int | None, n_floats: int | None) -> LearningCost:
-        """Return the cost of a fit to data or to a table of that shape."""
+        """Return the cost of a fit to data or to a table of the given shape."""
         size = self._describe(n_rows, n_floats) if X is None else measure_table(X, self._open(X))
         return join_steps(size, self._estimate_reading(size), self._estimate_solving(size))
 
     def _describe(self, n_rows: int | None, n_floats: int | None) -> GaussianSize:
-        """Return the size of a table that is given by its numbers; its rows are copied."""
+        """Return the size of a table with the given number of rows and columns; its rows are copied."""
         has_rows = self._takes_rows()
         if n_floats is None or (n_rows is None and has_rows):
             raise ValueError("estimate_cost needs the data, or n_rows=... and n_floats=...")
@@ -136,7 +135,7 @@ class ContinuousLearner(GaussianResults):
 
     @abstractmethod
     def _takes_rows(self) -> bool:
-        """Return whether the data are rows, and no covariance."""
+        """Return whether the data are rows, not a covariance."""
 
     @abstractmethod
     def _estimate_reading(self, size: GaussianSize) -> int:
@@ -164,7 +163,7 @@ class ContinuousLearner(GaussianResults):
             )
 
     def __sklearn_tags__(self) -> Tags:
-        """Return the tags of a learner of numbers."""
+        """Return the tags of a learner of numeric columns."""
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = False
         tags.input_tags.string = False
@@ -172,12 +171,12 @@ class ContinuousLearner(GaussianResults):
 
 
 class GaussianLearner(ContinuousLearner):
-    """Base of the learners that solve; a subclass implements `_solve` and `_largest_penalty`.
+    """Base of the learners that solve. A subclass implements `_solve` and `_largest_penalty`.
 
     Notes
     -----
-    With ``missing="pairwise"`` each covariance is taken over the rows that have both variables, and the matrix is moved
-    to the nearest positive definite one (see `repaired_`).
+    With ``missing="pairwise"`` each covariance is computed from the rows in which both variables are observed. The
+    matrix is then replaced by the nearest positive definite one (see `repaired_`).
     """
 
     _parameter_constraints: dict[str, Any] = {
@@ -214,16 +213,16 @@ class GaussianLearner(ContinuousLearner):
     callback: Callable[[SolverProgress], bool | None] | None
     n_jobs: int | None
 
-    #: What a call of the callback reports on.
+    #: Unit of work after which the callback is called.
     _unit = "sweeps"
-    #: Whether the penalties of a path are solved one after the other, and not column by column.
+    #: Whether a path is solved penalty by penalty, not column by column.
     _solves_in_turn = False
 
-    #: Advice where the tolerance was not reached.
-    remedy = "raise max_iter or max_time, or take a larger penalty"
+    #: Advice if the tolerance was not reached.
+    remedy = "raise max_iter or max_time, or use a larger penalty"
 
     def _should_select_by_refit(self) -> bool:
-        """Return whether held-out likelihood is that of maximum likelihood under the graph."""
+        """Return whether the held-out likelihood uses maximum likelihood estimates given the graph."""
         return self.refit
 
     @abstractmethod
@@ -235,18 +234,18 @@ class GaussianLearner(ContinuousLearner):
         store: Store | None = None,
         watch: Callable[[list[GaussianEstimate]], bool] = lambda estimates: False,
     ) -> list[GaussianEstimate]:
-        """Return the estimates of descending penalties; fewer where the run ended early, but at least the first.
+        """Return the estimates of descending penalties; fewer if the run ended early, but at least the first.
 
-        It goes on from what is in the store, and saves there what was solved when that is due, and where the run ends.
-        A learner that solves penalties in turn ends the path once `watch`, called with the estimates so far, is true.
+        It resumes from the store, and saves solved estimates there when a snapshot is due and when the run ends. A
+        learner that solves penalty by penalty ends the path once `watch(estimates)` is true.
         """
 
     @abstractmethod
     def _largest_penalty(self, sample: GaussianSample, lam: float = inf, share: float = 0.0) -> float:
-        """Return the smallest penalty without edges; no penalty below `lam`, nor below `share` of it, will follow."""
+        """Return the smallest penalty without edges. No penalty below `lam` or below this share of it will be used."""
 
     def _limit_penalties(self, sample: GaussianSample, lams: np.ndarray) -> np.ndarray:
-        """Return the first of descending penalties, as many as memory allows; ValueError where that is none."""
+        """Return as many of the descending penalties as memory allows; ValueError if there is none."""
         return lams
 
     def _leaf(self) -> "GaussianLearner":
@@ -264,7 +263,7 @@ class GaussianLearner(ContinuousLearner):
         return self.refit
 
     def _stop_reason(self, converged: bool, at_limit: bool, run: Run) -> str:
-        """Return `stopped_by_` of an estimate; `at_limit` says whether `max_iter` was used up."""
+        """Return `stopped_by_` of an estimate; `at_limit`: whether `max_iter` was reached."""
         if converged:
             return "converged"
         if run.is_over():
@@ -278,12 +277,12 @@ class GaussianLearner(ContinuousLearner):
             return sample_of_covariance(X, self.n_samples)
         if self.n_samples is not None:
             raise ValueError(
-                f"n_samples={self.n_samples} goes with covariance='precomputed': rows are counted where there are rows"
+                f"n_samples={self.n_samples} is only for covariance='precomputed': leave it out, since rows are counted"
             )
         if isinstance(X, DistributedTable):
             raise TypeError(
-                f"{X!r} holds codes of states, and {type(self).__name__} learns from numbers: distribute a table with "
-                "floats in its columns"
+                f"{X!r} has discrete columns, but {type(self).__name__} needs continuous variables: distribute a "
+                "table of numeric columns"
             )
         return open_numeric(X, missing=self.missing, na_values=self.na_values)
 
@@ -292,10 +291,12 @@ class GaussianLearner(ContinuousLearner):
             weights = None if sample_weight is None else opened.check_weights(sample_weight, "sample_weight")
             return gaussian_sample(opened, weights=weights, n_jobs=self.n_jobs)
         if sample_weight is not None:
-            raise ValueError("sample_weight is for rows, and covariance='precomputed' has none: leave it out")
+            raise ValueError(
+                "sample_weight cannot be used with covariance='precomputed', which has no rows: leave it out"
+            )
         if opened.repaired > 0:
             warnings.warn(
-                "the covariance is indefinite: the nearest correlation matrix is used, and the largest change of a "
+                "the covariance is indefinite: the nearest correlation matrix is used. The largest change of a "
                 f"correlation is {opened.repaired:.2g}. Check how the matrix was computed, or give rows",
                 stacklevel=caller_level(),
             )
@@ -319,7 +320,7 @@ class GaussianLearner(ContinuousLearner):
 
     @contextmanager
     def _open_run(self, sample: GaussianSample, lams: np.ndarray) -> Iterator[tuple[Run, Store | None]]:
-        """Return a run with its progress bar and what its checkpoint holds; a run to the end deletes the checkpoint."""
+        """Return a run with its progress bar and the content of its checkpoint; a completed run deletes the file."""
         checkpoint = None
         if self.checkpoint is not None:
             matrix = sample.correlation if sample.factor is None else sample.factor
@@ -336,7 +337,7 @@ class GaussianLearner(ContinuousLearner):
             checkpoint.remove()
 
     def _path(self, sample: GaussianSample, solve: Callable[[], list[GaussianEstimate]]) -> GaussianPath:
-        """Return a path with the estimates that are solved for it."""
+        """Return a path with its solved estimates."""
         path = GaussianPath(sample.without_rows(), self._largest_penalty(sample), self.refit)
         path.estimates.extend(solve())
         return path
@@ -350,9 +351,9 @@ class GaussianLearner(ContinuousLearner):
         n_lams: int = 20,
         lam_min_ratio: float = 0.1,
     ) -> GaussianPath:
-        """Return the estimates for a decreasing sequence of penalties, each started from the one before.
+        """Return the estimates for a decreasing sequence of penalties, each started from the previous estimate.
 
-        The learner is not changed. `SelectedGraph` makes such a path and chooses from it.
+        The learner is not changed. `SelectedGraph` computes such a path and chooses a penalty from it.
 
         Parameters
         ----------
@@ -361,9 +362,9 @@ class GaussianLearner(ContinuousLearner):
         sample_weight : array of shape (n_samples,), optional
             As for ``fit``.
         lams : sequence of float, optional
-            Penalties, in any order; by default `n_lams` values in equal ratios from `lam_max` to `lam_min_ratio` of it.
+            Penalties, in any order. By default `n_lams` values in equal ratios from `lam_max` to `lam_min_ratio` of it.
         n_lams : int, default=20
-            Number of penalties, where `lams` is not given.
+            Number of penalties, used if `lams` is not given.
         lam_min_ratio : float, default=0.1
             The smallest penalty as a share of `lam_max`.
 
@@ -375,7 +376,7 @@ class GaussianLearner(ContinuousLearner):
         Raises
         ------
         ValueError, TypeError
-            For unusable data, options and penalties.
+            If the data, an option or a penalty is invalid.
         """
         self._validate()
         if not is_number(lam_min_ratio) or not 0 < lam_min_ratio < 1:
@@ -388,7 +389,7 @@ class GaussianLearner(ContinuousLearner):
         else:
             penalties = np.sort(as_reals(lams, "lams").astype(np.float64).ravel())[::-1]
             if not len(penalties) or not (np.isfinite(penalties) & (penalties >= 0)).all():
-                raise ValueError(f"lams must be finite numbers, 0 or more, at least one; got {lams!r}")
+                raise ValueError(f"lams must be one or more finite numbers of at least 0, got {lams!r}")
             self._largest_penalty(sample, penalties[-1])
         penalties = self._limit_penalties(sample, np.ascontiguousarray(penalties))
         with self._open_run(sample, penalties) as (run, store):
@@ -400,7 +401,7 @@ class GaussianLearner(ContinuousLearner):
 
 
 def find_largest_correlation(sample: GaussianSample) -> float:
-    """Return the largest absolute correlation of two different variables; a thin sample's matrix is not formed."""
+    """Return the largest absolute correlation of two different variables. The matrix of a thin sample is not formed."""
     correlations = sample.correlations if sample.factor is None else FactoredCorrelations(sample.factor)
     correlations.scan(inf)
     return correlations.largest

@@ -33,75 +33,81 @@ class NeighborhoodLasso(GaussianLearner):
         \min_{b \in R^p,\; b_j = 0} \; \frac{1}{2n} \|z_j - Z b\|_2^2 + \lambda \|b\|_1
 
     for each variable j, on data standardised to mean 0 and variance 1. Variables i and j are neighbours if both
-    regressions chose the other (``rule="and"``) or one did (``"or"``).
+    regressions select the other variable (``rule="and"``), or if at least one does (``"or"``).
 
     Parameters
     ----------
     data : DataFrame, array, path or covariance, optional
         What ``estimate()`` learns from; ``fit(X)`` needs none.
     rule : {"and", "or"}, default="and"
-        What to do where only one of two regressions chose the other variable.
+        Whether an edge needs both regressions of a pair to select the other variable, or one of them.
     lam : float, default=None
-        Penalty λ of correlations; None takes `lam_ratio` times `lam_max_`. `SelectedGraph` chooses it from the data.
+        Penalty λ on the correlation scale. None means `lam_ratio` times `lam_max_`. `SelectedGraph` chooses λ from the
+        data.
     lam_ratio : float, default=0.3
-        Share of the smallest λ without edges, where `lam` is None.
+        Penalty as a share of the smallest λ without edges, used if `lam` is None.
     refit : bool, default=False
-        Whether `model_` takes only the graph and estimates its parameters by maximum likelihood, without shrinkage.
+        Whether the parameters of `model_` are estimated by maximum likelihood given the learned graph, without
+        shrinkage.
     tol : float, default=1e-8
-        Largest duality gap of a column; its variance is 1.
+        Largest duality gap of a column. All columns have variance 1.
     max_iter : int, default=100
-        Most passes over all variables that look for violations of the optimality conditions of a column.
+        Maximum number of passes per column that check the optimality conditions of all variables.
     max_time : float, default=None
-        Seconds after which the estimate so far is returned.
+        Time limit in seconds. The current estimate is returned then.
     checkpoint : path-like, default=None
-        File with what ``fit`` or ``path`` has solved so far, from which the same call goes on to the same result: whole
-        penalties for GraphicalLasso, blocks of columns for CLIME and NeighborhoodLasso. It is deleted at the end.
+        File with the work that is done so far. The same call of ``fit`` or ``path`` resumes from it, with the same
+        result. It is deleted at the end.
     checkpoint_every : float, default=60.0
-        Seconds between two snapshots; 0 takes one per penalty or block of columns.
+        Seconds between two snapshots. 0 writes one after each penalty (GraphicalLasso) or block of columns (other
+        learners).
     covariance : {"empirical", "precomputed"}, default="empirical"
-        Whether ``fit`` takes rows, or a covariance (or correlation) matrix: a frame or an array of shape (p, p).
-        An indefinite matrix is replaced by the nearest correlation matrix, with a warning; see `repaired_`.
+        Whether ``fit`` expects rows, or a covariance or correlation matrix as a frame or array of shape (p, p). An
+        indefinite matrix is replaced by the nearest correlation matrix, with a warning; see `repaired_`.
     n_samples : float, default=None
-        Of ``"precomputed"``: the number of rows behind the covariance, which EBIC and the ridge of CLIME need.
+        Number of rows from which the ``"precomputed"`` covariance was estimated. EBIC and the ridge of CLIME need it.
     missing : {"error", "drop", "pairwise"}, default="error"
-        A missing cell raises, drops its row, or only leaves the row out of the covariances of its column.
+        How to treat missing values: raise an error, drop rows with a missing value, or compute each covariance from the
+        rows in which both variables are observed.
     na_values : scalar, str, list-like or dict, default=None
         Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
         ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     show_progress : bool, default=True
         Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
     callback : callable, default=None
-        Called with (n_iter, objective, n_edges, seconds) after each sweep or block of columns; True ends the run.
+        Function called with (n_iter, objective, n_edges, seconds) after each sweep or block of columns. The run ends if
+        it returns True.
     n_jobs : int, default=None
         Number of workers, as in joblib. The result does not depend on it.
 
     Attributes
     ----------
     coefficients_ : ndarray of shape (p, p)
-        Column j holds the coefficients of the regression of variable j, in the units of the data.
+        Column j has the coefficients of the regression of variable j, in the units of the data.
     graph_ : networkx.Graph
         The learned graph; ``weight`` of an edge is its partial correlation in `model_`.
     model_ : GaussianMarkovNetwork
-        The learned network, always positive definite; `model_.estimated_by` says how it was estimated.
+        The learned network, always positive definite. `model_.estimated_by` is the estimation method.
     precision_, covariance_ : ndarray of shape (p, p)
-        The method's own precision, in the units of the data, else that of `model_`; the covariance of `model_`.
+        The precision estimated by the method, in the units of the data (if the method has none: the precision of
+        `model_`), and the covariance of `model_`.
     location_ : ndarray of shape (p,)
         Means.
     correlation_ : ndarray of shape (p, p)
-        Correlations that were learned from.
+        Correlations from which the graph was learned.
     repaired_ : float
-        Largest change of a correlation that made them positive semidefinite; 0.0 where none was needed.
+        Largest change of a correlation when the matrix was made positive semidefinite; 0.0 if no change was needed.
     edges_ : ndarray of shape (n_edges, 2), int64
         Edges as positions in `variables_`.
     lam_, lam_max_ : float
-        The penalty, and the smallest one without edges (for CLIME: with all columns diagonal).
+        The penalty, and the smallest penalty without edges (for CLIME: with a diagonal estimate).
     objective_, dual_gap_ : float
-        The objective, of correlations, and an upper bound on how far it is above the optimum.
+        The objective on the correlation scale, and an upper bound on its distance from the optimum.
     converged_, stopped_by_ : bool, str
-        Whether `tol` was reached; ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"``, ``"interrupt"`` or
-        ``"stalled"``.
+        Whether `tol` was reached, and why the run ended: ``"converged"``, ``"max_iter"``, ``"max_time"``,
+        ``"callback"``, ``"interrupt"`` or ``"stalled"``.
     n_iter_ : int
-        Sweeps of coordinate descent, exchanges of the path or iterations, the most of any column over its penalties.
+        Number of sweeps, pivots of the path, or iterations; the maximum over columns if columns are solved separately.
     history_ : dict of ndarray
         ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
     variables_, adjacency_matrix_ : list, DataFrame
@@ -112,7 +118,7 @@ class NeighborhoodLasso(GaussianLearner):
     Raises
     ------
     ValueError, TypeError
-        For unusable data and unknown options. The message names the culprit.
+        If the data or an option is invalid. The message names the option or column.
 
     Warns
     -----
@@ -121,11 +127,11 @@ class NeighborhoodLasso(GaussianLearner):
 
     Notes
     -----
-    The method estimates a graph and no precision: `precision_`, `covariance_` and `model_` are those of maximum
-    likelihood under the graph. Coordinate descent works on the correlations: rows are read once. Cost: about k p
-    multiplications for a variable with k neighbours; columns are independent of each other. Of fewer rows than columns,
-    and more than 8,192 columns, the correlations are never formed: the lasso of a variable is solved over candidates
-    and checked against all variables, in three or four products of the rows, O(n p) a variable.
+    The method estimates a graph, but no precision. `precision_`, `covariance_` and `model_` are estimated by maximum
+    likelihood given the graph. Coordinate descent works on the correlations, so the rows are read once. Cost: about k p
+    multiplications for a variable with k neighbours. Columns are independent of each other. If there are more than
+    8,192 columns and fewer rows than columns, the correlations are never formed. The lasso of a variable is then solved
+    over candidates and checked against all variables, in three or four products of the rows, O(n p) per variable.
 
     References
     ----------

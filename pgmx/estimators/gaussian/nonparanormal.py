@@ -14,7 +14,9 @@ from pgmx.estimators.gaussian.wrapping import WrappingLearner
 from pgmx.runs.run import Run
 from pgmx.statistics import GaussianSample, gaussian_sample
 
-_ALONE = "Nonparanormal without an estimator gives correlation_ alone; take Nonparanormal(GraphicalLasso()), for one"
+_ALONE = (
+    "Nonparanormal without an estimator computes only correlation_: use Nonparanormal(GraphicalLasso()), for example"
+)
 
 
 class Nonparanormal(WrappingLearner):
@@ -22,27 +24,27 @@ class Nonparanormal(WrappingLearner):
 
     .. math:: (f_1(X_1), \ldots, f_p(X_p)) \sim N(0, \Sigma), \qquad f_j \text{ increasing}
 
-    The correlations Σ are estimated from ranks, or from transformed values, and any learner works on them. Outliers
-    and skewed margins then do no harm, at a small cost where the data are Gaussian.
+    The correlations Σ are estimated from ranks or from transformed values. Any Gaussian learner can be applied to them.
+    The estimates are robust against outliers and skewed margins. If the data are Gaussian, they are only slightly less
+    efficient.
 
     Parameters
     ----------
     estimator : learner, default=None
-        GraphicalLasso, CLIME, NeighborhoodLasso, or SelectedGraph around one of them. None estimates the correlations
-        alone, `correlation_`.
+        GraphicalLasso, CLIME, NeighborhoodLasso, or SelectedGraph around one of them. None estimates only the
+        correlations, `correlation_`.
     correlation : {"kendall", "spearman", "shrinkage", "truncation"}, default="kendall"
-        :math:`\sin(\frac{\pi}{2} \hat\tau_{ij})` of Kendall's tau-b; :math:`2 \sin(\frac{\pi}{6} \hat\rho_{ij})` of
-        Spearman's rho; or the correlation of the normal scores :math:`\Phi^{-1}(r / (n + 1))` of the ranks r, or of
-        those of the empirical distribution function Winsorised at
-        :math:`1 / (4 n^{1/4} \sqrt{\pi \ln n})`.
+        ``"kendall"``: :math:`\sin(\frac{\pi}{2} \hat\tau_{ij})` of Kendall's tau-b. ``"spearman"``: :math:`2
+        \sin(\frac{\pi}{6} \hat\rho_{ij})` of Spearman's rho. ``"shrinkage"`` and ``"truncation"``: correlations of
+        normal scores. See the notes.
     missing : {"error", "drop", "pairwise"}, default="error"
-        What a missing cell means: an error; its row is dropped; or, for ``"kendall"`` and ``"spearman"``, each pair of
-        variables is compared on the rows that have both.
+        How to treat missing values: raise an error, drop rows with a missing value, or (``"kendall"`` and
+        ``"spearman"`` only) compare each pair of variables on the rows in which both are observed.
     na_values : scalar, str, list-like or dict, default=None
         Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
         ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     n_jobs : int, default=None
-        Threads for the rank correlations; the estimator has its own.
+        Number of threads for the rank correlations. The estimator has its own option.
 
     Attributes
     ----------
@@ -51,26 +53,27 @@ class Nonparanormal(WrappingLearner):
     graph_ : networkx.Graph
         The learned graph; ``weight`` of an edge is its partial correlation in `model_`.
     model_ : GaussianMarkovNetwork
-        The learned network, always positive definite; `model_.estimated_by` says how it was estimated.
+        The learned network, always positive definite. `model_.estimated_by` is the estimation method.
     precision_, covariance_ : ndarray of shape (p, p)
-        The method's own precision, in the units of the data, else that of `model_`; the covariance of `model_`.
+        The precision estimated by the method, in the units of the data (if the method has none: the precision of
+        `model_`), and the covariance of `model_`.
     location_ : ndarray of shape (p,)
         Means.
     correlation_ : ndarray of shape (p, p)
-        Correlations that were learned from.
+        Correlations from which the graph was learned.
     repaired_ : float
-        Largest change of a correlation that made them positive semidefinite; 0.0 where none was needed.
+        Largest change of a correlation when the matrix was made positive semidefinite; 0.0 if no change was needed.
     edges_ : ndarray of shape (n_edges, 2), int64
         Edges as positions in `variables_`.
     lam_, lam_max_ : float
-        The penalty, and the smallest one without edges (for CLIME: with all columns diagonal).
+        The penalty, and the smallest penalty without edges (for CLIME: with a diagonal estimate).
     objective_, dual_gap_ : float
-        The objective, of correlations, and an upper bound on how far it is above the optimum.
+        The objective on the correlation scale, and an upper bound on its distance from the optimum.
     converged_, stopped_by_ : bool, str
-        Whether `tol` was reached; ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"``, ``"interrupt"`` or
-        ``"stalled"``.
+        Whether `tol` was reached, and why the run ended: ``"converged"``, ``"max_iter"``, ``"max_time"``,
+        ``"callback"``, ``"interrupt"`` or ``"stalled"``.
     n_iter_ : int
-        Sweeps of coordinate descent, exchanges of the path or iterations, the most of any column over its penalties.
+        Number of sweeps, pivots of the path, or iterations; the maximum over columns if columns are solved separately.
     history_ : dict of ndarray
         ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
     variables_, adjacency_matrix_ : list, DataFrame
@@ -81,18 +84,19 @@ class Nonparanormal(WrappingLearner):
     Raises
     ------
     ValueError, TypeError
-        For unusable data and unknown options. The message names the culprit.
+        If the data or an option is invalid. The message names the option or column.
 
     Notes
     -----
-    `precision_`, `covariance_` and `location_` are those of the transformed variables, of variance 1 and mean 0.
-    `model_` keeps the marginal transforms: it predicts and simulates in the units of the data, by medians and
-    quantiles.
+    `precision_`, `covariance_` and `location_` refer to the transformed variables, with variance 1 and mean 0. `model_`
+    keeps the marginal transforms. It predicts and simulates in the units of the data, by medians and quantiles.
+    ``"shrinkage"`` uses the normal scores :math:`\Phi^{-1}(r / (n + 1))` of the ranks r. ``"truncation"`` uses the
+    normal scores of the empirical distribution function, Winsorised at :math:`1 / (4 n^{1/4} \sqrt{\pi \ln n})`.
 
-    Correlations from ranks need not be positive semidefinite; they are then moved to the nearest correlation matrix
-    that is, and `repaired_` says by how much. Equation (23) of the lecture notes that the method is often quoted from
-    joins the constant π/6, which is Spearman's, to Kendall's tau; here each has its own. Cost of ``"kendall"``: n² p² /
-    128 word operations up to some thousand rows, n p² log n beyond; of the others n p² multiplications.
+    Correlations from ranks need not be positive semidefinite. They are then replaced by the nearest correlation matrix,
+    and `repaired_` is the largest change. Spearman's rho has the constant π/6 and Kendall's tau π/2. Equation (23) of
+    frequently cited lecture notes exchanges them. Cost of ``"kendall"``: n² p² / 128 word operations up to some
+    thousand rows, n p² log n beyond. Cost of the other correlations: n p² multiplications.
 
     References
     ----------
@@ -141,7 +145,7 @@ class Nonparanormal(WrappingLearner):
         Parameters
         ----------
         X : DataFrame or array of shape (n_samples, n_features), path, or iterator of frames
-            Rows with one column of numbers per variable, in any form that the other Gaussian learners take.
+            Rows with one numeric column per variable, in any form that the other Gaussian learners accept.
         y : None
             Ignored; scikit-learn's convention.
 
@@ -165,7 +169,7 @@ class Nonparanormal(WrappingLearner):
         if self.estimator is not None:
             inner = self._leaf()
             if inner.covariance == "precomputed":
-                raise ValueError("Nonparanormal works on rows, not on a covariance: leave covariance='precomputed' out")
+                raise ValueError("Nonparanormal needs rows, not a covariance: remove covariance='precomputed'")
             if inner.missing not in ("error", self.missing):
                 raise ValueError(
                     f"missing={inner.missing!r} of {type(inner).__name__} has no effect within Nonparanormal, which "
@@ -177,7 +181,7 @@ class Nonparanormal(WrappingLearner):
                     "give it to Nonparanormal"
                 )
             if isinstance(self.estimator, Nonparanormal):
-                raise ValueError("Nonparanormal within Nonparanormal: its data are ranks already, leave one out")
+                raise ValueError("Nonparanormal cannot wrap another Nonparanormal: remove one of them")
         if self.missing == "pairwise" and self.correlation in ("shrinkage", "truncation"):
             raise ValueError(
                 f"missing='pairwise' is for correlation='kendall' and 'spearman', not for {self.correlation!r}"
@@ -186,7 +190,10 @@ class Nonparanormal(WrappingLearner):
 
     def _read(self, opened: NumericTable | GaussianSample, sample_weight) -> GaussianSample:
         if sample_weight is not None:
-            raise ValueError("sample_weight cannot be given: ranks of weighted rows are not defined, repeat rows")
+            raise ValueError(
+                "Nonparanormal does not support sample_weight, since ranks of weighted rows are not defined: repeat "
+                "rows instead"
+            )
         return gaussian_sample(opened, correlation=self.correlation, n_jobs=self.n_jobs)
 
     def _takes_rows(self) -> bool:
@@ -204,7 +211,7 @@ class Nonparanormal(WrappingLearner):
             self.repaired_ = float(sample.repaired)
             return None
         inner: Any = clone(self.estimator)
-        inner._start = self._start  # its limit of time is that of the whole fit
+        inner._start = self._start  # its time limit is that of the whole fit
         try:
             run = inner._learn(sample)
         finally:

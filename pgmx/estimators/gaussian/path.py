@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass(repr=False)
 class GaussianPath(PenaltyPath):
-    """Estimates for a decreasing sequence of penalties, and which of them was chosen and why."""
+    """Estimates for a decreasing sequence of penalties, the chosen one, and the criterion of the choice."""
 
     sample: GaussianSample
     lam_max: float  # the smallest penalty without edges
     refit: bool = False  # whether `model` estimates the parameters of a graph by maximum likelihood
     estimates: list[GaussianEstimate] = field(default_factory=list)  # the largest penalty first
-    #: EBIC, held-out loss or instability of each penalty, NaN beyond the last one compared
+    #: EBIC, held-out loss or instability of each penalty, NaN after the last compared penalty
     criterion: np.ndarray | None = None
-    selected: int = -1  # position of the chosen penalty, -1 where none was
-    stopped_early: bool = False  # whether smaller penalties were left out, since they could not be chosen any more
+    selected: int = -1  # position of the chosen penalty, -1 if none
+    stopped_early: bool = False  # whether smaller penalties were left out because they could no longer be chosen
 
     def __len__(self) -> int:
         return len(self.estimates)

@@ -20,18 +20,17 @@ if TYPE_CHECKING:
 
 
 class GaussianResults(BaseStructureLearner):
-    """Graph, network and matrices of a learner, made from a sample and an estimate on first access.
+    """Graph, network and matrices of a learner, computed from a sample and an estimate on first access.
 
     `_accept` sets `_sample`, `_estimate`, and an empty `_results`.
 
     Notes
     -----
-    `model_` has the method's own precision where that is positive definite, else (and with `refit`) that of maximum
-    likelihood under the graph, of correlations shrunk towards zero where the likelihood has no maximum.
-
-    `dual_gap_` comes from a feasible dual point, summed over columns where these are solved separately, and is never
-    below -1e-12 of the objective. ``"stalled"`` in `stopped_by_` means that nothing meets the constraint, or that
-    rounding errors allow no better solution.
+    `model_` has the method's own precision if it is positive definite. Otherwise, and with `refit`, the precision is
+    the maximum likelihood estimate given the graph. If the likelihood has no maximum, the correlations are shrunk
+    towards zero. `dual_gap_` is computed from a feasible dual point (summed over columns that are solved separately),
+    and is never below -1e-12 of the objective. ``"stalled"`` in `stopped_by_` means that the constraint cannot be
+    satisfied, or that rounding errors prevent a better solution.
     """
 
     lam_: float
@@ -53,17 +52,17 @@ class GaussianResults(BaseStructureLearner):
 
     @property
     def graph_(self) -> nx.Graph:
-        """The learned graph, ``weight`` the partial correlation."""
+        """The learned graph; ``weight`` is the partial correlation."""
         return self._make_once("graph", self._make_graph)
 
     @property
     def model_(self) -> "GaussianMarkovNetwork":
-        """The learned network, positive definite; its `estimated_by` says how."""
+        """The learned network, positive definite; `estimated_by` is the estimation method."""
         return self._make_once("model", lambda: make_network(self._sample, self._estimate, self._should_refit()))
 
     @property
     def precision_(self) -> np.ndarray:
-        """Precision of shape (p, p) in the units of the data: the method's own, else that of `model_`."""
+        """Precision of shape (p, p) in the units of the data: the method's own or, if it has none, of `model_`."""
         return self._make_once("precision", self._make_precision)
 
     @property
@@ -78,7 +77,7 @@ class GaussianResults(BaseStructureLearner):
 
     @property
     def correlation_(self) -> np.ndarray:
-        """Correlations of shape (p, p) that were learned from, after repair."""
+        """Correlations of shape (p, p) from which the graph was learned, after repair."""
         return self._make_once("correlation", lambda: np.array(self._sample.correlation))
 
     @property
@@ -105,7 +104,7 @@ class GaussianResults(BaseStructureLearner):
         return np.outer(scale, scale)
 
     def _accept(self, sample: GaussianSample, estimate: GaussianEstimate) -> None:
-        """Take an estimate as the result."""
+        """Set an estimate as the result."""
         self._sample, self._estimate, self._results = sample.without_rows(), estimate, {}
         self.lam_ = float(estimate.lam)
         self.objective_ = float(estimate.objective)
@@ -126,16 +125,16 @@ class GaussianResults(BaseStructureLearner):
         Parameters
         ----------
         X : DataFrame or array of shape (n_samples, n_features), or DistributedNumericTable
-            Rows with the columns that were learned from; those of a distributed table are summed by its workers. What a
-            missing cell means is the learner's option `missing`: an error, or a row that is left out ("drop", with a
-            warning). With "pairwise" a row has the density of its observed cells, and counts in the mean.
+            Rows with the training columns. Rows of a distributed table are summed by its workers. The option `missing`
+            of the learner decides about missing values: an error, or the row is left out ("drop", with a warning). With
+            "pairwise" a row has the density of its observed values, and counts in the mean.
         y : None
             Ignored; scikit-learn's convention.
 
         Returns
         -------
         float
-            (1 / n) Σ_m log p(x_m); for the nonparanormal the density of the normal scores.
+            (1 / n) Σ_m log p(x_m). For the nonparanormal p is the density of the normal scores.
         """
         check_is_fitted(self)
         self._check_n_features(X)
@@ -158,7 +157,7 @@ class GaussianResults(BaseStructureLearner):
         return float(np.mean(network.log_likelihood(rows)))
 
     def _choice_of_missing(self) -> str:
-        """Return what a missing cell means."""
+        """Return the treatment of missing values."""
         return self.missing
 
     def state_counts(self, variable, parents=(), weighted=False, reindex=True):

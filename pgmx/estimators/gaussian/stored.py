@@ -1,4 +1,4 @@
-"""What a checkpoint holds of a Gaussian learner's work: estimates, columns, and where a path goes on."""
+"""The content of a checkpoint of a Gaussian learner: estimates, columns, and the state of a path."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ from pgmx.runs.snapshot import Snapshot
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 from pgmx.solvers.gaussian.glasso.path import GraphicalLassoPath, GraphicalLassoState
 
-#: Arrays of `pack_estimates` that hold a figure of every estimate, and of `pack_columns` one of every column.
+#: Arrays of `pack_estimates` with one value per estimate, and of `pack_columns` with one value per column.
 ESTIMATE_FIGURES = ("n_iter", "ends", "figures")
 COLUMN_FIGURES = ("columns", "gaps", "violations", "converged", "n_iter")
 _FIGURES = ("lam", "objective", "dual_gap", "violation")
 _ENDS = ("converged", "max_iter", "stalled")
 _FORMATS = {"": None, "csc": csc_array, "csr": csr_array}
 
-#: Entries of larger size are in no precision of correlations, and in no regression.
+#: Larger entries cannot occur in a precision of correlations or in a regression.
 _MOST = 1e15
 
 
@@ -40,7 +40,7 @@ def pack_estimates(estimates: list[GaussianEstimate]) -> dict[str, Any]:
 
 
 def read_estimates(snapshot: Snapshot, n: int, n_estimates: int) -> list[GaussianEstimate]:
-    """Take out the estimates over `n` variables that `pack_estimates` has put into a snapshot."""
+    """Return the estimates over `n` variables that `pack_estimates` wrote to a snapshot."""
     shape = (n_estimates,)
     n_iter = snapshot.array("n_iter", np.int64, shape, least=0).tolist()
     ends = snapshot.array("ends", np.int64, shape, least=0, most=len(_ENDS) - 1).tolist()
@@ -72,7 +72,7 @@ def _pack_matrix(prefix: str, matrix: csr_array | csc_array | None) -> dict[str,
 
 
 def _read_matrix(part: Snapshot, shape: tuple[int, int]) -> Any:
-    """Return a sparse matrix, None where there is none."""
+    """Return a sparse matrix, or None if there is none."""
     name = str(part.value("format")) if "format" in part else "none"
     part.check(name in _FORMATS, "a matrix of an unknown format")
     make = _FORMATS[name]
@@ -87,7 +87,7 @@ def _read_matrix(part: Snapshot, shape: tuple[int, int]) -> Any:
     indices = part.array("indices", dtype, data.shape, least=0, most=n_places - 1)
     indptr = part.array("indptr", part.value("indptr").dtype, (n_lines + 1,), least=0, most=len(data))
     in_order = indptr.dtype.kind == "i" and indptr[0] == 0 and indptr[-1] == len(data) and (np.diff(indptr) >= 0).all()
-    part.check(in_order, "a matrix whose rows do not follow one another")
+    part.check(in_order, "a matrix whose row pointers do not ascend")
     return make((data, indices, indptr), shape=shape)
 
 
@@ -103,13 +103,13 @@ def pack_columns(columns: ColumnEstimates) -> dict[str, Any]:
 
 
 def read_columns(snapshot: Snapshot, lams: np.ndarray, n: int) -> ColumnEstimates:
-    """Return the estimates of some of `n` columns that `pack_columns` has put into a snapshot."""
+    """Return the estimates of some of `n` columns that `pack_columns` wrote to a snapshot."""
     columns = snapshot.array("columns", np.int64, (None,), least=0, most=n - 1, distinct=True)
     shape = (len(lams), len(columns))
     matrices = [_read_matrix(snapshot.take_part(f"{k}_"), (n, len(columns))) for k in range(len(lams))]
     for matrix in matrices:
         snapshot.check(matrix is not None and matrix.format == "csc", "columns of another format")
-        snapshot.check(_has_ascending_rows(matrix), "columns whose places do not ascend")
+        snapshot.check(_has_ascending_rows(matrix), "columns whose row indices do not ascend")
     snapshot.check_names(COLUMN_FIGURES)
     return ColumnEstimates(
         lams=lams,
@@ -126,17 +126,17 @@ def read_columns(snapshot: Snapshot, lams: np.ndarray, n: int) -> ColumnEstimate
 
 
 def pack_state(state: GraphicalLassoState) -> dict[str, Any]:
-    """Return what the next penalty of a graphical lasso starts from as arrays."""
+    """Return the start of the next penalty of a graphical lasso as arrays."""
     arrays = {"lam": state.lam, "dual": state.dual, "safe": state.safe}
     return arrays | _pack_matrix("columns_", state.columns) | _pack_matrix("precision_", state.precision)
 
 
 def restore_state(snapshot: Snapshot, path: GraphicalLassoPath, n: int) -> None:
-    """Let the path of a graphical lasso over `n` variables go on from what `pack_state` has put into a snapshot."""
+    """Let the path of a graphical lasso over `n` variables resume from a snapshot written by `pack_state`."""
     columns, precision = (_read_matrix(snapshot.take_part(f"{name}_"), (n, n)) for name in ("columns", "precision"))
     for matrix in (columns, precision):
         snapshot.check(matrix is not None and matrix.format == "csr", "coefficients of another format")
-    snapshot.check(_has_ascending_rows(columns), "coefficients whose places do not ascend")
+    snapshot.check(_has_ascending_rows(columns), "coefficients whose column indices do not ascend")
     snapshot.check(not _has_diagonal(columns), "coefficients of a variable itself")
     snapshot.check((precision.diagonal() > 0).all(), "a precision that is not positive")
     snapshot.check_names(("lam", "dual", "safe"))
@@ -148,7 +148,7 @@ def restore_state(snapshot: Snapshot, path: GraphicalLassoPath, n: int) -> None:
 
 
 def _has_ascending_rows(matrix: csr_array | csc_array) -> bool:
-    """Return whether the places of each row, or column, of a sparse matrix ascend."""
+    """Return whether the indices within each row (or column) of a sparse matrix ascend."""
     rows = np.repeat(np.arange(len(matrix.indptr) - 1), np.diff(matrix.indptr))
     return bool(((np.diff(rows) > 0) | (np.diff(matrix.indices.astype(np.int64)) > 0)).all())
 

@@ -12,9 +12,10 @@ from pgmx.statistics import GaussianSample
 
 
 class WrappingLearner(ContinuousLearner):
-    """Base of the learners with an `estimator`, whose results become their own.
+    """Base of the learners that wrap an `estimator` and take over its results.
 
-    What only the estimator has (such as `precision_raw_` of CLIME) is an attribute of `estimator_`, its fitted copy.
+    Attributes that only the estimator has (such as `precision_raw_` of CLIME) are attributes of `estimator_`, its
+    fitted copy.
     """
 
     estimator: ContinuousLearner | None
@@ -26,7 +27,7 @@ class WrappingLearner(ContinuousLearner):
 
     @property
     def data(self):
-        """The data that the wrapped learner was made with; ``estimate()`` learns from them."""
+        """The data given to the wrapped learner; ``estimate()`` learns from them."""
         return getattr(self.estimator, "data", None)
 
     def _should_refit(self) -> bool:

@@ -28,12 +28,12 @@ from pgmx.solvers.gaussian.likelihood import fit_maximum_likelihood, shrink
 from pgmx.statistics import GaussianSample
 from pgmx.statistics.gaussian.correlations import DenseCorrelations, FactoredCorrelations
 
-#: Penalties that all parts are solved for before the criterion is computed.
+#: Number of penalties that are solved on all folds or subsamples before the criterion is computed.
 _BATCH = 4
 
 
 class Criterion(Protocol):
-    """Compares the estimates of a path, which may grow between two calls."""
+    """Criterion that compares the estimates of a path, which may grow between two calls."""
 
     solved: SolvedPaths
 
@@ -42,12 +42,12 @@ class Criterion(Protocol):
         ...
 
     def choose(self, estimates: list[GaussianEstimate]) -> tuple[np.ndarray, int]:
-        """Return the criterion of each estimate, NaN where it was not computed, and the position to choose."""
+        """Return the criterion of each estimate, NaN if it was not computed, and the position to choose."""
         ...
 
 
 class _Options(Protocol):
-    """Options of the selecting learner that the criteria use."""
+    """Options of the learner `SelectedGraph` that the criteria use."""
 
     early_stopping: bool
     gamma: float
@@ -58,18 +58,20 @@ class _Options(Protocol):
 
 
 class ExtendedBIC:
-    """EBIC: 2 n L + |E| ln n + 4 γ |E| ln p, L by maximum likelihood under the graph.
+    """EBIC: 2 n L + |E| ln n + 4 γ |E| ln p, with the negative log-likelihood L at its minimum given the graph.
 
-    A graph under which the likelihood has no maximum cannot be compared, nor can the denser ones after it. The smallest
-    eigenvalues of repaired correlations are arbitrary, so all graphs are then compared on (1 - t) R + t I, t = 1 / √n.
-    The path may end at the first penalty where `is_past_best` holds.
+    If the likelihood given a graph has no maximum, this graph and the denser graphs after it are not compared. The
+    smallest eigenvalues of repaired correlations are arbitrary. All graphs are then compared on (1 - t) R + t I, t = 1
+    / √n. The path may end at the first penalty for which `is_past_best` is true.
     """
 
-    solved: SolvedPaths  # of the one path, which it does not need
+    solved: SolvedPaths  # not needed: there is only one path
 
     def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
         if sample.n_rows is None:
-            raise ValueError("selection='ebic' of a covariance needs the number of rows behind it: give n_samples")
+            raise ValueError(
+                "selection='ebic' needs the number of rows from which the covariance was estimated: give n_samples"
+            )
         self._n, self._gamma, self._run = float(sample.n_rows), options.gamma, run
         self._unbounded = False
         self._correlations, self._n_columns = sample.correlations, sample.n_columns
@@ -89,7 +91,7 @@ class ExtendedBIC:
         return next(ends, None)
 
     def choose(self, estimates: list[GaussianEstimate]) -> tuple[np.ndarray, int]:
-        """Return the EBIC of each estimate, NaN where it cannot be the smallest, and the position of the smallest."""
+        """Return the EBIC of each estimate, NaN if it cannot be the smallest, and the position of the smallest."""
         for estimate in estimates[len(self._values) :]:
             self._values.append(self._compute(estimate))
         criterion = np.array(self._values[: len(estimates)])
@@ -115,32 +117,32 @@ class ExtendedBIC:
 
 
 def _compute_least_loss(correlation: np.ndarray) -> float:
-    """Return the loss of the inverse, -∞ where there is none."""
+    """Return the loss of the inverse, -∞ if there is no inverse."""
     sign, log_determinant = np.linalg.slogdet(correlation)
     return 0.5 * (log_determinant + len(correlation)) if sign > 0 else -inf
 
 
 def is_incomplete(estimate: GaussianEstimate, run: Run) -> bool:
-    """Return whether an estimate was not solved because the clock or the callback ended the run."""
+    """Return whether an estimate was not solved because the time limit or the callback ended the run."""
     return run.is_over() and not estimate.converged
 
 
 class _OverParts(ABC):
-    """Base of the criteria that learn from parts of the rows, a few penalties at a time, until one is best.
+    """Base of the criteria that learn from folds or subsamples, a few penalties at a time, until the choice is decided.
 
     A subclass makes `_parts` and implements `_compute`, `_is_decided` and `_choose`.
     """
 
     _parts: list[GaussianSample]
 
-    #: Paths that were solved before; set by the learner.
+    #: Paths that are already solved; set by the learner.
     solved: SolvedPaths
 
     def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
         if sample.table is None or sample.n_table_rows is None:
             raise ValueError(
-                "selection='cv' and 'stars' divide the rows, and there are none here, of a covariance or of a table at "
-                "the workers of a cluster: use 'ebic'"
+                "selection='cv' and 'stars' need rows in memory or in a file, got a covariance or a distributed "
+                "table: use 'ebic'"
             )
         self._options, self._leaf, self._run = options, leaf, run
         self._n_rows = sample.n_table_rows
@@ -156,7 +158,7 @@ class _OverParts(ABC):
         return self._find_decided()
 
     def choose(self, estimates: list[GaussianEstimate]) -> tuple[np.ndarray, int]:
-        """Return the criterion of each estimate, NaN beyond the last that was needed, and the position to choose."""
+        """Return the criterion of each estimate, NaN after the last one needed, and the position to choose."""
         while self._n_lams < len(estimates):
             self._learn(estimates[self._n_lams : self._n_lams + _BATCH])
             if self._n_known < self._n_lams or (self._options.early_stopping and self._find_decided() is not None):
@@ -167,13 +169,13 @@ class _OverParts(ABC):
         return criterion, self._choose(criterion)
 
     def _find_decided(self) -> int | None:
-        """Return the number of penalties after which no further one is compared, None where there is none."""
+        """Return the number of penalties after which no further penalty is compared; None if undecided."""
         return next((k for k in range(1, len(self._values) + 1) if self._is_decided(self._values[:k])), None)
 
     def _learn(self, estimates: list[GaussianEstimate]) -> None:
-        """Learn the penalties of further estimates on all parts, and compute their criterion.
+        """Learn the penalties of further estimates on all folds or subsamples, and compute their criterion.
 
-        Parts that the first call had no time for stay out.
+        Folds or subsamples for which the first call had no time are left out.
         """
         lams = np.array([estimate.lam for estimate in estimates])
         keys = [f"part {number} of {self._n_lams}" for number in range(len(self._parts))]
@@ -194,16 +196,16 @@ class _OverParts(ABC):
 
     @property
     def _n_known(self) -> int:
-        """Number of penalties that were learned on all parts."""
+        """Number of penalties that were learned on all folds or subsamples."""
         return min(map(len, self._paths.values()))
 
     @abstractmethod
     def _compute(self, paths: list[list[GaussianEstimate]]) -> np.ndarray:
-        """Return the criterion of each penalty, given the paths of the parts; fewer where the time is over."""
+        """Return the criterion of each penalty from the paths of the folds or subsamples; fewer if time is over."""
 
     @abstractmethod
     def _is_decided(self, values: np.ndarray) -> bool:
-        """Return whether no further penalty can be chosen, or none that is worth its time."""
+        """Return whether further penalties cannot be chosen or are not worth their time."""
 
     @abstractmethod
     def _choose(self, criterion: np.ndarray) -> int:
@@ -211,13 +213,16 @@ class _OverParts(ABC):
 
 
 class CrossValidation(_OverParts):
-    """Negative log-likelihood per row of held-out folds, less p ln(2π) / 2; ends once it has risen for a while."""
+    """Negative log-likelihood per row of held-out folds minus p ln(2π) / 2; the path ends after a sustained rise."""
 
     def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
         super().__init__(options, leaf, sample, run, seed)
         n, k = self._n_rows, options.n_folds
         if n < 2 * k:
-            raise ValueError(f"n_folds={k} of {n} rows leaves folds of one row: give fewer folds, or more rows")
+            raise ValueError(
+                f"n_folds={k} is too large for {n} rows, since folds need at least two rows: give fewer folds, or "
+                "more rows"
+            )
         folds = np.array_split(self._rng.permutation(n), k)
         rests = [np.sort(np.concatenate([fold for other, fold in enumerate(folds) if other != k])) for k in range(k)]
         parts = sample.parts([*rests, *map(np.sort, folds)])
@@ -247,19 +252,19 @@ class CrossValidation(_OverParts):
 
 
 class Stability(_OverParts):
-    """Instability of the edges over subsamples, StARS; ends at the first unstable penalty."""
+    """Instability of the edges over subsamples (StARS); the path ends at the first unstable penalty."""
 
     def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
         super().__init__(options, leaf, sample, run, seed)
         n = self._n_rows
         size = subsample_size(n)
         if size < 2:
-            raise ValueError(f"selection='stars' needs 3 rows at least, got {n}: give more rows")
+            raise ValueError(f"selection='stars' needs at least 3 rows, got {n}: give more rows")
         subsets = [np.sort(self._rng.choice(n, size, replace=False)) for _ in range(options.n_subsamples)]
         self._parts, self._n_columns = sample.parts(subsets), sample.n_columns
 
     def _compute(self, paths: list[list[GaussianEstimate]]) -> np.ndarray:
-        if len(paths) < 2:  # time sufficed for one subsample, which differs from none
+        if len(paths) < 2:  # instability needs two subsamples, and there was only time for one
             return np.full(self._n_known, nan)
         return instability([[estimate.edges for estimate in path] for path in paths], self._n_columns)
 
@@ -273,7 +278,7 @@ class Stability(_OverParts):
 def learn_paths_of_parts(
     leaf: GaussianLearner, parts: list[GaussianSample], lams: np.ndarray, run: Run, n_jobs: int | None
 ) -> Iterator[tuple[int, list[GaussianEstimate]]]:
-    """Yield number and estimates of each part; the deadline ends paths, and leaves out parts, but not all."""
+    """Yield number and estimates of each fold or subsample; after the deadline only the first one starts."""
     arrays = {}
     for k, part in enumerate(parts):
         arrays[f"mean{k}"], arrays[f"scale{k}"] = part.mean, part.scale
@@ -293,7 +298,7 @@ def learn_paths_of_parts(
 
 @dataclass(frozen=True, eq=False)  # dask hashes its tasks, and an array has no hash
 class _Part:
-    """Task of a worker: the path of one part."""
+    """Task of a worker: the path of one fold or subsample."""
 
     solver: GaussianLearner
     lams: np.ndarray

@@ -34,7 +34,7 @@ from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import ProgressBar, Run
 from pgmx.statistics import GaussianSample
 
-#: How often a path is extended at most, and its smallest penalty as a share of the largest.
+#: Maximum number of extensions of a path, and its smallest allowed penalty as a share of the largest.
 MAX_EXTENSIONS, MIN_RATIO = 4, 1e-3
 
 
@@ -43,85 +43,86 @@ class SelectedGraph(WrappingLearner):
 
     .. math:: \hat\lambda = \arg\min_\lambda \; 2 n L(\lambda) + |E_\lambda| \ln n + 4 \gamma |E_\lambda| \ln p
 
-    for the extended Bayesian information criterion, with L the negative log-likelihood per row; or the smallest L on
-    held-out folds; or the smallest penalty whose edges are stable over subsamples.
+    for the extended Bayesian information criterion (EBIC), with L the negative log-likelihood per row. Other criteria
+    are L on held-out folds (the smallest L is chosen) and the stability of the edges over subsamples (the smallest
+    stable penalty is chosen).
 
     Parameters
     ----------
     estimator : learner, default=None
-        GraphicalLasso, CLIME, NeighborhoodLasso, or Nonparanormal around one of them; GraphicalLasso() by default. Or
-        SparsityInducingLDS, LinearSVARM or KernelSVARM, of series. Its `lam` and `lam_ratio` are not used.
+        GraphicalLasso (default), CLIME, NeighborhoodLasso, or Nonparanormal around one of them; for time series
+        SparsityInducingLDS, LinearSVARM or KernelSVARM. Its `lam` and `lam_ratio` are not used.
     selection : {"ebic", "cv", "stars", "aic", "bic"}, default="ebic"
-        What is compared; see above. Of series ``"ebic"`` is :math:`T \sum_i \ln(RSS_i / T) + |E| (\ln T + 2 \gamma
-        \ln P)` under least squares, and ``"cv"`` the error of forecasts by one row of the part behind each of
-        `n_folds` origins, learned from all rows before it; of structural vector autoregressions given the present of
-        the others, where they have instantaneous relations, and with the penalty of as many rows. They have ``"cv"``
-        and, for themselves alone, ``"aic"`` and ``"bic"``; see their method `select`.
+        The criterion. ``"aic"`` and ``"bic"`` are for structural vector autoregressions only, ``"stars"`` is not for
+        time series, and ``"ebic"`` is not for structural vector autoregressions. See the notes.
     n_lams : int, default=20
-        Penalties of the path, in equal ratios from `lam_max_` down.
+        Number of penalties of the path, in equal ratios from `lam_max_` down.
     lam_min_ratio : float, default=0.1
-        The last, as a share of `lam_max_`. Where its graph is chosen, the path is made longer by half, up to 4 times.
+        Smallest penalty as a share of `lam_max_`. If it is chosen, the path is extended by half, up to 4 times.
     gamma : float, default=0.5
-        Of ``"ebic"``: weight of the number of possible edges; 0 is the BIC.
+        Weight γ of ``"ebic"``; 0 gives the BIC.
     n_folds : int, default=5
-        Of ``"cv"``. Series of at most `n_folds` predicted rows, such as pairs, are not cut: they are divided in their
-        order.
+        Number of folds of ``"cv"``. Time series with at most `n_folds` predicted rows (such as pairs) are not cut;
+        whole series are then assigned to folds in their order.
     n_subsamples : int, default=20
-        Of ``"stars"``: subsamples of 10 √n rows, without replacement.
+        Number of subsamples of ``"stars"``, with 10 √n rows each, drawn without replacement.
     stability : float, default=0.05
         Largest instability of the edges, for ``"stars"``.
     lags : sequence of int, default=None
-        Of series: orders to compare, in place of that of the estimator, by how they explain the same rows.
+        Orders of a time series model to compare, in place of the order of the estimator. All orders are compared on the
+        same rows.
     early_stopping : bool, default=True
-        Whether the path ends where smaller penalties are hardly ever chosen: see the notes. `path_.stopped_early` says
-        whether it did; False solves all penalties, which takes long where their graphs are dense.
+        Whether the path ends when smaller penalties are very unlikely to be chosen (see the notes and
+        `path_.stopped_early`). False solves all penalties, which is slow if their graphs are dense.
     max_time : float, default=None
-        Seconds after which the choice is made from the estimates so far. A `max_time` of the estimator limits the whole
-        fit too.
+        Time limit in seconds. The penalty is then chosen from the estimates so far. `max_time` of the estimator also
+        limits the whole fit.
     checkpoint : path-like, default=None
-        File with what is solved so far, from which ``fit`` goes on to the same result: of all rows within the path, as
-        that of the estimator; of folds or subsamples after each four penalties of one. It is deleted at the end. That
-        of the estimator is not used.
+        File with the work that is done so far. ``fit`` resumes from it, with the same result. It is deleted at the end.
+        The checkpoint of the estimator is not used.
     checkpoint_every : float, default=60.0
-        Seconds between two snapshots; 0 takes one per penalty, block of columns, and four penalties of a part.
+        Seconds between two snapshots. 0 writes one after each penalty or block of columns, and after four penalties of
+        a fold or subsample.
     show_progress : bool, default=True
         Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
     callback : callable, default=None
-        Called with (n_iter, objective, n_edges, seconds) as that of the estimator would be; True ends the path.
+        Function called with (n_iter, objective, n_edges, seconds) like the callback of the estimator. The path ends if
+        it returns True.
     n_jobs : int, default=None
-        Workers over folds or subsamples; the estimator has its own for columns. The result is the same for any number.
+        Number of workers for folds or subsamples. The estimator has its own option. The result does not depend on it.
     random_state : int, RandomState, Generator or None, default=0
         Seed of folds and subsamples.
 
     Attributes
     ----------
     path_ : GaussianPath
-        All estimates, the criterion of each, and the chosen one.
+        All estimates, their criterion, and the chosen one.
     estimator_ : learner
         The estimator, fitted with the chosen penalty.
     graph_ : networkx.Graph
         The learned graph; ``weight`` of an edge is its partial correlation in `model_`.
     model_ : GaussianMarkovNetwork
-        The learned network, always positive definite; `model_.estimated_by` says how it was estimated.
+        The learned network, always positive definite. `model_.estimated_by` is the estimation method.
     precision_, covariance_ : ndarray of shape (p, p)
-        The method's own precision, in the units of the data, else that of `model_`; the covariance of `model_`.
+        The precision estimated by the method, in the units of the data (if the method has none: the precision of
+        `model_`), and the covariance of `model_`.
     location_ : ndarray of shape (p,)
         Means.
     correlation_ : ndarray of shape (p, p)
-        Correlations that were learned from.
+        Correlations from which the graph was learned.
     repaired_ : float
-        Largest change of a correlation that made them positive semidefinite; 0.0 where none was needed.
+        Largest change of a correlation when the matrix was made positive semidefinite; 0.0 if no change was needed.
     edges_ : ndarray of shape (n_edges, 2), int64
         Edges as positions in `variables_`.
     lam_, lam_max_ : float
-        The penalty, and the smallest one without edges (for CLIME: with all columns diagonal).
+        The penalty, and the smallest penalty without edges (for CLIME: with a diagonal estimate).
     objective_, dual_gap_ : float
-        The objective, of correlations, and an upper bound on how far it is above the optimum.
+        The objective on the correlation scale, and an upper bound on its distance from the optimum.
     converged_, stopped_by_ : bool, str
-        Whether `tol` was reached; ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"``, ``"interrupt"`` or
-        ``"stalled"``.
+        Whether `tol` was reached, and why the run ended: ``"converged"``, ``"max_iter"``, ``"max_time"``,
+        ``"callback"``, ``"interrupt"`` or ``"stalled"``.
     n_iter_ : int
-        Sweeps of coordinate descent, exchanges of the path or iterations, the most of any column over its penalties.
+        Number of sweeps, pivots of the path, or iterations; the maximum over columns if columns are solved separately.
     history_ : dict of ndarray
         ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
     variables_, adjacency_matrix_ : list, DataFrame
@@ -132,30 +133,37 @@ class SelectedGraph(WrappingLearner):
     Raises
     ------
     ValueError, TypeError
-        For unusable data and unknown options. The message names the culprit.
+        If the data or an option is invalid. The message names the option or column.
 
     Warns
     -----
     UserWarning
         If the chosen penalty is the smallest of the longest path.
     ConvergenceWarning
-        If the chosen estimate is not converged.
+        If the chosen estimate has not converged.
 
     Notes
     -----
-    EBIC takes the maximum of the likelihood under each graph. Graphs without a maximum (dense ones, for p >= n) are
-    left out; where the correlations R were repaired, all graphs are compared on :math:`(1 - t) R + t I`,
-    :math:`t = 1 / \sqrt n`. ``"cv"`` compares the estimates themselves, which predict well, but have too many edges for
-    the graphical lasso without ``refit=True``; for CLIME and NeighborhoodLasso it takes maximum likelihood under the
-    graph. ``"cv"`` and ``"stars"`` need rows, and read a file once more; for ``"ebic"`` a covariance is enough. Cost:
-    one path, and n_folds or n_subsamples more of them. For prediction take ``GraphicalLasso(refit=True)``, or ``"cv"``.
+    EBIC uses the maximum of the likelihood given each graph. Graphs without a maximum (dense graphs if p >= n) are left
+    out. If the correlations R were repaired, all graphs are compared on :math:`(1 - t) R + t I`, :math:`t = 1 / \sqrt
+    n`. ``"cv"`` compares the estimates themselves. For the graphical lasso without ``refit=True`` the chosen estimate
+    predicts well but has too many edges. For CLIME and NeighborhoodLasso ``"cv"`` uses maximum likelihood estimates
+    given the graph. ``"cv"`` and ``"stars"`` need rows, and read a file a second time. ``"ebic"`` also accepts a
+    covariance. Cost: one path, plus n_folds or n_subsamples further paths. For prediction use
+    ``GraphicalLasso(refit=True)`` or ``"cv"``.
 
-    With `early_stopping` the path ends: for ``"ebic"`` at the first penalty at which the criterion has risen three
-    times in a row and the graph has more than four times the edges of the best one; for ``"cv"`` where the loss rises
-    and has been above its minimum for four penalties; for ``"stars"`` at the first penalty whose edges are unstable. A
-    criterion that cannot be computed, since the likelihood has no maximum, counts as risen. The path of
-    SparsityInducingLDS ends by the rule of ``"ebic"``, those of structural vector autoregressions are whole. The last
-    row of `history_` is the chosen estimate, at the end of the fit.
+    For time series ``"ebic"`` is :math:`T \sum_i \ln(RSS_i / T) + |E| (\ln T + 2 \gamma \ln P)` with least squares
+    given the edges. ``"cv"`` is the error of forecasts by one row after each of `n_folds` origins, learned from all
+    rows before the origin. The forecast of a structural vector autoregression with instantaneous relations also uses
+    the present values of the other series, and its penalty is rescaled to the number of rows. For ``"aic"`` and
+    ``"bic"`` see the method `select` of structural vector autoregressions.
+
+    With `early_stopping` the path ends at the following penalty. ``"ebic"``: the criterion has risen three times in a
+    row, and the graph has more than four times the edges of the best graph. ``"cv"``: the loss rises and has been above
+    its minimum for four penalties. ``"stars"``: the edges are unstable. A criterion that cannot be computed, because
+    the likelihood has no maximum, counts as risen. The path of SparsityInducingLDS ends by the rule of ``"ebic"``.
+    Paths of structural vector autoregressions are always complete. The last row of `history_` is the chosen estimate,
+    at the end of the fit.
 
     References
     ----------
@@ -241,7 +249,7 @@ class SelectedGraph(WrappingLearner):
 
     @property
     def na_values(self) -> Any:
-        """Further values of files that are missing to the estimator."""
+        """The estimator's `na_values`."""
         return getattr(self.estimator, "na_values", None)
 
     def _open(self, X):
@@ -250,11 +258,13 @@ class SelectedGraph(WrappingLearner):
         allowed: Any = SELECTIONS if is_structural else CRITERIA
         if self.selection not in allowed:
             names = ", ".join(allowed)
-            raise ValueError(f"selection={self.selection!r} is not for {type(learner).__name__}: choose one of {names}")
+            raise ValueError(
+                f"selection={self.selection!r} is not supported for {type(learner).__name__}: choose one of {names}"
+            )
         if isinstance(learner, TimeSeriesLearner):
             return clone_learner(learner).set_params(lags=learner._read_orders(self.lags)[-1])._open_panel(X)
         if self.lags is not None:
-            raise ValueError(f"lags is for learners of series, not for {type(learner).__name__}: leave it out")
+            raise ValueError(f"lags is only for learners of time series, got {type(learner).__name__}: leave it out")
         return learner._open(X)
 
     def _estimate_fit(self, X: Any, n_rows: int | None, n_floats: int | None) -> LearningCost:
@@ -266,7 +276,7 @@ class SelectedGraph(WrappingLearner):
         return longest.estimate_cost(X, n_rows=n_rows, n_floats=n_floats)
 
     def _count_parts(self) -> int:
-        """Return how many samples of the rows get a path of their own."""
+        """Return the number of folds or subsamples."""
         return {"cv": self.n_folds, "stars": self.n_subsamples}.get(self.selection, 0)
 
     def _estimate_reading(self, size: GaussianSize) -> int:
@@ -281,13 +291,13 @@ class SelectedGraph(WrappingLearner):
         return super()._fit(opened, sample_weight)
 
     def _fit_series(self, panel: Panel, sample_weight: ArrayLike | None) -> Run:
-        """Choose the penalty and the order of a linear dynamical system, and learn it with these."""
+        """Choose the penalty and the order of a linear dynamical system, and learn with the chosen values."""
         learner = clone_learner(self._inner_learner())
         learner._refuse_weights(sample_weight)
         if isinstance(learner, SVARMLearner):
             return self._fit_structural(learner, panel)
         if self.checkpoint is not None:
-            raise ValueError("checkpoint is for Gaussian graphical models, and not for series: leave it out")
+            raise ValueError("checkpoint is only for Gaussian graphical models, not for time series: leave it out")
         show = self.show_progress and config.SHOW_PROGRESS
         with ProgressBar(show, self.callback, type(self).__name__, unit="penalties", figure="objective") as bar:
             run = Run(SolverProgress, max_time=self._limit_time(), callback=bar.callback, start=self._start)
@@ -320,10 +330,10 @@ class SelectedGraph(WrappingLearner):
         return run
 
     def _fit_structural(self, learner: SVARMLearner, panel: Panel) -> Run:
-        """Choose the penalty and the order of a structural vector autoregression, and learn it with these."""
+        """Choose the penalty and the order of a structural vector autoregression, and learn with the chosen values."""
         for name in ("checkpoint", "callback"):
             if getattr(self, name) is not None:
-                raise ValueError(f"{name} is not for {type(learner).__name__}: leave it out")
+                raise ValueError(f"{name} is not supported for {type(learner).__name__}: leave it out")
         run = Run(SolverProgress, start=self._start)
         learner.set_params(max_time=self._limit_time())
         orders = learner._read_orders(self.lags)
@@ -338,28 +348,28 @@ class SelectedGraph(WrappingLearner):
 
     @property
     def graph_(self) -> nx.Graph:
-        """The learned graph: over (name, lag) for series, else with partial correlations as ``weight``."""
+        """The learned graph: over (name, lag) for time series, else with partial correlations as ``weight``."""
         return self.estimator_.graph_ if self._is_of_series() else super().graph_
 
     @property
     def model_(self) -> Any:
-        """The learned system of series, else the Gaussian network."""
+        """The learned system for time series, else the Gaussian network."""
         return self.estimator_.model_ if self._is_of_series() else super().model_
 
     def score(self, X: Any, y: object = None) -> float:
-        """Return the mean log-likelihood of rows, in nats; of series each row given the rows before it.
+        """Return the mean log-likelihood of rows, in nats (for time series: of each row given the rows before it).
 
         Parameters
         ----------
         X : DataFrame or array of shape (n_samples, n_features)
-            Rows with the columns that were learned from.
+            Rows with the training columns.
         y : None
             Ignored; scikit-learn's convention.
 
         Returns
         -------
         float
-            That of the estimator.
+            The score of the estimator.
         """
         return self.estimator_.score(X) if self._is_of_series() else super().score(X)
 
@@ -400,14 +410,14 @@ class SelectedGraph(WrappingLearner):
         chosen = path.estimates[path.selected]
         self._accept(sample, chosen)
         run.add_row(objective=chosen.objective, n_edges=len(chosen.edges))
-        if run.is_over():  # a better penalty may be among those not tried
+        if run.is_over():  # an untried penalty may be better
             self.converged_, self.stopped_by_ = False, run.stopped_by
         self.history_ = run.history
         self._warn_unless_converged()
         return run
 
     def _open_checkpoint(self, sample: GaussianSample, criterion: Criterion, seed: int) -> Checkpoint:
-        """Return the checkpoint; the estimator counts by its options but those of running."""
+        """Return the checkpoint. It depends on the estimator's options, except the options of the run."""
         options = self._inner_learner().get_params(deep=True).items()
         decisive = {name: value for name, value in options if name.split("__")[-1] not in RUN_OPTIONS}
         estimator = [type(self._inner_learner()).__name__, decisive]
@@ -418,7 +428,7 @@ class SelectedGraph(WrappingLearner):
     def _choose(
         self, leaf: GaussianLearner, sample: GaussianSample, criterion: Criterion, run: Run, solved: SolvedPaths
     ) -> GaussianPath:
-        """Return a path with a chosen penalty, extended while the choice falls on its end."""
+        """Return a path with a chosen penalty, extended while its last penalty is chosen."""
         lams = path_of_penalties(self.lam_max_, self.lam_min_ratio * self.lam_max_, self.n_lams)
         allowed = leaf._limit_penalties(sample, lams)
         if leaf._solves_in_turn:
@@ -431,14 +441,16 @@ class SelectedGraph(WrappingLearner):
             with run.catch_interrupt():
                 self._end_early(path, criterion, len(allowed))
                 path.criterion, path.selected = criterion.choose(path.estimates)
-                if len(allowed) == len(lams):  # else a warning has said why no smaller penalty can be tried
+                if len(allowed) == len(
+                    lams
+                ):  # otherwise a warning has already explained why smaller penalties cannot be tried
                     self._extend(path, leaf, sample, criterion, run, solved)
         if not run.is_over():
             run.finish_steps()
         return path
 
     def _count_penalties(self, run: Run, solved: SolvedPaths, n_lams: int) -> None:
-        """Let the run count the penalties of all paths, fewer of which may be needed."""
+        """Set the total of the progress bar: the penalties of all paths, of which fewer may be needed."""
         run.count_steps(n_lams * (1 + self._count_parts()), "penalties", solved.n_estimates)
 
     def _solve(
@@ -451,7 +463,7 @@ class SelectedGraph(WrappingLearner):
         before: list[GaussianEstimate],
         lams: np.ndarray,
     ) -> list[GaussianEstimate]:
-        """Return the estimates of penalties that follow those `before`, until these are enough for the choice."""
+        """Return the estimates of penalties after the estimates `before`, until they suffice for the choice."""
 
         def is_enough(estimates: list[GaussianEstimate]) -> bool:
             return self.early_stopping and criterion.find_end([*before, *estimates]) is not None
@@ -460,7 +472,7 @@ class SelectedGraph(WrappingLearner):
         return solved.solve(key, lams, lambda lams, store: leaf._solve(sample, lams, run, store, is_enough))
 
     def _end_early(self, path: GaussianPath, criterion: Criterion, n_lams: int) -> None:
-        """Leave out those of `n_lams` penalties that the choice does not need."""
+        """Subtract from the total the penalties (of `n_lams`) that the choice does not need."""
         end = criterion.find_end(path.estimates) if self.early_stopping else None
         if end is not None and end < n_lams:
             path.stopped_early = True
@@ -475,7 +487,7 @@ class SelectedGraph(WrappingLearner):
         run: Run,
         solved: SolvedPaths,
     ) -> None:
-        """Choose from a path that is made longer while its last graph is the chosen one."""
+        """Choose from a path that is extended while its last graph is chosen."""
         n_pairs = sample.n_columns * (sample.n_columns - 1) // 2
         for _ in range(MAX_EXTENSIONS):
             if path.stopped_early or len(path) < 2 or not path.ends_in_chosen_graph or run.is_over():
@@ -493,10 +505,10 @@ class SelectedGraph(WrappingLearner):
             self._warn_of_end(path, run)
 
     def _warn_of_end(self, path: GaussianPath | SeriesPath | SVARMPath, run: Run) -> None:
-        """Warn where the smallest penalty of a path was chosen, and not for lack of time."""
+        """Warn if the smallest penalty of a path was chosen, unless time ran out."""
         if path.at_end and not run.is_over():
             warnings.warn(
-                f"the smallest of {len(path)} penalties was chosen, {path.lams[-1]:.3g}: a smaller one may be better. "
-                f"Give a smaller lam_min_ratio than {self.lam_min_ratio:g}, or more rows",
+                f"the smallest of {len(path)} penalties was chosen, {path.lams[-1]:.3g}: a smaller penalty may be "
+                f"better. Give a smaller lam_min_ratio than {self.lam_min_ratio:g}, or more rows",
                 stacklevel=caller_level(),
             )

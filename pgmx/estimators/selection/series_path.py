@@ -1,4 +1,4 @@
-"""The penalty of a linear dynamical system, chosen from a path by EBIC or by errors behind a rolling origin."""
+"""The penalty of a linear dynamical system, chosen from a path by EBIC or by forecast errors after a rolling origin."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -59,9 +59,9 @@ class SeriesPath(PenaltyPath):
 
 
 class SeriesChoice:
-    """Solves for penalties one by one, and compares them by `selection`, "ebic" or "cv", until past the best.
+    """Solver for one penalty after another, with comparison by `selection`, "ebic" or "cv", until the best is passed.
 
-    Criteria are in `units` of the series, by default those of the solver.
+    Criteria are in `units` of the series, by default the units of the solver.
     """
 
     def __init__(
@@ -76,11 +76,13 @@ class SeriesChoice:
     ):
         name = type(learner).__name__
         if "lam" not in learner.get_params():
-            raise ValueError(f"{name} has no penalty to choose: give SparsityInducingLDS")
+            raise ValueError(f"{name} has no penalty to choose: use SparsityInducingLDS")
         if not learner._reads_pieces():
-            raise ValueError(f"SelectedGraph takes {name} with solver='lasso' and screen=None")
+            raise ValueError(f"SelectedGraph needs {name} with solver='lasso' and screen=None")
         if selection == "stars":
-            raise ValueError("selection='stars' draws rows, which those of a series cannot be: choose 'ebic' or 'cv'")
+            raise ValueError(
+                "selection='stars' is not for time series, whose rows cannot be subsampled: choose 'ebic' or 'cv'"
+            )
         self._learner, self._gamma, self._selection = learner, gamma, selection
         self._early_stopping = early_stopping
         self._problem: LDSProblem = learner._make_problem(panel)
@@ -92,7 +94,7 @@ class SeriesChoice:
         self._edges: list[np.ndarray] = []
         self._criterion: list[float] = []
         self._lams: list[float] = []
-        self._longest = 0.0  # seconds of a solution
+        self._longest = 0.0  # seconds per solution
 
     def _find_largest(self) -> float:
         learner: Any = clone_learner(self._learner).set_params(lam=None, lam_ratio=1.0)
@@ -110,7 +112,7 @@ class SeriesChoice:
                 break
             began = run.seconds
             solution = self._solve(self._problem, lam, self._selection == "ebic")
-            if self._lams and run.is_over():  # it may have been cut short
+            if self._lams and run.is_over():  # the last solution may be incomplete
                 break
             self._longest = max(self._longest, run.seconds - began)
             edges = list_edges(solution)
@@ -129,7 +131,7 @@ class SeriesChoice:
         return bool(self._lams) and is_past_best(np.array(self._criterion), [len(edges) for edges in self._edges])
 
     def _is_over(self, run: Run) -> bool:
-        """Return whether the run is to end, which leaves time to learn with the chosen penalty."""
+        """Return whether the run should end, so that time remains to learn with the chosen penalty."""
         if run.seconds + self._longest > run.limit:
             run.end("max_time")
         return run.is_over()
@@ -139,7 +141,7 @@ class SeriesChoice:
         return clone_learner(self._learner).set_params(**options)._solve(problem)
 
     def _compute_ebic(self, solution: LDSSolution, n_edges: int) -> float:
-        """Return T' sum ln(RSS / T') + |E| ln T' + 2 γ |E| ln P, with least squares over the edges."""
+        """Return T' sum ln(RSS / T') + |E| ln T' + 2 γ |E| ln P, with least squares given the edges."""
         count, squares = self._problem.n_targets, solution.residual_gram
         squares = squares if squares.ndim == 1 else squares.diagonal()
         fit = count * float(np.log(np.maximum(squares / count, 1e-300) * self._ratios).sum())
@@ -157,7 +159,7 @@ class SeriesChoice:
 
 
 def make_folds(problem: LDSProblem, n_folds: int) -> list[tuple[LaggedMoments, LaggedMoments]]:
-    """Return, per fold, the moments of all rows before an origin and of the rows up to the next one."""
+    """Return, per fold, the moments of all rows before an origin and of the rows up to the next origin."""
     assert problem.panel is not None
     divided = PanelParts.divide(problem.panel, problem.lags, n_folds + 1)
     parts = [
@@ -177,7 +179,7 @@ def list_edges(solution: LDSSolution) -> np.ndarray:
 
 
 def stack_coefficients(solution: LDSSolution, has_intercept: bool) -> np.ndarray:
-    """Return all coefficients (P, N) as one dense array, predictors in rows, those of the constant last."""
+    """Return all coefficients (P, N) as one dense array, predictors in rows, the constant last."""
     parts = [csr_array(matrix).toarray().T for matrix in solution.coefficients]
     return np.vstack([*parts, solution.exogenous.T, *([solution.intercept[None]] if has_intercept else [])])
 
@@ -190,7 +192,7 @@ def select_penalty(
     most: int,
     least: float,
 ) -> SeriesPath:
-    """Return a path that is extended, `most` times, while it ends in the chosen graph; no penalty below `least`."""
+    """Return a path, extended up to `most` times while its last graph is chosen; no penalty is below `least`."""
     path = choice.extend(lams, run)
     for _ in range(most):
         if not path.ends_in_chosen_graph or run.is_over():

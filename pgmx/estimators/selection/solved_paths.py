@@ -1,4 +1,4 @@
-"""The paths of penalties that a selection has solved so far, in memory and as arrays of a checkpoint."""
+"""The solved paths of penalties of a selection, in memory and as arrays of a checkpoint."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,12 +14,12 @@ from pgmx.runs.store import PartStore, Store
 
 
 class SolvedPaths:
-    """Paths by key, each solved once, and the one that is begun, in the checkpoint of the run."""
+    """Paths by key, each solved once, and the path in progress, with the checkpoint of the run."""
 
     def __init__(self, run: Run, n: int):
         self._run = run
         self._paths: dict[str, list[GaussianEstimate]] = {}
-        self._begun: dict[str, Any] = {}  # as arrays, the key of the path among them
+        self._begun: dict[str, Any] = {}  # as arrays, with the key of the path
         self._part = Snapshot({})
         snapshot = run.restore()
         if snapshot is not None:
@@ -31,18 +31,18 @@ class SolvedPaths:
 
     @property
     def n_estimates(self) -> int:
-        """Number of the estimates of all paths that were solved."""
+        """Number of the estimates of all solved paths."""
         return sum(map(len, self._paths.values()))
 
     def find(self, key: str, lams: np.ndarray) -> list[GaussianEstimate] | None:
-        """Return the estimates of a path that was solved, None where it was not."""
+        """Return the estimates of a solved path, or None if it is not solved."""
         path = self._paths.get(key)
         if path is not None and not np.array_equal([estimate.lam for estimate in path], lams):
-            raise ValueError(f"the checkpoint holds other penalties for {key!r}: delete the file to begin anew")
+            raise ValueError(f"the checkpoint holds other penalties for {key!r}: delete the file to start again")
         return path
 
     def add(self, key: str, lams: np.ndarray, path: list[GaussianEstimate]) -> bool:
-        """Take a path, unless it was cut short; return whether it was taken."""
+        """Store a path, unless it is incomplete; return whether it was stored."""
         is_whole = len(path) == len(lams) and not self._run.is_over()
         if is_whole:
             self._paths[key] = path
@@ -53,7 +53,7 @@ class SolvedPaths:
     def solve(
         self, key: str, lams: np.ndarray, solve: Callable[[np.ndarray, Store], list[GaussianEstimate]]
     ) -> list[GaussianEstimate]:
-        """Return the estimates of a path; `solve` goes on within it where it was begun."""
+        """Return the estimates of a path; `solve` resumes it if it was started."""
         path = self.find(key, lams)
         if path is None:
             path = solve(lams, PartStore(self._run, self._take_begun(key, lams), partial(self._save_begun, key, lams)))
@@ -69,7 +69,7 @@ class SolvedPaths:
             self._run.save({**pack_paths(self._paths), **begun}, n_rows=self._n_rows)
 
     def _take_begun(self, key: str, lams: np.ndarray) -> Snapshot | None:
-        """Return the state in which a path was left, None where it was not begun."""
+        """Return the last state of a path, or None if it was not started."""
         part = self._part
         if "key" not in part or str(part.value("key")) != key:
             return None
@@ -93,7 +93,7 @@ def pack_paths(paths: dict[str, list[GaussianEstimate]]) -> dict[str, Any]:
 
 
 def read_paths(snapshot: Snapshot, n: int) -> dict[str, list[GaussianEstimate]]:
-    """Return the paths over `n` variables that `pack_paths` has put into a snapshot."""
+    """Return the paths over `n` variables that `pack_paths` wrote to a snapshot."""
     keys = [str(key) for key in snapshot.value("keys")] if "keys" in snapshot else []
     lengths = snapshot.array("lengths", np.int64, (len(keys),), least=1)
     snapshot.check(len(set(keys)) == len(keys) and lengths.sum() < 10**6, "one path twice, or too many estimates")

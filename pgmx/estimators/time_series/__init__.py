@@ -1,17 +1,17 @@
 """Learners of time series.
 
-- `cost`: the memory that learning from time series takes
-- `knowledge`: what a user knows of the edges over (name, lag), as ids
-- `learner`: what all learners of time series share: options and reading of series
+- `cost`: the memory for learning from time series
+- `knowledge`: the user's knowledge of edges over (name, lag), as ids
+- `learner`: the base class of the learners of time series: options and reading of series
 - `runs`: runs of the learners that iterate: limits, callback, progress bar, and why they ended
 - `problem`: series with lags as a linear problem, in the units in which it is solved
-- `linear`: what all learners of linear dynamical systems share: units, results, forecasts
+- `linear`: the base class of the learners of linear dynamical systems: units, results, forecasts
 - `dense`: linear dynamical systems by least squares
 - `enforcing`: linear dynamical systems of a known structure
-- `sparse`: what the learners of sparse linear dynamical systems share: a run over blocks of targets
-- `sparse_problem`: a linear problem as the sparse solvers take it: cross-products or rows
+- `sparse`: the base class of the learners of sparse linear dynamical systems: a run over blocks of targets
+- `sparse_problem`: a linear problem as input of the sparse solvers: cross-products or rows
 - `inducing`: sparse linear dynamical systems by the lasso
-- `scalable`: sparse linear dynamical systems of very many series, from the parents of a few
+- `scalable`: sparse linear dynamical systems of very many series, from the parents of a few series
 - `svarm`: structural vector autoregressions, linear and with kernels
-- `sem`: structural equations from windows over which the powers of the inputs change
+- `sem`: structural equations from windows with different powers of the inputs
 """

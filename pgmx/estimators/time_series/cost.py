@@ -1,14 +1,14 @@
-"""The memory that learning from time series takes, counted from shapes.
+"""The memory for learning from time series, computed from shapes.
 
 T rows of N series, and P predictors: L N lagged ones, exogenous columns and a constant.
 """
 
 from typing import NamedTuple
 
-#: Copies of the rows: as segments, in the units of the solver, and one on the way.
+#: Copies of the rows: as segments, in the units of the solver, and a temporary one.
 ROW_COPIES = 3
 
-#: Bytes of lagged rows that are made at a time for cross-products, and of small objects.
+#: Bytes of the lagged rows that are formed at a time for cross-products, and of small objects.
 BLOCK_BYTES, SMALL_BYTES = 1 << 26, 1 << 21
 
 #: Copies of lagged rows that are solved without cross-products, of the columns of additive models, and of the second
@@ -26,7 +26,7 @@ class SeriesSize(NamedTuple):
 
     @property
     def row_bytes(self) -> int:
-        """Bytes of copies of the rows; series in pieces have none."""
+        """Bytes of copies of the rows; series that are read in chunks have none."""
         return 0 if self.in_pieces else 8 * ROW_COPIES * self.n_rows * self.n_series
 
     def count_predictors(self, lags: int) -> int:
@@ -35,12 +35,12 @@ class SeriesSize(NamedTuple):
 
 
 def estimate_reading(size: SeriesSize) -> int:
-    """Return the bytes for reading; the copies of the rows are not among them."""
+    """Return the bytes for reading, without the copies of the rows."""
     return (BLOCK_BYTES if size.in_pieces else 0) + SMALL_BYTES
 
 
 def estimate_products(size: SeriesSize, lags: int, *, copies: int = 2) -> int:
-    """Return the bytes for cross-products of predictors and targets and for a solution with them."""
+    """Return the bytes for the cross-products of predictors and targets, and for a solution that uses them."""
     t, n, p = size.n_rows, size.n_series, size.count_predictors(lags)
     block = 0 if p == n else min(BLOCK_BYTES, 8 * t * p)
     return block + 8 * (copies * p * p + 2 * p * n + 3 * n * n)

@@ -23,13 +23,13 @@ from pgmx.solvers.time_series.least_squares import (
 
 
 class DenseLDS(LDSLearner):
-    r"""Linear dynamical system by least squares: every series depends on the past of all.
+    r"""Linear dynamical system by least squares: every series depends on the past of all series.
 
     .. math::
 
         \min_A \sum_t \Big\| x_t - \sum_{l=1}^{L} A_l\, x_{t-l} \Big\|_2^2
 
-    over the rows t whose L rows before are observed.
+    over the rows t whose L previous rows are observed.
 
     Parameters
     ----------
@@ -38,35 +38,35 @@ class DenseLDS(LDSLearner):
     lags : int, default=1
         The number of lags L.
     solver : {"gram", "svd"}, default="gram"
-        Cross-products of the predictors, or their singular values. Cross-products square the condition: where that
-        would cost more than half the digits, ``"gram"`` takes singular values too.
+        Whether to use cross-products of the predictors or their singular values. Cross-products square the condition
+        number. If this would lose more than half the digits, ``"gram"`` also uses singular values.
     standardize : bool, default=True
-        Whether the series are divided by their standard deviations. It decides only where predictors are linearly
-        dependent: the coefficients of smallest norm are then those of these units.
+        Whether the series are divided by their standard deviations. This matters only if predictors are linearly
+        dependent: the norm of the coefficients is then minimised in these units.
     fit_intercept : bool, default=False
-        Whether there is a constant.
+        Whether the model has a constant.
     exogenous_columns : list of column names, default=None
-        Columns that are no series: they enter at the time of the predicted row.
+        Exogenous columns, which are not series. They enter at the time of the predicted row.
     seasonal_period : int, default=None
-        Number of rows of a season; adds `seasonal_period` - 1 seasonal columns to the exogenous ones. A history has the
-        seasons of its times; one without times (an array, a default index) is taken to end with the last learned row.
+        Number of rows of a season. It adds `seasonal_period` - 1 seasonal columns to the exogenous columns. In
+        forecasts a history without times (an array, a default index) is assumed to end with the last training row.
     required_edges : collection of ((source, lag), (target, 0)), default=None
-        Edges that must be there: all are, so it is only checked.
+        Required edges. This learner has all edges, so the option is only checked.
     forbidden_edges : collection of ((source, lag), (target, 0)), default=None
         Edges whose coefficients are zero.
     time_column : hashable, default=None
-        Column of the times; else the index of a pandas frame.
+        Column of the times. None uses the index of a pandas frame.
     groups : hashable, default=None
-        Column that tells the series of a panel apart.
+        Column that identifies the series of a panel.
     missing : {"error", "drop"}, default="error"
-        A missing cell raises, or the rows whose lag window has one are left out.
+        How to treat missing values: raise an error, or leave out the rows whose lag window has a missing value.
     na_values : scalar, str, list-like or dict, default=None
         Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
         ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     irregular : {"error", "ignore"}, default="error"
-        Times that are not regular raise, or rows are taken as equidistant.
+        How to treat irregular times: raise an error, or assume that rows are equidistant.
     n_jobs : int, default=None
-        Threads over blocks of series or windows; the result is the same for any number.
+        Number of threads for blocks of series or windows. The result does not depend on it.
 
     Attributes
     ----------
@@ -75,17 +75,17 @@ class DenseLDS(LDSLearner):
     intercept_ : ndarray of shape (n,)
         The constants, zeros without `fit_intercept`.
     exogenous_coef_ : ndarray of shape (n, n_exogenous)
-        Coefficients of the exogenous and then the seasonal columns.
+        Coefficients of the exogenous columns, followed by the seasonal columns.
     noise_covariance_ : ndarray of shape (n, n)
         Covariance of the residuals, by maximum likelihood (divided by `n_targets_`).
     model_ : LinearDynamicalSystem
-        The learned system, made on first access.
+        The learned system, computed on first access.
     graph_ : TimeSeriesGraph
-        The learned graph over (name, lag), made on first access; ``weight`` is the coefficient.
+        The learned graph over (name, lag), computed on first access. ``weight`` is the coefficient.
     n_targets_ : int
-        Rows that were predicted.
+        Number of predicted rows.
     n_left_out_ : int
-        Rows that were not, since their lag window has unobserved rows.
+        Number of rows that were left out because their lag window has unobserved rows.
     variables_, adjacency_matrix_ : list, DataFrame
         Names of the series, and the adjacency matrix of `graph_`, made on access.
     n_features_in_, feature_names_in_ : int, ndarray
@@ -94,11 +94,11 @@ class DenseLDS(LDSLearner):
     Raises
     ------
     ValueError, TypeError
-        For unusable data and unknown options. The message names the culprit.
+        If the data or an option is invalid. The message names the option or column.
 
     Notes
     -----
-    Cost: T P² + T P n multiplications for P = L n predictors; ``"svd"`` takes about 6 T P² + 2 T P n.
+    Cost: T P² + T P n multiplications for P = L n predictors; ``"svd"`` needs about 6 T P² + 2 T P n.
 
     References
     ----------
@@ -169,7 +169,7 @@ class DenseLDS(LDSLearner):
         supports = problem.list_supports()
         if supports is None:
             return split_coefficients(problem, solve_all(problem, self.solver))
-        _ = problem.moments  # made before threads ask for them
+        _ = problem.moments  # computed before threads need them
         columns = solve_supports(supports, lambda predictors, targets: solve_some(problem, predictors, targets))
         coefficients = np.zeros(problem.moments.cross.shape)
         for target, (support, column) in enumerate(zip(supports, columns, strict=True)):
@@ -199,12 +199,13 @@ def solve_some(problem: LDSProblem, predictors: np.ndarray, targets: np.ndarray)
 
 
 def _solve_spectrum(gram: np.ndarray, cross: np.ndarray) -> LeastSquares:
-    """Return what cross-products alone can tell of ill-conditioned predictors, with a warning."""
+    """Return the solution from cross-products alone for ill-conditioned predictors, with a warning."""
     solution = solve_spectrum(gram, cross)
     digits = max(0, round(15 + log10(max(solution.rcond, 1e-15))))
     warnings.warn(
-        f"the predictors are nearly dependent: the coefficients of series that come in pieces have about {digits} "
-        "right digits; give the series in memory, leave out some, or fit an intercept if they are far from zero",
+        "the predictors are nearly dependent: the coefficients of series that are read in chunks have about "
+        f"{digits} correct digits. Give the series in memory, leave out some, or fit an intercept if their means are "
+        "large",
         UserWarning,
         stacklevel=caller_level(),
     )

@@ -19,50 +19,49 @@ from pgmx.solvers.time_series.least_squares import solve_gram, solve_supports, s
 
 
 class SparsityEnforcingLDS(LDSLearner):
-    r"""Linear dynamical system by least squares over a structure that is known.
+    r"""Linear dynamical system by least squares given a known structure.
 
     .. math::
 
         \min_A \sum_t \Big\| x_t - \sum_{l=1}^{L} A_l\, x_{t-l} \Big\|_2^2
-        \quad \text{such that} \quad A_l[i, j] = 0 \text{ where the structure has no edge } j \to i
+        \quad \text{such that} \quad A_l[i, j] = 0 \text{ if the structure has no edge } j \to i
 
     Parameters
     ----------
     data : DataFrame, array, path, iterator of frames, or list or dict of tables, optional
         What ``estimate()`` learns from; ``fit(X)`` needs none.
     structure : networkx.DiGraph, TimeSeriesGraph, array or sparse matrix, default=None
-        The edges, which must be given: those of a graph over names for every lag, of a graph over (name, lag) for its
-        own; or what is not zero in a mask ``[target, source]`` of shape (n, n) for every lag, or (lags + 1, n, n) by
-        lag with nothing at lag 0 (sparse: a tuple). A series depends on its own past only where that edge is there.
+        The edges (required): a graph over names (its edges hold for every lag), a graph over (name, lag), or a mask
+        ``[target, source]`` of shape (n, n) or (lags + 1, n, n). See the notes.
     lags : int, default=1
         The number of lags L.
     standardize : bool, default=True
-        Whether the series are divided by their standard deviations. It decides only where predictors are linearly
-        dependent: the coefficients of smallest norm are then those of these units.
+        Whether the series are divided by their standard deviations. This matters only if predictors are linearly
+        dependent: the norm of the coefficients is then minimised in these units.
     fit_intercept : bool, default=False
-        Whether there is a constant.
+        Whether the model has a constant.
     exogenous_columns : list of column names, default=None
-        Columns that are no series: they enter all series at the time of the predicted row.
+        Exogenous columns, which are not series. They affect all series at the time of the predicted row.
     seasonal_period : int, default=None
-        Number of rows of a season; adds `seasonal_period` - 1 seasonal columns to the exogenous ones. A history has the
-        seasons of its times; one without times (an array, a default index) is taken to end with the last learned row.
+        Number of rows of a season. It adds `seasonal_period` - 1 seasonal columns to the exogenous columns. In
+        forecasts a history without times (an array, a default index) is assumed to end with the last training row.
     required_edges : collection of ((source, lag), (target, 0)), default=None
-        Edges beside those of the structure.
+        Edges in addition to the edges of the structure.
     forbidden_edges : collection of ((source, lag), (target, 0)), default=None
-        Edges of the structure that are left out.
+        Edges of the structure that are excluded.
     time_column : hashable, default=None
-        Column of the times; else the index of a pandas frame.
+        Column of the times. None uses the index of a pandas frame.
     groups : hashable, default=None
-        Column that tells the series of a panel apart.
+        Column that identifies the series of a panel.
     missing : {"error", "drop"}, default="error"
-        A missing cell raises, or the rows whose lag window has one are left out.
+        How to treat missing values: raise an error, or leave out the rows whose lag window has a missing value.
     na_values : scalar, str, list-like or dict, default=None
         Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
         ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     irregular : {"error", "ignore"}, default="error"
-        Times that are not regular raise, or rows are taken as equidistant.
+        How to treat irregular times: raise an error, or assume that rows are equidistant.
     n_jobs : int, default=None
-        Threads over blocks of series or windows; the result is the same for any number.
+        Number of threads for blocks of series or windows. The result does not depend on it.
 
     Attributes
     ----------
@@ -71,17 +70,17 @@ class SparsityEnforcingLDS(LDSLearner):
     intercept_ : ndarray of shape (n,)
         The constants, zeros without `fit_intercept`.
     exogenous_coef_ : ndarray of shape (n, n_exogenous)
-        Coefficients of the exogenous and then the seasonal columns.
+        Coefficients of the exogenous columns, followed by the seasonal columns.
     noise_covariance_ : ndarray of shape (n, n), or (n,) for more than 2,000 series
         Covariance, or variances, of the residuals by maximum likelihood (divided by `n_targets_`).
     model_ : LinearDynamicalSystem
-        The learned system, made on first access.
+        The learned system, computed on first access.
     graph_ : TimeSeriesGraph
-        The learned graph over (name, lag), made on first access; ``weight`` is the coefficient.
+        The learned graph over (name, lag), computed on first access. ``weight`` is the coefficient.
     n_targets_ : int
-        Rows that were predicted.
+        Number of predicted rows.
     n_left_out_ : int
-        Rows that were not, since their lag window has unobserved rows.
+        Number of rows that were left out because their lag window has unobserved rows.
     variables_, adjacency_matrix_ : list, DataFrame
         Names of the series, and the adjacency matrix of `graph_`, made on access.
     n_features_in_, feature_names_in_ : int, ndarray
@@ -90,12 +89,17 @@ class SparsityEnforcingLDS(LDSLearner):
     Raises
     ------
     ValueError, TypeError
-        For unusable data, a structure of other series or lags, and unknown options. The message names the culprit.
+        If the data or an option is invalid, or the structure has other series or lags. The message names the option or
+        column.
 
     Notes
     -----
-    Cost: T k² multiplications for each series with k predictors; those with equal predictors are solved together. Of
-    dense structures and of series in pieces cross-products of all predictors are taken first, T P² for P = L n.
+    A mask of shape (n, n) holds for every lag. A mask of shape (lags + 1, n, n), or a tuple of sparse matrices, has one
+    matrix per lag, and is zero at lag 0. A series depends on its own past only if the structure has this edge.
+
+    Cost: T k² multiplications for each series with k predictors. Series with equal predictors are solved together. For
+    dense structures, and for series that are read in chunks, the cross-products of all predictors are computed first, T
+    P² for P = L n.
 
     References
     ----------
@@ -168,14 +172,14 @@ class SparsityEnforcingLDS(LDSLearner):
 
 
 def solve_pattern(problem: LDSProblem, pattern: csr_array) -> LDSSolution:
-    """Return the least-squares solution over a pattern of lagged predictors, (N, L N), and all unpenalised ones."""
+    """Return the least-squares solution for a pattern (N, L N) of lagged predictors and all unpenalised ones."""
     supports = [
         np.concatenate([np.sort(pattern.indices[a:b]), problem.free_predictors])
         for a, b in zip(pattern.indptr[:-1], pattern.indptr[1:], strict=True)
     ]
     sizes = np.array([len(support) for support in supports])
     if problem.panel is None or 2 * (sizes**2).sum() > (problem.n_lagged + len(problem.free_predictors)) ** 2:
-        _ = problem.moments  # made before threads ask for them
+        _ = problem.moments  # computed before threads need them
         columns = solve_supports(supports, lambda predictors, targets: solve_some(problem, predictors, targets))
     else:
         _ = problem.design
@@ -187,7 +191,7 @@ def solve_pattern(problem: LDSProblem, pattern: csr_array) -> LDSSolution:
 
 
 def _solve_directly(problem: LDSProblem, predictors: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Return the coefficients (predictors, targets) from the columns that they need."""
+    """Return the coefficients (predictors, targets) from the columns of their predictors."""
     design, rows = problem.design[0][:, predictors], problem.design[1][:, targets]
     solution = solve_gram(design.T @ design, design.T @ rows)
     return (solve_svd(design, rows) if solution is None else solution).coefficients
@@ -204,7 +208,7 @@ def _set_entries(pattern: csr_array, rows: np.ndarray, columns: np.ndarray, valu
 
 
 def read_structure(structure: Any, names: tuple, lags: int) -> csr_array:
-    """Return which lagged predictors a structure allows: ones in a csr array (N, L N), lag 1 first."""
+    """Return the lagged predictors that a structure allows: ones in a csr array (N, L N), lag 1 first."""
     if structure is None:
         raise ValueError("structure is None: give a DiGraph, a TimeSeriesGraph or a mask[target, source]")
     if isinstance(structure, nx.Graph):
@@ -224,7 +228,9 @@ def read_structure(structure: Any, names: tuple, lags: int) -> csr_array:
             f"got {len(masks)} of the shape(s) {join_names(sorted(shapes))}"
         )
     if len(masks) > 1 and csr_array(masks[0]).count_nonzero():
-        raise ValueError("structure has edges of lag 0, which a linear dynamical system has not: leave them out")
+        raise ValueError(
+            "structure has edges of lag 0, but a linear dynamical system has no instantaneous edges: leave them out"
+        )
     blocks = [masks[0]] * lags if len(masks) == 1 else masks[1:]
     entries = [csr_array(block).nonzero() for block in blocks]
     targets = np.concatenate([rows for rows, _ in entries])
@@ -238,22 +244,22 @@ def _make_pattern(targets: np.ndarray, columns: np.ndarray, n: int, lags: int) -
 
 def _read_graph(graph: nx.Graph, names: tuple, lags: int) -> csr_array:
     if not graph.is_directed():
-        raise ValueError("structure is an undirected graph: give a DiGraph, in which source -> target is an edge")
+        raise ValueError("structure is an undirected graph: give a DiGraph with edges source -> target")
     n, ids = len(names), {name: v for v, name in enumerate(names)}
     over_lags = isinstance(graph, TimeSeriesGraph)
     edges = graph.edges() if over_lags else [((source, 1), (target, 0)) for source, target in graph.edges()]
     unknown = {name for edge in edges for name, _ in edge if name not in ids}
     if unknown:
         raise ValueError(
-            f"structure has {join_names(sorted(unknown, key=repr))}, no series of the data: these are "
+            f"structure has {join_names(sorted(unknown, key=repr))}, which is not in the data. The series are "
             f"{join_names(names)}"
         )
     wrong = [edge for edge in edges if not 1 <= edge[0][1] <= lags]
     if wrong:
         source, target = wrong[0]
         raise ValueError(
-            f"structure has the edge {source!r} -> {target!r}, and lags={lags} knows the lags 1 to {lags}: leave it "
-            "out, or give more lags"
+            f"structure has the edge {source!r} -> {target!r}, but lags={lags} allows only the lags 1 to {lags}: "
+            "leave the edge out, or give more lags"
         )
     pairs = [(ids[target[0]], (source[1] - 1) * n + ids[source[0]]) for source, target in edges]
     targets, columns = np.array(pairs, dtype=np.int64).reshape(-1, 2).T

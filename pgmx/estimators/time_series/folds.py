@@ -1,4 +1,4 @@
-"""Successive parts of the rows of series, for errors behind a rolling origin."""
+"""Successive folds of the rows of time series, for forecast errors after a rolling origin."""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -10,7 +10,7 @@ from pgmx.data.series import Panel
 
 @dataclass(frozen=True, eq=False)
 class PanelParts:
-    """A panel whose targets are divided: part p holds the targets `cuts` [s, p] to `cuts` [s, p + 1] of segment s."""
+    """A panel whose targets are divided: fold p holds the targets `cuts` [s, p] to `cuts` [s, p + 1] of segment s."""
 
     panel: Panel
     lags: int
@@ -18,9 +18,9 @@ class PanelParts:
 
     @classmethod
     def divide(cls, panel: Panel, lags: int, n_parts: int) -> Self:
-        """Cut each segment into `n_parts` parts; segments of fewer targets, such as pairs, stay whole, in their order.
+        """Cut each segment into `n_parts` folds; segments with fewer targets (such as pairs) stay whole, in order.
 
-        ValueError where a part would have no target.
+        ValueError if a fold would have no target.
         """
         sizes = np.array([max(len(segment) - lags, 0) for segment in panel.segments])
         lengths = -(-sizes // n_parts)
@@ -30,13 +30,13 @@ class PanelParts:
         cuts[short] = np.where(np.arange(n_parts + 1) > parts[:, None], sizes[short, None], 0)
         if (np.diff(cuts, axis=1).sum(axis=0) == 0).any():
             raise ValueError(
-                f"n_folds={n_parts - 1} needs at least {n_parts} predicted rows in a series, or {n_parts} series: give "
-                "fewer folds"
+                f"n_folds={n_parts - 1} needs a series with at least {n_parts} predicted rows, or {n_parts} series: "
+                "give fewer folds"
             )
         return cls(panel, lags, cuts)
 
     def take(self, first: int, stop: int) -> Panel:
-        """Return the targets of the parts from `first` to before `stop`, each with the rows of its lags."""
+        """Return the targets of the folds `first` to `stop` - 1, each with the rows of its lags."""
         pairs = [
             (rows[cuts[first] : cuts[stop] + self.lags], exogenous[cuts[first] : cuts[stop] + self.lags])
             for rows, exogenous, cuts in zip(self.panel.segments, self.panel.exogenous, self.cuts, strict=True)

@@ -34,15 +34,15 @@ CANDIDATE_BYTES = 1 << 24
 
 
 class SparsityInducingLDS(SparseLDSLearner):
-    r"""Sparse linear dynamical system: the lasso chooses the parents of every series.
+    r"""Sparse linear dynamical system: the lasso selects the parents of every series.
 
     .. math::
 
         \min_{A_i} \; \frac{1}{2 T'} \sum_t \Big( x_{it} - \sum_{l=1}^{L} A_{l,i}\, x_{t-l} \Big)^2
         + \lambda \sum_l \| A_{l,i} \|_1
 
-    for each series i, over the T' rows t whose L rows before are observed. Each series may keep only its k largest
-    coefficients, and these are fitted once more by least squares.
+    for each series i, over the T' rows t whose L previous rows are observed. Optionally each series keeps only its k
+    largest coefficients. The kept coefficients are estimated again by least squares.
 
     Parameters
     ----------
@@ -51,82 +51,86 @@ class SparsityInducingLDS(SparseLDSLearner):
     lags : int, default=1
         The number of lags L.
     lam : float, default=None
-        The penalty λ > 0, of the series divided by their standard deviations under `standardize`.
+        The penalty λ > 0. With `standardize` it refers to series divided by their standard deviations.
     lam_ratio : float, default=0.1
-        Without `lam`: λ as a share, at most 1, of the smallest penalty at which there are no edges, ``lam_max_``.
+        λ as a share (at most 1) of ``lam_max_``, the smallest penalty without edges. Used if `lam` is None.
     k : int, default=None
-        Most parents (series and lag) of a series, those of largest coefficients; all that the lasso finds by default.
+        Maximum number of parents (series and lag) per series: the parents with the largest coefficients are kept. None
+        keeps all parents that the lasso selects.
     refit : bool, default=True
-        Whether the coefficients of the chosen parents are those of least squares; else they are the lasso's.
+        Whether the coefficients of the selected parents are estimated by least squares. False keeps the coefficients of
+        the lasso.
     screen : int, default=None
-        Solve over this number of best correlations of each series, for so many series that their cross-products, 8 (L
-        n)² bytes, cannot be held. What violates the optimality of the solution joins until nothing does; with `k`,
-        until the k largest stay the same: `kkt_residual_` then tells what is left out.
+        Number of predictors per series, chosen by correlation, with which the lasso starts. Use it if the
+        cross-products of all predictors, 8 (L n)² bytes, do not fit in memory. See the notes.
     solver : {"lasso", "sgd"}, default="lasso"
-        The exact optimum, or 20 L n stochastic gradient steps, as in [1]_, which need `k`: an approximation that is
-        slower and worse, without a certificate.
+        ``"lasso"``: the exact optimum. ``"sgd"``: 20 L n stochastic gradient steps as in [1]_, which need `k`. They are
+        slower and less accurate, and have no certificate.
     standardize : bool, default=True
         Whether the series are divided by their population standard deviations.
     fit_intercept : bool, default=False
-        Whether there is a constant, which is not penalised.
+        Whether the model has a constant, which is not penalised.
     exogenous_columns : list of column names, default=None
-        Columns that are no series: they enter at the time of the predicted row, and are not penalised.
+        Exogenous columns, which are not series. They enter at the time of the predicted row and are not penalised.
     seasonal_period : int, default=None
-        Number of rows of a season; adds `seasonal_period` - 1 seasonal columns to the exogenous ones. A history has the
-        seasons of its times; one without times (an array, a default index) is taken to end with the last learned row.
+        Number of rows of a season. It adds `seasonal_period` - 1 seasonal columns to the exogenous columns. In
+        forecasts a history without times (an array, a default index) is assumed to end with the last training row.
     required_edges : collection of ((source, lag), (target, 0)), default=None
-        Edges that must be there: they are not penalised, and stay beside the k largest.
+        Required edges. They are not penalised, and are kept in addition to the k largest.
     forbidden_edges : collection of ((source, lag), (target, 0)), default=None
         Edges whose coefficients are zero.
     time_column : hashable, default=None
-        Column of the times; else the index of a pandas frame.
+        Column of the times. None uses the index of a pandas frame.
     groups : hashable, default=None
-        Column that tells the series of a panel apart.
+        Column that identifies the series of a panel.
     missing : {"error", "drop"}, default="error"
-        A missing cell raises, or the rows whose lag window has one are left out.
+        How to treat missing values: raise an error, or leave out the rows whose lag window has a missing value.
     na_values : scalar, str, list-like or dict, default=None
         Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
         ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     irregular : {"error", "ignore"}, default="error"
-        Times that are not regular raise, or rows are taken as equidistant.
+        How to treat irregular times: raise an error, or assume that rows are equidistant.
     random_state : int or None, default=0
-        Seed of the rows that "sgd" draws; None draws fresh entropy.
+        Seed of the rows that "sgd" draws. None draws a new seed.
     max_time : float, default=None
-        Seconds after which no further block of 256 targets is begun; those left have no parents, with a warning.
+        Time limit in seconds. No further block of 256 targets starts then. The remaining targets have no parents, with
+        a warning.
     show_progress : bool, default=True
         Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
     callback : callable, default=None
-        Called with (n_iter, objective, n_edges, seconds) after each block, the objective NaN; True ends the run.
+        Function called with (n_iter, objective, n_edges, seconds) after each block; the objective is NaN. The run ends
+        if it returns True.
     n_jobs : int, default=None
-        Threads over blocks of series or windows; the result is the same for any number.
+        Number of threads for blocks of series or windows. The result does not depend on it.
 
     Attributes
     ----------
     coef_ : csr_array of shape (n, n), or tuple of lags + 1 of them for several lags
         Coefficients ``[target, source]``, of the lags 0 (no entries) to L, in the user's units.
     lam_, lam_max_ : float
-        The penalty, and the smallest one without any edge but required ones.
+        The penalty, and the smallest penalty without edges except required ones.
     kkt_residual_ : float
-        Largest violation of the optimality conditions of the lasso, before `k` and `refit`; 0 or about 1e-12 λ but for
-        `screen` with `k`, "sgd", and regressions that were not solved.
+        Largest violation of the optimality conditions of the lasso, before `k` and `refit`; 0 or about 1e-12 λ, except
+        for `screen` with `k`, for "sgd", and for unsolved regressions.
     converged_, stopped_by_ : bool, str
-        Whether all regressions were solved; ``"converged"``, ``"max_time"``, ``"callback"`` or ``"interrupt"``.
+        Whether all regressions were solved, and why the run ended: ``"converged"``, ``"max_time"``, ``"callback"`` or
+        ``"interrupt"``.
     history_ : dict of ndarray
         ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
     intercept_ : ndarray of shape (n,)
         The constants, zeros without `fit_intercept`.
     exogenous_coef_ : ndarray of shape (n, n_exogenous)
-        Coefficients of the exogenous and then the seasonal columns.
+        Coefficients of the exogenous columns, followed by the seasonal columns.
     noise_covariance_ : ndarray of shape (n, n), or (n,) for more than 2,000 series
-        Covariance of the residuals, or their variances alone; divided by `n_targets_`.
+        Covariance of the residuals, or only their variances, divided by `n_targets_`.
     model_ : LinearDynamicalSystem
-        The learned system, made on first access.
+        The learned system, computed on first access.
     graph_ : TimeSeriesGraph
-        The learned graph over (name, lag), made on first access; ``weight`` is the coefficient.
+        The learned graph over (name, lag), computed on first access. ``weight`` is the coefficient.
     n_targets_ : int
-        Rows that were predicted.
+        Number of predicted rows.
     n_left_out_ : int
-        Rows that were not, since their lag window has unobserved rows.
+        Number of rows that were left out because their lag window has unobserved rows.
     variables_, adjacency_matrix_ : list, DataFrame
         Names of the series, and the adjacency matrix of `graph_`, made on access.
     n_features_in_, feature_names_in_ : int, ndarray
@@ -135,17 +139,19 @@ class SparsityInducingLDS(SparseLDSLearner):
     Raises
     ------
     ValueError, TypeError
-        For unusable data and unknown options. The message names the culprit.
+        If the data or an option is invalid. The message names the option or column.
 
     Warns
     -----
     ConvergenceWarning
-        If `max_time` or the callback ended it before all regressions were solved.
+        If `max_time` or the callback ended the run before all regressions were solved.
 
     Notes
     -----
-    Cost for P = L n predictors and m non-zeros: T' P² for the cross-products, then m P. With `screen` 2 T' P n for the
-    correlations, as much per check, and T' screen² n; memory for three copies of the lagged rows.
+    With `screen`, predictors that violate the optimality conditions are added until none does. With `screen` and `k`
+    this ends when the k largest coefficients no longer change; `kkt_residual_` is the remaining violation. Cost for P =
+    L n predictors and m non-zeros: T' P² for the cross-products, then m P. With `screen`: 2 T' P n for the
+    correlations, the same per check, and T' screen² n; memory for three copies of the lagged rows.
 
     References
     ----------
@@ -246,7 +252,7 @@ class SparsityInducingLDS(SparseLDSLearner):
 
     def _solve(self, problem: LDSProblem, run: Run | None = None) -> LDSSolution:
         if self.solver == "sgd" and self.k is None:
-            raise ValueError('solver="sgd" needs k, as in k=10: no coefficient of its steps is exactly zero')
+            raise ValueError('solver="sgd" needs k (such as k=10), since none of its coefficients is exactly zero')
         if self.solver == "sgd" or self.screen is not None:
             return self._solve_rows(problem, run)
         reduction, required = reduce_moments(problem), list_knowledge(problem)[1]

@@ -1,4 +1,4 @@
-"""What a user knows of the edges over (name, lag), as ids."""
+"""The user's knowledge of edges over (name, lag), as ids."""
 
 from collections.abc import Collection, Sequence
 from typing import NamedTuple
@@ -10,13 +10,13 @@ from pgmx.search.knowledge.constraints import Statement, read_knowledge
 
 
 class LaggedKnowledge(NamedTuple):
-    """Edges that must be there and that must not, int64 (m, 3), sorted: lag, target, source."""
+    """Required and forbidden edges, int64 (m, 3), sorted: lag, target, source."""
 
     required: np.ndarray
     forbidden: np.ndarray
 
     def allow(self, n_series: int, lag: int) -> np.ndarray | None:
-        """Return bool (N, N) [target, source], False where the edges of a lag are forbidden; None for no such edge."""
+        """Return bool (N, N) [target, source], False for forbidden edges of a lag; None if there are none."""
         edges = self.forbidden[self.forbidden[:, 0] == lag]
         if not len(edges):
             return None
@@ -32,7 +32,7 @@ def read_lagged_knowledge(
     required_edges: Collection | None = None,
     forbidden_edges: Collection | None = None,
 ) -> LaggedKnowledge:
-    """Read edges ``((source, lag), (target, 0))`` of the lags that a learner has, or raise about the culprit."""
+    """Read edges ``((source, lag), (target, 0))`` of the lags of a learner; the error names an invalid edge."""
     if not required_edges and not forbidden_edges:
         return LaggedKnowledge(np.empty((0, 3), dtype=np.int64), np.empty((0, 3), dtype=np.int64))
     nodes = [(name, lag) for lag in range(max(lags) + 1) for name in names]

@@ -1,4 +1,4 @@
-"""What all learners of time series share: options and reading of series."""
+"""The base class of the learners of time series: options and reading of series."""
 
 from abc import abstractmethod
 from collections.abc import Collection, Hashable, Iterator, Sequence
@@ -34,14 +34,14 @@ from pgmx.models.time_series.history import read_exogenous
 from pgmx.parallel.threads import count_threads, one_blas_thread
 from pgmx.runs.run import Run
 
-Learner = TypeVar("Learner", bound="TimeSeriesLearner")  # of Self jedi returns the base class
+Learner = TypeVar("Learner", bound="TimeSeriesLearner")  # for Self, jedi returns the base class
 
 
 class TimeSeriesLearner(BaseStructureLearner):
-    """Base of the learners of time series; a subclass implements `_fit` of a `Panel` and `_make_graph`.
+    """Base of the learners of time series. A subclass implements `_fit` (of a `Panel`) and `_make_graph`.
 
-    It stores its options in its constructor, and enters those that it adds to `_parameter_constraints`. The options of
-    `_series_options` that a subclass lacks keep their defaults.
+    Its constructor stores its options, and it adds its own options to `_parameter_constraints`. Options of
+    `_series_options` that a subclass does not have keep their defaults.
     """
 
     _parameter_constraints: dict[str, Any] = {
@@ -85,7 +85,7 @@ class TimeSeriesLearner(BaseStructureLearner):
 
     @contextmanager
     def _on_threads(self) -> Iterator[None]:
-        """Let solvers share blocks of series among `n_jobs` threads, each with one of BLAS."""
+        """Let solvers distribute blocks of series over `n_jobs` threads with one BLAS thread each."""
         with one_blas_thread(), parallel_config("threading", n_jobs=count_threads(self.n_jobs)):
             yield
 
@@ -95,7 +95,7 @@ class TimeSeriesLearner(BaseStructureLearner):
 
     @property
     def graph_(self) -> TimeSeriesGraph:
-        """The learned graph over (name, lag), made on first access."""
+        """The learned graph over (name, lag), computed on first access."""
         return self._make_once("graph", self._make_graph)
 
     def fit(self: Learner, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Learner:
@@ -104,13 +104,13 @@ class TimeSeriesLearner(BaseStructureLearner):
         Parameters
         ----------
         X : DataFrame or array of shape (n_times, n_series), path, iterator of frames, or a list or dict of tables
-            One row per time, oldest first, and one column of numbers per series: tables of pandas, polars and Arrow,
-            numpy arrays (columns ``x0``, ``x1``, ...), CSV and Parquet files. Several tables are series of the same
-            variables, and no lag crosses their borders. It is never changed.
+            One row per time, oldest first, and one numeric column per series: tables of pandas, polars or Arrow, numpy
+            arrays (columns ``x0``, ``x1``, ...), CSV or Parquet files. Several tables are series of the same variables,
+            and no lag crosses their borders. The data are never changed.
         y : None
             Ignored; scikit-learn's convention.
         sample_weight : None
-            Must be None: rows of a series depend on those before them.
+            Must be None, since rows of a time series depend on previous rows.
 
         Returns
         -------
@@ -120,25 +120,26 @@ class TimeSeriesLearner(BaseStructureLearner):
         return super().fit(X, y, sample_weight)
 
     def estimate_cost(self, X: Any = None, *, n_rows: int | None = None, n_floats: int | None = None) -> LearningCost:
-        """Estimate the memory that learning takes.
+        """Estimate the memory that learning needs.
 
         Parameters
         ----------
         X : anything that ``fit`` takes, optional
-            The series, which are not changed; an iterator is used up, and the rows of a file are counted.
+            The series, which are not changed. An iterator is consumed, and the rows of a file are counted.
         n_rows, n_floats : int, optional
-            Numbers of rows and of series, in place of `X`.
+            Number of rows and number of series, in place of `X`.
 
         Returns
         -------
         LearningCost
-            Bytes in addition to the caller's table: of copies of the rows (`numbers`) and of all else (`scratch`), and
-            their sum. They are at most three times the peak if that is over 10 MB and no kernel is a function.
+            Bytes in addition to the caller's table: for copies of the rows (`numbers`), for everything else
+            (`scratch`), and their sum. The estimate is at most three times the peak if the peak is over 10 MB and no
+            kernel is a function.
 
         Raises
         ------
         ValueError
-            If neither `X` nor its numbers of rows and series are given.
+            If neither `X` nor the number of rows and series are given.
         """
         self._validate()
         size = self._describe(n_rows, n_floats) if X is None else self._measure(X)
@@ -146,13 +147,13 @@ class TimeSeriesLearner(BaseStructureLearner):
         return LearningCost.from_bytes(scratch=scratch, numbers=size.row_bytes)
 
     def _describe(self, n_rows: int | None, n_floats: int | None) -> SeriesSize:
-        """Return the size of series that are given by their numbers."""
+        """Return the size of series with the given number of rows and series."""
         if n_rows is None or n_floats is None:
             raise ValueError("estimate_cost needs the data, or n_rows=... and n_floats=...")
         return SeriesSize(check_natural(n_rows, "n_rows", 2), check_natural(n_floats, "n_floats", 1))
 
     def _measure(self, X: Any) -> SeriesSize:
-        """Return the size of series; those in pieces are read once."""
+        """Return the size of series; series in chunks are read once."""
         opened = self._open(X)
         if isinstance(opened, SeriesChunks):
             for _ in opened.read():
@@ -162,7 +163,7 @@ class TimeSeriesLearner(BaseStructureLearner):
 
     @abstractmethod
     def _estimate_solving(self, size: SeriesSize) -> int:
-        """Return the bytes for learning, in addition to those for reading."""
+        """Return the bytes for learning, in addition to the bytes for reading."""
 
     def _open(self, X: Any) -> Any:
         if (is_path(X) or is_iterator(X)) and self._reads_pieces():
@@ -172,11 +173,13 @@ class TimeSeriesLearner(BaseStructureLearner):
     def _open_panel(self, X: Any) -> Panel:
         """Return the series in memory."""
         if isinstance(X, np.ndarray) and X.dtype.kind == "f":
-            check_array(X, ensure_all_finite=False, estimator=self)  # `open_series` names the columns of such cells
+            check_array(
+                X, ensure_all_finite=False, estimator=self
+            )  # `open_series` names the columns with missing values
         return open_series(X, **self._list_series_options())
 
     def _reads_pieces(self) -> bool:
-        """Return whether `_fit` takes `SeriesChunks` as well; else files and iterators are read into memory."""
+        """Return whether `_fit` also accepts `SeriesChunks`; otherwise files and iterators are read into memory."""
         return False
 
     def _list_series_options(self) -> dict[str, Any]:
@@ -184,13 +187,13 @@ class TimeSeriesLearner(BaseStructureLearner):
         return {name: getattr(self, name) for name in (*names, "exogenous_columns", "seasonal_period")}
 
     def _note_series(self, series: Panel | SeriesChunks) -> None:
-        """Keep what forecasts need to know of the series, and how many rows were left out."""
+        """Store the information on the series that forecasts need, and the number of rows left out."""
         self.n_left_out_ = series.n_left_out
         self._exogenous_names = series.exogenous_names
         self._index, self._n_rows = series.index, series.n_rows
 
     def _read_history(self, history: Any, steps: int, exogenous: Any) -> tuple[Any, int, Any]:
-        """Return the rows of the series that a forecast continues, its steps, and exogenous rows with seasonal ones."""
+        """Return the rows that a forecast continues, its steps, and exogenous rows with seasonal columns."""
         check_is_fitted(self)
         if isinstance(history, np.ndarray) and history.dtype.kind == "f" and history.ndim == 2:
             check_array(history, estimator=self, ensure_min_samples=self.lags)
@@ -211,7 +214,7 @@ class TimeSeriesLearner(BaseStructureLearner):
         return seasons if values is None else np.hstack([values, seasons])
 
     def _read_same_series(self, X: Any) -> Panel:
-        """Return other rows of the series that were learned from, in their order."""
+        """Return other rows of the training series, in the same column order."""
         check_is_fitted(self)
         panel = open_series(X, origin=self._index, **self._list_series_options())
         if isinstance(X, np.ndarray) and panel.n_series != self.n_features_in_:
@@ -222,8 +225,8 @@ class TimeSeriesLearner(BaseStructureLearner):
     def _refuse_weights(self, sample_weight: ArrayLike | None) -> None:
         if sample_weight is not None:
             raise ValueError(
-                f"{type(self).__name__} takes no sample_weight: rows of a series depend on those before them; leave it "
-                "out"
+                f"{type(self).__name__} does not support sample_weight, since rows of a series depend on previous "
+                "rows: leave it out"
             )
 
     def _read_orders(self, lags: Sequence[int] | None) -> list[int]:
@@ -243,7 +246,7 @@ class TimeSeriesLearner(BaseStructureLearner):
         return hasattr(self, "_results")
 
     def __sklearn_tags__(self) -> Tags:
-        """Return the tags of a learner of numbers."""
+        """Return the tags of a learner of numeric columns."""
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = False
         tags.input_tags.string = False

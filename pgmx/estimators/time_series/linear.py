@@ -1,4 +1,4 @@
-"""What all learners of linear dynamical systems share: units, results, forecasts."""
+"""The base class of the learners of linear dynamical systems: units, results, forecasts."""
 
 from abc import abstractmethod
 from typing import Any
@@ -18,10 +18,10 @@ from pgmx.statistics.lagged import compute_lagged_moments, make_lagged_design
 
 
 class LDSLearner(TimeSeriesLearner):
-    """Base of the learners of linear dynamical systems; a subclass implements `_solve` of an `LDSProblem`.
+    """Base of the learners of linear dynamical systems. A subclass implements `_solve` (of an `LDSProblem`).
 
-    The problem and its solution are in the units of the solver, all results in those of the user. A subclass with
-    another `_fit` ends in `_accept`.
+    The problem and its solution are in the units of the solver, all results in the units of the user. A subclass with
+    another `_fit` calls `_accept` at its end.
     """
 
     standardize: bool
@@ -35,7 +35,7 @@ class LDSLearner(TimeSeriesLearner):
 
     @abstractmethod
     def _solve(self, problem: LDSProblem, run: Run | None = None) -> LDSSolution:
-        """Return the coefficients of a problem, in its units; a learner that iterates records its steps on the run."""
+        """Return the coefficients of a problem, in its units; an iterative learner records its steps on the run."""
 
     def _fit(self, opened: Panel | SeriesChunks, sample_weight: ArrayLike | None) -> Run | None:
         self._refuse_weights(sample_weight)
@@ -49,7 +49,7 @@ class LDSLearner(TimeSeriesLearner):
         self._note_series(opened)
 
     def _make_problem(self, series: Panel | SeriesChunks) -> LDSProblem:
-        """Return the problem in the units of the solver; pieces are read."""
+        """Return the problem in the units of the solver; chunks are read."""
         names, intercept = series.names, self.fit_intercept
         knowledge = self._read_knowledge(names, range(1, self.lags + 1))
         panel, summed = None, None
@@ -95,7 +95,7 @@ class LDSLearner(TimeSeriesLearner):
 
     @property
     def model_(self) -> LinearDynamicalSystem:
-        """The learned system, made on first access."""
+        """The learned system, computed on first access."""
         return self._make_once("model", self._make_model)
 
     def _make_model(self) -> LinearDynamicalSystem:
@@ -122,13 +122,13 @@ class LDSLearner(TimeSeriesLearner):
         Parameters
         ----------
         history : DataFrame or array of shape (n_rows, n_series)
-            The last rows, oldest first, `lags` of them at least; for one lag a single row will do. Columns of times,
-            groups and exogenous columns may be there. Where seasons are counted, rows without times (an array, a
-            default index) are taken to end with the last row that was learned from.
+            The last rows, oldest first, at least `lags` of them; a single row is allowed for one lag. It may have
+            columns of times, groups and exogenous columns. With `seasonal_period`, rows without times (an array, a
+            default index) are assumed to end with the last training row.
         steps : int, default=1
-            How many rows to forecast.
+            Number of rows to forecast.
         exogenous : DataFrame or array of shape (steps, n_exogenous), optional
-            The exogenous columns of the rows to forecast, where there are any; the seasonal ones are added.
+            The exogenous columns of the rows to forecast, if there are any. Seasonal columns are added.
 
         Returns
         -------
@@ -141,29 +141,29 @@ class LDSLearner(TimeSeriesLearner):
     def predict_interval(
         self, history: Any, steps: int = 1, coverage: float = 0.9, *, exogenous: Any = None
     ) -> tuple[Any, Any]:
-        """Return the bounds of the rows that follow a history, each right with a given probability.
+        """Return prediction intervals of the rows that follow a history, each with a given coverage.
 
         Parameters
         ----------
         history : DataFrame or array of shape (n_rows, n_series)
             The last rows, as for ``predict``.
         steps : int, default=1
-            How many rows to forecast.
+            Number of rows to forecast.
         coverage : float, default=0.9
             Probability of each single interval, between 0 and 1.
         exogenous : DataFrame or array of shape (steps, n_exogenous), optional
-            As for ``predict``; the seasonal columns are added.
+            As for ``predict``. Seasonal columns are added.
 
         Returns
         -------
         lower, upper : ndarray of shape (steps, n_series), or frames for a frame
-            Bounds from the covariance of the errors of forecasts by as many steps, as
-            ``LinearDynamicalSystem.predict_interval`` defines them. The coefficients are taken as known.
+            Bounds from the covariance of the forecast errors for each number of steps, as in
+            ``LinearDynamicalSystem.predict_interval``. The coefficients are treated as known.
 
         Raises
         ------
         ValueError
-            If `coverage` is not between 0 and 1, or as ``predict`` has it.
+            If `coverage` is not between 0 and 1, and in the cases of ``predict``.
         """
         rows, steps, exogenous = self._read_history(history, steps, exogenous)
         lower, upper = self.model_.predict_interval(rows, steps, coverage, exogenous=exogenous)
@@ -187,7 +187,7 @@ class LDSLearner(TimeSeriesLearner):
         Raises
         ------
         ValueError
-            If the noise is singular, as that of fewer rows than series.
+            If the noise covariance is singular, for example with fewer rows than series.
         """
         panel = self._read_same_series(X)
         predictors, targets = make_lagged_design(panel, self.lags)

@@ -1,4 +1,4 @@
-"""Series with lags as a linear problem, in the units in which it is solved."""
+"""Series with lags as a linear problem, in the units of the solver."""
 
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -12,9 +12,10 @@ from pgmx.estimators.time_series.knowledge import LaggedKnowledge
 from pgmx.solvers.time_series.least_squares import drop_negative_directions, sum_squares
 from pgmx.statistics.lagged import LaggedMoments, compute_lagged_moments, make_lagged_design
 
-#: Most series of which the noise has a covariance matrix; of more it has variances.
+#: Maximum number of series for which the noise covariance is computed; for more series only the variances.
 MOST_COVARIANCES = 2000
-#: Share of the squared sum of terms below which the squares of residuals lose digits, and are summed row by row.
+#: If the squares of residuals are below this share of the sum of their terms, they lose digits and are summed row by
+#: row.
 SMALLEST_SHARE = 1e-6
 
 
@@ -22,9 +23,9 @@ SMALLEST_SHARE = 1e-6
 class LDSProblem:
     """Predict x_t from x_{t-1}, ..., x_{t-L}, exogenous columns and, with `has_intercept`, a constant.
 
-    `panel` holds the series in the units of the solver: divided by `scales` under standardize, and less `shifts` where
-    there is an intercept. It is None where the series came in pieces: then only `moments` are there. `deviations` are
-    the standard deviations of the series in the user's units, whatever the solver's.
+    `panel` holds the series in the units of the solver: minus `shifts` if there is an intercept, and divided by
+    `scales` with standardize. It is None for series read in chunks; then there are only `moments`. `deviations` are the
+    standard deviations of the series, always in the user's units.
     """
 
     names: tuple
@@ -45,7 +46,7 @@ class LDSProblem:
 
     @property
     def n_lagged(self) -> int:
-        """Lagged predictors: L N; the columns behind them, exogenous and constant, are never penalised."""
+        """Number of lagged predictors, L N. The columns after them (exogenous, constant) are never penalised."""
         return self.lags * self.n_series
 
     @cached_property
@@ -58,7 +59,7 @@ class LDSProblem:
 
     @cached_property
     def n_targets(self) -> int:
-        """T', the rows that are predicted."""
+        """T', the number of predicted rows."""
         return self.moments.n_targets if self.panel is None else self.panel.count_targets(self.lags)
 
     @cached_property
@@ -73,7 +74,7 @@ class LDSProblem:
         return np.arange(self.n_lagged, self.n_lagged + self.n_exogenous + self.has_intercept)
 
     def list_supports(self) -> list[np.ndarray] | None:
-        """Return the ids of the predictors of each target that are not forbidden; None where none is."""
+        """Return the ids of the allowed predictors of each target; None if no edge is forbidden."""
         if not len(self.knowledge.forbidden):
             return None
         supports = [np.arange(self.n_lagged + len(self.free_predictors))] * self.n_series
@@ -83,9 +84,9 @@ class LDSProblem:
 
 
 class LDSSolution(NamedTuple):
-    """What a solver returns, in its units: coefficients of lag 1, lag 2, ..., (N, N) [target, source], dense or csr.
+    """The result of a solver, in its units: coefficients of lag 1, lag 2, ..., (N, N) [target, source], dense or csr.
 
-    `exogenous` is (N, K), `intercept` (N,). `residual_gram` is what `sum_residuals` returns.
+    `exogenous` is (N, K), `intercept` (N,). `residual_gram` is the result of `sum_residuals`.
     """
 
     coefficients: tuple[np.ndarray | csr_array, ...]
@@ -122,8 +123,8 @@ def split_sparse_coefficients(
 def sum_residuals(problem: LDSProblem, coefficients: Any) -> np.ndarray:
     """Return the cross-products (N, N) of the residuals of coefficients (P, N), or squares (N,) of many series.
 
-    They come from the cross-products of the data, and from the residuals themselves where those would lose digits, or
-    where cross-products were not needed before.
+    They are computed from the cross-products of the data. The residuals themselves are used if the cross-products would
+    lose digits, or have not been computed.
     """
     wide = problem.n_series > MOST_COVARIANCES
     if not wide and (problem.panel is None or "moments" in problem.__dict__):

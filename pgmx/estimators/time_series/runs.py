@@ -1,4 +1,4 @@
-"""Runs of the learners that iterate: limits, callback, progress bar, and why they ended."""
+"""Runs of iterative learners: limits, callback, progress bar, and the reason for the end."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -20,7 +20,7 @@ RUN_CONSTRAINTS: dict[str, Any] = {
 
 
 class RunsSolver:
-    """Part of a learner whose solver records its steps on a run; it enters `RUN_CONSTRAINTS` into its own."""
+    """Mixin of a learner whose solver records its steps on a run. The learner includes `RUN_CONSTRAINTS` in its own."""
 
     max_time: float | None
     show_progress: bool
@@ -31,7 +31,7 @@ class RunsSolver:
     stopped_by_: str
     history_: dict[str, np.ndarray]
 
-    #: What a call of the callback reports on.
+    #: Unit of work after which the callback is called.
     _unit = "rounds"
 
     @contextmanager
@@ -44,14 +44,14 @@ class RunsSolver:
             yield run
 
     def _end_run(self, run: Run, converged: bool) -> Run:
-        """End a run, and set what it says of itself."""
+        """End a run, and set the attributes of the run."""
         self.converged_, self.stopped_by_ = converged, run.conclude(converged)
         self.history_ = run.history
         return run
 
 
 class TargetRecord:
-    """Counts the targets that are solved and their edges, and records each block of them on a run, if there is one."""
+    """Counter of the solved targets and their edges, which records each block of targets on a run, if there is one."""
 
     def __init__(self, run: Run | None, n_all: int):
         self.n_targets = self.n_edges = self._n_blocks = 0
@@ -60,11 +60,11 @@ class TargetRecord:
             run.estimate_left = self._estimate_left
 
     def _estimate_left(self) -> float | None:
-        """Return how many blocks are left, were they as large as those before."""
+        """Return the number of remaining blocks, assuming the size of the previous blocks."""
         return (self._n_all - self.n_targets) * self._n_blocks / self.n_targets if self.n_targets else None
 
     def __call__(self, n_targets: int, n_edges: int) -> bool:
-        """Add a block, and return whether no other is to be begun."""
+        """Add a block, and return whether to stop."""
         self.n_targets += n_targets
         self._n_blocks += 1
         self.n_edges += n_edges
@@ -73,14 +73,14 @@ class TargetRecord:
 
 
 def make_silent(learner: Any) -> Any:
-    """Return a clone without callback and progress bar, for parts of the run of another learner."""
+    """Return a clone without callback and progress bar, for use within the run of another learner."""
     params = learner.get_params(deep=False)
     options = {name: value for name, value in (("callback", None), ("show_progress", False)) if name in params}
     return clone_learner(learner).set_params(**options)
 
 
 def learn_whole(learner: Any, panel: Any) -> None:
-    """Let a learner learn from a panel, and raise what has interrupted its run."""
+    """Let a learner learn from a panel, and raise the exception that interrupted its run, if any."""
     run = learner._fit(panel, None)
     if run is not None:
         run.raise_error()

@@ -1,4 +1,4 @@
-"""Sparse linear dynamical systems of very many series, from the parents of a few."""
+"""Sparse linear dynamical systems of very many series, from the parents of a few series."""
 
 from collections.abc import Callable, Collection, Hashable
 from numbers import Integral, Real
@@ -20,101 +20,105 @@ from pgmx.solvers.time_series.screening import Rows, fit_rows, solve_screened, s
 from pgmx.solvers.time_series.seeds import add_required, share_parents
 from pgmx.solvers.time_series.stochastic_gradient import descend_lasso
 
-#: Best correlations that a seed's lasso starts from, per parent wanted, and most entries of a seed two steps back that
-#: stochastic gradient steps leave, of which none is zero.
+#: Number of predictors (by correlation) per wanted parent with which the lasso of a seed starts, and maximum number of
+#: coefficients two steps back that are kept after stochastic gradient steps (none of them is zero).
 CANDIDATES, MOST_TWO_STEPS = 4, 100
 
 
 class ScalableLDS(SparseLDSLearner):
-    r"""Sparse linear dynamical system of very many series, from the parents of a few seeds.
+    r"""Sparse linear dynamical system of very many series, from the parents of a few seed series.
 
     .. math::
 
         E_{j, u} = \sum_{i \in S:\, j \in N_i} \frac{|B_{i, u}|}{\| B_i \|_1}
 
-    For random seeds S the lasso finds the parents N, at most k, one step back, and the coefficients B of all series two
-    steps back. A series j that feeds seeds has the k largest scores E as its parents. All coefficients are then those
-    of least squares on the parents.
+    For each seed i of a random set S the lasso selects at most k parents N_i one step back, and estimates the
+    coefficients B_i of all series two steps back. The parents of a series j that is a parent of seeds are the series
+    with the k largest scores E. All coefficients are then estimated by least squares given the parents.
 
     Parameters
     ----------
     data : DataFrame, array, path, iterator of frames, or list or dict of tables, optional
         What ``estimate()`` learns from; ``fit(X)`` needs none.
     lags : int, default=1
-        The number of lags L; B has the lags 2 to 2 L.
+        The number of lags L. B has the lags 2 to 2 L.
     n_seeds : int, default=None
-        Number of seeds, at most n. Cost is then linear in n.
+        Number of seeds, at most n. The cost is then linear in n.
     seed_fraction : float, default=0.2
-        Without `n_seeds`: the share of the series that are seeds. Cost is then quadratic in n.
+        Share of the series that are seeds, used if `n_seeds` is None. The cost is then quadratic in n.
     k : int, default=10
-        Most parents (series and lag) of a series.
+        Maximum number of parents (series and lag) per series.
     lam : float, default=None
-        Penalty λ > 0 of both regressions; by default about the largest correlation of independent series, √(2 ln(L n) /
-        T'), times the mean variance of the series, which is 1 under `standardize`.
+        Penalty λ > 0 of both regressions. The default is √(2 ln(L n) / T') (about the largest correlation of
+        independent series) times the mean variance of the series, which is 1 with `standardize`.
     solver : {"lasso", "sgd"}, default="lasso"
-        How the seeds' regressions are solved: exactly, or by stochastic gradient steps as in [1]_, with λ = .001.
+        Whether the regressions of the seeds are solved exactly, or by stochastic gradient steps as in [1]_ with λ =
+        .001.
     standardize : bool, default=True
         Whether the series are divided by their population standard deviations.
     fit_intercept : bool, default=False
-        Whether there is a constant.
+        Whether the model has a constant.
     exogenous_columns : list of column names, default=None
-        Columns that are no series: they enter at the time of the predicted row, and are not penalised.
+        Exogenous columns, which are not series. They enter at the time of the predicted row and are not penalised.
     seasonal_period : int, default=None
-        Number of rows of a season; adds `seasonal_period` - 1 seasonal columns to the exogenous ones. A history has the
-        seasons of its times; one without times (an array, a default index) is taken to end with the last learned row.
+        Number of rows of a season. It adds `seasonal_period` - 1 seasonal columns to the exogenous columns. In
+        forecasts a history without times (an array, a default index) is assumed to end with the last training row.
     required_edges : collection of ((source, lag), (target, 0)), default=None
-        Edges that must be there, beside the k others.
+        Required edges, in addition to the k others.
     forbidden_edges : collection of ((source, lag), (target, 0)), default=None
         Edges whose coefficients are zero.
     time_column : hashable, default=None
-        Column of the times; else the index of a pandas frame.
+        Column of the times. None uses the index of a pandas frame.
     groups : hashable, default=None
-        Column that tells the series of a panel apart.
+        Column that identifies the series of a panel.
     missing : {"error", "drop"}, default="error"
-        A missing cell raises, or the rows whose lag window has one are left out.
+        How to treat missing values: raise an error, or leave out the rows whose lag window has a missing value.
     na_values : scalar, str, list-like or dict, default=None
         Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
         ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     irregular : {"error", "ignore"}, default="error"
-        Times that are not regular raise, or rows are taken as equidistant.
+        How to treat irregular times: raise an error, or assume that rows are equidistant.
     random_state : int or None, default=0
-        Seed of the choice of seeds; None draws fresh entropy.
+        Random seed for the choice of the seed series. None draws a new seed.
     max_time : float, default=None
-        Seconds after which no further block of 256 seeds is begun; those left have no parents, with a warning.
+        Time limit in seconds. No further block of 256 seeds starts then. The remaining seeds have no parents, with a
+        warning.
     show_progress : bool, default=True
         Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
     callback : callable, default=None
-        Called with (n_iter, objective, n_edges, seconds) after each block, the objective NaN; True ends the run.
+        Function called with (n_iter, objective, n_edges, seconds) after each block; the objective is NaN. The run ends
+        if it returns True.
     n_jobs : int, default=None
-        Threads over blocks of series or windows; the result is the same for any number.
+        Number of threads for blocks of series or windows. The result does not depend on it.
 
     Attributes
     ----------
     coef_ : csr_array of shape (n, n), or tuple of lags + 1 of them for several lags
-        Coefficients ``[target, source]``, of the lags 0 (no entries) to L, in the user's units. A series that feeds no
-        seed, and is none, has no parents.
+        Coefficients ``[target, source]``, of the lags 0 (no entries) to L, in the user's units. A series that is
+        neither a seed nor a parent of a seed has no parents.
     seeds_ : list
         Names of the seeds, in the order of the series.
     lam_ : float
         The penalty.
     converged_, stopped_by_ : bool, str
-        Whether all regressions were solved; ``"converged"``, ``"max_time"``, ``"callback"`` or ``"interrupt"``.
+        Whether all regressions were solved, and why the run ended: ``"converged"``, ``"max_time"``, ``"callback"`` or
+        ``"interrupt"``.
     history_ : dict of ndarray
         ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
     intercept_ : ndarray of shape (n,)
         The constants, zeros without `fit_intercept`.
     exogenous_coef_ : ndarray of shape (n, n_exogenous)
-        Coefficients of the exogenous and then the seasonal columns.
+        Coefficients of the exogenous columns, followed by the seasonal columns.
     noise_covariance_ : ndarray of shape (n,)
         Variances of the residuals, divided by `n_targets_`.
     model_ : LinearDynamicalSystem
-        The learned system, made on first access.
+        The learned system, computed on first access.
     graph_ : TimeSeriesGraph
-        The learned graph over (name, lag), made on first access; ``weight`` is the coefficient.
+        The learned graph over (name, lag), computed on first access. ``weight`` is the coefficient.
     n_targets_ : int
-        Rows that were predicted.
+        Number of predicted rows.
     n_left_out_ : int
-        Rows that were not, since their lag window has unobserved rows.
+        Number of rows that were left out because their lag window has unobserved rows.
     variables_, adjacency_matrix_ : list, DataFrame
         Names of the series, and the adjacency matrix of `graph_`, made on access.
     n_features_in_, feature_names_in_ : int, ndarray
@@ -123,19 +127,21 @@ class ScalableLDS(SparseLDSLearner):
     Raises
     ------
     ValueError, TypeError
-        For unusable data and unknown options. The message names the culprit.
+        If the data or an option is invalid. The message names the option or column.
 
     Warns
     -----
     ConvergenceWarning
-        If `max_time` or the callback ended it before all regressions were solved.
+        If `max_time` or the callback ended the run before all regressions were solved.
 
     Notes
     -----
-    Cost: T' L n per seed and check of its lasso, and T' k² per series; no n x n array. What it finds of the parents of
-    other series is a guess, which is good where series that feed the same ones have the same parents. On random graphs
-    (n = 500, 4 parents, T = 1,000) it finds 22 / 44 / 57 % of them with 10 / 30 / 50 % seeds, `SparsityInducingLDS`
-    100 %: use that one while it is affordable, with `screen` for thousands of series.
+    Use `SparsityInducingLDS` if it is affordable (with `screen` for thousands of series). This learner only
+    approximates the parents of series that are not seeds. The approximation is good if series with common children have
+    the same parents. On random graphs (n = 500, 4 parents, T = 1,000) it finds 22, 44 and 57 % of the parents with 10,
+    30 and 50 % seeds, and `SparsityInducingLDS` finds 100 %.
+
+    Cost: T' L n per seed and per check of its lasso, and T' k² per series. No n x n array is formed.
 
     References
     ----------
@@ -241,7 +247,7 @@ class ScalableLDS(SparseLDSLearner):
         scores = share_parents(one_step, two_steps, seeds, n, lags, self.k, whole.rows.forbidden)
         parents = add_required(scores, whole.rows.required)
         coefs = fit_rows(whole.rows, parents)
-        # the variances of the noise alone: an n x n array is made nowhere
+        # only the variances of the noise: no n x n array is ever formed
         return finish(problem, whole, coefs, sum_row_residuals(whole.rows, coefs))
 
     def _set_penalty(self, problem: LDSProblem, rows: Rows) -> None:

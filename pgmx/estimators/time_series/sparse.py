@@ -1,4 +1,4 @@
-"""What the learners of sparse linear dynamical systems share: a run over blocks of targets."""
+"""The base class of the learners of sparse linear dynamical systems: a run over blocks of targets."""
 
 import warnings
 from typing import Any
@@ -14,7 +14,7 @@ from pgmx.runs.run import Run
 
 
 class SparseLDSLearner(RunsSolver, LDSLearner):
-    """Base of the learners that solve blocks of targets one after the other; `_solve` ends in `_end_blocks`."""
+    """Base of the learners that solve one block of targets after another; `_solve` ends with `_end_blocks`."""
 
     _parameter_constraints: dict[str, Any] = {**LDSLearner._parameter_constraints, **RUN_CONSTRAINTS}
 
@@ -27,15 +27,15 @@ class SparseLDSLearner(RunsSolver, LDSLearner):
         return self._end_run(run, run.stopped_by == "converged")
 
     def _end_blocks(self, record: TargetRecord, n_targets: int, run: Run | None) -> None:
-        """End a run that solved all targets, and warn of one that did not."""
+        """End a run, with a warning if some targets were not solved."""
         if run is None:
             return
         if record.n_targets == n_targets:
             run.end("converged")
             return
         warnings.warn(
-            f"{type(self).__name__} was ended by {run.stopped_by} after {record.n_targets} of {n_targets} regressions; "
-            "the series of the others have no parents by them: give a larger max_time",
+            f"{type(self).__name__} was ended by {run.stopped_by} after {record.n_targets} of {n_targets} "
+            "regressions. The other regressions give no parents. Give a larger max_time",
             ConvergenceWarning,
             stacklevel=caller_level(),
         )

@@ -1,4 +1,4 @@
-"""A linear problem as the sparse solvers take it: cross-products or rows, what is not penalised set aside."""
+"""A linear problem as input of the sparse solvers: cross-products or rows, without the unpenalised predictors."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ from pgmx.solvers.time_series.screening import Rows
 
 
 class RowProblem(NamedTuple):
-    """Residuals on what is not penalised as rows, and the coefficients (K, p), (K, m) that left them."""
+    """Residuals after regression on the unpenalised predictors, as rows, and its coefficients (K, p), (K, m)."""
 
     rows: Rows
     of_predictors: np.ndarray
@@ -30,7 +30,7 @@ def list_knowledge(problem: LDSProblem) -> tuple[dict[int, np.ndarray], dict[int
 
 
 def reduce_moments(problem: LDSProblem) -> Reduction:
-    """Return the mean cross-products of the lagged predictors and targets, with NaN where an edge is forbidden."""
+    """Return the mean cross-products of the lagged predictors and targets, with NaN for forbidden edges."""
     moments, forbidden = problem.moments, list_knowledge(problem)[0]
     count = moments.n_targets
     reduction = partial_out(
@@ -42,12 +42,12 @@ def reduce_moments(problem: LDSProblem) -> Reduction:
 
 
 def make_rows(problem: LDSProblem, lags: range, targets: np.ndarray | None = None) -> RowProblem:
-    """Return the rows of some lags and targets, all targets by default; knowledge is of the lags from 1 on."""
+    """Return the rows of some lags and targets (default: all targets); knowledge refers to the lags from 1 on."""
     if problem.panel is None:
-        raise ValueError("the rows themselves are needed, which series in pieces do not have: give one table")
+        raise ValueError("these options need the rows of the series in memory, got series in chunks: give one table")
     longest = lags[-1]
     if not problem.panel.count_targets(longest):
-        raise ValueError(f"no series has the {longest + 1} complete rows in a line that are needed: give longer ones")
+        raise ValueError(f"no series has {longest + 1} consecutive complete rows: give longer series")
     predictors = _stack_rows(problem.panel, lags, longest, None)
     responses = _stack_rows(problem.panel, range(1), longest, targets)
     beside = np.zeros((responses.shape[1], 0))
@@ -83,7 +83,7 @@ def _stack_rows(panel: Panel, lags: range, longest: int, series: np.ndarray | No
 def finish(
     problem: LDSProblem, reduction: Reduction | RowProblem, coefs: csr_array, residuals: np.ndarray | None = None
 ) -> LDSSolution:
-    """Return the solution of coefficients (N, L N), with what was set aside and the residuals, summed if not given."""
+    """Return the solution of coefficients (N, L N), with unpenalised ones and residuals (summed if not given)."""
     beside = reduction.of_targets - reduction.of_predictors @ coefs.T
     stacked = csr_array(hstack([coefs, csr_array(beside.T)], format="csr"))
     return split_sparse_coefficients(problem, stacked, residuals)

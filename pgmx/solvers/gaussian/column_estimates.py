@@ -15,17 +15,17 @@ class ColumnEstimates:
     lams : ndarray of float64, shape (k,)
         The penalties, descending, on the correlation scale.
     columns : ndarray of int64, shape (m,)
-        Which columns of the correlation matrix the problems belong to.
+        Columns of the correlation matrix to which the problems belong.
     coefficients : list of scipy.sparse.csc_array, each of shape (p, m)
         Solutions at each penalty: column c of entry k solves the problem of variable ``columns[c]`` at ``lams[k]``.
     gaps : ndarray of float64, shape (k, m)
-        Absolute duality gaps from feasible dual points, at least 0 up to rounding; NaN where none was computed.
+        Absolute duality gaps from feasible dual points, at least 0 up to rounding; NaN if not computed.
     violations : ndarray of float64, shape (k, m)
-        Largest excess over a constraint, at most 0 where the solution is feasible; 0 without constraints.
+        Largest excess over a constraint, at most 0 if the solution is feasible; 0 without constraints.
     converged : ndarray of bool, shape (k, m)
-        Whether the solution is as good as the tolerance asked for.
+        Whether the solution reached the tolerance.
     n_iter : ndarray of int64, shape (m,)
-        Steps taken for each column, over all penalties.
+        Number of steps for each column, over all penalties.
     """
 
     lams: np.ndarray

@@ -1,4 +1,4 @@
-"""The Gaussian maximum likelihood with zeros where a graph has no edges."""
+"""Gaussian maximum likelihood with zeros for the missing edges of a graph."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,12 +13,12 @@ from pgmx.solvers.gaussian.glasso.certificate import compute_log_determinant
 from pgmx.statistics.components import assemble_blocks, find_components
 from pgmx.statistics.gaussian.correlations import Correlations, DenseCorrelations
 
-#: Smallest share of a variable's variance that its neighbours must leave; below it the variable counts as their
-#: function.
+#: Smallest allowed conditional variance of a variable given its neighbours, as a share of its variance. Below it the
+#: variable counts as a function of its neighbours.
 LEAST_VARIANCE = 1e-6
-#: Columns of a sweep between two looks at the clock.
+#: Number of columns of a sweep between two checks of the clock.
 COLUMNS = 16
-#: Shrinkage where the number of rows is not known, and how often its distance from 1 is halved.
+#: Shrinkage if the number of rows is unknown, and how often its distance from 1 is halved.
 SHRINKAGE, HALVINGS = 0.1, 20
 
 
@@ -26,9 +26,9 @@ SHRINKAGE, HALVINGS = 0.1, 20
 class MaximumLikelihood:
     """A precision matrix fitted to a graph."""
 
-    precision: sparse.csr_array  # symmetric, positive definite, zero off the diagonal where the graph has no edge
-    regularised: float  # the share t of the identity in the matrix (1 − t)R + tI that was fitted
-    converged: bool  # whether its inverse agrees with that matrix on edges and diagonal to the tolerance
+    precision: sparse.csr_array  # symmetric, positive definite, zero off the diagonal for pairs without an edge
+    regularised: float  # the share t of the identity in the fitted matrix (1 − t)R + tI
+    converged: bool  # whether its inverse agrees with the fitted matrix on edges and diagonal within the tolerance
     n_iter: int  # sweeps over the variables
 
 
@@ -40,7 +40,7 @@ def maximum_likelihood_precision(
     tol: float = 1e-8,
     max_iter: int = 500,
 ) -> MaximumLikelihood:
-    r"""Maximise the Gaussian likelihood over precision matrices with zeros off the edges of a graph.
+    r"""Maximise the Gaussian likelihood over precision matrices with zeros for the missing edges of a graph.
 
     .. math::
 
@@ -54,29 +54,31 @@ def maximum_likelihood_precision(
     edges : ndarray of int64, shape (m, 2)
         Pairs of variables, in any order.
     n_rows : float, optional
-        Number of rows behind R: where R has no maximum of the likelihood, (1 − t)R + tI with t = 1/√n_rows is fitted
-        instead (t = 0.1 where it is not given).
+        Number of rows from which R was computed. If the likelihood has no maximum for R, (1 − t)R + tI with t =
+        1/√n_rows is fitted instead (t = 0.1 if it is not given).
     tol : float, default=1e-8
-        Frobenius norm of I − WΘ at which to stop; W agrees with the matrix fitted on edges and diagonal.
+        The run stops if the Frobenius norm of I − WΘ is below `tol`. W agrees with the fitted matrix on edges and
+        diagonal.
     max_iter : int, default=500
-        Most sweeps over the variables, for each matrix tried.
+        Maximum number of sweeps over the variables, for each tried matrix.
 
     Returns
     -------
     MaximumLikelihood
-        Always with a positive definite precision; the identity where there is no edge.
+        Always with a positive definite precision (the identity if there are no edges).
 
     Raises
     ------
     ValueError
-        If R is not square or an edge joins a variable with itself or with one that does not exist.
+        If R is not square, or an edge joins a variable with itself or with a variable that does not exist.
 
     Notes
     -----
-    Every column of W = Θ⁻¹ in turn is set to the regression of its variable on its neighbours, which raises log det W
-    and keeps W positive definite: ``O(Σ d³/6 + |E| p)`` per sweep for degrees d, and three m × m arrays, for each
-    component of m variables of the graph; `tol` is that of a component. Where a conditional variance falls below
-    10⁻⁶ of the variance, or the sweeps do not converge, there is no maximum, and t is raised until there is.
+    One column of W = Θ⁻¹ after another is set to the regression of its variable on its neighbours. This raises log det
+    W and keeps W positive definite. Components of the graph are solved separately, and `tol` applies to each component.
+    Cost: ``O(Σ d³/6 + |E| p)`` per sweep for degrees d, and three m × m arrays for a component of m variables. If a
+    conditional variance falls below 10⁻⁶ of the variance, or the sweeps do not converge, the likelihood has no maximum.
+    Then t is raised until there is a maximum.
 
     References
     ----------
@@ -95,7 +97,7 @@ def maximum_likelihood_precision(
     """
     R = np.ascontiguousarray(R, dtype=np.float64)
     if R.ndim != 2 or R.shape[0] != R.shape[1]:
-        raise ValueError(f"R must be a square matrix, its shape is {R.shape}")
+        raise ValueError(f"R must be a square matrix, got the shape {R.shape}")
     return fit_maximum_likelihood(DenseCorrelations(R), edges, n_rows=n_rows, tol=tol, max_iter=max_iter)
 
 
@@ -108,7 +110,7 @@ def fit_maximum_likelihood(
     max_iter: int = 500,
     is_over: Callable[[], bool] = lambda: False,
 ) -> MaximumLikelihood:
-    """Do the work of `maximum_likelihood_precision`, with the matrix of one component of the graph at a time.
+    """Implement `maximum_likelihood_precision`, with the matrix of one component of the graph at a time.
 
     Once `is_over()` is true, `OutOfTimeError` is raised.
     """
@@ -152,7 +154,7 @@ def _make_adjacency(edges: np.ndarray, p: int) -> sparse.csr_array:
 def _fit(
     R: np.ndarray, graph: sparse.csr_array, tol: float, max_iter: int, is_over: Callable[[], bool]
 ) -> tuple[sparse.csr_array, int] | None:
-    """Return the fit to R and the sweeps it took; None where there is none that is positive definite."""
+    """Return the fit to R and the number of sweeps; the fit is None if it is not positive definite."""
     indptr, indices = graph.indptr.astype(np.int32), graph.indices.astype(np.int32)
     ascent = ColumnAscent(R)
     ascent.start_shrunk(0.0)

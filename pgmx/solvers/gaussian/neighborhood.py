@@ -10,10 +10,10 @@ from pgmx.runs.run import is_past
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates, assemble_columns
 from pgmx.solvers.gaussian.glasso.certificate import NEAR, invert
 
-#: Columns between two looks at the clock.
+#: Number of columns between two checks of the clock.
 BLOCK = 1
-#: What is added to the diagonal of an R without an inverse, as a share of its largest entry, for the steps of the least
-#: squares of λ = 0; and most of these steps.
+#: Ridge for a singular R, as a share of its largest entry, in the steps of least squares for λ = 0; and maximum number
+#: of these steps.
 RIDGE, STEPS = 1e-11, 50
 
 
@@ -30,7 +30,7 @@ def neighborhood_columns(
 
     .. math:: \min_b \; \tfrac{1}{2} b' R b - R_j' b + \lambda \|b\|_1 \quad \text{with } b_j = 0
 
-    which is :math:`\|x_j - X b\|^2 / 2n + \lambda \|b\|_1` for standardised columns, less the constant 1/2.
+    which is :math:`\|x_j - X b\|^2 / 2n + \lambda \|b\|_1` for standardised columns, minus the constant 1/2.
 
     Parameters
     ----------
@@ -39,19 +39,19 @@ def neighborhood_columns(
     columns : array_like of int64, shape (m,)
         The variables j to regress.
     lams : array_like of float64, shape (k,)
-        Penalties λ >= 0, best in descending order: each solution begins at the one before.
+        Penalties λ >= 0, preferably in descending order: each solution starts from the previous one.
     tol : float, default=1e-8
-        Duality gap to reach; the variance of the variable is 1.
+        Largest duality gap. All variables have variance 1.
     max_iter : int, default=100
-        Most passes over the rows of R, for a column and a penalty.
+        Maximum number of passes over the rows of R per column and penalty.
     deadline : float, default=inf
-        Reading of ``time.perf_counter`` after which no further columns are started; those are zero, with gap 1/2.
+        Value of ``time.perf_counter`` after which no further columns are started. These columns are zero, with gap 1/2.
 
     Returns
     -------
     ColumnEstimates
-        Coefficients with their duality gaps; `violations` is 0. The dual point is the residual, scaled into the box;
-        for λ = 0 the gap is half the squared gradient in the metric of the inverse, or half the residual variance.
+        Coefficients with their duality gaps; `violations` is 0. The dual point is the residual, scaled into the box.
+        For λ = 0 the gap is half the squared gradient in the metric of the inverse, or half the residual variance.
 
     Raises
     ------
@@ -60,10 +60,10 @@ def neighborhood_columns(
 
     Notes
     -----
-    Coordinate descent on the active set, with the equations of its signs solved directly where that is slow; one pass
-    over k rows of R, O(k p), finds what violates optimality. For λ = 0 all columns are taken from the inverse of R, or
-    of R with a ridge where it is singular to working precision, and refined: O(p³ + m p²) time. The compiled part
-    releases the GIL; results do not depend on the blocks of columns.
+    Coordinate descent on the active set. If it is slow, the linear equations for the signs are solved directly. One
+    pass over k rows of R, O(k p), finds the violators of optimality. For λ = 0 all columns are computed from the
+    inverse of R (with a ridge if R is singular to working precision) and refined: O(p³ + m p²) time. The compiled code
+    releases the GIL. Results do not depend on the blocks of columns.
 
     References
     ----------
@@ -83,7 +83,7 @@ def neighborhood_columns(
     """
     R = np.ascontiguousarray(R, dtype=np.float64)
     if R.ndim != 2 or R.shape[0] != R.shape[1]:
-        raise ValueError(f"R must be a square matrix, its shape is {R.shape}")
+        raise ValueError(f"R must be a square matrix, got the shape {R.shape}")
     p = len(R)
     columns = np.ascontiguousarray(np.atleast_1d(columns), dtype=np.int64)
     lams = np.ascontiguousarray(np.atleast_1d(lams), dtype=np.float64)
@@ -99,7 +99,7 @@ def neighborhood_columns(
         lams = lams[~is_free]
     k = len(lams)
     counts = np.zeros((m, k), dtype=np.int64)
-    gaps = np.full((m, k), 0.5)  # of b = 0 against the dual point 0, where a column is not started
+    gaps = np.full((m, k), 0.5)  # of b = 0 against the dual point 0, if a column is not started
     steps = np.zeros(m, dtype=np.int64)
     places, values = [np.zeros(0, dtype=np.int32)], [np.zeros(0)]
     for begin in range(0, m if k else 0, BLOCK):
@@ -140,7 +140,8 @@ def _solve_least_squares(R: np.ndarray, columns: np.ndarray, tol: float) -> tupl
     while theta is None:
         ridge = 10.0 * ridge if ridge else RIDGE * largest
         theta = _invert_unless_singular(R + ridge * np.eye(p)) if ridge < largest else np.diag(1.0 / R.diagonal())
-    # eigenvalues below the rounding of R count as that: a step shows at least 1 / hidden of the possible gain
+    # eigenvalues below the rounding error of R count as this error: a step shows at least 1 / hidden of the possible
+    # gain
     hidden = 1.0 + ridge / (p * float(np.finfo(np.float64).eps) * largest)
     directions = theta[:, columns] / theta[columns, columns]
     b, best = np.zeros((p, m)), np.full(m, inf)
@@ -165,7 +166,7 @@ def _solve_least_squares(R: np.ndarray, columns: np.ndarray, tol: float) -> tupl
 
 
 def _invert_unless_singular(matrix: np.ndarray) -> np.ndarray | None:
-    """Return the inverse of a matrix, None where it has none or one of rounding errors."""
+    """Return the inverse of a matrix; None if it has none, or only one of rounding errors."""
     inverted = invert(matrix)
     if inverted is None or not np.linalg.norm(np.eye(len(matrix)) - matrix @ inverted[0]) < NEAR:
         return None

@@ -1,23 +1,23 @@
-"""Products with R + ridge I, from the matrix or from a thin factor of it, in single or double precision."""
+"""Products with R + ridge I, from the matrix or a thin factor of it, in single or double precision."""
 
 import numpy as np
 from scipy.linalg import eigvalsh_tridiagonal
 
-#: Products that the norm takes, and the factor by which the result is raised: it is approached from below. (As many
-#: rounds of power iteration stay 3 % below where R has fewer rows than columns.)
+#: Number of products for the norm, and the factor by which the result is raised, since it is approached from below.
+#: (The same number of power iterations gives a value 3 % too small if R has fewer rows than columns.)
 LANCZOS_STEPS, MARGIN = 40, 1.02
 
 
 class ShiftedProduct:
     """rows @ S for S = R + ridge I, S symmetric.
 
-    With a thin factor, R = factor.T @ factor, products cost 4 n p instead of 2 p² per row and R is never formed.
+    With a thin factor, R = factor.T @ factor, products cost 4 n p instead of 2 p² per row, and R is never formed.
     """
 
     def __init__(self, R: np.ndarray | None = None, *, factor: np.ndarray | None = None, ridge: float = 0.0):
         matrix = factor if R is None else R
         if matrix is None:
-            raise ValueError("neither R nor a factor of it was given: pass one")
+            raise ValueError("neither R nor a factor of it was given: give one of them")
         self._thin = R is None
         self._matrices = {np.dtype(np.float64): matrix}
         self.ridge = ridge
@@ -47,7 +47,7 @@ class ShiftedProduct:
         return not self._thin
 
     def eigenvalues(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the eigenvalues of S, ascending, and its eigenvectors as columns, computed once in some 10 p³."""
+        """Return the eigenvalues of S, ascending, and its eigenvectors as columns; computed once in about 10 p³."""
         if self._eigen is None:
             matrix = self._matrices[np.dtype(np.float64)]
             values, vectors = np.linalg.eigh(matrix.T @ matrix if self._thin else matrix)
@@ -64,7 +64,7 @@ class ShiftedProduct:
             for _ in range(min(LANCZOS_STEPS, self.n_variables)):
                 image = self(basis[-1:])[0]
                 diagonal.append(float(image @ basis[-1]))
-                for _ in range(2):  # once leaves rounding errors, which grow
+                for _ in range(2):  # one pass leaves rounding errors, which grow
                     image -= basis.T @ (basis @ image)
                 beside.append(float(np.linalg.norm(image)))
                 if beside[-1] <= 1e-12 * max(diagonal):

@@ -1,4 +1,4 @@
-"""The lasso of many targets on the same predictors, from cross-products, with its certificate; and what follows it."""
+"""The lasso of many targets on the same predictors, from cross-products, with its certificate and refits."""
 
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -11,20 +11,22 @@ from pgmx._ext import _lagged_lasso
 from pgmx.parallel.threads import call_on_threads
 from pgmx.solvers.time_series.least_squares import solve_spectrum
 
-#: Targets that are looked at together: rows of dense arrays.
+#: Number of targets that are checked together: rows of dense arrays.
 BLOCK = 256
-#: Targets that a thread takes at a time.
+#: Number of targets per task of a thread.
 TURN = 16
-#: Violations of optimality to leave, as a share of the penalty, and most passes over the predictors per target.
+#: Allowed violation of optimality, as a share of the penalty, and maximum number of passes over the predictors per
+#: target.
 TOLERANCE, ROUNDS = 1e-10, 200
-#: Squared coefficients of unit predictors, as a share of the target's square, beyond which they are dependent.
+#: If a squared coefficient of unit predictors exceeds this multiple of the target's square, the predictors are
+#: dependent.
 LARGEST_SQUARE = 1e10
 
 
 class Products(NamedTuple):
     """Cross-products divided by the number of rows: (p, p) of predictors, (m, p) with targets, (m,) of targets.
 
-    A predictor that a target must not have has NaN in `cross`.
+    A forbidden predictor of a target has NaN in `cross`.
     """
 
     gram: np.ndarray
@@ -33,7 +35,7 @@ class Products(NamedTuple):
 
 
 class Reduction(NamedTuple):
-    """Cross-products of residuals, and the coefficients (K, p) of predictors and (K, m) of targets that left them."""
+    """Cross-products of residuals, and the regression coefficients (K, p) of predictors and (K, m) of targets."""
 
     products: Products
     of_predictors: np.ndarray
@@ -41,9 +43,9 @@ class Reduction(NamedTuple):
 
 
 def partial_out(gram: np.ndarray, cross: np.ndarray, squares: np.ndarray, n: int) -> Reduction:
-    """Return the cross-products of residuals: of the first n predictors, and targets, on all predictors behind them.
+    """Return the cross-products of residuals of the first n predictors, and of targets, on all later predictors.
 
-    A lasso in which those behind are not penalised is that of these cross-products.
+    A lasso that does not penalise the later predictors is the lasso of these cross-products.
     """
     m = len(cross)
     if n == len(gram):
@@ -64,14 +66,14 @@ def _symmetrise(matrix: np.ndarray) -> np.ndarray:
 
 
 def find_largest_penalty(cross: np.ndarray, required: Mapping[int, np.ndarray]) -> float:
-    """Return the smallest penalty at which all coefficients are zero, those that are required set aside."""
+    """Return the smallest penalty at which all coefficients are zero, except required ones."""
     sizes = np.abs(cross)
     for target, predictors in required.items():
         sizes[target, predictors] = 0.0
     return float(np.nanmax(sizes, initial=0.0))
 
 
-#: Called with the numbers of targets and of coefficients of each block that is solved; True ends the solver.
+#: Called with the number of targets and of coefficients of each solved block; True ends the solver.
 Record = Callable[[int, int], bool]
 
 
@@ -82,7 +84,7 @@ def solve_lasso(
 
     .. math:: \min_b \; \tfrac{1}{2} b' G b - s_i' b + \lambda \|b\|_1
 
-    `required` holds the unpenalised predictors by target. Targets after the end that `record` sets have none.
+    `required` has the unpenalised predictors by target. Targets after an end set by `record` have no coefficients.
     """
     m, p = products.cross.shape
     is_over = False
@@ -129,7 +131,7 @@ def _assemble(counts: np.ndarray, places: list, values: list, p: int) -> csr_arr
 
 
 def _solve_beside(products: Products, target: int, predictors: np.ndarray, lam: float) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places and values of a target's coefficients where some are not penalised."""
+    """Return the places and values of a target's coefficients if some are not penalised."""
     gram, s = products.gram, products.cross[target]
     inner = gram[np.ix_(predictors, predictors)]
     weights = np.linalg.lstsq(inner, np.column_stack([gram[predictors], s[predictors]]), rcond=None)[0]
@@ -176,7 +178,7 @@ def find_violation(
 
 
 def keep_largest(coefs: csr_array, k: int | None, required: Mapping[int, np.ndarray]) -> csr_array:
-    """Return the k largest coefficients of each row, of equal ones the first, and those that are required."""
+    """Return the k largest coefficients of each row (of equal ones the first), and the required ones."""
     if k is None or not len(coefs.data) or np.diff(coefs.indptr).max() <= k:
         return coefs
     rows = np.repeat(np.arange(len(coefs.indptr) - 1), np.diff(coefs.indptr))
@@ -199,8 +201,8 @@ def fit_support(products: Products, coefs: csr_array) -> csr_array:
     cross = np.ascontiguousarray(products.cross)
     is_solved = _lagged_lasso.least_squares_rows(products.gram, cross, indptr, places, values) != 0
     rows = np.repeat(np.arange(len(is_solved)), np.diff(indptr))
-    # Coefficients of unit predictors whose square exceeds this multiple of the target's tell that the smallest
-    # eigenvalue is below its inverse, hence rounding.
+    # If the square of a coefficient of unit predictors exceeds this multiple of the target's square, the smallest
+    # eigenvalue is below its inverse, hence rounding error.
     is_solved[rows[values**2 * products.gram.diagonal()[places] > LARGEST_SQUARE * products.squares[rows]]] = False
     for target in np.flatnonzero(~is_solved).tolist():
         part = slice(indptr[target], indptr[target + 1])

@@ -10,24 +10,24 @@ from scipy.linalg.lapack import dpocon
 
 from pgmx.parallel.threads import call_on_threads
 
-#: Smallest reciprocal condition of equilibrated cross-products that are solved by them; solutions then have about nine
-#: right digits.
+#: Smallest reciprocal condition number for which equilibrated cross-products are used; solutions then have about nine
+#: correct digits.
 SMALLEST_RCOND = 1e-7
-#: Targets that a thread takes at a time.
+#: Number of targets per task of a thread.
 BLOCK = 512
 
 
 class LeastSquares(NamedTuple):
-    """Coefficients (P, N), and the reciprocal condition of the equilibrated cross-products that gave them."""
+    """Coefficients (P, N), and the reciprocal condition number of the equilibrated cross-products."""
 
     coefficients: np.ndarray
     rcond: float
 
 
 def solve_gram(gram: np.ndarray, cross: np.ndarray) -> LeastSquares | None:
-    """Return the least-squares coefficients of cross-products, or None where they are too ill-conditioned.
+    """Return the least-squares coefficients from cross-products, or None if they are too ill-conditioned.
 
-    The columns are equilibrated, and the matrix is factored by Cholesky: P³ / 3 + 2 P² N multiplications.
+    The columns are equilibrated and the matrix is factored by Cholesky: P³ / 3 + 2 P² N multiplications.
     """
     scale = np.sqrt(gram.diagonal())
     if not (scale > 0).all():
@@ -53,7 +53,7 @@ def solve_gram(gram: np.ndarray, cross: np.ndarray) -> LeastSquares | None:
 def solve_spectrum(gram: np.ndarray, cross: np.ndarray) -> LeastSquares:
     """Return the least-squares coefficients of smallest norm in equilibrated columns, by the eigenvalues of the Gram.
 
-    Half the digits of the data are lost: directions below 1e-12 of the largest eigenvalue count as none.
+    Half the digits of the data are lost: eigenvalues below 1e-12 of the largest count as zero.
     """
     scale = np.sqrt(gram.diagonal())
     scale = np.where(scale > 0, scale, 1.0)
@@ -79,15 +79,15 @@ def solve_svd(predictors: np.ndarray, targets: np.ndarray) -> LeastSquares:
 
 
 def sum_squares(gram: np.ndarray, cross: np.ndarray, target_gram: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-    """Return the cross-products (N, N) of the residuals of any coefficients (P, N); no square is below 0."""
+    """Return the cross-products (N, N) of the residuals of any coefficients (P, N); squares are at least 0."""
     products = coefficients.T @ (cross - 0.5 * (gram @ coefficients))
     squares = target_gram - products - products.T
-    np.fill_diagonal(squares, np.maximum(squares.diagonal(), 0.0))  # a perfect fit leaves the rounding
+    np.fill_diagonal(squares, np.maximum(squares.diagonal(), 0.0))  # a perfect fit leaves rounding errors
     return squares
 
 
 def drop_negative_directions(squares: np.ndarray) -> np.ndarray:
-    """Return the nearest positive semidefinite matrix in units of the diagonal, which rounding may have left."""
+    """Return the nearest positive semidefinite matrix in units of the diagonal, to remove rounding errors."""
     units = np.sqrt(np.where(squares.diagonal() > 0.0, squares.diagonal(), 1.0))
     values, vectors = eigh(squares / np.multiply.outer(units, units), check_finite=False)
     return (vectors * np.maximum(values, 0.0)) @ vectors.T * np.multiply.outer(units, units)

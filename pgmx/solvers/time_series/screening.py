@@ -11,7 +11,7 @@ from pgmx._ext import _lagged_lasso
 from pgmx.parallel.threads import call_on_threads
 from pgmx.solvers.time_series.lagged_lasso import BLOCK, ROUNDS, TOLERANCE, Record, find_violation
 
-#: Most checks of what is left out per target.
+#: Maximum number of checks of the other predictors per target.
 CHECKS = 100
 
 
@@ -19,7 +19,7 @@ NONE = np.empty(0, dtype=np.int64)
 
 
 class Screened(NamedTuple):
-    """Coefficients (m, p) of the lasso, the penalty, the largest one, and the largest violation of optimality."""
+    """Coefficients (m, p) of the lasso, the penalty, the largest penalty, and the largest violation of optimality."""
 
     coefs: csr_array
     lam: float
@@ -28,7 +28,7 @@ class Screened(NamedTuple):
 
 
 class Rows(NamedTuple):
-    """Predictors (p, T) and targets (m, T), one per row, and the predictors that a target must not or must have."""
+    """Predictors (p, T) and targets (m, T), one per row, and the forbidden and required predictors of targets."""
 
     predictors: np.ndarray
     targets: np.ndarray
@@ -39,11 +39,11 @@ class Rows(NamedTuple):
 def solve_screened(
     rows: Rows, lam: float | None, lam_ratio: float, n_best: int, k: int | None, record: Record | None = None
 ) -> Screened:
-    """Return the lasso of each target over its `n_best` best correlations, and whatever violates optimality.
+    """Return the lasso of each target over the `n_best` predictors of largest correlation, and all violators.
 
-    What violates optimality joins, `n_best` at a time, until nothing does, or, with k, until the k largest coefficients
-    stay the same. The coefficients are then those that were checked. 2 T p m multiplications for the correlations and
-    as many per check. Targets beyond the end that `record` sets have no coefficients.
+    Predictors that violate optimality are added, `n_best` at a time, until none does, or, with k, until the k largest
+    coefficients do not change. The checked coefficients are returned. Cost: 2 T p m multiplications for the
+    correlations, and the same per check. Targets after an end set by `record` have no coefficients.
     """
     candidates, lam_max = find_candidates(rows, n_best)
     lam = lam_ratio * lam_max if lam is None else lam
@@ -172,7 +172,7 @@ def _solve_target(rows: Rows, target: int, places: np.ndarray, lam: float) -> np
 def fit_rows(rows: Rows, coefs: csr_array) -> csr_array:
     """Return the least-squares coefficients of each target over its predictors with a coefficient.
 
-    T k² multiplications for k of them; the coefficients of smallest norm where they are linearly dependent.
+    T k² multiplications for k predictors; the coefficients of smallest norm if they are linearly dependent.
     """
     parts = np.split(coefs.indices, coefs.indptr[1:-1])
     calls = [partial(_fit_target, rows, target, places) for target, places in enumerate(parts)]

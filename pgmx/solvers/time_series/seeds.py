@@ -1,4 +1,4 @@
-"""Parents of all nodes from those of some: a node that feeds a seed has the parents of two steps of that seed."""
+"""Parents of all nodes from the parents of seeds: a parent of a seed gets the seed's parents two steps back."""
 
 from collections.abc import Mapping
 
@@ -17,11 +17,11 @@ def share_parents(
     k: int,
     forbidden: Mapping[int, np.ndarray] | None = None,
 ) -> csr_array:
-    r"""Return the scores (n, L n) of the parents of all nodes, at most k of each, by algorithm 4 of the source.
+    r"""Return the scores (n, L n) of the parents of all nodes, at most k per node, by algorithm 4 of the thesis.
 
     .. math:: E_{(j), (u, l')} = \sum_{i \in S: (j, l) \in N_i} |B_{i, (u, l + l')}| / \|B_i\|_1
 
-    Seeds keep |`one_step`| (s, L n). B is `two_steps` (s, (2 L - 1) n), lags 2 to 2 L. What is forbidden has no score.
+    Seeds keep |`one_step`| (s, L n). B is `two_steps` (s, (2 L - 1) n), lags 2 to 2 L. Forbidden parents have no score.
     """
     one_step, two_steps = keep_largest(one_step, k, {}), abs(csr_array(two_steps))
     sums = np.asarray(two_steps.sum(axis=1)).ravel()
@@ -29,7 +29,7 @@ def share_parents(
     evidence = csr_array((n, lags * n))
     links = csr_array((np.ones(len(one_step.data)), one_step.indices, one_step.indptr), shape=one_step.shape)
     for lag in range(1, lags + 1):
-        # columns of lags 1, ..., L of a parent at this lag are those of the lags behind it
+        # lags 1, ..., L of a parent at this lag are the columns of the next lags
         behind = two_steps[:, (lag - 1) * n : (lag - 1 + lags) * n]
         evidence = evidence + links[:, (lag - 1) * n : lag * n].T @ behind
     evidence = csr_array(evidence)
@@ -42,14 +42,14 @@ def share_parents(
     evidence.eliminate_zeros()
     evidence.sort_indices()
     others = keep_largest(evidence, k, {})
-    # rows of the seeds, which come behind the others, replace theirs
+    # rows of the seeds are last and replace earlier rows
     order = np.arange(n)
     order[seeds] = n + np.arange(len(seeds))
     return csr_array(vstack([others, abs(one_step)], format="csr")[order])
 
 
 def add_required(scores: csr_array, required: Mapping[int, np.ndarray]) -> csr_array:
-    """Return the scores with 1 in place of those of required predictors, which may be none."""
+    """Return the scores with 1 for required predictors, if there are any."""
     if not required:
         return scores
     rows = np.repeat(list(required), [len(predictors) for predictors in required.values()])

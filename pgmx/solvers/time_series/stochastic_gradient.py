@@ -1,11 +1,11 @@
-"""Stochastic subgradient descent on the lasso of many targets, as in the source and with its corrections."""
+"""Stochastic subgradient descent on the lasso of many targets, as in the thesis, with corrections."""
 
 import numpy as np
 
 from pgmx._ext import _lagged_lasso
 from pgmx.solvers.time_series.screening import NONE, Rows
 
-#: Steps per predictor, and the length of a step in units of the reciprocal mean square of a row of predictors.
+#: Number of steps per predictor, and the step length in units of the reciprocal mean square of a row of predictors.
 STEPS, LENGTH = 20, 0.5
 
 
@@ -13,7 +13,7 @@ def descend_lasso(rows: Rows, lam: float, seed: int | None) -> np.ndarray:
     """Return coefficients (m, p) after 20 p steps from zero.
 
     All targets share the drawn rows. A step is b += γ ((y - b'x) x - λ sign(b)) with γ = 1 / (2 mean ‖x‖²); a random
-    start, as in the source, costs more steps, and γ = 1 does not converge. What a target must have is not penalised.
+    start, as in the thesis, needs more steps, and γ = 1 does not converge. Required predictors are not penalised.
     """
     coefs = np.zeros((len(rows.targets), len(rows.predictors)))
     apart = rows.forbidden.keys() | rows.required.keys()

@@ -1,12 +1,11 @@
-"""Correlation matrices of tables of numbers.
+"""Correlation matrices of numeric tables.
 
-- `nearest_correlation`: the correlation matrix that lies nearest to a symmetric matrix with an eigenvalue below zero
-- `pairwise_moments`: covariances of columns with missing cells, each pair of columns over the rows that are known in
-  both
-- `thin_factor`: a correlation matrix of fewer rows than columns, stored as a factor of it: the standardised rows
-- `correlations`: components of |R_ij| > λ and the matrix of one of them, without the whole matrix where that is large
-- `distributed_moments`: moments of tables of numbers whose rows lie with the workers of a cluster
-- `passes`: one pass over rows that ends in a correlation matrix, or in a thin factor of it
-- `sample`: what Gaussian graphical models need to know of a table: its correlation matrix, and how it came about
-- `covariance`: a sample known by a covariance matrix alone
+- `nearest_correlation`: the nearest correlation matrix to a symmetric matrix with negative eigenvalues
+- `pairwise_moments`: covariances of columns with missing values, from the rows in which both columns are observed
+- `thin_factor`: a correlation matrix of fewer rows than columns, stored as its factor: the standardised rows
+- `correlations`: components of |R_ij| > λ and their matrices, without the whole matrix if it is large
+- `distributed_moments`: moments of distributed numeric tables
+- `passes`: one pass over rows that gives a correlation matrix, or a thin factor of it
+- `sample`: the input of Gaussian graphical models: the correlation matrix of a table, and its origin
+- `covariance`: a sample given only by a covariance matrix
 """

@@ -1,4 +1,4 @@
-"""Correlations as a graphical lasso asks for them: components of |R_ij| > λ, and the matrix of one component."""
+"""Correlations for the graphical lasso: components of |R_ij| > λ, and the matrix of one component."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -10,16 +10,16 @@ from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 from pgmx._ext import _gram_lasso
 from pgmx.statistics.symmetric import find_largest_off_diagonal, make_correlation
 
-#: Rows and columns of the products that are searched: 32 MB of float64.
+#: Rows and columns of the products to be searched: 32 MB of float64.
 _TILE = 2048
-#: Pairs above the floor that are collected before the forest is made anew of them.
+#: Number of pairs above the floor that are collected before the forest is updated.
 _MOST_PAIRS = 1 << 22
 
 
 class Correlations(ABC):
-    """A correlation matrix, whose parts are formed on demand; `largest` is the largest |R_ij| off the diagonal.
+    """A correlation matrix with blocks computed on demand; `largest` is the largest |R_ij| off the diagonal.
 
-    The strongest pairs that join the components for all λ down to a floor are a maximum spanning forest of |R_ij|.
+    The components for all λ above a floor are determined by a maximum spanning forest of |R_ij|.
     """
 
     n_columns: int
@@ -27,12 +27,12 @@ class Correlations(ABC):
     largest: float
 
     def __init__(self) -> None:
-        self.largest, self._floor = 0.0, np.nan  # of no scan
+        self.largest, self._floor = 0.0, np.nan  # before the first scan
         self._weights, self._pairs = np.zeros(0), np.zeros((2, 0), dtype=np.int64)
 
     @abstractmethod
     def scan(self, lam: float = 0.0, share: float = 0.0) -> None:
-        """Get ready for penalties of at least `lam`, and of at least `share` of the largest correlation."""
+        """Prepare for penalties of at least `lam`, and of at least `share` of the largest correlation."""
 
     @abstractmethod
     def find_components(self, lam: float) -> np.ndarray:
@@ -51,7 +51,7 @@ class Correlations(ABC):
         """Yield rows, columns and |R_ij| of tiles that cover all pairs i < j, with zeros where i >= j."""
 
     def find_least_penalty(self, size: int, lam: float) -> float:
-        """Return the smallest penalty of `lam` or more under which no component has more than `size` variables."""
+        """Return the smallest penalty of at least `lam` for which no component has more than `size` variables."""
         self._find_forest(lam)
         parent, sizes = list(range(self.n_columns)), [1] * self.n_columns
 
@@ -70,7 +70,7 @@ class Correlations(ABC):
         return lam
 
     def _find_forest(self, lam: float = 0.0, share: float = 0.0) -> None:
-        """Make the forest for all λ >= `lam` and `share` times the largest, unless it stands."""
+        """Compute the forest for all λ >= `lam` and `share` times the largest, unless it exists."""
         if self._floor <= max(lam, share * self.largest):
             return
         largest, floor, n_pairs = 0.0, lam, 0
@@ -92,7 +92,7 @@ class Correlations(ABC):
         """Return the pairs of a maximum spanning forest among those above the floor."""
         above = weights > floor
         weights, pairs = weights[above], pairs[:, above]
-        ranks = np.empty(len(weights))  # weights that are never 0, which would mean no pair
+        ranks = np.empty(len(weights))  # the weights are never 0, which would mean no pair
         ranks[np.argsort(-weights, kind="stable")] = np.arange(1, len(weights) + 1)
         graph = csr_array((ranks, (pairs[0], pairs[1])), shape=(self.n_columns, self.n_columns))
         chosen = np.isin(ranks, minimum_spanning_tree(graph).data)
@@ -100,7 +100,7 @@ class Correlations(ABC):
 
 
 class DenseCorrelations(Correlations):
-    """Correlations that stand as a matrix."""
+    """Correlations that are stored as a matrix."""
 
     def __init__(self, matrix: np.ndarray):
         super().__init__()
@@ -109,14 +109,14 @@ class DenseCorrelations(Correlations):
         self.largest = find_largest_off_diagonal(matrix)
 
     def scan(self, lam: float = 0.0, share: float = 0.0) -> None:
-        """Do nothing: all is at hand."""
+        """Do nothing: the matrix is available."""
 
     def find_components(self, lam: float) -> np.ndarray:
         """Return the component of |R_ij| > λ of each variable."""
         return _gram_lasso.components(self.matrix, lam)
 
     def select(self, nodes: np.ndarray) -> np.ndarray:
-        """Return the matrix of some variables, without a copy where these are all."""
+        """Return the matrix of some variables; no copy if these are all variables."""
         return self.matrix if len(nodes) == self.n_columns else self.matrix[np.ix_(nodes, nodes)]
 
     def read_pairs(self, i: np.ndarray, j: np.ndarray) -> np.ndarray:
@@ -129,7 +129,7 @@ class DenseCorrelations(Correlations):
 
 
 class FactoredCorrelations(Correlations):
-    """Correlations R = A'A of a factor A of few rows; R itself is never formed, only the matrices of components."""
+    """Correlations R = A'A of a factor A with few rows. Only the matrices of components are formed, never R."""
 
     def __init__(self, factor: np.ndarray):
         super().__init__()
@@ -144,7 +144,7 @@ class FactoredCorrelations(Correlations):
             self._find_forest(lam, share)
 
     def _find_largest(self) -> float:
-        """Return the largest |R_ij|: in single precision, and again where that leaves a pair in doubt."""
+        """Return the largest |R_ij|, in single precision; doubtful pairs are computed again in double precision."""
         single, doubt = np.asarray(self.factor, dtype=np.float32), (len(self.factor) + 4) * np.finfo(np.float32).eps
         largest = 0.0
         for rows, columns in _list_tiles(self.n_columns):
@@ -161,14 +161,14 @@ class FactoredCorrelations(Correlations):
         return largest
 
     def find_components(self, lam: float) -> np.ndarray:
-        """Return the component of |R_ij| > λ of each variable; another scan where λ is below that of the last one."""
+        """Return the component of |R_ij| > λ of each variable; with another scan if λ is below the last one."""
         self._find_forest(lam)
         shape = (self.n_columns, self.n_columns)
         i, j = self._pairs[:, self._weights > lam]
         return connected_components(csr_array((np.ones(len(i)), (i, j)), shape=shape), directed=False)[1]
 
     def select(self, nodes: np.ndarray) -> np.ndarray:
-        """Return the matrix of some variables, formed from their part of the factor."""
+        """Return the matrix of some variables, computed from their columns of the factor."""
         part = np.asarray(self.factor[:, nodes])
         return make_correlation(part.T @ part)
 

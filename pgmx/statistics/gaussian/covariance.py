@@ -1,4 +1,4 @@
-"""A sample known by a covariance matrix alone."""
+"""A sample given only by a covariance matrix."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,36 +16,36 @@ from pgmx.statistics.symmetric import (
 )
 
 _ASYMMETRIC = (
-    "the covariance is not symmetric: its two cells of {!r} and {!r} differ; give (C + C.T) / 2 if that is meant"
+    "the covariance is not symmetric: its two entries of {!r} and {!r} differ. Give (C + C.T) / 2 if this is intended"
 )
-_BEYOND = "this is no covariance: the correlation of {!r} and {!r} lies beyond 1"
+_BEYOND = "not a covariance matrix: the correlation of {!r} and {!r} is beyond 1"
 
 
 def sample_of_covariance(
     covariance: Any, n_samples: float | None = None, *, names: Sequence | None = None
 ) -> GaussianSample:
-    """Return a sample that is known by its covariance matrix alone.
+    """Return a sample that is given only by its covariance matrix.
 
     Parameters
     ----------
     covariance : array_like or frame of shape (p, p)
-        Covariances or correlations, symmetric; never changed.
+        Covariances or correlations, symmetric. Never changed.
     n_samples : float, optional
-        Number of rows behind it.
+        Number of rows from which it was estimated.
     names : sequence of length p, optional
-        Names of the columns; by default those of a frame, or x0, x1, ...
+        Names of the columns; by default the names of a frame, or x0, x1, ...
 
     Returns
     -------
     GaussianSample
-        With method "precomputed" and means 0. Where the matrix is indefinite its correlation is the nearest
-        correlation matrix, and `repaired` says by how much it was changed.
+        With method "precomputed" and means 0. If the matrix is indefinite, the nearest correlation matrix is used, and
+        `repaired` is the largest change.
 
     Raises
     ------
     ValueError
-        If the matrix is not square, not finite, not symmetric to 1e-6 of the scales, has a variance that is not
-        positive or a correlation beyond 1, or if names or n_samples do not fit.
+        If the matrix is not square, finite and symmetric (to 1e-6 of the scales), has a nonpositive variance or a
+        correlation beyond 1, or if names or n_samples do not match.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def sample_of_covariance(
     bad = [names[v] for v in np.flatnonzero(~np.isfinite(matrix).all(axis=0)).tolist()]
     if bad:
         raise ValueError(
-            f"the covariance has missing or infinite cells in column(s) {join_names(bad)}: leave these out"
+            f"the covariance has missing or infinite values in column(s) {join_names(bad)}: leave these columns out"
         )
     variances = matrix.diagonal()
     bad = [names[v] for v in np.flatnonzero(variances <= 0).tolist()]
@@ -92,18 +92,18 @@ def _read_matrix(covariance: Any, names: Sequence | None) -> tuple[np.ndarray, t
         and list(index) != list(columns)
         and list(index) != [*range(len(index))]
     ):
-        raise ValueError("the rows and columns of the covariance have different names: give both in one order")
+        raise ValueError("the rows and columns of the covariance have different names: give both in the same order")
     if names is None:
         names = [f"x{v}" for v in range(len(matrix))] if columns is None else list(columns)
     names = tuple(names)
     check_known_names(names)
     if len(names) != len(matrix) or len(set(names)) != len(names):
-        raise ValueError(f"names must be {len(matrix)} different ones, got {join_names(names)}")
+        raise ValueError(f"names must be {len(matrix)} different names, got {join_names(names)}")
     return matrix, names
 
 
 def _refuse_worst(found: tuple[float, int, int], limit: float, names: Sequence, message: str) -> None:
-    """Raise naming the pair that was found where its value is above the limit."""
+    """Raise an error that names the pair if its value is above the limit."""
     value, i, j = found
     if value > limit:
         raise ValueError(message.format(names[min(i, j)], names[max(i, j)]))

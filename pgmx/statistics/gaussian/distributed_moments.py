@@ -1,4 +1,4 @@
-"""Moments of a distributed table of numbers: parts are summed by their workers, merged sums go to the driver."""
+"""Moments of a distributed numeric table: workers sum their partitions and send merged sums to the driver."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from pgmx.statistics.moments import Moments
 
 
 def sum_moments(table: DistributedNumericTable, weights: np.ndarray | None = None) -> Moments:
-    """Return the moments of all rows: those of the parts, merged in the order of the parts in a tree of twos."""
+    """Return the moments of all rows: moments of the partitions, merged in order in a binary tree."""
     if weights is None:
         return table.reduce(compute_part_moments, add=merge_moments)
     if table.row_weights is not None and np.array_equal(weights, table.row_weights):
@@ -19,7 +19,7 @@ def sum_moments(table: DistributedNumericTable, weights: np.ndarray | None = Non
 
 
 def compute_part_moments(part: Any, weights: np.ndarray | None = None) -> Moments:
-    """Return the moments of the rows of a part."""
+    """Return the moments of the rows of a partition."""
     moments, first = Moments(len(part.names)), 0
     for block in part.blocks:
         stop = first + len(block)
@@ -29,14 +29,14 @@ def compute_part_moments(part: Any, weights: np.ndarray | None = None) -> Moment
 
 
 def compute_weighted_moments(part: Any) -> Moments:
-    """Return the moments of the rows of a part, with the weights that it keeps."""
+    """Return the moments of the rows of a partition, with its stored weights."""
     return compute_part_moments(part, part.weights)
 
 
 def merge_moments(parts: list[Moments]) -> Moments:
-    """Return the moments of the rows of some parts, which are left as they are."""
+    """Return the moments of the rows of some partitions, which are not changed."""
     merged = Moments(len(parts[0].mean))
-    with np.errstate(over="ignore", invalid="ignore"):  # whoever uses the moments names the columns
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller reports the columns
         for part in parts:
             merged.merge(part)
     return merged

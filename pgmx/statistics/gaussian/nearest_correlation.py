@@ -1,9 +1,9 @@
-"""The correlation matrix that lies nearest to a symmetric matrix with an eigenvalue below zero."""
+"""The nearest correlation matrix to a symmetric matrix with negative eigenvalues."""
 
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
-#: Steps of a line search, and of conjugate gradients for one Newton direction.
+#: Maximum number of steps of a line search, and of conjugate gradients for one Newton direction.
 _HALVINGS = 20
 _MOST_GRADIENTS = 200
 
@@ -17,21 +17,21 @@ def nearest_correlation(R, *, floor: float = 1e-8, tol: float = 1e-8, max_iter: 
     Parameters
     ----------
     R : array_like of float, shape (p, p)
-        Finite and symmetric to rounding, as rank correlations and correlations of available cases are.
+        Finite and symmetric up to rounding, such as rank correlations or correlations of available cases.
     floor : float, default=1e-8
-        Smallest eigenvalue of the result, 0 <= floor < 1. With 0 it may be below zero by rounding.
+        Smallest eigenvalue of the result, 0 <= floor < 1. With 0 rounding can make it negative.
     tol : float, default=1e-8
-        Root mean square difference of the diagonal of the dual's matrix from 1 - floor; the rest is removed by scaling.
+        Root mean square difference of the diagonal of the dual matrix from 1 - floor. The rest is removed by scaling.
     max_iter : int, default=100
-        Newton steps at most; fewer than ten are usual. If they run out, the result is still a correlation matrix with
-        these eigenvalues, though perhaps not the nearest.
+        Maximum number of Newton steps; usually fewer than ten are needed. If it is reached, the result is a valid
+        correlation matrix, but may not be the nearest one.
 
     Returns
     -------
     matrix : ndarray of shape (p, p), float64
-        Exactly symmetric, ones on the diagonal; a new array.
+        A new array, exactly symmetric, with unit diagonal.
     change : float
-        Largest absolute difference from `R`; 0.0 where `R` needed no repair.
+        Largest absolute difference from `R`; 0.0 if `R` needed no repair.
 
     Raises
     ------
@@ -41,9 +41,9 @@ def nearest_correlation(R, *, floor: float = 1e-8, tol: float = 1e-8, max_iter: 
     Notes
     -----
     Newton's method on the dual, whose gradient is once differentiable almost everywhere: quadratic convergence. A step
-    costs one eigendecomposition, about 10 p³ operations, and some products of p² r operations, r the smaller one of
-    the numbers of positive and negative eigenvalues; p = 1000 takes a few seconds. A matrix that needs no repair costs
-    one Cholesky factor.
+    costs one eigendecomposition (about 10 p³ operations) and some products of p² r operations, where r is the number of
+    positive or of negative eigenvalues, whichever is smaller. p = 1000 takes a few seconds. A matrix that needs no
+    repair costs one Cholesky factorisation.
 
     References
     ----------
@@ -62,7 +62,7 @@ def nearest_correlation(R, *, floor: float = 1e-8, tol: float = 1e-8, max_iter: 
     0.2393
     """
     if not 0 <= floor < 1:
-        raise ValueError(f"floor must lie in [0, 1), got {floor}")
+        raise ValueError(f"floor must be in [0, 1), got {floor}")
     if not tol > 0 or max_iter < 1:
         raise ValueError(f"tol must be positive and max_iter at least 1, got tol={tol}, max_iter={max_iter}")
     original = _symmetrise(R)
@@ -75,7 +75,7 @@ def nearest_correlation(R, *, floor: float = 1e-8, tol: float = 1e-8, max_iter: 
 
 
 def _symmetrise(R) -> np.ndarray:
-    """Return a symmetric copy of a matrix that is square, finite and symmetric to rounding."""
+    """Return a symmetric copy of a matrix that is square, finite and symmetric up to rounding."""
     R = np.asarray(R, dtype=np.float64)
     if R.ndim != 2 or R.shape[0] != R.shape[1]:
         raise ValueError(f"a correlation matrix must be square, got the shape {R.shape}")
@@ -91,7 +91,7 @@ def _symmetrise(R) -> np.ndarray:
 
 def is_definite(matrix: np.ndarray, shift: float) -> bool:
     """Return whether matrix + shift I is positive definite."""
-    shifted = np.array(matrix.T, order="F")  # symmetric; copied in the order in which it lies
+    shifted = np.array(matrix.T, order="F")  # symmetric; copied in its memory order
     shifted[np.diag_indices_from(shifted)] += shift
     (factorize,) = get_lapack_funcs(("potrf",), dtype=np.float64)
     _, info = factorize(shifted, lower=True, overwrite_a=True, clean=False)
@@ -124,7 +124,7 @@ class _Dual:
         return _Point(self, self.target - self.G.diagonal())
 
     def primal(self, point: _Point) -> np.ndarray:
-        """Return (G + Diag(y))_+ from whichever side of the spectrum is smaller."""
+        """Return (G + Diag(y))_+ from the smaller side of the spectrum."""
         above = point.values > 0
         if 2 * np.count_nonzero(above) <= len(above):
             half = point.vectors[:, above] * np.sqrt(point.values[above])
@@ -138,8 +138,9 @@ class _Dual:
 class _Hessian:
     """A generalised Jacobian of the gradient: h -> diag(P (W * (P' Diag(h) P)) P').
 
-    W is 1 between positive eigenvalues, 0 between the others and a ratio across. Only the smaller side A of the
-    spectrum is multiplied: where the positive one is larger, the Jacobian is the identity less the one of 1 - W.
+    W is 1 between positive eigenvalues, 0 between the others, and a ratio between the two groups. Only the smaller side
+    A of the spectrum is multiplied: if the positive side is larger, the Jacobian is the identity minus the Jacobian of
+    1 - W.
     """
 
     def __init__(self, point: _Point):
@@ -202,7 +203,7 @@ def _solve_for_step(hessian: _Hessian, point: _Point) -> np.ndarray:
 
 
 def _search_line(dual: _Dual, point: _Point, step: np.ndarray) -> _Point | None:
-    """Halve the step until the objective falls; None where only rounding is left to gain."""
+    """Halve the step until the objective falls; None if the possible gain is only rounding error."""
     descent = float(step @ point.gradient)
     rounding = 1e-14 * len(step) * max(1.0, abs(point.objective))
     length = 1.0
@@ -228,7 +229,7 @@ def _scale_to_unit_diagonal(matrix: np.ndarray, floor: float) -> np.ndarray:
     matrix = 0.5 * (matrix + matrix.T)
     np.fill_diagonal(matrix, 1.0)
     blend = floor
-    while floor > 0 and not is_definite(matrix, 0.0):  # where the floor is below the rounding of the eigenvalues
+    while floor > 0 and not is_definite(matrix, 0.0):  # if the floor is below the rounding error of the eigenvalues
         matrix /= 1.0 + blend
         np.fill_diagonal(matrix, 1.0)
         blend *= 10.0

@@ -1,6 +1,6 @@
-r"""Covariances of columns with missing cells, each pair of columns over the rows that are known in both.
+r"""Covariances of columns with missing values, from the rows in which both columns are observed.
 
-With :math:`k_{ri}` 1 where cell (r, i) is known and else 0, the moments of the pair (i, j) are
+With :math:`k_{ri}` 1 if value (r, i) is observed and else 0, the moments of the pair (i, j) are
 
 .. math::
 
@@ -8,7 +8,7 @@ With :math:`k_{ri}` 1 where cell (r, i) is known and else 0, the moments of the 
     c_{ij} = \frac{1}{n_{ij}} \sum_r w_r k_{ri} k_{rj} (x_{ri} - m_{ij}) (x_{rj} - m_{ji}), \qquad
     r_{ij} = \frac{c_{ij}}{s_{ij} s_{ji}},
 
-where :math:`m_{ij}` and :math:`s_{ij}` are mean and standard deviation of column i over the rows of the pair: variances
+where :math:`m_{ij}` and :math:`s_{ij}` are mean and standard deviation of column i over the rows of the pair. Variances
 over these rows keep correlations within [-1, 1]. Reference: Little, R. J. A. and Rubin, D. B. (2019), Statistical
 Analysis with Missing Data, third edition, Wiley, chapter 3, available-case analysis.
 """
@@ -19,28 +19,29 @@ import numpy as np
 
 from pgmx.statistics.moments import find_constant_columns
 
-#: Cells of a block of rows: 32 MB of float64, four times over.
+#: Number of values in a block of rows: four arrays of 32 MB of float64.
 _BLOCK_CELLS = 1 << 22
 
 
 class PairwiseMoments:
     """Weighted available-case moments of p columns.
 
-    Rows are centred on the mean of the first block, so that columns far from zero lose no digits. Cost: four products
-    of N p² multiplications, and as many matrices of p² numbers.
+    Rows are centred on the mean of the first block, so that columns with large means lose no digits. Cost: four
+    products of N p² multiplications, and four p x p matrices.
     """
 
     def __init__(self, n_columns: int):
-        #: n_ij, the weight of the rows known in both columns; that of the rows known in one on the diagonal.
+        #: n_ij, the weight of the rows in which both columns are observed; on the diagonal, of the observed rows of a
+        #: column.
         self.pairs = np.zeros((n_columns, n_columns))
-        self._sums = np.zeros((n_columns, n_columns))  # [i, j]: of column i over the rows known in j
+        self._sums = np.zeros((n_columns, n_columns))  # [i, j]: of column i over the rows in which j is observed
         self._squares = np.zeros((n_columns, n_columns))
         self._products = np.zeros((n_columns, n_columns))
         self._low, self._high = np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
         self._shift = np.full(n_columns, np.nan)
 
     def update(self, rows: np.ndarray, weights: np.ndarray | None = None) -> Self:
-        """Add rows of float64, shape (m, p), NaN where a cell is missing, with their weights where there are some."""
+        """Add rows of float64, shape (m, p), with NaN for missing values, and their weights if there are any."""
         step = max(1, _BLOCK_CELLS // rows.shape[1])
         for first in range(0, len(rows), step):
             part = slice(first, first + step)
@@ -67,27 +68,27 @@ class PairwiseMoments:
 
     @property
     def mean(self) -> np.ndarray:
-        """Means over the known cells of each column; NaN for a column without any."""
+        """Means of the observed values of each column; NaN for a column without observed values."""
         with np.errstate(invalid="ignore"):
             return self._shift + self._sums.diagonal() / self.pairs.diagonal()
 
     @property
     def scale(self) -> np.ndarray:
-        """Standard deviations by maximum likelihood over the known cells of each column."""
+        """Standard deviations of the observed values of each column, by maximum likelihood."""
         return np.sqrt(self._variances().diagonal())
 
     @property
     def constant_columns(self) -> np.ndarray:
-        """Positions of the columns that hold one value, or none, or that vary by less than their rounding."""
+        """Positions of the columns with at most one distinct value, or with variation below rounding error."""
         return find_constant_columns(self._low, self._high, self._variances().diagonal())
 
     @property
     def correlation(self) -> np.ndarray:
-        """Correlations, ones on the diagonal; 0 for a pair of which a column is constant over the rows of the pair."""
+        """Correlations with unit diagonal; 0 if a column is constant over the rows of the pair."""
         variances = self._variances()
         pairs = np.maximum(self.pairs, np.finfo(np.float64).tiny)
         covariance = self._products / pairs - (self._sums / pairs) * (self._sums.T / pairs)
-        # The squares of a column that is constant over the rows of a pair are rounding.
+        # If a column is constant over the rows of a pair, its squares are rounding errors.
         varies = variances > 1e-14 * self._squares / pairs
         varies &= varies.T
         scale = np.sqrt(np.where(varies, variances, 1.0))
@@ -98,7 +99,7 @@ class PairwiseMoments:
         return correlation
 
     def _variances(self) -> np.ndarray:
-        """Return in [i, j] the variance of column i over the rows known in j too."""
+        """Return in [i, j] the variance of column i over the rows in which j is also observed."""
         pairs = np.maximum(self.pairs, np.finfo(np.float64).tiny)
         return np.maximum(self._squares / pairs - (self._sums / pairs) ** 2, 0.0)
 

@@ -1,4 +1,4 @@
-"""One pass over rows that ends in a correlation matrix, or in a thin factor of it."""
+"""One pass over rows that gives a correlation matrix, or a thin factor of it."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -14,17 +14,17 @@ from pgmx.statistics.ranks.correlation import latent_correlation
 from pgmx.statistics.ranks.transforms import MarginalTransforms
 from pgmx.statistics.symmetric import scale_to_correlation
 
-#: A matrix of p columns is repaired where an eigenvalue lies below minus this, times p.
+#: A matrix of p columns is repaired if an eigenvalue is below minus this value times p.
 _LEAST_EIGENVALUE = 1e-10
 
 _NO_WEIGHT = (
-    "all rows of a part have the weight 0, which leaves it no correlation: leave rows without weight out, or take "
-    "fewer parts"
+    "all rows of a fold or subsample have weight 0, so it has no correlation: leave out rows without weight, or use "
+    "fewer folds"
 )
 
 
 class PassResult(NamedTuple):
-    """Correlations, or a thin factor of them, with what belongs to them."""
+    """Correlations, or a thin factor of them, with means, scales and further results."""
 
     n_rows: float
     mean: np.ndarray
@@ -39,17 +39,17 @@ class PassResult(NamedTuple):
 
 
 class CompletePass:
-    """Pass over complete rows: stored until as many as columns, in a file if `on_disk`, then reduced to moments."""
+    """Pass over complete rows. Rows are stored (in a file if `on_disk`) until there are as many as columns."""
 
     def __init__(self, n_columns: int, n_expected: int | None, on_disk: bool):
         self._n_columns = n_columns
-        self._moments: Moments | None = None  # p² numbers, which few rows of many columns do not need
+        self._moments: Moments | None = None  # p² values, not needed for few rows of many columns
         many = n_expected is not None and n_expected >= n_columns
         self._store = None if many else RowStore(n_columns, on_disk)
         self._weights: list[np.ndarray] = []
 
     def add(self, rows: np.ndarray, weights: np.ndarray | None = None) -> None:
-        """Add rows, with their weights where there are some."""
+        """Add rows, with their weights if there are any."""
         if weights is not None:
             rows, weights = rows[weights > 0], weights[weights > 0]
         if not len(rows):
@@ -91,9 +91,11 @@ class CompletePass:
 
 
 def summarise_moments(moments: Moments) -> PassResult:
-    """Return the result of all rows by their moments, whose cross-products become the correlations."""
+    """Return the result of all rows from their moments; the cross-products are overwritten by the correlations."""
     constant = moments.constant_columns
-    constant = constant[np.isfinite(moments.cross[constant, constant])]  # numbers too large to square are no constants
+    constant = constant[
+        np.isfinite(moments.cross[constant, constant])
+    ]  # columns whose squares overflow are not constant
     moments.cross[constant] = moments.cross[:, constant] = 0.0
     moments.cross[constant, constant] = moments.n
     scale = np.sqrt(moments.cross.diagonal() / moments.n)
@@ -102,17 +104,17 @@ def summarise_moments(moments: Moments) -> PassResult:
 
 
 class PairwisePass:
-    """Pass over rows with missing cells."""
+    """Pass over rows with missing values."""
 
     def __init__(self, n_columns: int):
         self._moments = PairwiseMoments(n_columns)
 
     def add(self, rows: np.ndarray, weights: np.ndarray | None = None) -> None:
-        """Add rows, with their weights where there are some."""
+        """Add rows, with their weights if there are any."""
         self._moments.update(rows, weights)
 
     def finish(self, names: Sequence, isolate: bool = False) -> PassResult:
-        """Return the result of all rows; columns without rows in common are an error, or else uncorrelated."""
+        """Return the result of all rows; columns without common rows are an error, or uncorrelated."""
         moments = self._moments
         if not moments.pairs.any():
             raise ValueError(_NO_WEIGHT)
@@ -124,22 +126,24 @@ class PairwisePass:
 
 
 def _count_rows_behind(pairs, names, isolate):
-    """Return the smallest number of rows behind a pair of columns."""
+    """Return the smallest number of common rows of a pair of columns."""
     if not isolate:
         _check_pairs(pairs, names)
     return float(pairs[pairs > 0].min(initial=pairs.max()))
 
 
 def _check_pairs(pairs, names):
-    """Refuse pairs of columns that have no row in common."""
+    """Refuse pairs of columns without common rows."""
     apart = np.argwhere(np.triu(pairs <= 0))
     empty = [names[i] for i, j in apart.tolist() if i == j]
     if empty:
-        raise ValueError(f"column(s) {join_names(empty)} have no known cell: leave them out")
+        raise ValueError(f"column(s) {join_names(empty)} have no observed value: leave them out")
     if len(apart):
         shown = "; ".join(f"{names[i]!r} and {names[j]!r}" for i, j in apart[:5].tolist())
         more = f" and {len(apart) - 5} more pairs" if len(apart) > 5 else ""
-        raise ValueError(f"columns that are never known in the same row: {shown}{more}. Leave one of each pair out")
+        raise ValueError(
+            f"columns that are never observed in the same row: {shown}{more}. Leave out one column of each pair"
+        )
 
 
 def _isolate(correlation, scale, constant):
@@ -149,7 +153,7 @@ def _isolate(correlation, scale, constant):
 
 
 def repair(correlation: np.ndarray) -> tuple[np.ndarray, float]:
-    """Return the nearest correlation matrix where this one is indefinite, and the largest change; else it and 0.0."""
+    """Return the nearest correlation matrix of an indefinite one, and the largest change; otherwise it and 0.0."""
     if is_definite(correlation, _LEAST_EIGENVALUE * len(correlation)):
         return correlation, 0.0
     near, _ = nearest_correlation(correlation)
@@ -174,7 +178,7 @@ def summarise_ranks(
 
 
 def _compute_means_and_scales(rows: np.ndarray, known: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return means and standard deviations over the known cells, and the constant columns."""
+    """Return means and standard deviations of the observed values, and the constant columns."""
     low, high = np.fmin.reduce(rows, axis=0), np.fmax.reduce(rows, axis=0)
     n = np.maximum(known.sum(axis=0), 1)
     first = low + np.where(known, rows - low, 0.0).sum(axis=0) / n

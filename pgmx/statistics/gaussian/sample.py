@@ -1,4 +1,4 @@
-"""What Gaussian graphical models need to know of a table: its correlation matrix, and how it came about."""
+"""The input of Gaussian graphical models: the correlation matrix of a table, and its origin."""
 
 from collections.abc import Sequence
 from copy import copy
@@ -24,7 +24,7 @@ from pgmx.statistics.gaussian.passes import (
 from pgmx.statistics.ranks.transforms import MarginalTransforms
 from pgmx.statistics.symmetric import make_correlation
 
-#: Most columns of which R is formed whole for a graphical lasso where a factor would do (512 MB).
+#: Maximum number of columns for which R is formed for a graphical lasso although there is a factor (512 MB).
 MOST_FORMED = 8192
 
 #: Ways to estimate a correlation from rows.
@@ -32,56 +32,55 @@ CORRELATIONS = ("pearson", "kendall", "spearman", "shrinkage", "truncation")
 
 _CONSTANT = ("error", "isolate")
 
-#: A matrix is singular to working precision where this, taken off its diagonal, makes it indefinite.
+#: A matrix is singular to working precision if it is indefinite after this is subtracted from its diagonal.
 _SINGULAR = 1e-8
 
 
 class GaussianSample:
-    r"""A correlation matrix with its names, means, scales, and the rows it came from; made by `gaussian_sample`.
+    r"""A correlation matrix with names, means, scales, and the rows of its table; returned by `gaussian_sample`.
 
     Parameters
     ----------
     names, n_rows, mean, scale, method : tuple, float or None, ndarray, ndarray, str
-        As the attributes.
+        See the attributes.
     correlation, factor : ndarray of float64, optional
-        As the attributes; one of them may be left out.
+        See the attributes. One of the two may be left out.
     transforms, repaired, constant, table, weights, n_table_rows : optional
-        As the attributes.
+        See the attributes.
 
     Attributes
     ----------
     names : tuple
         Names of the columns, in the order of the data.
     n_columns : int
-        p, their number.
+        Number of columns p.
     n_rows : float or None
-        Sum of the row weights, the number of rows where there are none. With missing="pairwise" the smallest such
-        number behind a pair of columns, so that conclusions are never surer than the worst pair allows. None for a
-        covariance that came without it.
+        Sum of the row weights; without weights the number of rows. With missing="pairwise" the minimum over pairs of
+        columns (a conservative choice). None for a covariance without a number of rows.
     mean : ndarray of float64, shape (p,)
-        Means, over the known cells; zeros for a covariance.
+        Means of the observed values; zeros for a covariance.
     scale : ndarray of float64, shape (p,)
         Standard deviations by maximum likelihood (over n), in the units of the data; 1.0 for a constant column.
     method : {"pearson", "kendall", "spearman", "shrinkage", "truncation", "precomputed"}
-        How the correlation was estimated.
+        Estimator of the correlation.
     correlation : ndarray of float64, shape (p, p)
-        R: symmetric, ones on the diagonal, positive semidefinite to rounding. Where only `factor` was kept it is formed
-        on first access, in m p² operations, and kept.
+        R: symmetric, unit diagonal, positive semidefinite up to rounding. If only `factor` is stored, R is computed on
+        first access, in m p² operations, and kept.
     factor : ndarray of float64, shape (m, p), or None
-        A with R = A'A, of fewer rows than columns; kept for Pearson correlations where p > n. From a file it is mapped,
-        read-only, from a temporary .npy file.
+        A with R = A'A, with fewer rows than columns; stored for Pearson correlations if p > n. For data from a file it
+        is mapped, read-only, from a temporary .npy file.
     transforms : MarginalTransforms or None
-        The monotone maps between the data and the normal scores whose correlation R is, for rank methods.
+        For rank methods: the monotone maps between the data and the normal scores with correlation R.
     repaired : float
-        Largest absolute change of a correlation that made R positive semidefinite; 0.0 where it was.
+        Largest absolute change of a correlation when R was made positive semidefinite; 0.0 if no change was needed.
     constant : ndarray of int64
-        Positions of the constant columns that were made uncorrelated with all others.
+        Positions of the constant columns, which were made uncorrelated with all others.
     table : NumericTable or None
-        The rows; None where they lie at the workers of a cluster.
+        The rows; None for a distributed table.
     weights : ndarray of float64, shape (n_rows_of_the_input,), or None
         Row weights as given.
     n_table_rows : int or None
-        Number of rows of the table, which `parts` counts: those that missing="drop" leaves out are not among them.
+        Number of rows of the table, to which `parts` refers. Rows left out by missing="drop" are not counted.
     singular : bool
         Whether R has no inverse to working precision.
 
@@ -127,7 +126,7 @@ class GaussianSample:
         self.weights = weights
         self.n_table_rows = n_table_rows
         if correlation is not None:
-            self.correlation = _freeze(correlation)  # in the place of the cached property
+            self.correlation = _freeze(correlation)  # in place of the cached property
 
     def __repr__(self):
         rows = "unknown" if self.n_rows is None else f"{self.n_rows:g}"
@@ -137,45 +136,49 @@ class GaussianSample:
     def correlation(self) -> np.ndarray:
         """R, formed from the factor."""
         factor = np.asarray(self.factor)
-        return _freeze(make_correlation(factor.T @ factor))  # a product with its own transpose costs half
+        return _freeze(make_correlation(factor.T @ factor))  # a product with its own transpose has half the cost
 
     @cached_property
     def correlations(self) -> Correlations:
-        """R as a graphical lasso asks for it: of a factor of many columns only the parts that it needs are formed."""
+        """R for a graphical lasso; from a factor with many columns only the needed blocks are computed."""
         if self.factor is None or self.n_columns <= MOST_FORMED:
             return DenseCorrelations(self.correlation)
         return FactoredCorrelations(self.factor)
 
     @cached_property
     def singular(self) -> bool:
-        """Whether R has no inverse: it was indefinite, of few rows, or R - 1e-8 I is not positive definite."""
+        """Whether R has no inverse: it was indefinite, has too few rows, or R - 1e-8 I is not positive definite."""
         if self.repaired > 0 or (self.factor is not None and len(self.factor) <= self.n_columns):
             return True
         return not is_definite(self.correlation, -_SINGULAR)
 
     def parts(self, rows: Sequence[ArrayLike], n_jobs: int | None = None) -> "list[GaussianSample]":
-        """Return samples of some of the rows, by the same method, in one pass over the table.
+        """Return samples of subsets of the rows, by the same method, in one pass over the table.
 
         Parameters
         ----------
         rows : list of array_like of int
-            Row numbers of each part, from 0 to n_table_rows - 1, in any order; a row that is named twice counts twice.
+            Row numbers of each subset, from 0 to n_table_rows - 1, in any order. A repeated row number counts
+            repeatedly.
         n_jobs : int, optional
-            Threads, for rank methods.
+            Number of threads, for rank methods.
 
         Returns
         -------
         list of GaussianSample
-            One per part, without table and transforms. Columns that are constant or unknown in a part are made
-            uncorrelated there and keep their scale in the whole; so are pairs that are never known together.
+            One per subset, without table and transforms. Columns that are constant or unobserved in a subset are made
+            uncorrelated there, with the scale of the whole table. Pairs of columns that are never observed together are
+            also made uncorrelated.
 
         Raises
         ------
         ValueError
-            If the sample has no table, a row number is out of range, or the table was an iterator, which is used up.
+            If the sample has no table, a row number is out of range, or the table was an iterator, which is consumed.
         """
         if self.table is None:
-            raise ValueError("there are no rows to divide: the sample was made of a covariance matrix, or is a part")
+            raise ValueError(
+                "the sample has no rows: it was made from a covariance matrix, or is a subset of another sample"
+            )
         counts = [self._count_rows(part) for part in rows]
         if self.method != "pearson":
             table_rows, missing = self.table.rows(), self.table.missing
@@ -198,19 +201,19 @@ class GaussianSample:
         ]
 
     def without_rows(self) -> "GaussianSample":
-        """Return the same sample without its table and weights; it shares all other arrays, and has no `parts`."""
+        """Return the same sample without table and weights; it shares all other arrays and does not support `parts`."""
         twin = copy(self)
         twin.table = twin.weights = None
         return twin
 
     def _count_rows(self, rows: ArrayLike) -> np.ndarray:
-        """Count how often each row of the table is in a part."""
+        """Count how often a subset contains each row of the table."""
         rows = np.asarray(rows)
         if rows.ndim != 1 or rows.dtype.kind not in "iu" or not rows.size:
-            raise ValueError(f"a part must be row numbers, got {rows!r}")
+            raise ValueError(f"a subset must consist of row numbers, got {rows!r}")
         n = self.n_table_rows or 0
         if rows.min() < 0 or rows.max() >= n:
-            raise ValueError(f"row numbers must lie in 0..{n - 1}, got {rows.min()}..{rows.max()}")
+            raise ValueError(f"row numbers must be in 0..{n - 1}, got {rows.min()}..{rows.max()}")
         return np.bincount(rows, minlength=n)
 
 
@@ -222,7 +225,7 @@ def gaussian_sample(
     n_jobs: int | None = None,
     constant: str = "error",
 ) -> GaussianSample:
-    r"""Return the correlation matrix of a table of numbers, and what else Gaussian learners need of it.
+    r"""Return the correlation matrix of a numeric table, and further statistics for Gaussian learners.
 
     .. math:: R_{ij} = \frac{\sum_r w_r (x_{ri} - \bar x_i)(x_{rj} - \bar x_j)}{n s_i s_j}, \qquad
               n = \sum_r w_r, \qquad s_i^2 = \frac{1}{n} \sum_r w_r (x_{ri} - \bar x_i)^2
@@ -230,38 +233,39 @@ def gaussian_sample(
     Parameters
     ----------
     table : NumericTable, or anything that `open_numeric` takes
-        The rows. With missing="pairwise" each correlation is over the rows known in both columns. Of a
-        DistributedNumericTable the workers compute the moments of their rows.
+        The rows. With missing="pairwise" each correlation uses the rows in which both columns are observed. The workers
+        of a DistributedNumericTable compute the moments of their rows.
     weights : array_like of shape (n_rows_of_the_input,), optional
-        Not negative; 1 each by default; for the rows that a DistributedNumericTable keeps. Rank methods take none.
+        Nonnegative; 1 for each row by default. For a DistributedNumericTable: weights of the rows that it keeps. Rank
+        methods do not support weights.
     correlation : {"pearson", "kendall", "spearman", "shrinkage", "truncation"}, default="pearson"
-        "pearson" is the formula above. The others estimate the correlation of normal scores behind the data by ranks,
-        see `latent_correlation`; they read the whole table into memory.
+        "pearson" is the formula above. The others estimate the correlation of latent normal scores from ranks, see
+        `latent_correlation`. They read the whole table into memory.
     n_jobs : int, optional
-        Threads, for rank methods.
+        Number of threads, for rank methods.
     constant : {"error", "isolate"}, default="error"
-        What to do with constant columns: raise, naming them, or make them uncorrelated with all others.
+        How to treat constant columns: raise an error, or make them uncorrelated with all others.
 
     Returns
     -------
     GaussianSample
-        Its correlation is positive semidefinite: where ranks or missing cells made it indefinite it is replaced by
-        the nearest correlation matrix, and `repaired` says by how much.
+        Its correlation is positive semidefinite. If it is indefinite because of ranks or missing values, it is replaced
+        by the nearest correlation matrix, and `repaired` is the largest change.
 
     Raises
     ------
     TypeError
-        If ranks of a DistributedNumericTable are asked for: they are no sums over its parts.
+        If a rank method is used with a DistributedNumericTable: ranks are not sums over its partitions.
     ValueError
-        If an option is unknown, columns are constant, without known cells or of numbers above 1e150, two columns have
-        no row in common, weights do not fit or come with ranks, or the table cannot be read; see `open_numeric`.
+        If an option is unknown, a column is constant, has no observed value or has values above 1e150, two columns have
+        no common row, weights do not match or are used with ranks, or the table cannot be read; see `open_numeric`.
 
     Notes
     -----
-    One pass over the table and n p² multiplications for "pearson", of 32 MB beside p² numbers. Where n < p the
-    standardised rows are kept instead and nothing of size p² is formed; those of a file go to a temporary file. The
-    result does not depend on the size of the pieces, nor on the order of the rows, but for rounding. Of a
-    distributed table there is no thin factor: each part sends 8 p² bytes, and the driver keeps p² numbers.
+    "pearson" needs one pass over the table, n p² multiplications, and 8 p² bytes plus 32 MB of memory. If n < p, the
+    standardised rows are stored instead (for a file, in a temporary file), and no p x p matrix is formed. Up to
+    rounding, the result does not depend on the size of the chunks or the order of the rows. A distributed table has no
+    thin factor: each partition sends 8 p² bytes, and the driver keeps 8 p² bytes.
 
     Examples
     --------
@@ -278,14 +282,14 @@ def gaussian_sample(
         table = open_numeric(table)
     if weights is not None:
         if correlation != "pearson":
-            raise ValueError(f"correlation={correlation!r} works on ranks, which have no weights: use 'pearson'")
+            raise ValueError(f"correlation={correlation!r} uses ranks, which do not support weights: use 'pearson'")
         weights = _freeze(table.check_weights(weights))
-    with np.errstate(over="ignore", invalid="ignore"):  # raised below, with the names of the columns
+    with np.errstate(over="ignore", invalid="ignore"):  # an error with the names of the columns follows
         if isinstance(table, DistributedNumericTable):
             _refuse_ranks(table, correlation)
             result = summarise_moments(sum_moments(table, weights))
         elif correlation == "pearson":
-            # rows of weight 0 do not count, so that the number is not known where there are weights
+            # rows of weight 0 do not count, so the number is unknown if there are weights
             one = _choose_pass(table, len(table.rows()) if table.in_memory and weights is None else None)
             n_table_rows = _feed(table, weights, [one], None)
             result = one.finish(table.names)
@@ -300,40 +304,40 @@ def gaussian_sample(
         )
     if len(result.constant) and constant == "error":
         culprits = [table.names[v] for v in result.constant]
-        raise ValueError(f"column(s) {join_names(culprits)} are constant, which leaves them no correlation: drop them")
+        raise ValueError(f"column(s) {join_names(culprits)} are constant, so they have no correlation: drop them")
     if isinstance(table, DistributedNumericTable):
         return _make_sample(result, table.names, correlation)
     return _make_sample(result, table.names, correlation, table=table, weights=weights, n_table_rows=n_table_rows)
 
 
 def _refuse_ranks(table: DistributedNumericTable, correlation: str) -> None:
-    """Refuse correlations that are no function of sums over the parts."""
+    """Refuse correlations that are not a function of sums over the partitions."""
     if correlation == "pearson":
         return
     reason = (
-        "compares each row with each other, and most pairs of rows lie at different workers"
+        "compares all pairs of rows, and most pairs are on different workers"
         if correlation == "kendall"
-        else "ranks each cell among all rows, and no worker has these"
+        else "ranks each value among all rows, which no worker has"
     )
     raise TypeError(
-        f"correlation={correlation!r} {reason}: {table!r} has means and cross-products alone. Learn from these "
-        "without Nonparanormal, or give the rows in memory"
+        f"correlation={correlation!r} {reason}: {table!r} provides only means and cross-products. Learn without "
+        "Nonparanormal, or give the rows in memory"
     )
 
 
 def _choose_pass(table, n_expected):
-    """Return the pass that fits a table with `n_expected` rows to come, None where the number is not known."""
+    """Return the suitable pass for a table with `n_expected` rows; None if the number is unknown."""
     if table.missing == "pairwise" and table.has_missing is not False:
         return PairwisePass(table.n_columns)
     return CompletePass(table.n_columns, n_expected, on_disk=not table.in_memory)
 
 
 def _feed(table, weights, passes, counts):
-    """Send the rows through passes, row r of the table with its weight times ``counts[k][r]``; return their number."""
+    """Send the rows through passes, row r with its weight times ``counts[k][r]``; return the number of rows."""
     n_rows = 0
     for numbers, rows in table.chunks_with_numbers():
         if weights is not None and numbers[-1] >= len(weights):
-            raise ValueError(f"{len(weights)} weights for more rows: give one weight per row")
+            raise ValueError(f"{len(weights)} weights are fewer than the rows: give one weight per row")
         weights_of_rows = None if weights is None else weights[numbers]
         if counts is None:
             passes[0].add(rows, weights_of_rows)
@@ -342,12 +346,12 @@ def _feed(table, weights, passes, counts):
                 _add_repeated(one, rows, weights_of_rows, of_part[n_rows : n_rows + len(rows)])
         n_rows += len(rows)
     if weights is not None:
-        table.check_weights(weights)  # the number of rows of a file is known at its end
+        table.check_weights(weights)  # the number of rows of a file is only known at its end
     return n_rows
 
 
 def _add_repeated(one, rows, weights, counts):
-    """Add rows to a pass, each as often as it counts."""
+    """Add rows to a pass, each with its count."""
     present = np.flatnonzero(counts)
     if not len(present):
         return
@@ -359,7 +363,7 @@ def _add_repeated(one, rows, weights, counts):
 
 
 def _make_sample(result: PassResult, names: Sequence, method: str, **more: Any) -> GaussianSample:
-    """Return the sample of a pass, its correlation repaired where necessary."""
+    """Return the sample of a pass, with its correlation repaired if necessary."""
     correlation, repaired = result.correlation, 0.0
     if correlation is not None and result.uncertain:
         correlation, repaired = repair(correlation)

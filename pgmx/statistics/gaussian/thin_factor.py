@@ -1,4 +1,4 @@
-"""A correlation matrix of fewer rows than columns, stored as a factor of it: the standardised rows."""
+"""A correlation matrix of fewer rows than columns, stored as its factor: the standardised rows."""
 
 import os
 import shutil
@@ -13,12 +13,12 @@ import numpy as np
 from pgmx.atomic import name_temporary, reserve_file, write_all
 from pgmx.statistics.moments import find_constant_columns
 
-#: Cells that are read or standardised at a time: 32 MB of float64.
+#: Number of values that are read or standardised at a time: 32 MB of float64.
 _BLOCK_CELLS = 1 << 22
 
 
 class RowStore:
-    """Rows that come in pieces, stored in memory or in an unnamed temporary file."""
+    """Rows that are read in chunks, stored in memory or in an unnamed temporary file."""
 
     def __init__(self, n_columns: int, on_disk: bool = False):
         self.n_columns = n_columns
@@ -28,7 +28,7 @@ class RowStore:
         self._file: Any = None
 
     def add(self, rows: np.ndarray) -> None:
-        """Store more rows of float64, shape (m, n_columns); in memory they are referred to, not copied."""
+        """Store more rows of float64, shape (m, n_columns); in memory they are referenced, not copied."""
         if not len(rows):
             return
         self.n_rows += len(rows)
@@ -37,7 +37,7 @@ class RowStore:
             return
         if self._file is None:
             self._file = tempfile.TemporaryFile(prefix=".pgmx-", dir=_find_folder(), buffering=0)  # noqa: SIM115
-            weakref.finalize(self, self._file.close)  # also where an error ends the pass
+            weakref.finalize(self, self._file.close)  # also if an error ends the pass
         write_all(self._file, np.ascontiguousarray(rows).data.cast("B"), _find_folder() or tempfile.gettempdir())
 
     def blocks(self) -> Iterator[np.ndarray]:
@@ -56,7 +56,7 @@ class RowStore:
             yield block.reshape(-1, self.n_columns)
 
     def enumerate_blocks(self) -> Iterator[tuple[int, int, np.ndarray]]:
-        """Yield blocks with the numbers of their first row and of the row after their last."""
+        """Yield blocks with the numbers of their first row and of the row after their last row."""
         first = 0
         for block in self.blocks():
             yield first, first + len(block), block
@@ -74,8 +74,9 @@ def make_thin_factor(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Return the factor A_ij = √(w_i / Σw) (x_ij - mean_j) / scale_j of the correlation matrix A'A of stored rows.
 
-    Return A (read-only, mapped if the store is on disk, with a row at the end per constant column, which makes it
-    uncorrelated with all others), means, scales (1.0 for constant columns), and positions of constant columns.
+    Return A, means, scales (1.0 for constant columns), and positions of constant columns. A is read-only, and mapped if
+    the store is on disk. It has one additional row per constant column, so that this column is uncorrelated with all
+    others.
     """
     mean, scale, constant = _compute_means_and_scales(store, weights)
     total = float(store.n_rows) if weights is None else float(weights.sum())
@@ -108,7 +109,7 @@ def make_thin_factor(
 def _compute_means_and_scales(store: RowStore, weights: np.ndarray | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return means, scales and constant columns by two passes; the second removes the rounding of the first mean."""
     total = float(store.n_rows) if weights is None else float(weights.sum())
-    start = next(store.blocks())[0].copy()  # far from zero, sums of the columns themselves would lose digits
+    start = next(store.blocks())[0].copy()  # sums of columns with large means would lose digits
     first = np.zeros(store.n_columns)
     low, high = np.full(store.n_columns, np.inf), np.full(store.n_columns, -np.inf)
     for begin, stop, block in store.enumerate_blocks():
@@ -131,7 +132,7 @@ def _compute_means_and_scales(store: RowStore, weights: np.ndarray | None) -> tu
 
 
 def _map_file(path: Path, shape: tuple[int, int]) -> np.ndarray:
-    """Return a new array of float64 that is mapped from a file, for which the disk has room."""
+    """Return a new array of float64 that is mapped from a file, after a check of free disk space."""
     with name_temporary(path):
         array = np.lib.format.open_memmap(path, "w+", np.float64, shape)
         reserve_file(path)
@@ -139,11 +140,11 @@ def _map_file(path: Path, shape: tuple[int, int]) -> np.ndarray:
 
 
 def _find_folder() -> str | None:
-    """Return the folder of temporary files: that of joblib, if the user has set one, so that workers see them."""
+    """Return the folder of temporary files: joblib's folder if the user has set one, so that workers see it."""
     return os.environ.get("JOBLIB_TEMP_FOLDER")
 
 
 def _discard(folder, owner):
-    """Remove the file of a factor, in the process that made it: a forked one holds a copy of the array."""
+    """Remove the file of a factor in its own process only: a forked process has a copy of the array."""
     if os.getpid() == owner:
         shutil.rmtree(folder, ignore_errors=True)

@@ -1,7 +1,7 @@
 """Statistics of series with lags.
 
 - `design`: rows of predictors and targets
-- `moments`: their cross-products, mergeable over parts of the rows
+- `moments`: their cross-products, mergeable over subsets of the rows
 - `blocks`: cross-products of blocks of rows, and their sums over resamples
 """
 

@@ -9,7 +9,7 @@ from pgmx.data.series import Panel
 from pgmx.statistics.lagged.design import make_lagged_design
 from pgmx.statistics.lagged.moments import LaggedMoments
 
-#: Most bytes that cross-products of blocks may take.
+#: Maximum bytes of the cross-products of blocks.
 MOST_BYTES = 2**32
 
 
@@ -29,7 +29,7 @@ class BlockMoments:
     has_intercept: bool
 
     def sum(self, counts: np.ndarray) -> list[LaggedMoments]:
-        """Return the moments of resamples that hold each block as often as `counts`, (R, B), says."""
+        """Return the moments of resamples with `counts`, (R, B), copies of each block."""
         n_blocks, n_predictors, width = self.products.shape
         weights = counts.astype(np.float64)
         products = (weights @ self.products.reshape(n_blocks, -1)).reshape(-1, n_predictors, width)
@@ -51,9 +51,9 @@ class BlockMoments:
 
 
 def compute_block_moments(panel: Panel, lags: int, block_length: int, *, intercept: bool = False) -> BlockMoments:
-    """Return the cross-products of blocks of `block_length` targets; the last of a segment may be shorter.
+    """Return the cross-products of blocks of `block_length` targets; the last block of a segment may be shorter.
 
-    Their cost is that of the cross-products of all rows, T' P (P + N); ValueError where they take more than 4 GB.
+    The cost is T' P (P + N), as for the cross-products of all rows; ValueError if they need more than 4 GB.
     """
     bounds = np.array(list_blocks(panel, lags, block_length), dtype=np.int64)
     predictors, targets = make_lagged_design(panel, lags, intercept=intercept)
@@ -61,8 +61,8 @@ def compute_block_moments(panel: Panel, lags: int, block_length: int, *, interce
     n_bytes = 8 * (len(bounds) - 1) * (n_predictors * (n_predictors + n_series) + n_series**2)
     if n_bytes > MOST_BYTES:
         raise ValueError(
-            f"block_length={block_length} makes {len(bounds) - 1} blocks, whose cross-products take "
-            f"{n_bytes / 2**30:.1f} GB: give longer blocks"
+            f"block_length={block_length} gives {len(bounds) - 1} blocks with {n_bytes / 2**30:.1f} GB of "
+            "cross-products: give longer blocks"
         )
     rows = np.hstack([predictors, targets])
     products = np.empty((len(bounds) - 1, n_predictors, n_predictors + n_series))
@@ -74,7 +74,7 @@ def compute_block_moments(panel: Panel, lags: int, block_length: int, *, interce
 
 
 def list_blocks(panel: Panel, lags: int, block_length: int) -> list[int]:
-    """Return where blocks of targets begin among all targets of a panel, and where the last one ends."""
+    """Return the bounds of blocks of targets among all targets of a panel."""
     bounds, first = [0], 0
     for segment in panel.segments:
         stop = first + max(len(segment) - lags, 0)

@@ -8,8 +8,8 @@ from pgmx.data.series import Panel
 def make_lagged_design(panel: Panel, lags: int, *, intercept: bool = False) -> tuple[np.ndarray, np.ndarray]:
     """Return predictors (T', lags N + K [+ 1]) and targets (T', N): T' rows whose whole lag window is observed.
 
-    Columns: lag 1 of all series, lag 2, ..., exogenous columns at the time of the target, 1 for the intercept. Views
-    where that is possible.
+    Columns: lag 1 of all series, lag 2, ..., exogenous columns at the time of the target, 1 for the intercept. Views if
+    possible.
     """
     blocks = [
         segment_design(segment, exogenous, lags, intercept)

@@ -1,4 +1,4 @@
-"""Cross-products of predictors and targets of series with lags, mergeable over parts of the rows."""
+"""Cross-products of predictors and targets of series with lags, mergeable over subsets of the rows."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -11,11 +11,11 @@ from pgmx.data.series import Panel, SeriesChunks
 from pgmx.parallel.threads import call_on_threads
 from pgmx.statistics.lagged.design import segment_design
 
-#: Cells of a design that are made at a time: 64 MB of float64.
+#: Number of values of a design that are computed at a time: 64 MB of float64.
 _BLOCK_CELLS = 1 << 23
-#: Columns whose products a thread takes at a time, and seconds of a product.
+#: Number of columns per task of a thread, and seconds per product.
 _BLOCK_COLUMNS, _PRODUCT_SECONDS = 512, 2e-11
-#: How often the square of a single row may hold the sum of the others where it is taken off.
+#: Maximum ratio of the square of a single row to the sum of the others if this row is subtracted.
 _DOMINANCE = 1e3
 
 
@@ -67,9 +67,9 @@ class LaggedMoments:
 def compute_lagged_moments(
     series: Panel | SeriesChunks, lags: int, *, intercept: bool = False, shifts: np.ndarray | None = None
 ) -> LaggedMoments:
-    """Return the cross-products of series less their `shifts`, (N,); T' (P² + P N) multiplications.
+    """Return the cross-products of series minus their `shifts`, (N,); T' (P² + P N) multiplications.
 
-    For one lag and no shifts they are computed from views of the segments; else 64 MB beside the data are used.
+    For one lag and no shifts they are computed from views of the segments; otherwise 64 MB of memory are used.
     """
     if isinstance(series, SeriesChunks):
         segments: Iterable = series.read()
@@ -83,7 +83,7 @@ def compute_lagged_moments(
 
 
 def empty_moments(n_series: int, n_exogenous: int, lags: int, intercept: bool) -> LaggedMoments:
-    """Return the moments of no rows."""
+    """Return the moments of zero rows."""
     n_predictors = lags * n_series + n_exogenous + intercept
     return LaggedMoments(
         np.zeros((n_predictors, n_predictors)),
@@ -98,7 +98,7 @@ def empty_moments(n_series: int, n_exogenous: int, lags: int, intercept: bool) -
 
 
 def segment_moments(segment: np.ndarray, exogenous: np.ndarray, lags: int, intercept: bool) -> LaggedMoments:
-    """Return the cross-products of one segment, in blocks of rows where the design is no view."""
+    """Return the cross-products of one segment, in blocks of rows if the design is not a view."""
     n_series, n_exogenous = segment.shape[1], exogenous.shape[1]
     total = empty_moments(n_series, n_exogenous, lags, intercept)
     n_targets = len(segment) - lags
@@ -118,7 +118,7 @@ def segment_moments(segment: np.ndarray, exogenous: np.ndarray, lags: int, inter
 
 
 def compute_gram(columns: np.ndarray) -> np.ndarray:
-    """Return the cross-products (P, P) of columns (T, P); pairs of blocks of columns are shared among threads."""
+    """Return the cross-products (P, P) of columns (T, P); threads share the pairs of blocks of columns."""
     size = columns.shape[1]
     if size <= _BLOCK_COLUMNS:
         return columns.T @ columns
@@ -151,8 +151,8 @@ def compute_products(columns: np.ndarray, targets: np.ndarray) -> np.ndarray:
 
 
 def _shift_gram(gram: np.ndarray, predictors: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Return the cross-products of targets that are the predictors one row later."""
+    """Return the cross-products for targets that are the predictors one row later."""
     shifted = gram - np.outer(predictors[0], predictors[0]) + np.outer(targets[-1], targets[-1])
-    if (predictors[0] ** 2 > _DOMINANCE * shifted.diagonal()).any():  # digits are lost where one row dominates
+    if (predictors[0] ** 2 > _DOMINANCE * shifted.diagonal()).any():  # digits are lost if one row dominates
         return targets.T @ targets
     return shifted

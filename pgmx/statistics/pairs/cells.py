@@ -1,16 +1,16 @@
-"""Where the cells of pairs are stored, all in a triangle or the latest in an arena, and how rows are added to them.
+"""Storage of the cells of pairs (all pairs in a triangle, or the latest in an arena), and counting of rows.
 
-Triangle and arena assign the cells of a pair in one flat array. Either has
+Triangle and arena assign the cells of a pair in one flat array. Both have
 
 ``values``
-    The array, uint32 counts or float64 sums of weights; cells that nothing was added to hold zero.
+    The array: uint32 counts or float64 sums of weights, initially zero.
 ``claim(pairs) -> (served, where, stride, missing)``
-    Cells for the first `served` of the pairs: where a table begins, from one of its rows to the next, and whether it
-    has yet to be counted. Fewer than asked for when space ran out, see ``clear``.
+    Cells for the first `served` pairs: the start of each table, the stride of its rows, and whether it still has to be
+    counted. `served` is less than the number of pairs if space runs out, see ``clear``.
 ``clear()``
-    Forgets all pairs.
+    Removes all pairs.
 ``list_pairs() -> (pairs, where, stride)``
-    All pairs that have been claimed.
+    All claimed pairs.
 """
 
 from functools import partial
@@ -23,24 +23,24 @@ from pgmx.data import DiscreteTable
 from pgmx.parallel.threads import call_on_threads, count_threads
 from pgmx.statistics.counts import WORD_PAIR_SECONDS
 
-# Words of all planes that are read before the next words: a mapped table is read from disk once, not once a block.
+# Words of all planes that are processed together, so that a mapped table is read from disk once, not once per block.
 _PASS_WORDS = 1 << 24
 
-# Work, in cells counted over 512 rows, that is worth a thread of its own: a few milliseconds.
+# Minimum work of a thread, in cells counted over 512 rows: a few milliseconds.
 _TASK_WORK = 1 << 23
 
-# Planes, a multiple of the kernel's tile, that one task of a count of all pairs takes.
+# Planes per task when all pairs are counted, a multiple of the kernel's tile.
 _TASK_ROWS = 128
 
-# Pairs listed at a time where all pairs are counted by lists.
+# Number of pairs per list when all pairs are counted by lists.
 _LIST_PAIRS = 1 << 18
 
-#: Bytes of the index of an arena for each pair it may hold: two slots of two int64.
+#: Bytes of the index of an arena per pair: two slots of two int64.
 _INDEX_BYTES = 32
 
 
 class Triangle:
-    r"""Cells of all pairs, the rows of a variable against all later ones side by side; k is `n_cells`, per variable.
+    r"""Cells of all pairs; tables of a variable with all later variables are adjacent; k is `n_cells`, per variable.
 
     .. math:: \text{cell}(i, a, j, b) = \text{begin}_i + a \sum_{v > i} k_v + \sum_{i < v < j} k_v + b
     """
@@ -55,18 +55,18 @@ class Triangle:
 
     @staticmethod
     def size(n_cells: np.ndarray, itemsize: int) -> int:
-        """Return the bytes of a triangle over such variables."""
+        """Return the bytes of a triangle over variables with these cells."""
         after = int(n_cells.sum()) - np.cumsum(n_cells)
         return int((n_cells * after).sum()) * itemsize + len(n_cells) * (len(n_cells) - 1) // 2
 
     def clear(self):
-        """Forget all pairs."""
+        """Remove all pairs."""
         n = len(self.n_cells)
         self.values = np.zeros(max(int(self.begins[-1]), 1), dtype=self._dtype)
         self.known = np.zeros(n * (n - 1) // 2, dtype=np.uint8)
 
     def place(self, pairs):
-        """Return where tables begin and how far their rows lie apart."""
+        """Return the starts of tables and the strides of their rows."""
         i, j = pairs[:, 0], pairs[:, 1]
         return self.begins[i] + self.columns[j] - self.columns[i + 1], self.widths[i]
 
@@ -86,9 +86,9 @@ class Triangle:
 
 
 class Arena:
-    """Cells assigned in the order of requests; when they run out, all pairs are forgotten.
+    """Cells assigned in the order of requests; when space runs out, all pairs are removed.
 
-    `memory` is in bytes, for cells and index together; the largest table fits whatever the number.
+    `memory` is in bytes, for cells and index together; there is always room for the largest table.
     """
 
     def __init__(self, n_cells: np.ndarray, dtype, memory: int):
@@ -105,8 +105,8 @@ class Arena:
         self.clear()
 
     def clear(self):
-        """Forget all pairs."""
-        self.values = np.zeros(self._cells, dtype=self._dtype)  # pages are allocated as they are written
+        """Remove all pairs."""
+        self.values = np.zeros(self._cells, dtype=self._dtype)  # pages are allocated when they are written
         self._keys = np.zeros(self._slots, dtype=np.int64)
         self._places = np.zeros(self._slots, dtype=np.int64)
         self._used = np.zeros(2, dtype=np.int64)
@@ -137,7 +137,7 @@ class Arena:
 
 
 class TriangleBlock(Triangle):
-    """The part of a triangle with the pairs whose first variable is one of `first` to ``stop - 1``."""
+    """The rows of a triangle with the pairs whose first variable is `first` to ``stop - 1``."""
 
     def __init__(self, n_cells: np.ndarray, dtype, first: int, stop: int):
         self._first, self._stop = first, stop
@@ -150,9 +150,9 @@ class TriangleBlock(Triangle):
 
 
 class PairCounter:
-    """Adds rows of a table to the cells of a store, in threads if there is enough work; `n_cells` per variable.
+    """Counter that adds rows of a table to the cells of a store, with threads if there is enough work.
 
-    `weights` are float64 weights of the rows, None where each counts as one.
+    `n_cells` is per variable. `weights` are float64 weights of the rows, None if each row counts as one.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class PairCounter:
         self._n_jobs = n_jobs
 
     def add_pairs(self, pairs, where, stride):
-        """Add the rows to the cells of distinct pairs i < j, int64 of shape (k, 2), where the store has them."""
+        """Add the rows to the cells of distinct pairs i < j, int64 of shape (k, 2), at their places in the store."""
         if not len(pairs):
             return
         pairs, where, stride = (np.ascontiguousarray(part, dtype=np.int64) for part in (pairs, where, stride))
@@ -196,7 +196,7 @@ class PairCounter:
         self.add_block(0, len(self._cardinalities))
 
     def add_block(self, first: int, stop: int):
-        """Add the rows to those cells of a triangle whose first variable is one of `first` to ``stop - 1``."""
+        """Add the rows to the cells of a triangle whose first variable is `first` to ``stop - 1``."""
         n = len(self._cardinalities)
         small = np.zeros(n, dtype=bool)
         if self._weights is None:
@@ -218,7 +218,7 @@ class PairCounter:
                 block, n_listed = [], 0
 
     def _add_triangle(self, variables, first, stop):
-        """Add the rows to the cells of pairs among variables of few states, the first one in a range."""
+        """Add the rows to the cells of pairs of variables with few states, the first one in a range."""
         n_cells, store, table = self._n_cells[variables], self._store, self._table
         owner = np.repeat(np.arange(len(variables)), n_cells)
         ends = np.cumsum(n_cells)

@@ -1,4 +1,4 @@
-"""Pairs of a distributed table: blocks of pairs are counted by the workers, sums go to the driver."""
+"""Pairs of a distributed table: workers count blocks of pairs and send sums to the driver."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from pgmx.data import DistributedTable
 from pgmx.statistics.counts import add_counts, narrow_counts
 from pgmx.statistics.pairs.cells import PairCounter, TriangleBlock
 
-#: Cells that are asked for in one message.
+#: Number of cells per message.
 _BLOCK_CELLS = 1 << 20
 
 
 class DistributedPairs:
-    """What `PairCounter` does, for a table whose rows, and their weights, lie with workers."""
+    """`PairCounter` for a distributed table, whose workers hold the rows and their weights."""
 
     def __init__(self, table: DistributedTable, n_cells: np.ndarray, store):
         self._table = table
@@ -21,7 +21,7 @@ class DistributedPairs:
         self._store = store
 
     def add_pairs(self, pairs, where, stride):
-        """Add the rows to the cells of distinct pairs i < j, int64 of shape (k, 2), where the store has them."""
+        """Add the rows to the cells of distinct pairs i < j, int64 of shape (k, 2), at their places in the store."""
         if not len(pairs):
             return
         ends = np.cumsum(self._n_cells[pairs].prod(axis=1))
@@ -31,7 +31,7 @@ class DistributedPairs:
             self._store.values[cells] += self._sum(count_pairs, pairs[block])
 
     def add_all(self):
-        """Add the rows to the cells of all pairs of a triangle, some first variables at a time."""
+        """Add the rows to the cells of all pairs of a triangle, for some first variables at a time."""
         begins, first = self._store.begins, 0
         while first < len(self._n_cells):
             stop = max(int(np.searchsorted(begins, begins[first] + _BLOCK_CELLS, side="right")) - 1, first + 1)
@@ -45,7 +45,7 @@ class DistributedPairs:
 
 
 class _Cells:
-    """Cells of a list of pairs, one table after the other."""
+    """Cells of a list of pairs; tables are adjacent."""
 
     def __init__(self, n_cells: np.ndarray, pairs: np.ndarray, dtype):
         self.begins = np.concatenate(([0], np.cumsum(n_cells[pairs].prod(axis=1))))
@@ -53,21 +53,21 @@ class _Cells:
 
 
 def count_pairs(part: Any, n_cells: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """Count a list of pairs in a part, one table after the other."""
+    """Count a list of pairs in a partition; tables are adjacent."""
     store = _Cells(n_cells, pairs, _type_of(part))
     PairCounter(part.table, part.weights, n_cells, store, 1).add_pairs(pairs, store.begins[:-1], n_cells[pairs[:, 1]])
     return _narrow(store.values)
 
 
 def count_block(part: Any, n_cells: np.ndarray, first: int, stop: int) -> np.ndarray:
-    """Count the pairs whose first variable is one of `first` to ``stop - 1`` in a part, as a triangle has them."""
+    """Count the pairs whose first variable is `first` to ``stop - 1`` in a partition, in the order of a triangle."""
     store = TriangleBlock(n_cells, _type_of(part), first, stop)
     PairCounter(part.table, part.weights, n_cells, store, 1).add_block(first, stop)
     return _narrow(store.values)
 
 
 def add_weights(parts: list[np.ndarray]) -> np.ndarray:
-    """Add the sums of weights of some parts."""
+    """Add the sums of weights of some partitions."""
     return np.sum(parts, axis=0)
 
 
@@ -80,7 +80,7 @@ def _narrow(values: np.ndarray) -> np.ndarray:
 
 
 def _place_cells(pairs: np.ndarray, where: np.ndarray, stride: np.ndarray, n_cells: np.ndarray) -> np.ndarray:
-    """Return where a store has the cells of tables that come one after the other."""
+    """Return the places in a store of the cells of adjacent tables."""
     sizes = n_cells[pairs]
     n_of = sizes.prod(axis=1)
     e = np.repeat(np.arange(len(pairs)), n_of)

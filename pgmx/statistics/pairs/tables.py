@@ -1,4 +1,4 @@
-"""Joint distributions of pairs of variables in the data: all of them, or those that are asked for."""
+"""Joint distributions of pairs of variables in the data: all pairs, or the requested pairs."""
 
 from contextlib import contextmanager
 from time import perf_counter
@@ -23,51 +23,50 @@ class PairTables:
     Parameters
     ----------
     table : DiscreteTable
-        Coded table of n variables and N rows, in memory or mapped from a plane file. The parts of a distributed one are
-        counted by their workers.
+        Coded table of n variables and N rows, in memory or mapped from a plane file. The workers of a distributed table
+        count their partitions.
     weights : array_like of float, shape (N,), optional
-        Row weights w, finite, none negative, not all zero. Default: every row weighs 1.
+        Row weights w, finite, nonnegative, not all zero. Default: 1 for every row.
     memory : int, default=2**28
-        Bytes that the stored tables may take. Where all pairs fit they stay once counted; else the store is emptied
-        whenever it is full. One table may not be larger either.
+        Maximum bytes of the stored tables. If all pairs fit, they are kept once counted. Otherwise the store is emptied
+        whenever it is full. A single table must not be larger.
     n_jobs : int or None, default=None
-        Threads; the result is the same for any number.
+        Number of threads. The result does not depend on it.
 
     Attributes
     ----------
     n_variables : int
         n.
     cardinalities : ndarray of int64, shape (n,)
-        States of each variable.
+        Number of states of each variable.
     fits : bool
-        Whether all pairs may be held within `memory`.
+        Whether all pairs fit within `memory`.
     counted_all : bool
-        Whether all pairs have been counted and are held.
+        Whether all pairs have been counted and are stored.
     n_counted : int
-        Tables counted so far; a table that was forgotten and counted again counts twice.
+        Number of tables counted so far; a table that was removed and counted again counts twice.
     seconds : float
-        Wall seconds spent on counting.
+        Wall-clock seconds spent on counting.
     n_rows : int
-        Rows seen, N and those of :meth:`update`.
+        Number of rows: N plus the rows of :meth:`update`.
     total_weight : float
-        Sum of the weights of the rows; `n_rows` where none were given.
+        Sum of the weights of the rows; `n_rows` without weights.
 
     Raises
     ------
     ValueError
-        If there is not one weight per row, a weight is negative, infinite or NaN, all are zero, `memory` is not
-        positive, or there are 2**32 rows or more which are neither weighted nor those of a distributed table.
+        If there is not one weight per row, a weight is negative, infinite or NaN, all weights are zero, `memory` is not
+        positive, or there are 2**32 or more unweighted rows in a table that is not distributed.
 
     Notes
     -----
-    A table is counted by the bit planes of all states but the last, (s - 1)² population counts over N rows, about
-    0.3 µs with AVX-512 at 5 states and 20,000 rows; the last row and column follow from the marginals. Variables of
-    many states and weighted rows are counted by histograms over the codes, 0.6 ns a row. All tables take
-    n² / 2 · ((s - 1)² · 4 + 1) bytes, weighted ones n² / 2 · (8 s² + 1). An object serves one thread at a time.
-
-    For a distributed table the pairs of one request, or blocks of all pairs, are one message to each part, and the
-    counts come back in the smallest integer type; the result is that of the whole table to the bit, with weights to
-    rounding.
+    A table is counted with the bit planes of all states except the last: (s - 1)² population counts over N rows, about
+    0.3 µs with AVX-512 at 5 states and 20,000 rows. The last row and column follow from the marginals. Variables with
+    many states and weighted rows are counted by histograms over the codes, 0.6 ns per row. All tables together need n²
+    / 2 · ((s - 1)² · 4 + 1) bytes, weighted tables n² / 2 · (8 s² + 1). An object must be used by one thread at a time.
+    For a distributed table the pairs of one request, or blocks of all pairs, are one message to each partition. The
+    counts are returned in the smallest integer type. They are identical to the counts of the whole table; with weights
+    the sums agree up to rounding.
 
     References
     ----------
@@ -103,7 +102,7 @@ class PairTables:
         self._memory = memory
         self._columns, self._states = table.columns, table.states
         self._weighted = weights is not None
-        self._is_wide = has_wide_counts(table)  # counts are float64, as sums of weights are
+        self._is_wide = has_wide_counts(table)  # counts are float64, like sums of weights
         self._n_cells = self.cardinalities - (0 if self._weighted or self._is_wide else 1)
         self._first_state = np.concatenate(([0], np.cumsum(self.cardinalities)))
         self._marginals = np.zeros(int(self._first_state[-1]))
@@ -137,7 +136,7 @@ class PairTables:
         Returns
         -------
         list of ndarray
-            As :meth:`margin` gives them.
+            As returned by :meth:`margin`.
         """
         return [self.margin(v) for v in range(self.n_variables)]
 
@@ -152,19 +151,19 @@ class PairTables:
         Returns
         -------
         list of ndarray
-            For each pair float64 of shape (s_i, s_j), a view of one new array.
+            One float64 array of shape (s_i, s_j) per pair, a view of one new array.
 
         Raises
         ------
         ValueError
-            If a position is out of range, a pair is of a variable with itself, or a table exceeds `memory`.
+            If a position is out of range, a variable is paired with itself, or a table exceeds `memory`.
         """
         values, begins = self.flat(pairs)
         shapes = self.cardinalities[np.asarray(pairs, dtype=np.int64).reshape(-1, 2)]
         return [values[begins[e] : begins[e + 1]].reshape(shape) for e, shape in enumerate(map(tuple, shapes.tolist()))]
 
     def flat(self, pairs: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
-        """Return the joint distributions of pairs one after the other.
+        """Return the joint distributions of pairs in one flat array.
 
         Parameters
         ----------
@@ -174,7 +173,7 @@ class PairTables:
         Returns
         -------
         tables : ndarray of float64
-            New; row-major tables.
+            A new array of row-major tables.
         begins : ndarray of int64, shape (k + 1,)
             Table e is ``tables[begins[e] : begins[e + 1]]``.
         """
@@ -210,17 +209,17 @@ class PairTables:
         return tables, begins
 
     def prepare(self) -> bool:
-        """Count all pairs now, where they fit.
+        """Count all pairs now, if they fit in memory.
 
         Returns
         -------
         bool
-            Whether all pairs are held; False, and nothing is counted, where `memory` is too small for them.
+            Whether all pairs are stored. If `memory` is too small for them, nothing is counted and the result is False.
 
         Notes
         -----
-        Faster than asking for the pairs, by blocks that stay in the cache. The rows are then no longer needed and not
-        referred to.
+        Faster than requests for single pairs, since blocks stay in the cache. The rows are no longer referenced
+        afterwards.
         """
         if not self.counted_all and isinstance(self._store, Triangle):
             begin = perf_counter()
@@ -244,12 +243,12 @@ class PairTables:
         table : DiscreteTable
             Further rows of the same variables with the same states in the same order.
         weights : array_like of float, shape (rows,), optional
-            Their weights, given if and only if the first rows had weights.
+            Weights of the rows; required if and only if the first rows had weights.
 
         Returns
         -------
         PairTables
-            self; equal to tables of all rows together.
+            self, equal to tables of all rows together.
 
         Raises
         ------
@@ -258,12 +257,12 @@ class PairTables:
 
         Notes
         -----
-        Stored tables are counted over the new rows only. Unless all are stored, the rows stay referred to, for pairs
-        that are requested later.
+        Stored tables are counted only over the new rows. Unless all pairs are stored, the rows are kept for pairs that
+        are requested later.
         """
         self._check_same_variables(table)
         if self._weighted != (weights is not None):
-            raise ValueError("give weights with all rows or with none")
+            raise ValueError("weights are given for some rows only: give weights for all rows or for none")
         self._add_rows(table, weights)
         begin = perf_counter()
         if self.counted_all:
@@ -275,13 +274,15 @@ class PairTables:
         return self
 
     def _check_same_variables(self, table):
-        """Refuse rows of other variables or states."""
+        """Refuse rows with other variables or states."""
         if len(table.columns) != self.n_variables:
-            raise ValueError(f"the rows have {table.n_variables} variables, the first ones had {self.n_variables}")
+            raise ValueError(f"the rows have {table.n_variables} variables, the first rows had {self.n_variables}")
         ours = zip(self._columns, self._states, strict=True)
         for (old_name, old), new_name, new in zip(ours, table.columns, table.states, strict=True):
             if old_name != new_name:
-                raise ValueError(f"the rows have {new_name!r} where the first ones had {old_name!r}: order them alike")
+                raise ValueError(
+                    f"the rows have {new_name!r} in place of {old_name!r}: use the column order of the first rows"
+                )
             if old != new or [type(state) for state in old] != [type(state) for state in new]:
                 raise ValueError(
                     f"variable {old_name!r} has the states {join_names(new)}, the first rows had {join_names(old)}: "
@@ -289,7 +290,7 @@ class PairTables:
                 )
 
     def _add_rows(self, table, weights):
-        """Add rows to the marginals, and store them for pairs that are counted later."""
+        """Add rows to the marginals, and keep the rows for pairs that are counted later."""
         if weights is not None:
             weights = _check_row_weights(weights, table.n_rows)
         if isinstance(table, DistributedTable):
@@ -302,7 +303,7 @@ class PairTables:
         if self.n_rows + table.n_rows >= WIDE_ROWS and not (self._is_wide or self._weighted):
             raise ValueError(f"counts are 32 bits wide: at most {WIDE_ROWS - 1} rows, got {self.n_rows + table.n_rows}")
         if not self.total_weight + total > 0:
-            raise ValueError("no row is left: at least one weight must be positive")
+            raise ValueError("all weights are zero: at least one weight must be positive")
         self._marginals = self._marginals + marginals
         self.total_weight += total
         self.n_rows += table.n_rows
@@ -320,7 +321,9 @@ class PairTables:
         positions = positions.astype(np.int64)
         wrong = (positions < 0) | (positions >= self.n_variables)
         if wrong.any():
-            raise ValueError(f"no variable {positions[wrong][0]}: there are {self.n_variables}, counted from 0")
+            raise ValueError(
+                f"no variable {positions[wrong][0]}: there are {self.n_variables} variables, counted from 0"
+            )
         if (positions[:, 0] == positions[:, 1]).any():
             v = positions[positions[:, 0] == positions[:, 1]][0, 0]
             raise ValueError(f"variable {self._columns[v]!r} is paired with itself: its distribution is margin({v})")
@@ -328,14 +331,14 @@ class PairTables:
         if sizes.max() > self._memory:
             names = [self._columns[v] for v in positions[sizes.argmax()]]
             raise ValueError(
-                f"the table of {names[0]!r} and {names[1]!r} takes {sizes.max()} bytes, more than "
+                f"the table of {names[0]!r} and {names[1]!r} needs {sizes.max()} bytes, more than "
                 f"memory={self._memory}: merge rare states, or raise memory"
             )
         return positions
 
     @contextmanager
     def _forget_if_interrupted(self):
-        """Forget all pairs when counting is interrupted: some have cells, but not their counts."""
+        """Remove all pairs if counting is interrupted, since some have cells without counts."""
         try:
             yield
         except BaseException:
@@ -356,7 +359,7 @@ def _check_row_weights(weights, n_rows):
     """Return row weights as a float64 copy, after checking them."""
     weights = as_reals(weights, "weights").astype(np.float64)
     if weights.shape != (n_rows,):
-        raise ValueError(f"one weight per row is needed, {n_rows} in all, got shape {weights.shape}")
+        raise ValueError(f"weights must have one value for each of the {n_rows} rows, got shape {weights.shape}")
     wrong = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0)))
     if wrong.size:
         raise ValueError(f"weights must be finite and not negative, got {weights[wrong[0]]} in row {wrong[0]}")

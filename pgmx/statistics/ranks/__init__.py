@@ -1,6 +1,6 @@
 """Rank correlations and marginal transforms.
 
-- `columns`: columns in rank order: what rank correlations and marginal transforms begin with
+- `columns`: columns in rank order, the input of rank correlations and marginal transforms
 - `transforms`: monotone maps of single columns to normal scores and back
-- `correlation`: rank correlations of all pairs of columns, and the correlations of the normal variables behind them
+- `correlation`: rank correlations of all pairs of columns, and correlations of latent normal variables
 """

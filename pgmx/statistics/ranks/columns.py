@@ -1,4 +1,4 @@
-"""Columns in rank order: what rank correlations and marginal transforms begin with."""
+"""Columns in rank order, the input of rank correlations and marginal transforms."""
 
 from dataclasses import dataclass
 from functools import partial
@@ -8,22 +8,22 @@ import numpy as np
 from pgmx.checks import as_reals
 from pgmx.parallel.threads import call_on_threads
 
-#: Cells that are ranked at a time, a block in a thread.
+#: Number of values per block that a thread ranks.
 _BLOCK_CELLS = 1 << 18
 
 
 @dataclass(frozen=True)
 class RankedColumns:
-    """The order of the n rows in each of p columns, unknown rows last."""
+    """The order of the n rows in each of p columns, missing values last."""
 
     order: np.ndarray  # rows by rising value, int32 of shape (p, n)
-    #: per row how many known values are smaller, the same for equal values; -1 where missing; int32 of shape (p, n)
+    #: number of smaller observed values per row, the same for equal values; -1 if missing; int32 of shape (p, n)
     codes: np.ndarray
-    n_known: np.ndarray  # known rows, int64 of shape (p,)
-    tied_pairs: np.ndarray  # pairs of known rows with equal values, int64 of shape (p,)
+    n_known: np.ndarray  # number of observed values, int64 of shape (p,)
+    tied_pairs: np.ndarray  # number of pairs of rows with equal observed values, int64 of shape (p,)
 
     def compute_doubled_ranks(self, columns=None) -> np.ndarray:
-        """Return twice the average ranks about their mean, whole numbers; 0 where missing. float64, (k, n)."""
+        """Return twice the average ranks minus their mean, whole numbers, float64 (k, n); 0 if missing."""
         columns = range(len(self.codes)) if columns is None else columns
         n = self.codes.shape[1]
         doubled = np.empty((len(columns), n))
@@ -54,7 +54,7 @@ def check_rows(X, missing: str) -> np.ndarray:
 
 
 def rank_columns(X: np.ndarray, n_jobs: int | None = None) -> RankedColumns:
-    """Rank the columns of X (n, p); NaN is unknown."""
+    """Rank the columns of X (n, p); NaN means missing."""
     n, p = X.shape
     if n >= 2**31:
         raise ValueError(f"at most 2**31 - 1 rows can be ranked, got {n}")
@@ -73,14 +73,14 @@ def rank_columns(X: np.ndarray, n_jobs: int | None = None) -> RankedColumns:
 def _rank(X: np.ndarray, block: slice, ranked: RankedColumns) -> None:
     values = np.ascontiguousarray(X[:, block].T)
     n = values.shape[1]
-    order = np.argsort(values, axis=1)  # ties stay in any order: no result depends on it
+    order = np.argsort(values, axis=1)  # the order of ties is arbitrary: no result depends on it
     values = np.take_along_axis(values, order, axis=1)
     known = n - np.isnan(values).sum(axis=1)
     first = np.zeros(values.shape, dtype=np.int32)
     first[:, 1:] = np.where(values[:, 1:] != values[:, :-1], np.arange(1, n, dtype=np.int32), 0)
     np.maximum.accumulate(first, axis=1, out=first)
     unknown = np.arange(n) >= known[:, None]
-    # A row that ties with k before it in the order closes k pairs.
+    # A row with k equal values before it in the order adds k tied pairs.
     ranked.tied_pairs[block] = np.where(unknown, 0, np.arange(n) - first.astype(np.int64)).sum(axis=1)
     first[unknown] = -1
     np.put_along_axis(ranked.codes[block], order, first, axis=1)

@@ -1,4 +1,4 @@
-"""Rank correlations of all pairs of columns, and the correlations of the normal variables behind them."""
+"""Rank correlations of all pairs of columns, and the correlations of latent normal variables."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -11,14 +11,14 @@ from pgmx.parallel.threads import call_on_threads, count_threads
 from pgmx.statistics.ranks.columns import RankedColumns, check_rows, rank_columns
 from pgmx.statistics.ranks.transforms import normal_scores
 
-#: Bytes that comparison planes take at most, unless a single row of all columns takes more (p n / 8).
+#: Maximum bytes of comparison planes, unless a single row of all columns needs more (p n / 8).
 _PLANE_BYTES = 1 << 24
 
-#: Work from which threads pay for their start, in comparisons of two rows by planes: some milliseconds.
+#: Minimum work for threads, in comparisons of two rows by planes: some milliseconds.
 _THREADS_PAY = 1 << 31
 
-#: The same unit for a row and pair of columns in the other ways: n log n of inversions, n of ranks among known rows;
-#: and for the end of a pair, which waits for memory.
+#: Work of the other methods in the same unit: of inversions (per n log n) and of ranks among observed rows (per n) for
+#: a pair of columns; and of the final step of a pair, which is limited by memory.
 _INVERSION_WORK, _PAIR_RANK_WORK, _FINISH_WORK = 100, 10_000, 1_000
 
 LATENT_METHODS = ("kendall", "spearman", "shrinkage", "truncation")
@@ -29,22 +29,22 @@ def kendall_tau_matrix(X, *, missing: str = "error", n_jobs: int | None = None) 
 
     .. math:: \tau_b = \frac{C - D}{\sqrt{(N - T_x)(N - T_y)}}
 
-    with C concordant and D discordant pairs of rows, :math:`N = n (n - 1) / 2` pairs and T of them tied.
+    with C concordant and D discordant pairs of rows, :math:`N = n (n - 1) / 2` pairs in total, and T tied pairs.
 
     Parameters
     ----------
     X : array_like of float, shape (n, p)
-        At least 2 rows; numbers of which only the order matters.
+        At least 2 rows. Only the order of the values matters.
     missing : {"error", "pairwise"}, default="error"
-        Whether NaN is refused, or each pair of columns is taken over the rows that are known in both.
+        Whether NaN raises an error, or each pair of columns uses the rows in which both are observed.
     n_jobs : int or None, default=None
-        Threads, as in joblib; the result is the same for any number.
+        Number of threads, as in joblib. The result does not depend on it.
 
     Returns
     -------
     ndarray of shape (p, p), float64
-        Exactly symmetric, ones on the diagonal. Where a column has no two different values among the rows of a pair,
-        the pair has 0, as a constant column has no correlation; SciPy and pandas give NaN.
+        Exactly symmetric, unit diagonal. If a column is constant over the rows of a pair, the value is 0 (SciPy and
+        pandas give NaN).
 
     Raises
     ------
@@ -53,9 +53,10 @@ def kendall_tau_matrix(X, *, missing: str = "error", n_jobs: int | None = None) 
 
     Notes
     -----
-    Counts are whole numbers, exact up to millions of rows. Up to some thousand rows, columns are compared by bits of
-    all pairs of rows: n² / 2 bits per pair of columns, about 1 µs at n = 1000 with AVX-512; ties take twice and missing
-    values four times that. Larger tables count inversions, n log n per pair. Memory: 8 n p bytes for the ranks.
+    Counts are integers, exact up to millions of rows. Up to some thousand rows, columns are compared by bits of all
+    pairs of rows: n² / 2 bits per pair of columns, about 1 µs at n = 1000 with AVX-512 (twice as long with ties, four
+    times with missing values). For larger tables inversions are counted, n log n per pair. Memory: 8 n p bytes for the
+    ranks.
 
     References
     ----------
@@ -87,7 +88,7 @@ def spearman(X, *, missing: str = "error", n_jobs: int | None = None) -> np.ndar
     Returns
     -------
     ndarray of shape (p, p), float64
-        Exactly symmetric, ones on the diagonal; 0 for a pair with a column that is constant among its rows.
+        Exactly symmetric, unit diagonal; 0 if a column is constant over the rows of the pair.
 
     Raises
     ------
@@ -96,8 +97,8 @@ def spearman(X, *, missing: str = "error", n_jobs: int | None = None) -> np.ndar
 
     Notes
     -----
-    p sorts and one product of n p² operations; pairs of columns with missing values are ranked one by one, about 20 ns
-    per row and pair. Sums of ranks are whole numbers, exact up to 200,000 rows. Memory: 16 n p bytes.
+    Cost: p sorts and one product of n p² operations. Pairs of columns with missing values are ranked one by one, about
+    20 ns per row and pair. Sums of ranks are integers, exact up to 200,000 rows. Memory: 16 n p bytes.
 
     References
     ----------
@@ -126,7 +127,7 @@ def spearman(X, *, missing: str = "error", n_jobs: int | None = None) -> np.ndar
 
 
 def latent_correlation(X, method: str, *, missing: str = "error", n_jobs: int | None = None) -> np.ndarray:
-    r"""Return the correlations of the normal variables of which the columns are rising functions.
+    r"""Return the correlations of latent normal variables; the columns are increasing functions of these.
 
     .. math:: \sin\left(\tfrac{\pi}{2} \tau\right), \qquad 2 \sin\left(\tfrac{\pi}{6} \rho\right), \qquad
               \operatorname{corr}\left(\Phi^{-1}(\hat F_i(x_i)), \Phi^{-1}(\hat F_j(x_j))\right)
@@ -136,15 +137,15 @@ def latent_correlation(X, method: str, *, missing: str = "error", n_jobs: int | 
     X : array_like of float, shape (n, p)
         At least 2 rows.
     method : {"kendall", "spearman", "shrinkage", "truncation"}
-        By Kendall's tau, by Spearman's rho, or by normal scores, of r / (n + 1) (``"shrinkage"``) or of r / n cut off
-        at δ and 1 - δ for :math:`\delta = 1 / (4 n^{1/4} \sqrt{\pi \log n})` (``"truncation"``).
+        Kendall's tau, Spearman's rho, or normal scores of r / (n + 1) (``"shrinkage"``) or of r / n truncated at δ and
+        1 - δ for :math:`\delta = 1 / (4 n^{1/4} \sqrt{\pi \log n})` (``"truncation"``).
     missing, n_jobs : {"error", "pairwise"}, int or None
         As for `kendall_tau_matrix`.
 
     Returns
     -------
     ndarray of shape (p, p), float64
-        Exactly symmetric, ones on the diagonal. Not always positive semidefinite, but for complete normal scores: see
+        Exactly symmetric, unit diagonal. Only normal scores of complete data are always positive semidefinite: see
         :func:`~pgmx.statistics.nearest_correlation`.
 
     Raises
@@ -154,8 +155,8 @@ def latent_correlation(X, method: str, *, missing: str = "error", n_jobs: int | 
 
     Notes
     -----
-    The constant of each sine belongs to its own coefficient: π/2 to tau, π/6 with the factor 2 to rho. (Some lecture
-    notes print 2 sin(π/6 tau), which holds for neither.) The sines hold for normal variables without ties.
+    The constant is π/2 for tau, and π/6 with the factor 2 for rho. (The formula 2 sin(π/6 tau) of some lecture notes is
+    wrong.) The formulas hold for normal variables without ties.
 
     References
     ----------
@@ -199,15 +200,15 @@ def _compute_taus(ranked: RankedColumns, n_jobs: int | None) -> np.ndarray:
 
 
 def _classify(ranked: RankedColumns) -> np.ndarray:
-    """Return which columns are clean, have ties or have gaps."""
+    """Return the kind of each column: clean, with ties, or with missing values."""
     n = ranked.codes.shape[1]
     return np.where(ranked.n_known < n, _ranks.GAPPED, np.where(ranked.tied_pairs > 0, _ranks.TIED, _ranks.CLEAN))
 
 
 def _has_many_rows(ranked: RankedColumns) -> bool:
-    """Return whether inversions, whose time grows as n, are faster than planes, whose time grows as n².
+    """Return whether inversions (time O(n log n)) are faster than planes (time O(n²)).
 
-    They take the same time at MANY_ROWS[k] for a pair whose worse column is of kind k, on average the harmonic mean.
+    They need the same time at MANY_ROWS[k] rows for a pair whose worse column has kind k; the harmonic mean is used.
     """
     p, n = ranked.codes.shape
     up_to = np.cumsum(np.bincount(_classify(ranked), minlength=len(_ranks.MANY_ROWS))) / p
@@ -216,7 +217,7 @@ def _has_many_rows(ranked: RankedColumns) -> bool:
 
 
 def _compute_taus_by_planes(ranked: RankedColumns, matrix: np.ndarray, n_jobs: int | None) -> None:
-    """Write tau-b into `matrix`, whose cells hold counts until the end."""
+    """Write tau-b into `matrix`, whose entries are counts until the end."""
     p, n = ranked.codes.shape
     kinds = _classify(ranked)
     columns = np.argsort(kinds, kind="stable")
@@ -244,8 +245,8 @@ def _compute_taus_by_planes(ranked: RankedColumns, matrix: np.ndarray, n_jobs: i
 
 
 def _row_blocks(n: int, most_words: int) -> Iterator[tuple[int, int, np.ndarray, int]]:
-    """Yield ends of blocks of rows, the words where the comparisons of their rows begin, and the words of a plane."""
-    words = (np.arange(n, dtype=np.int64) + 63) >> 6  # row r is compared with the r rows before it
+    """Yield ends of blocks of rows, the first words of the comparisons of their rows, and the words of a plane."""
+    words = (np.arange(n, dtype=np.int64) + 63) >> 6  # row r is compared with the r previous rows
     begins = np.concatenate(([0], np.cumsum(words)))
     begin = 0
     while begin < n:
@@ -263,7 +264,7 @@ def _allocate_planes(rows: int, n_words: int) -> np.ndarray:
 
 
 def _all_ones(begin: int, end: int, offset: np.ndarray, n_words: int) -> np.ndarray:
-    """Return the plane of a column all of whose comparisons are known and untied."""
+    """Return the plane of a column without missing values and ties."""
     ones = np.zeros(n_words, dtype=np.uint64)
     rows = np.arange(begin, end)
     whole, rest = rows >> 6, rows & 63
@@ -276,27 +277,27 @@ def _all_ones(begin: int, end: int, offset: np.ndarray, n_words: int) -> np.ndar
 def _in_blocks(
     task: Callable[[int, int], None], size: int, work: int, n_jobs: int | None, triangle: bool = True
 ) -> None:
-    """Run task(first, last) over [0, size), in threads where that pays; `work` is that of a pair, or of one i."""
+    """Run task(first, last) over [0, size), with threads if worthwhile; `work` is per pair, or per index."""
     n_threads = count_threads(n_jobs)
     total = work * size * size // 2 if triangle else work * size
     if n_threads == 1 or size < 2 or total < _THREADS_PAY:
         task(0, size)
         return
     share = np.arange(1, 8 * n_threads) / (8 * n_threads)
-    if triangle:  # early blocks meet more later ones
+    if triangle:  # early blocks have more pairs
         share = 1.0 - np.sqrt(1.0 - share)
     cuts = np.unique(np.concatenate(([0], np.rint(size * share), [size])).astype(int)).tolist()
     call_on_threads((partial(task, first, last) for first, last in pairwise(cuts)), n_threads)
 
 
 def _correlate(centred: np.ndarray) -> np.ndarray:
-    """Return the correlations of centred rows of numbers; 0 where a row is all zeros."""
+    """Return the correlations of centred rows; 0 if a row is all zeros."""
     sums = centred @ centred.T
     return _quotients(sums, sums.diagonal()[:, None], sums.diagonal()[None, :])
 
 
 def _quotients(sums: np.ndarray, of_x: np.ndarray, of_y: np.ndarray) -> np.ndarray:
-    """Return sums / sqrt(of_x of_y) where both are positive; equal totals are not rooted, so that ±1 is exact."""
+    """Return sums / sqrt(of_x of_y) if both are positive, without a root for equal totals, so that ±1 is exact."""
     totals = np.where(of_x == of_y, of_x, np.sqrt(of_x) * np.sqrt(of_y))
     out = np.zeros_like(sums)
     np.divide(sums, totals, out=out, where=totals > 0)
@@ -304,7 +305,7 @@ def _quotients(sums: np.ndarray, of_x: np.ndarray, of_y: np.ndarray) -> np.ndarr
 
 
 def _correlate_scores(ranked: RankedColumns, method: str) -> np.ndarray:
-    """Return Pearson's correlations of normal scores, over the rows known in both columns."""
+    """Return Pearson correlations of normal scores, over the rows in which both columns are observed."""
     p = len(ranked.codes)
     scores = ranked.compute_doubled_ranks()
     known = ranked.codes >= 0
@@ -321,5 +322,5 @@ def _correlate_scores(ranked: RankedColumns, method: str) -> np.ndarray:
     sums = scores @ weight.T
     squares = (scores**2) @ weight.T
     within = squares - sums**2 / count
-    within[within <= 1e-12 * squares] = 0.0  # constant among the rows known in both
+    within[within <= 1e-12 * squares] = 0.0  # constant over the rows in which both are observed
     return _quotients(scores @ scores.T - sums * sums.T / count, within, within.T)

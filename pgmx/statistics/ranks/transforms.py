@@ -7,10 +7,10 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-#: Knots of a column at most: half of them evenly spread over the ranks, half over the normal scores, for the tails.
+#: Maximum number of knots per column: half of them evenly spaced in ranks, half in normal scores (for the tails).
 MOST_KNOTS = 1000
 
-#: Marginal distribution functions by the names of the correlations that go with them.
+#: Marginal distribution function for each correlation method.
 METHODS = ("shrinkage", "truncation", "kendall", "spearman")
 
 
@@ -28,35 +28,35 @@ def normal_scores(ranks: ArrayLike, n: int, method: str) -> np.ndarray:
         return ndtri(ranks / (n + 1.0))
     if method != "truncation":
         raise ValueError(f"method must be 'shrinkage' or 'truncation', got {method!r}")
-    # Below n = 2 the formula has no value; one half leaves the score 0.
+    # The formula is undefined for n < 2; one half gives the score 0.
     delta = 1.0 / (4.0 * n**0.25 * np.sqrt(np.pi * np.log(n))) if n > 1 else 0.5
     return ndtri(np.clip(ranks / n, delta, 1.0 - delta))
 
 
 @dataclass(frozen=True, eq=False)
 class MarginalTransforms:
-    r"""Rising maps, one per column, from values to normal scores of mean 0 and variance 1, and back.
+    r"""Increasing maps, one per column, from values to normal scores with mean 0 and variance 1, and back.
 
     .. math:: z = \frac{\Phi^{-1}(\hat F(x)) - m}{s}
 
-    with :math:`\hat F` the distribution function that :func:`latent_correlation` estimates from average ranks, so that
-    equal values have one score, and m, s the mean and standard deviation of the scores. Between knots, which are values
-    of the data, the maps are linear; before the first and behind the last they are constant.
+    with :math:`\hat F` the distribution function that :func:`latent_correlation` estimates from average ranks (so equal
+    values have the same score), and m, s the mean and standard deviation of the scores. The maps are linear between
+    knots, which are values of the data, and constant before the first and after the last knot.
 
     Parameters
     ----------
     starts : ndarray of int64, shape (p + 1,)
-        Where the knots of the columns begin.
+        Positions of the first knot of each column.
     knots : ndarray of float64
-        Values, rising within a column; at most 1000 per column.
+        Values, increasing within a column; at most 1000 per column.
     scores : ndarray of float64
-        Their scores, rising within a column.
+        Scores of the knots, increasing within a column.
 
     Notes
     -----
     Cost: n log n per column to find the knots, log k per value to apply a map with k knots.
-    A constant column has one knot, of score 0. By truncation the lowest and the highest values share one score each,
-    and the way back leads to the innermost one of them.
+    A constant column has one knot, with score 0. With truncation several of the lowest values, and several of the
+    highest, have the same score. The inverse map returns the innermost of them.
 
     References
     ----------
@@ -81,19 +81,19 @@ class MarginalTransforms:
         for name, dtype in (("starts", np.int64), ("knots", np.float64), ("scores", np.float64)):
             array = np.array(getattr(self, name), dtype=dtype)
             if array.ndim != 1:
-                raise ValueError(f"{name} must be a row of numbers, got the shape {array.shape}")
+                raise ValueError(f"{name} must be a one-dimensional array of numbers, got the shape {array.shape}")
             array.setflags(write=False)
             object.__setattr__(self, name, array)
         starts, knots, scores = self.starts, self.knots, self.scores
         if len(starts) < 1 or starts[0] != 0 or (np.diff(starts) < 1).any() or not starts[-1] == len(knots):
-            raise ValueError("starts must rise from 0 to the number of knots, at least one per column")
+            raise ValueError("starts must increase from 0 to the number of knots, with at least one knot per column")
         if len(scores) != len(knots):
             raise ValueError(f"there must be one score per knot, got {len(scores)} for {len(knots)} knots")
         inner = np.ones(max(len(knots) - 1, 0), dtype=bool)
         inner[starts[1:-1] - 1] = False
         for name, array in (("knots", knots), ("scores", scores)):
             if not np.isfinite(array).all() or (np.diff(array)[inner] <= 0).any():
-                raise ValueError(f"{name} must be finite and rise within a column")
+                raise ValueError(f"{name} must be finite and increase within a column")
 
     def __eq__(self, other):
         if not isinstance(other, MarginalTransforms):
@@ -110,19 +110,20 @@ class MarginalTransforms:
         Parameters
         ----------
         rows : array_like of float, shape (n, p)
-            Values; NaN where missing, and then left out of its column.
+            Values. NaN means missing, and is left out of its column.
         method : {"shrinkage", "truncation", "kendall", "spearman"}, default="shrinkage"
-            Distribution function; the rank correlations use that of shrinkage.
+            Distribution function. The rank correlations use the same as "shrinkage".
 
         Returns
         -------
         MarginalTransforms
-            One map per column; the scores of the known values have mean 0 and variance 1 (dividing by n) to rounding.
+            One map per column. The scores of the observed values have mean 0 and variance 1 (dividing by n) up to
+            rounding.
 
         Raises
         ------
         ValueError
-            If the method is unknown, there are no rows, a value is infinite or a column has no known value.
+            If the method is unknown, there are no rows, a value is infinite, or a column has no observed value.
         """
         if method not in METHODS:
             raise ValueError(f"method must be one of {', '.join(map(repr, METHODS))}, got {method!r}")
@@ -134,7 +135,7 @@ class MarginalTransforms:
             values = np.sort(rows[:, j])
             values = values[: len(values) - np.count_nonzero(np.isnan(values))]
             if not len(values) or not np.isfinite(values[[0, -1]]).all():
-                what = "has an infinite value" if len(values) else "has no known value"
+                what = "has an infinite value" if len(values) else "has no observed value"
                 raise ValueError(f"the column at position {j} {what}: drop it")
             maps.append(_make_map(values, "truncation" if method == "truncation" else "shrinkage"))
         starts = np.concatenate(([0], np.cumsum([len(knots) for knots, _ in maps], dtype=np.int64)))
@@ -152,9 +153,10 @@ class MarginalTransforms:
         Parameters
         ----------
         positions : array_like of int, shape (k,)
-            Columns that the values belong to.
+            Columns of the values.
         values : array_like of float, shape (m, k) or (k,)
-            Values in the units of the data; NaN stays NaN, values beyond the knots have the score of the nearest one.
+            Values in the units of the data. NaN stays NaN, and values beyond the knots get the score of the nearest
+            knot.
 
         Returns
         -------
@@ -164,7 +166,7 @@ class MarginalTransforms:
         Raises
         ------
         ValueError
-            If there are not as many values in a row as positions, or no such columns.
+            If the number of values per row differs from the number of positions, or a column does not exist.
         """
         return self._apply(positions, values, self.knots, self.scores)
 
@@ -181,12 +183,12 @@ class MarginalTransforms:
         return MarginalTransforms(starts, knots, scores)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return the read-only arrays that a file must hold: ``starts``, ``knots`` and ``scores``."""
+        """Return the read-only arrays to be stored in a file: ``starts``, ``knots`` and ``scores``."""
         return {"starts": self.starts, "knots": self.knots, "scores": self.scores}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, ArrayLike]) -> Self:
-        """Return the maps of the arrays of :meth:`arrays`; other keys are ignored."""
+        """Return the maps from the arrays of :meth:`arrays`; other keys are ignored."""
         names = ("starts", "knots", "scores")
         missing = [name for name in names if name not in arrays]
         if missing:
@@ -198,16 +200,16 @@ class MarginalTransforms:
         if chosen.size == 0:
             return np.empty(0, dtype=np.int64)
         if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
-            raise ValueError(f"positions must be a row of whole numbers, got {positions!r}")
+            raise ValueError(f"positions must be a one-dimensional array of integers, got {positions!r}")
         if chosen.min() < 0 or chosen.max() >= self.n_columns:
-            raise ValueError(f"positions must lie between 0 and {self.n_columns - 1}, got {chosen.tolist()}")
+            raise ValueError(f"positions must be between 0 and {self.n_columns - 1}, got {chosen.tolist()}")
         return chosen.astype(np.int64)
 
     def _apply(self, positions: ArrayLike, values: ArrayLike, source: np.ndarray, target: np.ndarray) -> np.ndarray:
         chosen = self._check_positions(positions)
         values = np.asarray(values, dtype=np.float64)
         if values.ndim not in (1, 2) or values.shape[-1] != len(chosen):
-            raise ValueError(f"there must be {len(chosen)} values in a row, one per position, got shape {values.shape}")
+            raise ValueError(f"there must be {len(chosen)} values per row, one per position, got shape {values.shape}")
         out = np.empty_like(values, order="C")
         for k, j in enumerate(chosen):
             knots = slice(self.starts[j], self.starts[j + 1])
@@ -221,8 +223,8 @@ def _make_map(values: np.ndarray, method: str) -> tuple[np.ndarray, np.ndarray]:
     first = np.flatnonzero(np.concatenate(([True], values[1:] != values[:-1])))
     distinct, counts = values[first], np.diff(np.append(first, n))
     scores = normal_scores(first + 0.5 * (counts + 1), n, method)
-    # Where truncation gives one score to several values, the innermost one stays; the constant ends give it to the
-    # others.
+    # If truncation gives several values the same score, only the innermost is a knot; the constant ends give the others
+    # this score.
     low, high = np.count_nonzero(scores == scores[0]) - 1, len(scores) - np.count_nonzero(scores == scores[-1])
     if low >= high:
         return distinct[len(distinct) // 2 :][:1].copy(), np.zeros(1)
@@ -232,7 +234,7 @@ def _make_map(values: np.ndarray, method: str) -> tuple[np.ndarray, np.ndarray]:
     if len(inner) > MOST_KNOTS:
         chosen = _choose_knots(levels, first[low : high + 1][rising])
         inner, levels = inner[chosen], levels[chosen]
-    for _ in range(2):  # the second round removes the rounding of the first
+    for _ in range(2):  # the second iteration removes the rounding errors of the first
         images = np.interp(distinct, inner, levels)
         centre = float(counts @ images) / n
         spread = np.sqrt(float(counts @ (images - centre) ** 2) / n)
@@ -241,7 +243,7 @@ def _make_map(values: np.ndarray, method: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _choose_knots(levels: np.ndarray, first: np.ndarray) -> np.ndarray:
-    """Choose knots: half at evenly spaced ranks, half at evenly spaced scores, both ends among them."""
+    """Choose knots: half at evenly spaced ranks, half at evenly spaced scores, including both ends."""
     half = MOST_KNOTS // 2
     by_rank = np.searchsorted(first, np.linspace(first[0], first[-1], half))
     by_score = np.searchsorted(levels, np.linspace(levels[0], levels[-1], half))

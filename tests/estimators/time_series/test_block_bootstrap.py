@@ -106,7 +106,7 @@ def test_both_faces_and_options():
     assert (ended.n_resamples_, ended.stopped_by_, calls) == (16, "callback", [16])
     with pytest.raises(ValueError, match="single block of 99 predicted rows"):
         BlockBootstrap(block_length=99).fit(frame)
-    with pytest.raises(ValueError, match="takes no sample_weight"):
+    with pytest.raises(ValueError, match="does not support sample_weight"):
         BlockBootstrap().fit(frame, sample_weight=np.ones(100))
 
 

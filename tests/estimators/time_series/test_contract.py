@@ -76,7 +76,7 @@ def test_a_fitted_learner_can_be_pickled(cls):
 
 @every_series_learner
 def test_weights_are_refused(cls):
-    with pytest.raises(ValueError, match=f"{cls.__name__} takes no sample_weight"):
+    with pytest.raises(ValueError, match=f"{cls.__name__} does not support sample_weight"):
         make_series_learner(cls).fit(frame_of_system(), sample_weight=np.ones(200))
 
 

@@ -89,8 +89,8 @@ def test_the_full_structure_is_dense():
         (np.ones((2, 5, 5)), "edges of lag 0"),
         ("x", "structure must be numbers"),
         (nx.Graph([("x0", "x1")]), "undirected"),
-        (nx.DiGraph([("x0", "y")]), "has 'y', no series"),
-        (TimeSeriesGraph([(("x0", 2), ("x1", 0))]), "lags=1 knows the lags 1 to 1"),
+        (nx.DiGraph([("x0", "y")]), "has 'y', which is not in the data"),
+        (TimeSeriesGraph([(("x0", 2), ("x1", 0))]), "lags=1 allows only the lags 1 to 1"),
     ],
 )
 def test_faults_of_a_structure(structure, message):

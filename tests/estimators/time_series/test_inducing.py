@@ -155,7 +155,7 @@ def test_errors():
         SparsityInducingLDS(solver="sgd").fit(rows)
     with pytest.raises(ValueError, match="'lam' parameter"):
         SparsityInducingLDS(lam=0.0).fit(rows)
-    with pytest.raises(ValueError, match="takes no sample_weight"):
+    with pytest.raises(ValueError, match="does not support sample_weight"):
         SparsityInducingLDS().fit(rows, sample_weight=np.ones(400))
 
 

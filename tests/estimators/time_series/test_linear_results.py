@@ -193,5 +193,5 @@ def test_other_learners_of_pairs():
     for learner in (SparsityInducingLDS(lam_ratio=0.2), KernelSVARM(instantaneous=False, lam_ratio=0.3)):
         edges = {(source, target) for (source, lag), (target, _) in learner.fit(pairs).graph_.edges}
         assert edges == {(f"x{source}", f"x{target}") for target, source in np.argwhere(coef).tolist()}
-    with pytest.raises(ValueError, match="3 complete rows"):
+    with pytest.raises(ValueError, match="3 consecutive complete rows"):
         ScalableLDS().fit(pairs)

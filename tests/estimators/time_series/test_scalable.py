@@ -107,7 +107,7 @@ def test_errors():
     rows, _ = draw_sparse_series(n=5)
     with pytest.raises(ValueError, match="n_seeds must be at most the number of series, 5, got 6"):
         ScalableLDS(n_seeds=6).fit(rows)
-    with pytest.raises(ValueError, match="5 complete rows in a line"):
+    with pytest.raises(ValueError, match="5 consecutive complete rows"):
         ScalableLDS(lags=2).fit([rows[:4], rows[4:8]])
     with pytest.raises(ValueError, match="'seed_fraction' parameter"):
         ScalableLDS(seed_fraction=0.0).fit(rows)

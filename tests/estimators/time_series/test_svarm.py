@@ -267,7 +267,7 @@ def test_forecast_with_exogenous_rows():
         (KernelSVARM(instantaneous=False, orient="nonlinear"), ValueError, "instantaneous=True"),
         (KernelSVARM(kernels=()), ValueError, "at least one kernel"),
         (KernelSVARM(kernels=("cubic",)), ValueError, "'cubic'"),
-        (KernelSVARM(kernels=("linear", "linear")), ValueError, "twice"),
+        (KernelSVARM(kernels=("linear", "linear")), ValueError, "duplicate name"),
         (KernelSVARM(lam=0.0), ValueError, "lam"),
         (LinearSVARM(required_edges=[(("a", 0), ("a", 0))]), ValueError, "a"),
         (LinearSVARM(instantaneous=False, required_edges=[(("a", 0), ("b", 0))]), ValueError, "lag"),

@@ -130,9 +130,9 @@ def test_selected_graph_is_the_selection_of_the_learner():
     [
         (SelectedGraph(KernelSVARM()), "aic, bic, cv"),
         (SelectedGraph(selection="bic"), "ebic"),
-        (SelectedGraph(lags=[1]), "lags is for"),
+        (SelectedGraph(lags=[1]), "lags is only for"),
         (SelectedGraph(LinearSVARM(), selection="aic", lags=[0]), "lags"),
-        (SelectedGraph(LinearSVARM(), selection="aic", checkpoint="file"), "checkpoint is not for LinearSVARM"),
+        (SelectedGraph(LinearSVARM(), selection="aic", checkpoint="file"), "checkpoint is not supported"),
     ],
 )
 def test_errors_of_selected_graph(selection, message):

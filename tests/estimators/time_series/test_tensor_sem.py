@@ -133,7 +133,7 @@ def test_a_gap_near_an_end_is_named_with_its_remedy():
     _, drawn = make_series()
     rows = drawn.series.copy()
     rows[3, 1] = np.nan
-    with pytest.raises(ValueError, match=r"window 0 has 3 rows for 4 series.* 1 rows .*fill the cells, or leave out"):
+    with pytest.raises(ValueError, match=r"window 0 has 3 rows for 4 series.* 1 rows .*fill these values, or remove"):
         TensorSEM(exogenous="blind", window=300, missing="drop").fit(rows)
     learner = TensorSEM(exogenous="blind", window=300).fit([rows[4:]])
     assert learner.window_lengths_.tolist() == [300] * 6 + [596]
@@ -181,12 +181,12 @@ def test_laws_of_order_and_units(order, scales, mode):
     ("options", "powers", "text"),
     [
         ({}, None, "exogenous='known' needs exogenous_power"),
-        ({"exogenous": "blind"}, np.ones((8, 4)), "takes no exogenous_power"),
+        ({"exogenous": "blind"}, np.ones((8, 4)), "does not use exogenous_power"),
         ({}, np.ones((7, 4)), r"must have the shape \(8, 4\)"),
         ({}, np.full((8, 4), np.nan), "NaN for 'x0' in window 0"),
         ({}, np.zeros((8, 4)), "must be positive"),
         ({"window": None}, np.ones((8, 4)), "neither window nor boundaries"),
-        ({"boundaries": [3]}, np.ones((8, 4)), "two ways"),
+        ({"boundaries": [3]}, np.ones((8, 4)), "both window=300 and boundaries"),
         ({"window": None, "boundaries": [9, 3]}, np.ones((3, 4)), "must increase"),
         ({"window": None, "boundaries": [2400]}, np.ones((2, 4)), "below the 2400 rows"),
         ({"exogenous": "blind", "window": 4}, None, "window 0 has 4 rows for 4 series"),
@@ -204,7 +204,7 @@ def test_a_silent_series_is_named():
     _, drawn = make_series()
     rows = drawn.series.copy()
     rows[300:600, 2] = 0.0
-    with pytest.raises(ValueError, match="'x2' is zero throughout window 1"):
+    with pytest.raises(ValueError, match="'x2' is zero in all rows of window 1"):
         TensorSEM(exogenous="blind", window=300).fit(rows)
 
 

@@ -54,7 +54,7 @@ def test_fit_is_partial_fit_of_each_window():
     panel = single._open(windows[0])
     assert single._fit(panel, None, powers[0]) is None
     assert single.n_windows_ == 13
-    with pytest.raises(ValueError, match="takes no sample_weight"):
+    with pytest.raises(ValueError, match="does not support sample_weight"):
         single._fit(panel, np.ones(len(windows[0])), powers[0])
     assert again.n_windows_ == 12
     assert TensorSEMTracker(windows, exogenous="blind").estimate().lags == 0
@@ -128,7 +128,7 @@ def test_bad_options(options, text):
 
 
 def test_no_windows():
-    with pytest.raises(ValueError, match="X holds no windows"):
+    with pytest.raises(ValueError, match="X has no windows"):
         TensorSEMTracker(exogenous="blind").fit([])
 
 

@@ -1,4 +1,4 @@
-"""What the learners of structural equations share: edges at lag 0 by a threshold."""
+"""The base class of the learners of structural equations: edges at lag 0 by a threshold."""
 
 from numbers import Real
 from typing import Any
@@ -12,7 +12,7 @@ from pgmx.models import TimeSeriesGraph
 
 
 class EquationsLearner(TimeSeriesLearner):
-    """Base of the learners of y = A y + B x; a subclass implements `_rank_edges`."""
+    """Base of the learners of y = A y + B x. A subclass implements `_rank_edges`."""
 
     lags = 0
 
@@ -25,10 +25,10 @@ class EquationsLearner(TimeSeriesLearner):
     threshold: float
     coef_: Any
     _scales: np.ndarray
-    _required: np.ndarray | None = None  # edges that are there whatever their statistic
+    _required: np.ndarray | None = None  # edges that are included for any value of their statistic
 
     def _rank_edges(self) -> np.ndarray:
-        """Return a_ij s_j / s_i without its sign: what the threshold is for."""
+        """Return |a_ij| s_j / s_i, the statistic that is compared with the threshold."""
         return np.abs(self.coef_ * (self._scales / self._scales[:, None]))
 
     def _make_graph(self) -> TimeSeriesGraph:

@@ -1,4 +1,4 @@
-"""What a user gives to learners of structural equations: windows, and powers of the inputs."""
+"""The user's input of learners of structural equations: windows, and powers of the inputs."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -11,7 +11,7 @@ from pgmx.data.series import Panel
 from pgmx.solvers.time_series.sem.moments import SecondMoments, cut_windows
 
 EXOGENOUS = ("known", "partial", "blind")
-#: Eigenvalues of second moments of unit series below this are rounding: the series are dependent.
+#: If an eigenvalue of the second moments of unit series is below this, it is rounding error: the series are dependent.
 LEAST_EIGENVALUE = 1e-12
 
 
@@ -19,7 +19,7 @@ def read_windows(panel: Panel, window: int | None, boundaries: Sequence[int] | N
     """Return the rows of each window; no window crosses the border of two segments."""
     lengths = [len(segment) for segment in panel.segments]
     if window is not None and boundaries is not None:
-        raise ValueError(f"window={window} and boundaries are two ways to say where windows end: give one of them")
+        raise ValueError(f"both window={window} and boundaries are given: give only one of them")
     if boundaries is not None:
         ends = _read_boundaries(panel, boundaries, lengths)
     elif window is not None:
@@ -28,8 +28,8 @@ def read_windows(panel: Panel, window: int | None, boundaries: Sequence[int] | N
         ends = [np.array([length]) for length in lengths]
     else:
         raise ValueError(
-            "neither window nor boundaries is given: give the rows of a window, or the rows with which windows after "
-            "the first begin"
+            "neither window nor boundaries is given: give the number of rows of a window, or the first row of each "
+            "window after the first"
         )
     return [
         segment[start:end]
@@ -42,7 +42,8 @@ def _read_boundaries(panel: Panel, boundaries: Sequence[int], lengths: list[int]
     total = sum(lengths)
     if panel.n_left_out:
         raise ValueError(
-            f"boundaries count rows, and {panel.n_left_out} rows are left out for missing cells: give window instead"
+            f"boundaries count rows, but {panel.n_left_out} rows are left out because of missing values: give window "
+            "instead"
         )
     rows = [check_natural(row, "boundaries", 1) for row in boundaries]
     if any(b <= a for a, b in pairwise(rows)) or (rows and rows[-1] >= total):
@@ -56,17 +57,17 @@ def _read_boundaries(panel: Panel, boundaries: Sequence[int], lengths: list[int]
 
 
 def read_powers(exogenous_power: Any, names: Sequence, n_windows: int, exogenous: str) -> np.ndarray:
-    """Return the powers of the inputs, (M, N), NaN where unknown, or raise about the culprit."""
+    """Return the powers of the inputs, (M, N), NaN if unknown; the error names an invalid power."""
     shape = (n_windows, len(names))
     if exogenous == "blind":
         if exogenous_power is not None:
             raise ValueError(
-                "exogenous='blind' takes no exogenous_power: leave it out, or give exogenous='known' or 'partial'"
+                "exogenous='blind' does not use exogenous_power: leave it out, or give exogenous='known' or 'partial'"
             )
         return np.full(shape, np.nan)
     if exogenous_power is None:
         raise ValueError(
-            f"exogenous={exogenous!r} needs exogenous_power, the mean squares of the inputs in each window, shape "
+            f"exogenous={exogenous!r} needs exogenous_power, the mean squares of the inputs per window, of shape "
             f"{shape}: pass it to fit, or give exogenous='blind'"
         )
     if hasattr(exogenous_power, "columns"):
@@ -84,37 +85,38 @@ def read_powers(exogenous_power: Any, names: Sequence, n_windows: int, exogenous
     if unknown.any() and exogenous == "known":
         m, i = np.argwhere(unknown)[0]
         raise ValueError(
-            f"exogenous_power is NaN for {names[i]!r} in window {m}: give the number, or exogenous='partial'"
+            f"exogenous_power is NaN for {names[i]!r} in window {m}: give the value, or exogenous='partial'"
         )
     wrong = ~unknown & ~((powers > 0) & np.isfinite(powers))
     if wrong.any():
         m, i = np.argwhere(wrong)[0]
         raise ValueError(
-            f"exogenous_power is {powers[m, i]} for {names[i]!r} in window {m}: powers must be positive and finite; "
-            "NaN stands for an unknown one under exogenous='partial'"
+            f"exogenous_power is {powers[m, i]} for {names[i]!r} in window {m}: powers must be positive and finite. "
+            "NaN means unknown with exogenous='partial'"
         )
     return np.ascontiguousarray(powers)
 
 
 def check_moments(data: SecondMoments, names: Sequence, n_left_out: int = 0) -> None:
-    """Refuse windows whose second moments leave the likelihood without a maximum; rows left out end windows early."""
+    """Refuse windows for which the likelihood has no maximum; windows end early at rows that are left out."""
     n = len(names)
     silent = np.argwhere(~(np.einsum("mii->mi", data.moments) > 0))
     if len(silent):
         m, i = silent[0]
-        raise ValueError(f"the series {names[i]!r} is zero throughout window {m}: give longer windows, or leave it out")
+        raise ValueError(
+            f"the series {names[i]!r} is zero in all rows of window {m}: give longer windows, or leave the series out"
+        )
     short = np.flatnonzero((data.n_rows <= n) & np.isnan(data.powers).any(axis=1))
     if len(short):
         remedy = "give longer windows, or all powers"
         if n_left_out:
             remedy = (
-                f"no window crosses one of the {n_left_out} rows that are left out for missing cells, so that few rows "
-                f"may lie between two gaps, or between a gap and an end: fill the cells, or leave out stretches of at "
-                f"most {n} rows and pass the other parts as a list"
+                f"windows end at the {n_left_out} rows that are left out because of missing values: fill these "
+                f"values, or remove segments of at most {n} rows and pass the other segments as a list"
             )
         raise ValueError(
-            f"window {short[0]} has {data.n_rows[short[0]]:.0f} rows for {n} series: powers of inputs are estimated "
-            f"from more than {n} rows; {remedy}"
+            f"window {short[0]} has {data.n_rows[short[0]]:.0f} rows for {n} series, but estimation of powers needs "
+            f"more than {n} rows: {remedy}"
         )
     if data.n_rows.sum() <= n:
         raise ValueError(f"{data.n_rows.sum():.0f} rows are too few for {n} series: give more than {n}")

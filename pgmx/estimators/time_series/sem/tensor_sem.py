@@ -1,4 +1,4 @@
-"""Structural equations from windows over which the powers of the inputs change."""
+"""Structural equations from windows with different powers of the inputs."""
 
 import warnings
 from collections.abc import Callable, Collection, Hashable, Sequence
@@ -31,64 +31,65 @@ from pgmx.solvers.time_series.sem.moments import SecondMoments, gather_moments
 
 
 class TensorSEM(RunsSolver, EquationsLearner):
-    r"""Structural equations of series whose inputs are not observed, but change their powers from window to window.
+    r"""Structural equations of series with unobserved inputs whose powers change from window to window.
 
     .. math:: y_t = A y_t + B x_t, \qquad E\, x_t x_t' = \operatorname{diag}(r_m) \text{ in window } m
 
-    with a zero diagonal of A and B diagonal. Directions of instantaneous edges are identified, cycles included, where
-    no two inputs have proportional powers over the windows; the inputs need not be known.
+    with a zero diagonal of A, and B diagonal. If no two inputs have proportional powers over the windows, the
+    directions of instantaneous edges are identified, also in cycles. The inputs need not be observed.
 
     Parameters
     ----------
     data : DataFrame, array, path, or list of them, optional
-        What ``estimate()`` learns from, rows in time order.
+        Data for ``estimate()``, rows in time order.
     exogenous : {"known", "partial", "blind"}, default="known"
-        Whether the powers of the inputs are all given to ``fit``, some of them, or none. Without any power of an
-        input its gain is 1.
+        Whether all, some or none of the powers of the inputs are given to ``fit``. If no power of an input is given,
+        its gain is 1.
     method : {"likelihood", "khatri-rao", "als"}, default="likelihood"
-        Gaussian maximum likelihood; or, as in the source, least squares on the tensor of second moments: in closed form
-        (all powers known; fails with fewer windows than series) or by alternating steps with tied factors.
+        ``"likelihood"``: Gaussian maximum likelihood. The others are the methods of the thesis, least squares on the
+        tensor of second moments: ``"khatri-rao"`` in closed form (needs all powers, and at least as many windows as
+        series), ``"als"`` by alternating steps with tied factors.
     window : int, default=None
-        Rows of a window, at least 2; rows beyond the last whole window belong to that one.
+        Number of rows of a window, at least 2. Rows after the last complete window belong to that window.
     boundaries : sequence of int, default=None
-        Rows with which the windows after the first begin, counted from 0 over all series of a panel. Give `window` or
-        `boundaries`; with neither, each series of a panel is one window.
+        First row of each window after the first, counted from 0 over all series of a panel. Give `window` or
+        `boundaries`. Without both, each series of a panel is one window.
     threshold : float, default=0.1
-        What the statistic of an edge of ``graph_`` exceeds; ``coef_`` is not cut.
+        Edges of ``graph_`` have a statistic above this threshold. ``coef_`` is not thresholded.
     edge_statistic : {"scaled", "z"}, default="scaled"
-        :math:`|a_{ij}| s_j / s_i` with the standard deviations s of the series, free of units; or :math:`|a_{ij}|` over
-        its standard error, of the likelihood only.
+        ``"scaled"``: :math:`|a_{ij}| s_j / s_i` with the standard deviations s of the series, which has no unit.
+        ``"z"``: :math:`|a_{ij}|` divided by its standard error (``method="likelihood"`` only).
     required_edges : collection of ((source, 0), (target, 0)), default=None
-        Edges of ``graph_`` whatever their statistic.
+        Edges that ``graph_`` has for any value of their statistic.
     forbidden_edges : collection of ((source, 0), (target, 0)), default=None
-        Edges whose coefficients are zero; of the likelihood only.
+        Edges whose coefficients are zero (``method="likelihood"`` only).
     standardize : bool, default=True
-        Whether least squares are stated on the series over their standard deviations; the likelihood does not depend
-        on it.
+        Whether least squares use the series divided by their standard deviations. The likelihood does not depend on it.
     fit_intercept : bool, default=False
-        Whether the means of the series are subtracted; the source takes inputs of mean zero.
+        Whether the means of the series are subtracted. The thesis assumes inputs of mean zero.
     time_column, groups : hashable, default=None
-        Columns of the times, and of the series of a panel.
+        Columns with the times of the rows, and with the series of a panel.
     missing : {"error", "drop"}, default="error"
-        Whether rows with missing cells are refused or left out; no window crosses the gap.
+        How to treat rows with missing values: raise an error, or leave them out. No window crosses such a gap.
     na_values : scalar, str, list-like or dict, default=None
         Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
         ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     irregular : {"error", "ignore"}, default="error"
-        Whether an index without a regular step is refused.
+        Whether an index without a regular step raises an error.
     tol : float, default=1e-12
-        Expected gain of the log-likelihood per row at which to stop; relative decrease of the residual for ``"als"``.
+        The run stops if the expected gain of the log-likelihood per row (for ``"als"``: the relative decrease of the
+        residual) is below `tol`.
     max_iter : int, default=200
-        Most Newton sweeps, or rounds of ``"als"``.
+        Maximum number of Newton sweeps, or of rounds of ``"als"``.
     max_time : float, default=None
-        Seconds after which the estimate so far is returned.
+        Time limit in seconds. The current estimate is returned then.
     show_progress : bool, default=True
         Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
     callback : callable, default=None
-        Called with (n_iter, objective, n_edges, seconds) after each sweep or round, the edges those above `threshold`
-        under ``"scaled"``; True ends the run.
+        Function called with (n_iter, objective, n_edges, seconds) after each sweep or round. n_edges counts the edges
+        above `threshold` under ``"scaled"``. The run ends if it returns True.
     n_jobs : int, default=None
-        Threads over blocks of series or windows; the result is the same for any number.
+        Number of threads for blocks of series or windows. The result does not depend on it.
 
     Attributes
     ----------
@@ -97,60 +98,62 @@ class TensorSEM(RunsSolver, EquationsLearner):
     gain_ : ndarray of float64, shape (N,)
         Diagonal of B, positive: the signs of inputs are not identified.
     exogenous_power_ : ndarray of float64, shape (M, N)
-        Powers of the inputs, those that were given among them.
+        Powers of the inputs, including the given ones.
     intercept_ : ndarray of float64, shape (N,)
         :math:`(I - A) \mu` for the subtracted means; zero without `fit_intercept`.
     standard_errors_ : ndarray of float64, shape (N, N), or None
-        Of ``coef_``, for independent rows, from the likelihood; None for other methods. Infinite where not identified.
-        With `forbidden_edges` 0 for these, and for the others what it is without them: an upper bound.
+        Standard errors of ``coef_`` for independent rows, from the likelihood; None for other methods. They are
+        infinite for unidentified coefficients and 0 for `forbidden_edges`. With `forbidden_edges` the other values are
+        upper bounds.
     identifiability_ : ndarray of float64, shape (N, N)
-        0 where two inputs have proportional powers, towards 1 the more their ratio varies.
+        0 if two inputs have proportional powers; closer to 1 the more the ratio of the powers varies.
     objective_ : float
-        Mean Gaussian log-likelihood per row in the user's units; for other methods the share of the squared second
-        moments that is not fitted.
+        Mean Gaussian log-likelihood per row in the user's units. For other methods: unexplained share of the squared
+        second moments.
     n_iter_ : int
-        Sweeps or rounds.
+        Number of sweeps or rounds.
     converged_, stopped_by_ : bool, str
-        Whether `tol` was reached; ``"converged"``, ``"max_iter"``, ``"max_time"``, ``"callback"`` or ``"interrupt"``.
+        Whether `tol` was reached, and why the run ended: ``"converged"``, ``"max_iter"``, ``"max_time"``,
+        ``"callback"`` or ``"interrupt"``.
     history_ : dict of ndarray
         ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
     window_lengths_ : ndarray of int64, shape (M,)
         Rows of each window.
     graph_ : TimeSeriesGraph
-        Edges at lag 0, with ``weight`` from ``coef_`` and ``strength``, the statistic.
+        Edges at lag 0, with ``weight`` from ``coef_`` and the statistic as ``strength``.
     variables_ : list
         Names of the series.
     n_features_in_ : int
-        Their number N.
+        Number of series N.
     feature_names_in_ : ndarray of object
-        Their names.
+        Names of the series.
     n_left_out_ : int
-        Rows that were left out.
+        Number of rows left out.
 
     Raises
     ------
     ValueError
-        For windows or powers that do not fit the series, with the first culprit; for unknown powers in a window of at
-        most N rows, whose likelihood is unbounded.
+        If windows or powers do not match the series (the message names the first mismatch), or if powers are unknown in
+        a window of at most N rows, for which the likelihood is unbounded.
 
     Warns
     -----
     IdentifiabilityWarning
-        Where columns of powers are nearly proportional: standard errors are large there.
+        If columns of powers are nearly proportional. The standard errors of their edges are large.
 
     Notes
     -----
     With W = B⁻¹ (I − A) the log-likelihood per row is :math:`\log|\det W| - \tfrac12 \sum_m p_m \sum_i (\log r_{mi} +
-    w_i' R_m w_i / r_{mi})`. A sweep sets each row to its optimum, O(N⁴ + M N³), with the inverse of W by Sherman and
-    Morrison; then Newton steps for all pairs of rows with L-BFGS corrections, O(M N³) each.
-    Unknown powers are the diagonal of W R W'; the order of unknown
-    inputs is the assignment of the largest product of the diagonal of W. Local optima are possible. Standard errors
-    hold under noise beside the inputs, which the powers do not count. With `forbidden_edges` row sweeps follow, whose
-    equations are cut to the other edges, until a sweep gains no more than `tol`.
+    w_i' R_m w_i / r_{mi})`. A sweep sets each row to its optimum, O(N⁴ + M N³), with the inverse of W by the
+    Sherman-Morrison formula. Newton steps for all pairs of rows with L-BFGS corrections follow, O(M N³) each. Unknown
+    powers are the diagonal of W R W'. The order of unknown inputs is the assignment that maximises the product of the
+    diagonal of W. The result can be a local optimum. The standard errors also hold if the series have noise in addition
+    to the inputs that is not included in the powers. With `forbidden_edges` row sweeps follow in which the equations
+    are restricted to the other edges, until a sweep gains at most `tol`.
 
-    The source's generator, with one power for all inputs of a window, is not identifiable; its closed form needs
-    M well above N. EIER at N = 64, M = 20, L = 1,000: 0 % by likelihood, known or blind, against 79 % by the closed
-    form and 6.5 % by alternating least squares, with powers known (``tests/benchmarks/TIME_SERIES.md``).
+    The data generator of the thesis, with one power for all inputs of a window, is not identifiable. Its closed form
+    needs M well above N. EIER at N = 64, M = 20, L = 1,000: 0 % by likelihood (known or blind), compared with 79 % by
+    the closed form and 6.5 % by alternating least squares with known powers (``tests/benchmarks/TIME_SERIES.md``).
 
     References
     ----------
@@ -261,13 +264,13 @@ class TensorSEM(RunsSolver, EquationsLearner):
         Parameters
         ----------
         X : DataFrame, array of shape (T, N), path, or list or dict of them
-            The series, rows in time order, the oldest first. It is never changed.
+            The series, rows in time order, oldest first. The data are never changed.
         y : None
             Ignored; scikit-learn's convention.
         sample_weight : None
-            Refused: windows have no weights.
+            Must be None: windows have no weights.
         exogenous_power : array or DataFrame of shape (M, N), optional
-            Mean squares of the inputs in each window, positive, columns as the series; NaN where unknown under
+            Mean squares of the inputs in each window, positive, with the columns of the series. NaN means unknown with
             ``exogenous="partial"``.
 
         Returns
@@ -295,8 +298,8 @@ class TensorSEM(RunsSolver, EquationsLearner):
         knowledge = self._read_knowledge(opened.names, range(1))
         if self.exogenous != "blind" and opened.n_left_out:
             raise ValueError(
-                f"{opened.n_left_out} rows are left out for missing cells, so that windows no longer begin where those "
-                "of exogenous_power do: fill the cells, or give exogenous='blind'"
+                f"{opened.n_left_out} rows are left out because of missing values, so the windows do not match "
+                "exogenous_power: fill the missing values, or give exogenous='blind'"
             )
         means = opened.means() if self.fit_intercept else np.zeros(opened.n_series)
         windows = read_windows(opened.rescale(None, means), self.window, self.boundaries)
@@ -322,19 +325,19 @@ class TensorSEM(RunsSolver, EquationsLearner):
             )
         if self.edge_statistic == "z" and self.method != "likelihood":
             raise ValueError(
-                f"edge_statistic='z' needs standard errors, which method={self.method!r} has none of: give "
+                f"edge_statistic='z' needs standard errors, which method={self.method!r} does not compute: give "
                 "method='likelihood', or edge_statistic='scaled'"
             )
         if self.forbidden_edges and self.method != "likelihood":
             raise ValueError(
-                f"forbidden_edges needs method='likelihood', got {self.method!r}, whose coefficients cannot be held at "
-                "zero: give method='likelihood', or leave forbidden_edges out"
+                f"forbidden_edges needs method='likelihood', got {self.method!r}: give method='likelihood', or leave "
+                "forbidden_edges out"
             )
 
     def _learn(
         self, data: SecondMoments, names: Sequence, scales: np.ndarray, run: Run, allowed: np.ndarray | None
     ) -> bool:
-        """Solve in the units of the solver, set the results in the user's, and return whether `tol` was reached."""
+        """Solve in the solver's units, set the results in the user's units, and return whether `tol` was reached."""
         units = scales[:, None] / scales
         self.standard_errors_ = None
         if self.method == "likelihood":
@@ -368,7 +371,7 @@ class TensorSEM(RunsSolver, EquationsLearner):
         return converged
 
     def _solve_least_squares(self, data: SecondMoments, run: Run) -> tuple[Separation, bool]:
-        """Return the estimate of the source's methods, and whether it converged."""
+        """Return the estimate of the methods of the thesis, and whether it converged."""
 
         def record(columns: np.ndarray, residual: float) -> bool:
             return run.record(objective=residual, n_edges=self._count_edges(np.linalg.pinv(columns)))
@@ -381,7 +384,7 @@ class TensorSEM(RunsSolver, EquationsLearner):
         return evaluate(data, np.linalg.pinv(factors.columns)), factors.converged
 
     def _count_edges(self, rows: np.ndarray) -> int:
-        """Return how many |a_ij| exceed the threshold, given W (N, N) of series of standard deviation 1."""
+        """Return the number of |a_ij| above the threshold, given W (N, N) of series with standard deviation 1."""
         is_edge = np.abs(rows) > self.threshold * np.abs(rows.diagonal())[:, None]
         return int(is_edge.sum() - is_edge.trace())
 

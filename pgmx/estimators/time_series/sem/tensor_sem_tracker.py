@@ -21,61 +21,61 @@ from pgmx.solvers.time_series.sem.tracking import MOST_WINDOWS, LikelihoodTracke
 
 
 class TensorSEMTracker(EquationsLearner):
-    r"""Structural equations that change, followed from window to window.
+    r"""Structural equations that change over time, tracked from window to window.
 
     .. math:: \max_{W, r} \; \sum_{l \le m} \beta^{m - l} \ell_l(W, r_l)
 
-    with the log-likelihood of `TensorSEM` for each window, W = B⁻¹ (I − A) and forgetting β. Where a window contradicts
-    the equations, all windows before it are forgotten.
+    with the log-likelihood of `TensorSEM` for each window, W = B⁻¹ (I − A), and the forgetting factor β. If a window
+    contradicts the equations, all previous windows are forgotten.
 
     Parameters
     ----------
     data : list of DataFrame or of array, optional
-        Windows that ``estimate()`` follows, the oldest first.
+        Windows for ``estimate()``, oldest first.
     exogenous : {"known", "partial", "blind"}, default="known"
-        Whether the powers of the inputs are given with each window, some of them, or none.
+        Whether all, some or none of the powers of the inputs are given with each window.
     method : {"likelihood", "rls"}, default="likelihood"
-        ``"rls"`` is the source's recursive least squares, which needs all powers and a memory 1 / (1 − β) of more
-        windows than series; it takes no `sweeps` and does not `detect`.
+        ``"rls"`` is the recursive least squares of the thesis. It needs all powers, and a memory of 1 / (1 − β) windows
+        that is longer than the number of series. It ignores `sweeps` and `detect`.
     forgetting : float, default=0.8
         Weight β of a window relative to the next, above 0 and at most 1.
     sweeps : int, default=2
-        Newton sweeps per window; after a restart as many as it takes, up to 8.
+        Newton sweeps per window. After a restart up to 8 sweeps are made, as needed.
     detect : bool, default=True
-        Whether windows are tested: the inputs W y of a window should be uncorrelated, by χ² of all pairs together and
-        of the largest, each at the level 10⁻⁶ for independent rows. Inputs of strong autocorrelation (.9 at 500 rows)
-        restart without a change: leave out rows between, or give False.
+        Whether each window is tested for a change. The χ² tests, of all pairs together and of the largest pair, check
+        that the inputs W y are uncorrelated, each at the level 10⁻⁶ for independent rows. Strongly autocorrelated
+        inputs (.9 at 500 rows) cause false restarts: thin the rows, or give False.
     threshold : float, default=0.1
-        What :math:`|a_{ij}| s_j / s_i` exceeds for an edge of ``graph_``, with the root mean squares s of the series
-        in the last window.
+        Edges of ``graph_`` have :math:`|a_{ij}| s_j / s_i` above this threshold, with the root mean squares s of the
+        series in the last window.
     fit_intercept : bool, default=False
         Whether the means of each window are subtracted.
     time_column : hashable, default=None
         Column of the times.
     missing : {"error", "drop"}, default="error"
-        Whether rows with missing cells are refused or left out.
+        How to treat rows with missing values: raise an error, or leave them out.
     na_values : scalar, str, list-like or dict, default=None
         Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
         ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     irregular : {"error", "ignore"}, default="error"
-        Whether an index without a regular step is refused.
+        Whether an index without a regular step raises an error.
     n_jobs : int, default=None
-        Threads over blocks of series or windows; the result is the same for any number.
+        Number of threads for blocks of series or windows. The result does not depend on it.
 
     Attributes
     ----------
     coef_ : ndarray of float64, shape (N, N)
-        A, ``[target, source]``, in the user's units, zero diagonal. After a restart the old A stays until the new one
-        is identifiable and differs by more than its errors, at most 20 windows.
+        A, ``[target, source]``, in the user's units, zero diagonal. After a restart the old A is kept until the new A
+        is identifiable and differs by more than its standard errors, for at most 20 windows.
     gain_ : ndarray of float64, shape (N,)
-        Diagonal of B; 1 for inputs without any known power. Under ``"rls"`` 0 for inputs of which the first windows
+        Diagonal of B; 1 for inputs without any known power. With ``"rls"`` 0 for inputs for which the first windows
         give no estimate.
     exogenous_power_ : ndarray of float64, shape (N,)
-        Powers of the inputs in the window that ``coef_`` was last updated with.
+        Powers of the inputs in the window of the last update of ``coef_``.
     restarts_ : list of int
-        Windows, from 0, which contradicted the equations before.
+        Windows, counted from 0, that contradicted the previous equations.
     is_provisional_ : bool
-        Whether ``coef_`` is that of before the last restart, or, with none so far, not identifiable yet.
+        Whether ``coef_`` is older than the last restart, or not identifiable yet if there was no restart.
     n_windows_ : int
         Windows so far.
     graph_ : TimeSeriesGraph
@@ -83,26 +83,27 @@ class TensorSEMTracker(EquationsLearner):
     variables_ : list
         Names of the series.
     n_features_in_ : int
-        Their number N.
+        Number of series N.
     feature_names_in_ : ndarray of object
-        Their names.
+        Names of the series.
 
     Raises
     ------
     ValueError
-        For a window or powers that do not fit; nothing is changed then.
+        If a window or its powers do not match. The learner is not changed then.
 
     Warns
     -----
     IdentifiabilityWarning
-        Where inputs are still nearly proportional after 20 windows.
+        If the powers of inputs are still nearly proportional after 20 windows.
 
     Notes
     -----
-    Kept are the second moments of windows of weight above 10⁻³, at most 128, so an update is O(sweeps · windows · N³)
-    and no stream grows. A pickle goes on to the bit. ``"rls"`` keeps N³ numbers and takes O(N⁴) per window.
-    Its columns of (I − A)⁻¹ B are eigenvectors of the largest eigenvalues (eq. 4.33). These are wrong for many series
-    until about twice as many windows as series have come since the start or a change, and for small β always.
+    The learner stores the second moments of the windows with weight above 10⁻³, at most 128 of them. An update costs
+    O(sweeps · windows · N³), and memory does not grow with the stream. A pickled learner resumes with exactly the same
+    results. ``"rls"`` stores N³ values and costs O(N⁴) per window. Its columns of (I − A)⁻¹ B are eigenvectors of the
+    largest eigenvalues (eq. 4.33). For many series these are wrong until about two windows per series have been seen
+    since the start or a change, and they are always wrong for small β.
 
     References
     ----------
@@ -175,16 +176,16 @@ class TensorSEMTracker(EquationsLearner):
         *,
         exogenous_power: ArrayLike | None = None,
     ) -> Self:
-        """Follow the equations through windows, after those of earlier calls are forgotten.
+        """Track the equations over windows. Windows of earlier calls are forgotten.
 
         Parameters
         ----------
         X : list or dict of DataFrame or of array, or one of them
-            The windows, the oldest first.
+            The windows, oldest first.
         y : None
             Ignored; scikit-learn's convention.
         sample_weight : None
-            Refused: windows have no weights.
+            Must be None: windows have no weights.
         exogenous_power : array or DataFrame of shape (M, N), optional
             Mean squares of the inputs in each window.
 
@@ -198,7 +199,7 @@ class TensorSEMTracker(EquationsLearner):
         self._refuse_weights(sample_weight)
         windows = list(X.values()) if isinstance(X, Mapping) else X if isinstance(X, list | tuple) else [X]
         if not len(windows):
-            raise ValueError("X holds no windows: give at least one frame")
+            raise ValueError("X has no windows: give at least one frame")
         panels = [self._open(window) for window in windows]
         powers = read_powers(exogenous_power, panels[0].names, len(panels), self.exogenous)
         fresh = clone_learner(self)
@@ -211,14 +212,14 @@ class TensorSEMTracker(EquationsLearner):
         return self
 
     def partial_fit(self, window: Any, exogenous_power: ArrayLike | None = None) -> Self:
-        """Follow the equations through one more window.
+        """Update the equations with one more window.
 
         Parameters
         ----------
         window : DataFrame or array of shape (L, N)
             Rows of the window, the same series each time.
         exogenous_power : array of shape (N,), optional
-            Mean squares of the inputs in the window, positive; NaN where unknown under ``exogenous="partial"``.
+            Mean squares of the inputs in the window, positive. NaN means unknown with ``exogenous="partial"``.
 
         Returns
         -------
@@ -228,7 +229,7 @@ class TensorSEMTracker(EquationsLearner):
         Raises
         ------
         ValueError
-            As the class says.
+            As in the docstring of the class.
         """
         self._validate()
         self._fit(self._open(window), None, exogenous_power)
@@ -237,22 +238,22 @@ class TensorSEMTracker(EquationsLearner):
     def _fit(
         self, opened: Panel, sample_weight: ArrayLike | None, exogenous_power: ArrayLike | None = None
     ) -> Run | None:
-        """Take a panel as one more window."""
+        """Use a panel as one more window."""
         self._refuse_weights(sample_weight)
-        to_frame = getattr(exogenous_power, "to_frame", None)  # a row of a frame has one
+        to_frame = getattr(exogenous_power, "to_frame", None)  # a row of a frame has this method
         power = exogenous_power if to_frame is None else to_frame().T
         self._take(opened, read_powers(power, opened.names, 1, self.exogenous)[0])
         return None
 
     def _estimate_solving(self, size: SeriesSize) -> int:
         n = size.n_series
-        n_windows = max(1, size.n_rows // (2 * n))  # their lengths are not known
+        n_windows = max(1, size.n_rows // (2 * n))  # the lengths of the windows are unknown
         if self.method == "rls":
             return 16 * n**3
         return estimate_equations(size, min(n_windows, MOST_WINDOWS))
 
     def _take(self, panel: Panel, powers: np.ndarray) -> None:
-        """Check a window, then follow the equations through it."""
+        """Check a window, then update the equations with it."""
         if self.method == "rls" and self.exogenous != "known":
             raise ValueError(
                 f"method='rls' needs exogenous='known', got {self.exogenous!r}: give all powers, or method='likelihood'"
@@ -297,12 +298,12 @@ class TensorSEMTracker(EquationsLearner):
 
     @property
     def exogenous_power_(self) -> np.ndarray:
-        """Powers of the inputs in the newest window behind ``coef_``."""
+        """Powers of the inputs in the window of the last update of ``coef_``."""
         return self._report().powers[-1]
 
     @property
     def restarts_(self) -> list[int]:
-        """Windows which contradicted the equations before."""
+        """Windows that contradicted the previous equations."""
         self._require_fit()
         return list(self._tracker.restarts)
 

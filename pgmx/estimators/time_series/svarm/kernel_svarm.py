@@ -11,17 +11,18 @@ from pgmx.solvers.time_series.svarm.kernels import NAMES, Kernel, make_kernel
 
 
 class KernelSVARM(SVARMLearner):
-    r"""Structural vector autoregression whose influences are functions in reproducing kernel Hilbert spaces.
+    r"""Structural vector autoregression with effects that are functions in reproducing kernel Hilbert spaces.
 
     .. math:: y_{jt} = c_j + \sum_{i \ne j} f^0_{ij}(y_{it}) + \sum_{l=1}^{L} \sum_i f^l_{ij}(y_{i,t-l}) + e_{jt}
 
-    with series centred and scaled to variance 1 over all T rows. The targets are the rows behind the first L, and the
+    with series centred and scaled to variance 1 over all T rows. The targets are the rows after the first L. The
     functions minimise
 
     .. math:: \tfrac{1}{2} \sum_j \Big\|Y_j - \sum_b \Phi_b w_{bj}\Big\|^2 + \lambda \sum_{b,j} \|w_{bj}\|
 
     over blocks b of one lag, series and kernel, with :math:`\Phi_b \Phi_b'` the kernel matrix K of its rows, centred
-    (HKH) and scaled to trace T - L. A function without evidence is zero, and its edge absent.
+    (HKH) and scaled to trace T - L. A function that the data do not support is zero, and the graph does not have its
+    edge.
 
     Parameters
     ----------
@@ -30,70 +31,72 @@ class KernelSVARM(SVARMLearner):
     lags : int, default=1
         Largest lag L, at least 1.
     instantaneous : bool, default=True
-        Whether series depend on the present of the others. Without, `predict` forecasts.
+        Whether series depend on present values of other series. `predict` needs False.
     kernels : {"gaussian", "poly2", "linear"}, callable, or a sequence of these, default=("gaussian",)
-        exp(-(u - v)² / 2σ²), (1 + uv)², uv, or a symmetric, positive semidefinite function of two arrays, evaluated
-        entry by entry as numpy broadcasts them. Several make one block each, and a strength is the largest of them.
+        ``"gaussian"``: exp(-(u - v)² / 2σ²). ``"poly2"``: (1 + uv)². ``"linear"``: uv. A callable is a symmetric,
+        positive semidefinite, elementwise function of two arrays. Each of several kernels has its own block, and a
+        strength is the largest over the kernels.
     bandwidth : float, default=1.0
         σ of the Gaussian kernel, in standard deviations of each series.
     max_rank : int, default=None
-        Largest rank of a kernel matrix; by default it is factored until 1e-9 of its trace remains.
+        Maximum rank of the factor of a kernel matrix. By default the factorisation ends when 1e-9 of the trace remains.
     orient : {"nonlinear"}, default=None
-        How to direct instantaneous edges: "nonlinear" keeps the direction of the larger strength, which tells cause
-        from effect only where the functions are not linear. By default they have no direction: the present of a
-        series helps to predict its causes as well.
+        How to direct instantaneous edges. "nonlinear" keeps the direction of the larger strength, which is valid only
+        if the functions are not linear. By default the edges have no direction, since the present of an effect also
+        helps to predict its cause.
     lam : float, default=None
-        Penalty λ > 0, not divided by T; None takes `lam_ratio` times `lam_max_`.
+        Penalty λ > 0, not divided by T. None means `lam_ratio` times `lam_max_`.
     lam_ratio : float, default=0.1
-        Share of the smallest penalty without edges, where `lam` is None.
+        Penalty as a share of the smallest penalty without edges, used if `lam` is None.
     tol : float, default=1e-6
-        Largest duality gap of a target as a share of its objective.
+        Largest duality gap of a target, relative to its objective.
     max_iter : int, default=100000
-        Most passes of block descent for one target, or iterations of ADMM.
+        Maximum number of passes of block descent per target, or of iterations of ADMM.
     solver : {"descent", "admm"}, default="descent"
         Block coordinate descent with working sets, or the alternating direction method of multipliers.
     exogenous_columns : list of hashable, default=None
-        Columns that are no series and enter unpenalised, at the time of the target.
+        Exogenous columns, which are not series. They enter at the time of the target and are not penalised.
     seasonal_period : int, default=None
-        Rows of one season; the means of its phases enter unpenalised. A history has the seasons of its times; one
-        without times (an array, a default index) is taken to end with the last learned row.
+        Number of rows of a season. The means of its phases enter unpenalised. In forecasts a history without times (an
+        array, a default index) is assumed to end with the last training row.
     required_edges, forbidden_edges : collection of ((source, lag), (target, 0)), default=None
-        Edges without a penalty, and edges that are left out.
+        Edges without a penalty, and edges that are excluded.
     time_column, groups : hashable, default=None
-        Columns with the times of the rows, and with the parts of a panel.
+        Columns with the times of the rows, and with the series of a panel.
     missing : {"error", "drop"}, default="error"
-        Whether missing cells raise, or the rows whose lag window holds one are left out.
+        How to treat missing values: raise an error, or leave out the rows whose lag window has a missing value.
     na_values : scalar, str, list-like or dict, default=None
         Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
         ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     irregular : {"error", "ignore"}, default="error"
-        Whether times that are not equidistant raise, or count as equidistant.
+        How to treat irregular times: raise an error, or assume that rows are equidistant.
     max_time : float, default=None
-        Seconds after which the estimate so far is returned.
+        Time limit in seconds. The current estimate is returned then.
     show_progress : bool, default=True
         Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
     callback : callable, default=None
-        Called with (n_iter, objective, n_edges, seconds) after each round over all targets; True ends the run.
+        Function called with (n_iter, objective, n_edges, seconds) after each round over all targets. The run ends if it
+        returns True.
     n_jobs : int, default=None
-        Threads over blocks of series or windows; the result is the same for any number.
+        Number of threads for blocks of series or windows. The result does not depend on it.
 
     Attributes
     ----------
     strengths_ : ndarray of float64, shape (L + 1, N, N)
         Strengths [lag, target, source], the norms of the functions: the largest :math:`\|w_{bj}\|` over the kernels.
-        Own present and lags that are not learned are zero.
+        Entries of lags that are not learned, and lag 0 of a series to itself, are zero.
     graph_ : TimeSeriesGraph
-        The learned graph, with the attribute ``strength``; made on first access.
+        The learned graph, with the attribute ``strength``; computed on first access.
     objective_, dual_gap_ : float
-        The objective, and an upper bound of how far it is above the optimum.
+        The objective, and an upper bound on its distance from the optimum.
     lam_, lam_max_ : float
-        The penalty, and the smallest one without edges: the largest :math:`\|\Phi_b' y_j\|` that is allowed.
+        The penalty, and the smallest penalty without edges: the largest :math:`\|\Phi_b' y_j\|` of the allowed edges.
     converged_, stopped_by_, n_iter_ : bool, str, int
-        Whether `tol` was reached; "converged", "max_iter", "max_time", "callback" or "interrupt"; the most passes or
-        iterations of a target.
+        Whether `tol` was reached; why the run ended ("converged", "max_iter", "max_time", "callback" or "interrupt");
+        and the maximum number of passes or iterations of a target.
     history_ : dict of ndarray
-        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`; where edges are required, of the
-        targets with the same ones.
+        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`. If edges are required, they refer to
+        the targets with the same required edges.
     noise_variance_ : ndarray of float64, shape (N,)
         Mean squared residuals, in the user's units.
     exogenous_coef_ : ndarray of float64, shape (N, K)
@@ -101,14 +104,14 @@ class KernelSVARM(SVARMLearner):
     means_, scales_ : ndarray of float64, shape (N,)
         Means and population standard deviations of the series.
     n_targets_, n_left_out_ : int
-        Rows that were predicted, and those left out for missing cells.
+        Number of predicted rows, and number of rows left out because of missing values.
     variables_, n_features_in_, feature_names_in_ : list, int, ndarray
         The series.
 
     Raises
     ------
     ValueError, TypeError
-        For unusable series, options and kernels. The message names the culprit.
+        If the series, an option or a kernel is invalid. The message names it.
 
     Warns
     -----
@@ -117,11 +120,11 @@ class KernelSVARM(SVARMLearner):
 
     Notes
     -----
-    The kernel matrices are replaced by thin factors of rank r, 12 to 15 for the Gaussian kernel, which turns the
-    source's problem into a group lasso with the same minimum; that a series does not explain its own present stands in
-    the constraints, so that all targets share one Gram matrix or factorisation. O(N L T r²) time to make the factors;
-    a round of descent, or an iteration of ADMM, O(T F N) with F = N (L + 1) r columns; the Gram matrix takes F² memory
-    where F is at most 12,500.
+    The kernel matrices are replaced by thin factors of rank r (12 to 15 for the Gaussian kernel). The problem of [1]_
+    then becomes a group lasso with the same minimum. Constraints exclude the effect of a series on its own present, so
+    that all targets share one Gram matrix or factorisation. Cost: O(N L T r²) time for the factors, and O(T F N) for a
+    round of descent or an iteration of ADMM, with F = N (L + 1) r columns. The Gram matrix needs F² memory if F is at
+    most 12,500.
 
     References
     ----------
@@ -210,10 +213,12 @@ class KernelSVARM(SVARMLearner):
             raise ValueError(f"kernels must name at least one kernel, got {self.kernels!r}")
         for kernel in kernels:
             if not callable(kernel) and kernel not in NAMES:
-                raise ValueError(f"kernels must be of {', '.join(NAMES)} or functions of two arrays, got {kernel!r}")
+                raise ValueError(
+                    f"each kernel must be one of {', '.join(NAMES)} or a function of two arrays, got {kernel!r}"
+                )
         names = [kernel for kernel in kernels if isinstance(kernel, str)]
         if len(set(names)) < len(names):
-            raise ValueError(f"kernels holds a name twice, got {self.kernels!r}: give each once")
+            raise ValueError(f"kernels has a duplicate name, got {self.kernels!r}: give each name once")
         return [
             (make_kernel(kernel, self.bandwidth), kernel if isinstance(kernel, str) else _name(kernel))
             for kernel in kernels

@@ -1,4 +1,4 @@
-"""What learners of structural vector autoregressions share."""
+"""The base class of the learners of structural vector autoregressions."""
 
 import warnings
 from abc import abstractmethod
@@ -30,17 +30,17 @@ from pgmx.runs.run import Run, Start
 from pgmx.solvers.time_series.svarm.kernels import Kernel
 
 CRITERIA = ("aic", "bic")
-#: What a path can be compared by, within `SelectedGraph`.
+#: Criteria for the choice from a path within `SelectedGraph`.
 SELECTIONS = (*CRITERIA, "cv")
 
-#: Columns that a kernel makes of a series, and those of other kernels, about as many as of the Gaussian one.
+#: Number of columns per series of each kernel, and of other kernels (about as many as of the Gaussian kernel).
 KERNEL_RANKS, MOST_RANK = {"linear": 1, "poly2": 2}, 16
 
-Learner = TypeVar("Learner", bound="SVARMLearner")  # of Self jedi returns the base class
+Learner = TypeVar("Learner", bound="SVARMLearner")  # for Self, jedi returns the base class
 
 
 class SVARMLearner(RunsSolver, TimeSeriesLearner):
-    """Base of the learners of structural vector autoregressions; a subclass implements `_list_kernels`."""
+    """Base of the learners of structural vector autoregressions. A subclass implements `_list_kernels`."""
 
     _parameter_constraints = {
         **{
@@ -115,11 +115,11 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         return run
 
     def _pose(self, panel: Panel) -> SVARMProblem:
-        """Return the problem of a panel, and keep the units of the series."""
+        """Return the problem of a panel, and store the units of the series."""
         if self.orient is not None and self._has_linear_kernels():
             raise ValueError(
-                f"orient={self.orient!r} needs kernels that are not linear: under linear ones both directions of an "
-                "instantaneous relation fit equally well, whatever the true one; leave orient=None for a skeleton"
+                f"orient={self.orient!r} needs nonlinear kernels: with linear kernels both directions of an "
+                "instantaneous relation fit equally well. Use orient=None for a skeleton"
             )
         if self.orient is not None and not self.instantaneous:
             raise ValueError(f"orient={self.orient!r} needs instantaneous=True: there are no edges to direct")
@@ -158,7 +158,7 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         lam_min_ratio: float = 0.1,
         criterion: str | None = None,
     ) -> SVARMPath:
-        """Return the strengths for a decreasing sequence of penalties, each solution begun at the one before.
+        """Return the strengths for a decreasing sequence of penalties, each started from the previous solution.
 
         The learner is not changed.
 
@@ -167,13 +167,13 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         X : frame, array, path, or list or dict of them
             As for ``fit``.
         lams : sequence of float, optional
-            Penalties, in any order; by default `n_lams` values in equal ratios from `lam_max` to `lam_min_ratio` of it.
+            Penalties, in any order. By default `n_lams` values in equal ratios from `lam_max` to `lam_min_ratio` of it.
         n_lams : int, default=10
-            Number of penalties, where `lams` is not given.
+            Number of penalties, used if `lams` is not given.
         lam_min_ratio : float, default=0.1
             The smallest penalty as a share of `lam_max`.
         criterion : {"aic", "bic"}, default=None
-            Criterion to compute and to select by. It takes the degrees of freedom, O(m³) time for m columns in use.
+            Criterion for the selection. It needs the degrees of freedom, O(m³) time for m columns in use.
 
         Returns
         -------
@@ -183,7 +183,7 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         Raises
         ------
         ValueError, TypeError
-            For unusable data, options and penalties.
+            If the data, an option or a penalty is invalid.
         """
         self._validate()
         if criterion not in (None, *CRITERIA):
@@ -199,7 +199,7 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         criterion: str | None,
         n_folds: int = 0,
     ) -> SVARMPath:
-        """Return the path of a panel; `n_folds` are those of the criterion "cv"."""
+        """Return the path of a panel; `n_folds` is for the criterion "cv"."""
         if not is_number(lam_min_ratio) or not 0 < lam_min_ratio < 1:
             raise ValueError(f"lam_min_ratio must be a number between 0 and 1, got {lam_min_ratio!r}")
         n_lams = check_natural(n_lams, "n_lams", 1)
@@ -212,7 +212,7 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
             else:
                 penalties = np.sort(as_reals(lams, "lams").astype(np.float64).ravel())[::-1]
                 if not len(penalties) or not (np.isfinite(penalties) & (penalties > 0)).all():
-                    raise ValueError(f"lams must be finite numbers above 0, at least one; got {lams!r}")
+                    raise ValueError(f"lams must be one or more finite numbers above 0, got {lams!r}")
             estimates = self._solve(problem, np.ascontiguousarray(penalties), run)
             criteria = np.full((len(estimates), 3), np.nan)
             if criterion == "cv":
@@ -249,19 +249,19 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
 
         .. math:: T' \sum_j \ln(\|r_j\|^2 / T') + c \sum_j \mathrm{df}_j, \qquad c = 2 \text{ or } \ln T'
 
-        with the residuals r of the T' targets that the largest order has, and the degrees of freedom df of the group
-        lasso. The learner itself is not changed; `SelectedGraph` does the same.
+        with the residuals r of the T' targets of the largest order, and the degrees of freedom df of the group lasso.
+        The learner itself is not changed. `SelectedGraph` does the same.
 
         Parameters
         ----------
         X : frame, array, path, or list or dict of them
             As for ``fit``.
         criterion : {"bic", "aic"}, default="bic"
-            What is minimised.
+            The criterion that is minimised.
         lags : sequence of int, optional
-            Orders to compare, by default that of the learner.
+            Orders to compare; by default the order of the learner.
         n_lams : int, default=10
-            Penalties of the path of each order, in equal ratios from `lam_max` down.
+            Number of penalties of the path of each order, in equal ratios from `lam_max` down.
         lam_min_ratio : float, default=0.1
             The smallest penalty as a share of `lam_max`.
 
@@ -273,7 +273,7 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         Raises
         ------
         ValueError, TypeError
-            For unusable data and options.
+            If the data or an option is invalid.
 
         References
         ----------
@@ -288,9 +288,10 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         return self._select(panel, criterion, orders, n_lams, lam_min_ratio)
 
     def _compute_errors(self, panel: Panel, lams: np.ndarray, n_folds: int, run: Run) -> np.ndarray:
-        """Return the mean squared error of each penalty on the part behind each origin, learned from all rows before.
+        """Return the mean squared error of each penalty on the fold after each origin, learned from all rows before.
 
-        Series are in units of the whole panel. Penalties are of sums over rows: they fall with the number of these.
+        Series are in units of the whole panel. Penalties refer to sums over rows, so they are scaled by the number of
+        rows.
         """
         divided, scales = PanelParts.divide(panel, self.lags, n_folds + 1), panel.scales()
         n_targets, total, count = panel.count_targets(self.lags), np.zeros(len(lams)), 0
@@ -318,11 +319,11 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         lam_min_ratio: float,
         n_folds: int = 0,
     ) -> Learner:
-        """Return the fitted learner of the best order, for a panel that was opened for the largest of them."""
+        """Return the fitted learner of the best order, for a panel that was opened for the largest order."""
         choices, began = [], Start.now().wall
 
         def limit(learner: Learner, n_left: int) -> Learner:
-            """Give a learner its share of the time that is left for it and the others, the last fit among them."""
+            """Set a learner's time limit to its share of the remaining time, which includes the final fit."""
             if self.max_time is None:
                 return learner
             return learner.set_params(max_time=max(0.0, self.max_time - (Start.now().wall - began)) / n_left)
@@ -335,7 +336,7 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
             choices.append((float(values[path.selected]), learner, path))
         _, learner, path = min(choices, key=lambda choice: choice[0])
         limit(learner.set_params(lam=float(path.lams[path.selected])), 1)
-        learn_whole(learner, panel.crop(orders[-1] - learner.lags))  # the rows that the penalty was chosen on
+        learn_whole(learner, panel.crop(orders[-1] - learner.lags))  # the rows on which the penalty was chosen
         learner.set_params(max_time=self.max_time)
         learner.path_ = path
         return learner
@@ -349,7 +350,7 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         return TimeSeriesGraph.from_coefficients(self.variables_, coef, **options)
 
     def _find_edges(self, strengths: np.ndarray) -> np.ndarray:
-        """Return the edges [lag, target, source] of the graph, at lag 0 both directions or, oriented, the stronger."""
+        """Return the edges [lag, target, source] of the graph; at lag 0 both directions or, if oriented, one."""
         edges, present = strengths > 0, strengths[0]
         edges[0] = edges[0] | edges[0].T if self.orient is None else present > present.T
         return edges
@@ -359,23 +360,23 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         return self._read_same_series(X).rescale(self.scales_, self.means_)
 
     def fitted_values(self, X: Any) -> Any:
-        """Return the values of rows L to T - 1, each given its past and, if instantaneous, the others' present.
+        """Return the fitted values of rows L to T - 1, given the past and, if instantaneous, the others' present.
 
         Parameters
         ----------
         X : frame, array, path, or list or dict of them
-            Series as for ``fit``, the same ones.
+            Rows of the training series, as for ``fit``.
 
         Returns
         -------
         ndarray or pandas.DataFrame of shape (n_targets, n_series)
-            In the user's units, the parts of a panel one after the other; a frame with the labels of the rows for a
-            pandas frame without gaps.
+            Fitted values in the user's units; the series of a panel are concatenated. For a pandas frame without gaps a
+            frame with the labels of the rows.
 
         Raises
         ------
         ValueError, TypeError
-            For other series than the learner was fitted on, or fewer than `lags` + 2 rows.
+            If the series are not the training series, or have fewer than `lags` + 2 rows.
         """
         panel = self._read_panel(X)
         values = self._terms.evaluate(panel) * self.scales_ + self.means_
@@ -385,12 +386,12 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
     def score(self, X: Any, y: object = None) -> float:
         """Return the mean Gaussian log-likelihood of a row given its past, in nats.
 
-        With ``instantaneous=True`` each series is also given the others' present: a pseudo-likelihood.
+        With ``instantaneous=True`` the present of the other series is also given (a pseudo-likelihood).
 
         Parameters
         ----------
         X : frame, array, path, or list or dict of them
-            Series as for ``fit``, the same ones.
+            Rows of the training series, as for ``fit``.
         y : None
             Ignored; scikit-learn's convention.
 
@@ -405,34 +406,35 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         return float(compute_log_densities(residuals, self.noise_variance_).mean())
 
     def predict(self, history: Any, steps: int = 1, *, exogenous: Any = None) -> Any:
-        """Return forecasts of the rows that follow, each step from those before; only for ``instantaneous=False``.
+        """Return forecasts of the next rows, step by step; only for ``instantaneous=False``.
 
         Parameters
         ----------
         history : array_like or frame of shape (n_rows, n_series)
-            The last rows, oldest first, at least `lags`; with one lag also a single row. Where seasons are counted,
-            rows without times (an array, a default index) are taken to end with the last row that was learned from.
+            The last rows, oldest first, at least `lags` of them; a single row is allowed for one lag. With
+            `seasonal_period`, rows without times (an array, a default index) are assumed to end with the last training
+            row.
         steps : int, default=1
             Number of rows to forecast, at least 1.
         exogenous : array_like or frame of shape (steps, n_exogenous), optional
-            Exogenous rows of the times that are forecast; only where the learner has such columns.
+            Exogenous columns of the forecast times, if the learner has such columns.
 
         Returns
         -------
         ndarray or pandas.DataFrame of shape (steps, n_series)
-            A frame for a frame, whose index continues that of the history where this is regular. Beyond one step the
-            values are not means under functions that are not linear: noise is left out.
+            The forecasts; a frame for a frame, with an index that continues a regular index of the history. With
+            nonlinear functions, forecasts over more than one step are not conditional means, since noise is ignored.
 
         Raises
         ------
         ValueError, TypeError
-            If the learner has instantaneous edges, a series or a cell is missing, or there are too few rows.
+            If the learner has instantaneous edges, a series or a value is missing, or there are too few rows.
         """
         check_is_fitted(self)
         if self.instantaneous:
             raise ValueError(
-                "predict needs instantaneous=False: with instantaneous edges each series is explained by the present "
-                "of the others, which a forecast does not know; fitted_values(X) takes rows with their present"
+                "predict needs instantaneous=False: with instantaneous edges a forecast would need the present of "
+                "the other series. Use fitted_values(X) for rows whose present is observed"
             )
         history, steps, exogenous = self._read_history(history, steps, exogenous)
         steps = check_natural(steps, "steps", 1)

@@ -19,7 +19,7 @@ class LinearSVARM(SVARMLearner):
 
     .. math:: y_t = c + A_0 y_t + \sum_{l=1}^{L} A_l y_{t-l} + e_t, \quad \operatorname{diag} A_0 = 0
 
-    with series centred and scaled to variance 1 over all T rows. The targets are the rows behind the first L, and the
+    with series centred and scaled to variance 1 over all T rows. The targets are the rows after the first L. The
     coefficients minimise
 
     .. math:: \tfrac{1}{2} \sum_j \Big\|Y_j - \sum_b x_b w_{bj}\Big\|^2 + \lambda \sum_{b,j} |w_{bj}|
@@ -33,66 +33,67 @@ class LinearSVARM(SVARMLearner):
     lags : int, default=1
         Largest lag L, at least 1.
     instantaneous : bool, default=True
-        Whether series depend on the present of the others. Without, `predict` forecasts.
+        Whether series depend on present values of other series. `predict` needs False.
     orient : None, default=None
-        Instantaneous edges have no direction: for linear functions and Gaussian noise both fit equally well. Another
-        value raises; see `KernelSVARM`.
+        Must be None: instantaneous edges have no direction, since for linear functions and Gaussian noise both
+        directions fit equally well. See `KernelSVARM`.
     lam : float, default=None
-        Penalty λ > 0, not divided by T; None takes `lam_ratio` times `lam_max_`.
+        Penalty λ > 0, not divided by T. None means `lam_ratio` times `lam_max_`.
     lam_ratio : float, default=0.1
-        Share of the smallest penalty without edges, where `lam` is None.
+        Penalty as a share of the smallest penalty without edges, used if `lam` is None.
     tol : float, default=1e-6
-        Largest duality gap of a target as a share of its objective.
+        Largest duality gap of a target, relative to its objective.
     max_iter : int, default=100000
-        Most passes of coordinate descent for one target, or iterations of ADMM.
+        Maximum number of passes of coordinate descent per target, or of iterations of ADMM.
     solver : {"descent", "admm"}, default="descent"
         Coordinate descent with working sets, or the alternating direction method of multipliers.
     exogenous_columns : list of hashable, default=None
-        Columns that are no series and enter unpenalised, at the time of the target.
+        Exogenous columns, which are not series. They enter at the time of the target and are not penalised.
     seasonal_period : int, default=None
-        Rows of one season; the means of its phases enter unpenalised. A history has the seasons of its times; one
-        without times (an array, a default index) is taken to end with the last learned row.
+        Number of rows of a season. The means of its phases enter unpenalised. In forecasts a history without times (an
+        array, a default index) is assumed to end with the last training row.
     required_edges, forbidden_edges : collection of ((source, lag), (target, 0)), default=None
-        Edges without a penalty, and edges that are left out.
+        Edges without a penalty, and edges that are excluded.
     time_column, groups : hashable, default=None
-        Columns with the times of the rows, and with the parts of a panel.
+        Columns with the times of the rows, and with the series of a panel.
     missing : {"error", "drop"}, default="error"
-        Whether missing cells raise, or the rows whose lag window holds one are left out.
+        How to treat missing values: raise an error, or leave out the rows whose lag window has a missing value.
     na_values : scalar, str, list-like or dict, default=None
         Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
         ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
     irregular : {"error", "ignore"}, default="error"
-        Whether times that are not equidistant raise, or count as equidistant.
+        How to treat irregular times: raise an error, or assume that rows are equidistant.
     max_time : float, default=None
-        Seconds after which the estimate so far is returned.
+        Time limit in seconds. The current estimate is returned then.
     show_progress : bool, default=True
         Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
     callback : callable, default=None
-        Called with (n_iter, objective, n_edges, seconds) after each round over all targets; True ends the run.
+        Function called with (n_iter, objective, n_edges, seconds) after each round over all targets. The run ends if it
+        returns True.
     n_jobs : int, default=None
-        Threads over blocks of series or windows; the result is the same for any number.
+        Number of threads for blocks of series or windows. The result does not depend on it.
 
     Attributes
     ----------
     coef_ : ndarray of float64, shape (L + 1, N, N)
-        Coefficients [lag, target, source] in the user's units, lag 0 instantaneous.
+        Coefficients [lag, target, source] in the user's units; lag 0 is instantaneous.
     intercept_ : ndarray of float64, shape (N,)
         Intercepts in the user's units.
     strengths_ : ndarray of float64, shape (L + 1, N, N)
-        Strengths [lag, target, source]: absolute coefficients of the columns of square sum T - L.
+        Strengths [lag, target, source]: absolute coefficients of the columns scaled to square sum T - L.
     graph_ : TimeSeriesGraph
-        The learned graph, with the attributes ``weight`` and ``strength``; made on first access. Instantaneous
-        relations, with either coefficient not zero, are held in both directions and marked undirected.
+        The learned graph, with the attributes ``weight`` and ``strength``; computed on first access. Instantaneous
+        relations with at least one nonzero coefficient have both directions and are marked undirected.
     objective_, dual_gap_ : float
-        The objective, and an upper bound of how far it is above the optimum.
+        The objective, and an upper bound on its distance from the optimum.
     lam_, lam_max_ : float
-        The penalty, and the smallest one without edges: the largest :math:`|x_b' y_j|` that is allowed.
+        The penalty, and the smallest penalty without edges: the largest :math:`|x_b' y_j|` of the allowed edges.
     converged_, stopped_by_, n_iter_ : bool, str, int
-        Whether `tol` was reached; "converged", "max_iter", "max_time", "callback" or "interrupt"; the most passes or
-        iterations of a target.
+        Whether `tol` was reached; why the run ended ("converged", "max_iter", "max_time", "callback" or "interrupt");
+        and the maximum number of passes or iterations of a target.
     history_ : dict of ndarray
-        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`; where edges are required, of the
-        targets with the same ones.
+        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`. If edges are required, they refer to
+        the targets with the same required edges.
     noise_variance_ : ndarray of float64, shape (N,)
         Mean squared residuals, in the user's units.
     exogenous_coef_ : ndarray of float64, shape (N, K)
@@ -100,14 +101,14 @@ class LinearSVARM(SVARMLearner):
     means_, scales_ : ndarray of float64, shape (N,)
         Means and population standard deviations of the series.
     n_targets_, n_left_out_ : int
-        Rows that were predicted, and those left out for missing cells.
+        Number of predicted rows, and number of rows left out because of missing values.
     variables_, n_features_in_, feature_names_in_ : list, int, ndarray
         The series.
 
     Raises
     ------
     ValueError, TypeError
-        For unusable series and options. The message names the culprit.
+        If the series or an option is invalid. The message names it.
 
     Warns
     -----
@@ -116,9 +117,9 @@ class LinearSVARM(SVARMLearner):
 
     Notes
     -----
-    `KernelSVARM` with the kernel "linear" has the same objective. Least squares with the others' present among the
-    regressors is a regression on neighbours, not a structural equation: read its instantaneous coefficients as a
-    skeleton. O(T N² L) time for a round over all columns; the Gram matrix takes N² (L + 1)² memory.
+    `KernelSVARM` with the kernel "linear" has the same objective. Least squares with the present of the other series as
+    regressors is a neighbourhood regression, not a structural equation. Interpret its instantaneous coefficients as a
+    skeleton. Cost: O(T N² L) time for a round over all columns, and N² (L + 1)² memory for the Gram matrix.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What was learned for a decreasing sequence of penalties."""
+"""The results for a decreasing sequence of penalties."""
 
 from dataclasses import dataclass
 
@@ -24,14 +24,14 @@ class SVARMPath(PenaltyPath):
     strengths : ndarray of float64, shape (k, L + 1, N, N)
         Strengths [lag, target, source] under each penalty.
     objectives, dual_gaps : ndarray of float64, shape (k,)
-        Objectives, summed over the targets, and how far they are above the optimum at most.
+        Objectives, summed over the targets, and upper bounds on their distance from the optimum.
     aic, bic : ndarray of float64, shape (k,)
         :math:`T' \sum_j \ln(\|r_j\|^2 / T')` plus 2 or :math:`\ln T'` times the degrees of freedom; NaN unless a
-        criterion was asked for.
+        criterion was given.
     errors : ndarray of float64, shape (k,)
-        Mean squared errors behind a rolling origin, of series of variance 1; NaN unless asked for.
+        Mean squared forecast errors after a rolling origin, of series of variance 1; NaN if not computed.
     selected : int
-        Position of the penalty with the smallest criterion; the last where none was asked for.
+        Position of the penalty with the smallest criterion; the last penalty if no criterion was given.
     """
 
     names: tuple
@@ -60,7 +60,7 @@ class SVARMPath(PenaltyPath):
 
     @property
     def ranking(self) -> np.ndarray:
-        """Share of `lam_max` at which each edge [lag, target, source] enters, float64 (L + 1, N, N); 0 where none does.
+        """Share of `lam_max` at which each edge [lag, target, source] enters, float64 (L + 1, N, N); 0 if never.
 
         ``pgmx.metrics.edge_curve(path.ranking, truth)`` is the receiver operating characteristic along the path.
         """
@@ -78,7 +78,7 @@ class SVARMPath(PenaltyPath):
         Returns
         -------
         TimeSeriesGraph
-            Edges with their strengths; instantaneous relations without direction.
+            Edges with their strengths; instantaneous relations have no direction.
         """
         return TimeSeriesGraph.from_coefficients(
             self.names, None, strengths=self.strengths[k], undirected_instantaneous=True

@@ -1,4 +1,4 @@
-"""Series, kernels and knowledge as group lassos, and the solutions in the terms of the model."""
+"""Series, kernels and knowledge as group lassos, and the solutions as terms of the model."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from pgmx.solvers.time_series.svarm.problem import GroupEstimates, GroupLassoPro
 
 @dataclass(frozen=True, eq=False)
 class SVARMEstimate:
-    """Solutions at one penalty, of each part of the problem, and the strengths [lag, target, source]."""
+    """Solutions at one penalty, for each subproblem, and the strengths [lag, target, source]."""
 
     lam: float
     parts: tuple[GroupEstimates, ...]
@@ -33,7 +33,7 @@ class SVARMEstimate:
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """Targets that share their unpenalised blocks: `required` of `free`, which are removed from `problem`."""
+    """Targets with the same unpenalised blocks: `required` of `free`, which are removed from `problem`."""
 
     targets: np.ndarray
     blocks: KernelBlocks
@@ -44,13 +44,13 @@ class _Part:
 
 
 class BlockKnowledge(NamedTuple):
-    """What is known of the edges, Booleans [target, lag, source]."""
+    """Knowledge of edges, Booleans [target, lag, source]."""
 
     allowed: np.ndarray
     required: np.ndarray
 
     def divide(self, blocks: KernelBlocks) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the targets with the same required edges, and the blocks that are required of them."""
+        """Yield the targets with the same required edges, and their required blocks."""
         patterns, owners = np.unique(self.required.reshape(len(self.required), -1), axis=0, return_inverse=True)
         for k, pattern in enumerate(patterns):
             needed = pattern.reshape(self.required.shape[1:])[blocks.lags, blocks.sources]
@@ -134,7 +134,7 @@ class SVARMProblem:
         return strengths
 
     def _solve_required(self, part: _Part, weights: np.ndarray) -> np.ndarray:
-        """Return the least-squares coefficients (m, F) of the required blocks, given those of the others."""
+        """Return the least-squares coefficients (m, F) of the required blocks, given the other coefficients."""
         remainder = part.centred.copy()
         for term in make_terms(part.blocks, weights, np.arange(len(part.targets))):
             begin = self.lags - term.lag
@@ -190,7 +190,7 @@ def solve_parts(
 def gather_estimates(
     lam: float, estimates: Sequence[GroupEstimates], strengths: np.ndarray, tol: float
 ) -> SVARMEstimate:
-    """Return the solutions of all parts at one penalty as one."""
+    """Return the solutions of all subproblems at one penalty as one."""
     objectives = np.concatenate([estimate.objectives for estimate in estimates])
     gaps = np.concatenate([estimate.gaps for estimate in estimates])
     return SVARMEstimate(
@@ -205,7 +205,7 @@ def gather_estimates(
 
 
 def add_strengths(strengths: np.ndarray, blocks: KernelBlocks, targets: np.ndarray, weights: np.ndarray) -> None:
-    """Raise strengths [lag, target, source] to the norms of the blocks of weights (m, F) of some targets (m,)."""
+    """Raise strengths [lag, target, source] to the norms of the blocks of weights (m, F) of targets (m,)."""
     norms = np.sqrt(np.add.reduceat(weights**2, blocks.starts[:-1], axis=1)) if blocks.n_blocks else weights
     places = (blocks.lags[:, None], targets[None, :], blocks.sources[:, None])
     np.maximum.at(strengths, places, norms.T)

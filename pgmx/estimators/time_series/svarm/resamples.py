@@ -1,4 +1,4 @@
-"""Resamples of the rows of a structural vector autoregression, whose blocks of columns are made once."""
+"""Resamples of the rows of a structural vector autoregression, with blocks of columns computed once."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ class SVARMRows(NamedTuple):
     basis: np.ndarray
 
     def draw(self, counts: np.ndarray) -> Self:
-        """Return the rows times the roots of their counts (T',), without what is not penalised: the mean, the basis."""
+        """Return the rows times the roots of their counts (T',), minus their projection on unpenalised columns."""
         chosen = np.flatnonzero(counts)
         roots = np.sqrt(counts[chosen])[:, None]
         columns, targets, basis = (roots * part[chosen] for part in self)
@@ -43,7 +43,7 @@ class SVARMRows(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class SVARMResampler:
-    """What is the same for all resamples: a learner, the blocks without their columns, and knowledge of edges."""
+    """The common input of all resamples: a learner, the blocks without their columns, and knowledge of edges."""
 
     learner: SVARMLearner
     blocks: KernelBlocks
@@ -57,9 +57,9 @@ class SVARMResampler:
         return cls(learner, problem.free.drop_columns(), problem.knowledge), rows
 
     def solve(self, rows: SVARMRows, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return which edges [lag, target, source] a resample has, and its strengths or its standardised coefficients.
+        """Return the edges [lag, target, source] of a resample, and its strengths or standardised coefficients.
 
-        The columns are those of all rows, centred anew.
+        The columns are the columns of all rows, centred again.
         """
         learner, sample = self.learner, rows.draw(counts)
         parts = list(self._divide(sample))
@@ -103,7 +103,7 @@ class _Part(NamedTuple):
     required: np.ndarray
 
     def complete(self, coefficients: np.ndarray, blocks: KernelBlocks, sample: SVARMRows) -> np.ndarray:
-        """Return the weights (m, F) of the columns as they were, those of required blocks by least squares."""
+        """Return the weights (m, F) of the original columns; weights of required blocks are least squares estimates."""
         weights = coefficients.copy()
         for (begin, end), rotation in zip(pairwise(blocks.starts), self.rotations, strict=True):
             weights[:, begin:end] = coefficients[:, begin:end] @ rotation.T
@@ -115,7 +115,7 @@ class _Part(NamedTuple):
 
 
 def _orthogonalise(columns: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-    """Return columns that are orthogonal within each block, and the rotations that lead to them."""
+    """Return columns that are orthogonal within each block, and the rotations that give them."""
     rotations = []
     result = np.empty_like(columns)
     for begin, end in pairwise(starts):
@@ -126,5 +126,5 @@ def _orthogonalise(columns: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray,
 
 
 def _project(columns: np.ndarray, basis: np.ndarray) -> np.ndarray:
-    """Return columns without their parts in the span of an orthonormal basis."""
+    """Return columns minus their projections on the span of an orthonormal basis."""
     return columns - basis @ (basis.T @ columns)

@@ -1,4 +1,4 @@
-"""The functions of an additive model of series, and their values at other rows."""
+"""The functions of an additive model of series, and their values for other rows."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ class AdditiveTerms:
 
 
 def make_terms(blocks: KernelBlocks, weights: np.ndarray, targets: np.ndarray) -> Iterable[Term]:
-    """Yield the terms whose weights (m, F) of the targets (m,) are not all zero; the columns themselves are let go."""
+    """Yield the terms whose weights (m, F) of the targets (m,) are not all zero; the columns are discarded."""
     light = blocks.drop_columns()
     for b in range(blocks.n_blocks):
         part = weights[:, blocks.starts[b] : blocks.starts[b + 1]]

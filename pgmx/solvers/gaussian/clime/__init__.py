@@ -2,7 +2,7 @@
 
 - `homotopy_path`: the exact path of CLIME columns, and the state of columns that are too dense for it
 - `projection`: CLIME columns by an alternating direction method whose projections on {S q = z} are exact
-- `vertices`: certificates of CLIME columns, and the exact vertices that supports of q and y point at
-- `admm`: CLIME columns by a linearised alternating direction method of multipliers, ended by exact vertices
+- `vertices`: certificates of CLIME columns, and the exact vertices given by the supports of q and y
+- `admm`: CLIME columns by a linearised alternating direction method of multipliers, with exact vertices at the end
 - `columns`: columns of the CLIME estimator, by the exact path or by ADMM, whichever is cheaper
 """

@@ -1,4 +1,4 @@
-r"""CLIME columns by a linearised alternating direction method of multipliers, ended by exact vertices.
+r"""CLIME columns by a linearised alternating direction method of multipliers, with exact vertices at the end.
 
 .. math::
 
@@ -7,11 +7,12 @@ r"""CLIME columns by a linearised alternating direction method of multipliers, e
     (q, u) &\leftarrow \tfrac{i + 1}{i + 2} \bigl(2 (\hat q, \hat u) - (q, u)\bigr) + \tfrac{1}{i + 2} (q_0, u_0)
 
 The first line is linearised ADMM for the split S q = z, :math:`|z - e_j| \le \lambda`, with z eliminated and
-:math:`\tau \sigma \|S\|^2 = 1`; u is the negative of the dual y. The second is its over-relaxation by 2, anchored at
-the point of the last restart, i iterations ago. A restart, per column, moves the anchor and sets the ratio of the steps
-halfway to that of the distances y and q have moved. As soon as q and y have equally many non-zeros and keep them, the
-k x k system of these is solved; where its solution carries a certificate, the column ends exact. Columns that have not
-converged after a fifth of `max_iter`, as where S is ill-conditioned, continue with exact projections (`projection`).
+:math:`\tau \sigma \|S\|^2 = 1`; u is the negative of the dual y. The second line is over-relaxation by 2, anchored at
+the point of the last restart, i iterations ago. A restart of a column moves its anchor, and moves the ratio of the
+steps halfway to the ratio of the distances that y and q have moved. When q and y have the same number k of non-zeros
+and keep them, the k x k system of these is solved. If the solution has a certificate, the column is exact and ends.
+Columns that have not converged after a fifth of `max_iter`, for example for ill-conditioned S, continue with exact
+projections (`projection`).
 
 References: Li, X., Zhao, T., Yuan, X. and Liu, H. (2015), The flare package for high dimensional linear regression and
 precision matrix estimation in R, Journal of Machine Learning Research 16, 553-557, section 2; Lu, H. and Yang, J.
@@ -32,33 +33,32 @@ from pgmx.solvers.gaussian.clime.vertices import Certificates, find_vertices
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 from pgmx.solvers.gaussian.shifted_product import ShiftedProduct
 
-#: First ratio of the dual step to the primal one; it follows the distances that y and q move.
+#: Initial ratio of the dual step to the primal step; later it follows the distances that y and q move.
 WEIGHT = 10.0
-#: A restart is due when the residual falls below the first share of that after the last restart, is below the second
-#: share and rises, or when the iterations since are the third share of all and at least the fourth number: over a few
-#: iterations the distances say little but what the steps were, and a ratio that follows them diverges.
+#: A restart is due if the residual falls below the first share of the residual after the last restart, if it is below
+#: the second share and rises, or if the iterations since then are the third share of all and at least the fourth
+#: number. Distances over few iterations mainly reflect the steps, and a ratio that follows them diverges.
 NEAR, NEARER, LONGEST, SHORTEST = 0.2, 0.8, 0.36, 64
-#: Largest change of the ratio by a restart, and largest ratio or reciprocal: where a column has no feasible point, y
-#: diverges along a ray and q does not, which would let the ratio grow without end.
+#: Largest change of the ratio by a restart, and largest ratio or reciprocal. If a column has no feasible point, y
+#: diverges along a ray and q does not, so the ratio would grow without limit.
 MOST_CHANGE, LARGEST_WEIGHT = 4.0, 1e4
-#: Share of the iterations after which columns of ill-conditioned matrices use exact projections, where these are
-#: cheaper.
+#: Share of the iterations after which columns of ill-conditioned matrices use exact projections, if these are cheaper.
 LINEAR_SHARE = 0.2
 #: Iterations between two certificates of the columns.
 CHECK_EVERY = 25
-#: Columns that are iterated on together: enough for products at full speed, few enough for six arrays of them.
+#: Number of columns iterated together: enough for efficient products, few enough to hold six arrays of them.
 BLOCK = 512
-#: Smallest tolerance of single precision, and its share of the iterations.
+#: Smallest tolerance for single precision, and its share of the iterations.
 SINGLE, SINGLE_SHARE = 1e-5, 0.15
 
 
 @dataclass(frozen=True, eq=False)
 class StartingPoint:
-    """Where the iteration starts: q and y of the dual problem, one row per column."""
+    """Start of the iteration: q and y of the dual problem, one row per column."""
 
     points: np.ndarray  # q, of shape (m, p)
     multipliers: np.ndarray  # y, of shape (m, p)
-    reached: np.ndarray  # number of leading penalties to leave out, of shape (m,)
+    reached: np.ndarray  # number of leading penalties to skip, of shape (m,)
 
 
 def solve_by_admm(
@@ -72,11 +72,11 @@ def solve_by_admm(
     start: StartingPoint | None = None,
     single: bool = True,
 ) -> ColumnEstimates:
-    """Solve columns for descending penalties, each started from the one before or from `start`.
+    """Solve columns for descending penalties, each started from the previous solution or from `start`.
 
-    `tol` bounds the excess over the radius, and the duality gap relative to max(1, |q|_1); `max_iter` counts per column
-    and penalty; `single` iterates in single precision first, which pays where columns are sparse. A column that does
-    not converge ends as the iterate with the smallest excess. An iteration costs 4 p² operations per column.
+    `tol` bounds the excess over the radius, and the duality gap relative to max(1, |q|_1). `max_iter` is per column and
+    penalty. `single` starts in single precision, which is faster for sparse columns. The result of a column that does
+    not converge is the iterate with the smallest excess. An iteration costs 4 p² operations per column.
     """
     m, k, p = len(columns), len(lams), product.n_variables
     gaps, violations = np.full((k, m), np.nan), np.full((k, m), np.nan)
@@ -104,7 +104,7 @@ def solve_by_admm(
 
 
 class _Block:
-    """Points and multipliers of some columns, and their improvement at one penalty after the other."""
+    """Points and multipliers of some columns, and their improvement at one penalty after another."""
 
     def __init__(
         self,
@@ -129,7 +129,7 @@ class _Block:
     def keep_best(
         self, rows: np.ndarray, certificates: Certificates, tol: float, points: np.ndarray, duals: np.ndarray
     ) -> None:
-        """Store points that exceed the radius by less than the best ones so far, or by as much with a smaller gap."""
+        """Store points with a smaller excess over the radius than the best so far, or equal excess and smaller gap."""
         excess = np.maximum(certificates.violations, tol)
         gap = certificates.gaps / np.maximum(1.0, certificates.sizes)
         better = (excess < self.excess[rows]) | ((excess == self.excess[rows]) & (gap < self.gap[rows]))
@@ -156,7 +156,7 @@ class _Block:
                 make = _Double
             self._iterate(make(self, at[rest], lam), tol, bound, most, deadline)
             certificates.replace(rest, self.certify(at[rest], lam))
-            if make is _Single:  # rounding delays dense columns, and smaller penalties are denser still
+            if make is _Single:  # rounding delays dense columns, and columns are denser for smaller penalties
                 self.single[at[rest]] = certificates.are_within(tol)[rest]
         rest = np.flatnonzero(~certificates.are_within(tol))
         if len(rest):
@@ -165,7 +165,7 @@ class _Block:
         return certificates
 
     def _iterate(self, state: "_Iterates", tol: float, bound: float, max_iter: int, deadline: float) -> None:
-        """Iterate on some rows, and write each back when it ends."""
+        """Iterate on some rows, and write each row back when it ends."""
         for iteration in range(1, max_iter + 1):
             state.step(iteration)
             if iteration % CHECK_EVERY and iteration < max_iter:
@@ -197,7 +197,7 @@ class _Iterates(ABC):
         """Return q, y, S q and S y."""
 
     def check(self, bound: float, tol: float) -> np.ndarray:
-        """Return which rows have ended, written back: within the bound, or moved to an exact vertex."""
+        """Write back and return the rows that have ended: within the bound, or at an exact vertex."""
         block, product = self.block, self.block.product
         block.n_iter[self.rows] += CHECK_EVERY
         points, duals, residuals, images = self.points()
@@ -290,7 +290,7 @@ class _Double(_Iterates):
         self._restart(np.sqrt(np.maximum(squares, 0.0)), iteration)
 
     def _restart(self, residuals: np.ndarray, iteration: int) -> None:
-        """Move the anchor of rows whose residual has fallen enough, or rises, or whose last restart is long ago."""
+        """Move the anchor of rows whose residual has fallen enough or rises, or whose last restart is long ago."""
         begun = self.since > 0
         self.first = np.where(begun, self.first, residuals)
         nearer = residuals <= NEAR * self.first

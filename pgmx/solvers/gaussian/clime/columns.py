@@ -13,11 +13,12 @@ from pgmx.solvers.gaussian.shifted_product import ShiftedProduct
 
 SOLVERS = ("auto", "homotopy", "admm")
 
-#: Operations, in units of p², that a column may take on the path per penalty before it is passed to the ADMM. Random
-#: graphs, p = 500, n = 1000, one thread: the path does 17e9 operations a second, an iteration of the ADMM with its
-#: 4 p² runs at 50e9. With 10, 40, 105, 195 and 281 non-zeros a column the path takes 0.3, 12, 150, 900 and 3600 p²
-#: (0.03, 0.2, 2, 14, 45 ms) and the ADMM 8, 33, 94, 149 and 190 ms, mostly without reaching 1e-4 in the last two. So a
-#: column on the path may take about as long as the ADMM takes for a dense one, and both together twice that at most.
+#: Maximum operations of a column on the path per penalty, in units of p², before it is passed to the ADMM. Measured on
+#: random graphs, p = 500, n = 1000, one thread: the path makes 17e9 operations per second, an iteration of the ADMM
+#: with 4 p² operations 50e9. With 10, 40, 105, 195 and 281 non-zeros per column the path needs 0.3, 12, 150, 900 and
+#: 3600 p² operations (0.03, 0.2, 2, 14, 45 ms), and the ADMM 8, 33, 94, 149 and 190 ms, mostly without reaching 1e-4 in
+#: the last two cases. With this limit a column on the path needs at most about the time of the ADMM for a dense column,
+#: and both together at most twice this time.
 ALLOWANCE = 10_000.0
 
 
@@ -40,37 +41,38 @@ def clime_columns(
     Parameters
     ----------
     R : ndarray of float64, shape (p, p), or None
-        Correlation matrix, C-contiguous, symmetric, positive semidefinite; only read.
+        Correlation matrix, C-contiguous, symmetric, positive semidefinite. It is not changed.
     columns : ndarray of int64, shape (m,)
         The columns j.
     lams : ndarray of float64, shape (k,)
         Penalties, descending, at least 0.
     factor : ndarray of float64, shape (n, p), optional
-        R = factor.T @ factor, for n < p: the ADMM then needs no R. May be mapped from a file.
+        R = factor.T @ factor, for n < p. With it the ADMM does not need R. It may be mapped from a file.
     ridge : float, default=0.0
-        The :math:`\rho` on the diagonal.
+        Ridge :math:`\rho` on the diagonal.
     solver : {"auto", "homotopy", "admm"}, default="auto"
-        The exact path, the iteration, or the path for each column as long as it is the cheaper. Without R, "auto" is
-        the iteration.
+        "homotopy": the exact path. "admm": the iteration. "auto": the path for each column while it is cheaper. Without
+        R "auto" is the iteration.
     tol : float, default=1e-4
         Largest excess over the radius, and largest duality gap relative to ``max(1, |q|_1)``, of an iterated column.
-        Columns of the path are exact: an excess of 1e-9 at most.
+        Columns of the path are exact (excess at most 1e-9).
     max_iter : int, default=5000
-        Most iterations per column and penalty.
+        Maximum number of iterations per column and penalty.
     deadline : float, default=inf
-        Reading of ``time.perf_counter`` at which to stop.
+        Value of ``time.perf_counter`` at which to stop.
 
     Returns
     -------
     ColumnEstimates
-        Solutions. Gaps come from feasible dual points and are those for the radius that a solution does meet. Columns
-        without a feasible point at a penalty keep their last one, not converged; nothing is raised.
+        Solutions. Gaps are computed from feasible dual points, for the radius that a solution satisfies. Columns
+        without a feasible point at a penalty keep their last feasible point and are marked as not converged; no error
+        is raised.
 
     Raises
     ------
     ValueError
-        If the solver is unknown, or needs R and got none; if R is not square, a column does not exist, or the penalties
-        are negative or not in descending order.
+        If the solver is unknown or needs R, R is not square, a column does not exist, or the penalties are negative or
+        not in descending order.
 
     Notes
     -----
@@ -92,7 +94,7 @@ def clime_columns(
     if solver not in SOLVERS:
         raise ValueError(f"solver={solver!r} is unknown: choose one of {', '.join(map(repr, SOLVERS))}")
     if R is None and (solver == "homotopy" or factor is None):
-        raise ValueError(f"solver={solver!r} needs the correlation matrix R: pass it, or a factor with solver='admm'")
+        raise ValueError(f"solver={solver!r} needs the correlation matrix R: give R, or a factor with solver='admm'")
     columns = np.ascontiguousarray(columns, dtype=np.int64)
     lams = np.ascontiguousarray(lams, dtype=np.float64)
     _check(R, factor, columns, lams)
@@ -119,7 +121,7 @@ def clime_columns(
 def _check(R: np.ndarray | None, factor: np.ndarray | None, columns: np.ndarray, lams: np.ndarray) -> None:
     """Refuse shapes and penalties that the compiled path does not check."""
     if R is not None and (R.ndim != 2 or R.shape[0] != R.shape[1]):
-        raise ValueError(f"R must be a square matrix, its shape is {R.shape}")
+        raise ValueError(f"R must be a square matrix, got the shape {R.shape}")
     p = (factor if R is None else R).shape[1]  # type: ignore[union-attr]
     outside = columns[(columns < 0) | (columns >= p)]
     if len(outside):
@@ -161,7 +163,7 @@ def clime_lam_max(R: np.ndarray, ridge: float = 0.0) -> float:
     R : ndarray of float64, shape (p, p)
         Correlation matrix.
     ridge : float, default=0.0
-        The :math:`\rho` on the diagonal.
+        Ridge :math:`\rho` on the diagonal.
 
     Returns
     -------

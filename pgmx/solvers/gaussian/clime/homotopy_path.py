@@ -1,10 +1,10 @@
-"""The exact path of CLIME columns from the penalty 1 downwards, and when it stops for a column too dense for it.
+"""The exact path of CLIME columns from the penalty 1 downwards, and its end for columns that are too dense.
 
-Cost of one of the steps between which the solution is linear: 4 k p + 8 k² operations for k non-zeros; their number is
-about k while the solution is sparse, several times k when it is not. Bounds are widened on the way by up to 1e-12 (the
-residual) and 1e-10 (the dual constraint), each by its own amount, so that ties cannot hold the path up. A path ends
-when all penalties are reached, when no feasible point exists below the present one, after MOST_EXCHANGES, at the
-deadline, or when the column has used its allowance of operations.
+The solution is piecewise linear. A step to the next segment costs 4 k p + 8 k² operations for k non-zeros. The number
+of steps is about k for sparse solutions, and several times k for dense ones. Bounds are widened by up to 1e-12
+(residual) and 1e-10 (dual constraint), each by its own amount, so that ties cannot block the path. A path ends when all
+penalties are reached, when there is no feasible point below the current penalty, after MOST_EXCHANGES, at the deadline,
+or when the column has used its allowance of operations.
 
 Reference: Vanderbei, R. J. (2014), Linear Programming: Foundations and Extensions, chapter 7 (the parametric self-dual
 simplex method).
@@ -20,12 +20,12 @@ from pgmx._ext._clime import STATUSES, Paths
 from pgmx.runs.run import is_past
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates, assemble_columns
 
-#: Floating-point operations between two looks at the clock and at interrupts: a few hundredths of a second.
+#: Floating-point operations between two checks of the clock and of interrupts: a few hundredths of a second.
 PIECE = 2e8
 #: Largest excess and largest relative gap of a solution that counts as exact. Gaps are about 1e-10 unless the active
-#: part of the matrix is nearly singular: its inverse takes rounding errors of y along.
+#: submatrix is nearly singular, so that its inverse amplifies rounding errors of y.
 EXCESS, GAP = 1e-9, 1e-6
-#: Most exchanges of a column: a constant, and a number per variable.
+#: Maximum number of exchanges of a column: a constant, and a number per variable.
 MOST_EXCHANGES = 1000, 100
 
 _DONE, _SPENT = STATUSES.index("done"), STATUSES.index("spent")
@@ -33,10 +33,10 @@ _DONE, _SPENT = STATUSES.index("done"), STATUSES.index("spent")
 
 @dataclass(frozen=True, eq=False)
 class UnfinishedColumns:
-    """Columns that used up their work, and where they were: q and y after `reached` penalties."""
+    """Columns that used up their allowance, and their state: q and y after `reached` penalties."""
 
     positions: np.ndarray  # places in `columns`, int64 of shape (u,)
-    reached: np.ndarray  # how many penalties were solved, int64 of shape (u,)
+    reached: np.ndarray  # number of solved penalties, int64 of shape (u,)
     points: csc_array  # the last q, of shape (p, u)
     multipliers: csc_array  # the y of the dual problem there, of shape (p, u)
 
@@ -50,11 +50,11 @@ def solve_by_homotopy(
     allowance: float = inf,
     deadline: float = inf,
 ) -> tuple[ColumnEstimates, UnfinishedColumns | None]:
-    """Follow the solution of each column from the penalty 1 downwards, exactly; see `clime_columns` for the arguments.
+    """Follow the exact solution of each column from the penalty 1 downwards; see `clime_columns` for the arguments.
 
-    `allowance` is the number of operations a column may use per penalty, those saved on earlier ones included. From the
-    penalty on below which a column has no feasible point, or where it had to stop, it keeps its last feasible point,
-    not converged. Columns that used up a finite allowance are empty from there on, and returned as unfinished, or None.
+    `allowance` is the number of operations of a column per penalty; unused operations are kept for later ones. A column
+    without a feasible point at a penalty, or one that has to stop, keeps its last feasible point, not converged.
+    Columns that used up a finite allowance are empty from there on, and returned as unfinished (or None).
     """
     paths = Paths(R, columns, lams, ridge, allowance, _count_exchanges(len(R)))
     _follow(paths, deadline)
@@ -97,7 +97,7 @@ def follow_column(
 
 
 def _collect_unfinished(paths: Paths, n_variables: int) -> UnfinishedColumns | None:
-    """Return the columns that used up their work, None without any."""
+    """Return the columns that used up their allowance; None if there are none."""
     positions = np.flatnonzero(paths.statuses == _SPENT)
     if not len(positions):
         return None

@@ -6,10 +6,10 @@ r"""CLIME columns by an alternating direction method whose projections on {S q =
     q &\leftarrow \operatorname{soft}(\hat x + a,\; 1 / r), \quad a \leftarrow a + \hat x - q \\
     z &\leftarrow e_j + \operatorname{clip}(\hat z + b - e_j, \pm\lambda), \quad b \leftarrow b + \hat z - z
 
-with :math:`\hat x, \hat z` the points x, S x over-relaxed. The multipliers of the dual problem are y = -s b. A penalty
-r or s is raised where its split moves less than its distance from the graph, and lowered where it moves more. An
-iteration costs 8 p² operations per column, as S is diagonal in the basis of its eigenvectors whatever the penalties;
-the condition of S, which slows linearised steps down, plays no part in the projection.
+with :math:`\hat x, \hat z` the over-relaxed points x, S x. The multipliers of the dual problem are y = -s b. A penalty
+r or s is raised if its split moves less than its distance from the graph, and lowered if it moves more. An iteration
+costs 8 p² operations per column, since S is diagonal in the basis of its eigenvectors for all penalties. The condition
+number of S, which slows down linearised steps, does not affect the projection.
 
 Reference: Parikh, N. and Boyd, S. (2014), Block splitting for distributed optimization, Mathematical Programming
 Computation 6, 77-102, section 3 (graph projection splitting).
@@ -19,18 +19,18 @@ import numpy as np
 
 from pgmx.solvers.gaussian.shifted_product import ShiftedProduct
 
-#: First penalties of the splits q and z, and by how much they may change.
+#: Initial penalties of the splits q and z, and their maximum change.
 FIRST, RANGE = (1.0, 100.0), 1e6
 #: Over-relaxation.
 RELAXATION = 1.8
-#: Iterations between two balances of the residuals; penalties stay where the root of their ratio is within the second
-#: number, and change by the third at most.
+#: Iterations between two balances of the residuals. Penalties do not change if the root of their ratio is within the
+#: second number, and change at most by the third.
 BALANCE, UNBALANCED, MOST_MOVED = 100, 2.0, 10.0
-#: Cost of the eigenvalues of S in units of p³, and that of an iteration of one column in units of p².
+#: Cost of the eigenvalues of S in units of p³, and cost of an iteration of one column in units of p².
 EIGEN_COST, STEP_COST = 25.0, 8.0
-#: Most bytes of an R that is formed from its factor for the eigenvalues.
+#: Maximum bytes of an R that is formed from its factor for the eigenvalues.
 FORMED = 2**28
-#: Added to shares of residuals, so that none is divided by zero.
+#: Added to shares of residuals to avoid division by zero.
 TINY = 1e-12
 
 
@@ -88,7 +88,7 @@ class ProjectedSteps:
 
 
 def _balance(penalties, scaled, graph_point, split, before, first: float) -> None:
-    """Change the penalties of one split so that its two residuals become equal shares of what they are residuals of."""
+    """Change the penalties of one split so that its two relative residuals become equal."""
     apart = _norms(graph_point - split) / np.maximum(_norms(split), TINY)
     moved = _norms(split - before) / np.maximum(_norms(scaled), TINY)
     factors = np.sqrt((apart + TINY) / (moved + TINY))

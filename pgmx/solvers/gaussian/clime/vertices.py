@@ -1,4 +1,4 @@
-"""Certificates of CLIME columns, and the exact vertices that supports of q and y point at."""
+"""Certificates of CLIME columns, and the exact vertices given by the supports of q and y."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ EXACT = 1e-9
 
 @dataclass(eq=False)
 class Certificates:
-    r"""How good some points are: excess, gap for the radius that the point does meet, and |q|_1, of shape (m,) each.
+    r"""Quality of points: excess, gap for the radius that the point satisfies, and |q|_1, of shape (m,) each.
 
     .. math:: v = \|S q - e_j\|_\infty - \lambda, \qquad
         \text{gap} = \|q\|_1 - y_j + (\lambda + \max(v, 0)) \|y\|_1, \quad \|S y\|_\infty \le 1
@@ -40,19 +40,19 @@ class Certificates:
         return cls.from_residuals(residuals, product(multipliers), points, multipliers, columns, lam)
 
     def are_within(self, tol: float) -> np.ndarray:
-        """Return which points exceed the radius by at most `tol`, with a relative gap of at most `tol`."""
+        """Return the points that exceed the radius by at most `tol`, with a relative gap of at most `tol`."""
         return (self.violations <= tol) & (self.gaps <= tol * np.maximum(1.0, self.sizes))
 
     def replace(self, which: np.ndarray, others: "Certificates") -> None:
-        """Take the values of some rows from others."""
+        """Copy the values of some rows from others."""
         self.violations[which], self.gaps[which] = others.violations, others.gaps
         self.sizes[which] = others.sizes
 
 
 def find_vertices(product: ShiftedProduct, columns, lam: float, points, multipliers):
-    """Return which rows are next to an optimal vertex, and the vertices: q and y, zero where there is none.
+    """Return the rows that are next to an optimal vertex, and the vertices: q and y, zero if there is none.
 
-    The active sets are the largest entries of both, as many as the one with fewer has: k³ for the system.
+    The active sets are the k largest entries of both, k being the smaller number of non-zeros. The system costs k³.
     """
     q, y = np.zeros(points.shape), np.zeros(points.shape)
     solved = np.zeros(len(columns), dtype=bool)

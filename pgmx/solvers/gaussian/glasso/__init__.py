@@ -1,7 +1,7 @@
 """The graphical lasso.
 
-- `certificate`: how far a precision matrix is from the optimum of the graphical lasso
+- `certificate`: duality gap of a precision matrix for the graphical lasso
 - `dual_ascent`: one connected component of a graphical lasso: sweeps over its columns, and its certificate
-- `solution`: a solution with its certificate, and the one without a penalty
+- `solution`: a solution with its certificate, and the solution without a penalty
 - `path`: the graphical lasso along a path of penalties
 """

@@ -1,4 +1,4 @@
-"""How far a precision matrix is from the optimum of the graphical lasso."""
+"""The duality gap of a precision matrix for the graphical lasso."""
 
 from math import inf
 
@@ -11,26 +11,26 @@ from pgmx.statistics.symmetric import find_largest_off_diagonal
 (dtrmm,) = get_blas_funcs(("trmm",), dtype=np.float64)
 dpotrf, dpotri = get_lapack_funcs(("potrf", "potri"), dtype=np.float64)
 
-#: How often a point is halved towards one that is known to be positive definite.
+#: Maximum number of halvings of the distance to a point that is known to be positive definite.
 HALVINGS = 60
-#: Above this Frobenius norm of I − WΘ the gap is taken from both determinants.
+#: Above this Frobenius norm of I − WΘ the gap is computed from both determinants.
 NEAR = 0.5
 
 
 def compute_log_determinant(matrix: np.ndarray, *, overwrite: bool = False) -> float | None:
-    """Return the log determinant, None where not positive definite; `overwrite` destroys the upper triangle."""
+    """Return the log determinant, None if not positive definite; `overwrite` destroys the upper triangle."""
     roots = compute_root_pivots(matrix, overwrite=overwrite)
     return None if roots is None else 2.0 * float(np.log(roots).sum())
 
 
 def compute_root_pivots(matrix: np.ndarray, *, overwrite: bool = False) -> np.ndarray | None:
-    """Return the diagonal of the Cholesky factor; as `compute_log_determinant`."""
+    """Return the diagonal of the Cholesky factor; arguments as for `compute_log_determinant`."""
     factor, failed = dpotrf(matrix.T, lower=1, clean=0, overwrite_a=int(overwrite))
     return None if failed else factor.diagonal().copy()
 
 
 def invert(matrix: np.ndarray) -> tuple[np.ndarray, float] | None:
-    """Return the inverse, exactly symmetric, and the log determinant of a positive definite matrix, else None."""
+    """Return the inverse, exactly symmetric, and the log determinant of a positive definite matrix; otherwise None."""
     factor, failed = dpotrf(matrix.T, lower=1, clean=1)
     if failed:
         return None
@@ -40,13 +40,13 @@ def invert(matrix: np.ndarray) -> tuple[np.ndarray, float] | None:
 
 
 def compute_gap(R: np.ndarray, lam: float, theta: np.ndarray, W: np.ndarray) -> float | None:
-    r"""Return the gap between the objectives of Θ and of a dual point W, None where one is not positive definite.
+    r"""Return the gap between the objectives of Θ and a dual point W, None if one is not positive definite.
 
     .. math:: \sum_{i \ne j} \left(\lambda |\Theta_{ij}| - (W - R)_{ij} \Theta_{ij}\right)
         + \sum_i \left(C_{ii}^2 - 1 - \log C_{ii}^2\right) + \sum_{i > j} C_{ij}^2, \; L' W L = C C', \Theta = L L'
     """
-    # Both determinants alone err by the condition of Θ times the unit of rounding, which for small λ is more than the
-    # gap; a sum of terms that are not negative does not. A term is negative only where W was rounded out of the box.
+    # The error of both determinants is the condition number of Θ times the machine precision, for small λ more than the
+    # gap. A sum of nonnegative terms does not have this error. A term is negative only if W was rounded out of the box.
     terms = lam * np.abs(theta) - (W - R) * theta
     np.fill_diagonal(terms, 0.0)
     slack = float(np.maximum(terms, 0.0, out=terms).sum())
@@ -65,7 +65,7 @@ def compute_gap(R: np.ndarray, lam: float, theta: np.ndarray, W: np.ndarray) -> 
 
 
 def compute_gap_bound(distance: float) -> float:
-    r"""Bound how far −log det(WΘ) + tr(WΘ) − p is above 0, given the Frobenius norm t < 1 of E = I − WΘ.
+    r"""Bound −log det(WΘ) + tr(WΘ) − p from above, given the Frobenius norm t < 1 of E = I − WΘ.
 
     .. math:: -\log\det(I - E) - \operatorname{tr} E = \sum_{k \ge 2} \frac{\operatorname{tr} E^k}{k}
         \le \frac{t^2}{2} \left(1 + \frac{2}{3} \frac{t}{1 - t}\right)
@@ -82,14 +82,14 @@ def find_box_shrinkage(R: np.ndarray, lam: float) -> float:
 def graphical_lasso_certificate(
     R: np.ndarray, precision, lam: float, *, penalize_diagonal: bool = False
 ) -> tuple[float, float]:
-    r"""Return the objective of the graphical lasso at a precision matrix, and a duality gap there.
+    r"""Return the objective of the graphical lasso at a precision matrix, and its duality gap.
 
     .. math::
 
         F(\Theta) = -\log\det\Theta + \operatorname{tr}(R\Theta) + \lambda \sum_{i \ne j} |\Theta_{ij}|, \qquad
         F(\Theta) - F^* \le F(\Theta) - \log\det W - p \quad \text{for every } |W - R| \le \lambda
 
-    with the diagonal of W equal to that of R (to R + λI where the diagonal is penalised).
+    with the diagonal of W equal to the diagonal of R (of R + λI if the diagonal is penalised).
 
     Parameters
     ----------
@@ -105,10 +105,10 @@ def graphical_lasso_certificate(
     Returns
     -------
     objective : float
-        F, infinite where the precision is not positive definite.
+        F, infinite if the precision is not positive definite.
     gap : float
-        At least 0 up to rounding; from the inverse of the precision clipped to the box, and where that is not positive
-        definite from a point between it and R with shrunk correlations. Infinite where no dual point is found.
+        At least 0 up to rounding. The dual point is the inverse of the precision, clipped to the box. If this is not
+        positive definite, it is a point between it and R with shrunk correlations. Infinite if no dual point is found.
 
     References
     ----------
@@ -138,7 +138,7 @@ def graphical_lasso_certificate(
 
 
 def compute_clipped_gap(R: np.ndarray, lam: float, theta: np.ndarray, dual: np.ndarray) -> float:
-    """Return the gap at a point of the box, or at the first positive definite one towards R; ∞ without one."""
+    """Return the gap at a point of the box, or at the first positive definite point towards R; ∞ if there is none."""
     gap = compute_gap(R, lam, theta, dual)
     if gap is None:
         share = find_box_shrinkage(R, lam)

@@ -1,8 +1,8 @@
 r"""One connected component of a graphical lasso: sweeps over its columns, and its certificate.
 
-The first penalty of a path starts at correlations soft-thresholded by λ: feasible, close to the solution and for sparse
-problems positive definite. When a column or the certificate finds that they are not, the component restarts at shrunk
-correlations, which are, and takes its steps with full accuracy.
+The first penalty of a path starts at correlations soft-thresholded by λ. They are feasible, close to the solution and,
+for sparse problems, positive definite. If a column or the certificate finds that they are not positive definite, the
+component restarts at shrunk correlations, which are, with full accuracy of all steps.
 
 With :math:`E = I - W\Theta` and :math:`t = \|E\|_F < 1/2` the eigenvalues of WΘ are positive, hence W is positive
 definite with Θ, and
@@ -12,8 +12,8 @@ definite with Θ, and
     F(\Theta) - \log\det W - p \le \sum_{i \ne j} \left(\lambda |\Theta_{ij}| - (W - R)_{ij} \Theta_{ij}\right)
         + \frac{t^2}{2} \left(1 + \frac{2}{3} \frac{t}{1 - t}\right)
 
-by the series of the logarithm: a bound without cancellation, at the cost of one more sweep instead of a factorisation
-of W. For larger t the gap is computed from factors of both, without cancellation either.
+by the series of the logarithm. This bound has no cancellation, and costs one more sweep instead of a factorisation of
+W. For larger t the gap is computed from factors of both matrices, also without cancellation.
 """
 
 from collections.abc import Callable
@@ -36,39 +36,39 @@ from pgmx.solvers.gaussian.glasso.certificate import (
 )
 from pgmx.statistics.cholesky import factorise_sparsely, is_sparse
 
-#: Columns of a sweep are solved to the first share of the root mean square change of the sweep before, but to no less
-#: than the second share of the tolerance.
+#: Columns of a sweep are solved to the first share of the root mean square change of the previous sweep, but at least
+#: to the second share of the tolerance.
 OF_CHANGE, LEAST_SLACK = 0.1, 0.1
-#: Most passes over the rows of W for one column of one sweep.
+#: Maximum number of passes over the rows of W per column and sweep.
 ROUNDS = 10
-#: Columns of a sweep between two looks at the clock.
+#: Number of columns of a sweep between two checks of the clock.
 COLUMNS = 16
-#: Shares of λ by which columns may violate their optimality conditions: in the first sweep, and after a start that has
-#: to be positive definite.
+#: Maximum violation of the optimality conditions of a column, as shares of λ: in the first sweep, and after a start
+#: that has to be positive definite.
 COARSE, FINE = 1e-2, 1e-9
-#: The gap at the dual point clip(Θ⁻¹) is about OF_MOVED times the root of what a sweep moved, and at most APART times
-#: the sum that `residual` computes: 0.4 to 1.1, and 0.2 to 2.8, on Erdős-Rényi graphs of 500 and 1000
-#: variables with 10 to 80 neighbours each. Heuristics: they say when to stop, not how good the result is.
+#: The gap at the dual point clip(Θ⁻¹) is about OF_MOVED times the root of the change in a sweep, and at most APART
+#: times the sum that `residual` computes: 0.4 to 1.1, and 0.2 to 2.8, on Erdős-Rényi graphs of 500 and 1000 variables
+#: with 10 to 80 neighbours each. These heuristics decide when to stop; they do not certify the result.
 OF_MOVED, APART = 0.6, 3.0
-#: Sweeps, after W has proved Θ optimal to the tolerance, for a Θ whose own inverse proves it.
+#: Number of further sweeps after W has certified Θ, to find a Θ that its own inverse certifies.
 POLISH = 30
 #: Sweeps after which a certificate is computed in any case.
 PATIENCE = 12
-#: Where the solution lacks edges that join the component, columns are solved to the first share of the previous slack,
-#: down to the second share of λ, at which a correlation is as good as λ.
+#: If the edges of the solution do not join the component, columns are solved to the first share of the previous slack,
+#: down to the second share of λ, at which a correlation counts as λ.
 FINER, FINEST = 1e-2, 1e-15
-#: By how much rounding may move W out of its box, as a share of the largest entry of R.
+#: Maximum excess of W over its box by rounding, as a share of the largest entry of R.
 BEYOND = 1e-9
-#: Beyond this share of its objective a precision counts as worse than no edges: more than rounding.
+#: A precision counts as worse than no edges if its objective is larger by more than this share (more than rounding).
 WORSE = 1e-10
 
 
 class DualAscent:
     r"""Block ascent on log det W over :math:`|W - R| \le \lambda` for the component of `nodes`.
 
-    `objective` and `gap` are those last certified, `gap` the component's share of the whole; `least_pivot` is that of Θ
-    scaled to unit diagonal, 0 where not known; `connected` says whether the edges of Θ join all variables, as in the
-    solution, or those missing are of rounding size; `n_iter` counts sweeps.
+    `objective` and `gap` (the component's contribution) are the last certified values. `least_pivot` is for Θ scaled to
+    unit diagonal, 0 if unknown. `connected`: whether the edges of Θ join all variables as in the solution, up to edges
+    of rounding size. `n_iter` counts sweeps.
     """
 
     def __init__(self, R: np.ndarray, nodes: np.ndarray):
@@ -76,8 +76,8 @@ class DualAscent:
         self._R = R
         self._ascent = ColumnAscent(R)
         self._lam = inf
-        # Θ is the columns' precision, its off-diagonal times _share, all times _scale; if _bare, the inverse diagonal
-        # of R
+        # Θ is the precision of the columns, its off-diagonal times _share, all times _scale; if _bare, the inverse
+        # diagonal of R
         self._share, self._scale, self._bare = 1.0, 1.0, False
         self.connected = False
         self._safe = False
@@ -111,9 +111,9 @@ class DualAscent:
     def restore(
         self, lam: float, dual: np.ndarray, safe: bool, coefficients: tuple[np.ndarray, np.ndarray, np.ndarray]
     ) -> None:
-        """Go on after the penalty `lam` from `dual`, `safe` and `coefficients` as they were.
+        """Resume after the penalty `lam` from stored `dual`, `safe` and `coefficients`.
 
-        ValueError where W is not feasible; one that is not positive definite makes the next solve begin anew.
+        ValueError if W is not feasible. If W is not positive definite, the next solve restarts.
         """
         slack = BEYOND * max(1.0, float(np.abs(self._R).max()))
         box = np.full(dual.shape, lam + slack)
@@ -131,16 +131,16 @@ class DualAscent:
         self.objective, self.gap, self.converged, self.n_iter, self.least_pivot = inf, inf, False, 0, 0.0
 
     def _restart_safely(self) -> None:
-        """Restart where W is certainly positive definite."""
+        """Restart at a W that is certainly positive definite."""
         self._ascent.start_shrunk(find_box_shrinkage(self._R, self._lam))
         self._safe, self._slack = True, FINE * self._lam
 
     # ---- sweeps ----
 
     def solve(self, tol: float, max_iter: int, watch: Callable[[int, int], bool], is_over: Callable[[], bool]) -> None:
-        """Sweep until the gap is at most `tol` max(1, |objective|), `max_iter` sweeps, or `watch(n_iter, edges)`.
+        """Sweep until the gap is at most `tol` max(1, |objective|), `max_iter` is reached, or `watch(n_iter, edges)`.
 
-        `is_over()` ends a sweep after the columns at hand; W is feasible after each column.
+        `is_over()` ends a sweep after the current columns; W is feasible after each column.
         """
         if self.gap < inf and self.gap <= tol * max(1.0, abs(self.objective)):
             return
@@ -172,13 +172,13 @@ class DualAscent:
                 continue
             if not definite and not self._safe:
                 self._restart_safely()
-            elif slow:  # where W is nearly singular, sweeps with errors undo the gains of others
+            elif slow:  # if W is nearly singular, sweeps with errors undo the gains of others
                 self._slack = max(FINER * self._slack, 1e-3 * FINE * self._lam)
-            elif moved < 1e-3 * self.gap:  # the gap is that of the slack
+            elif moved < 1e-3 * self.gap:  # the gap is due to the slack
                 self._slack = max(0.1 * self._slack, 1e-3 * FINE * self._lam)
 
     def _sweep(self, is_over: Callable[[], bool]) -> tuple[float, int, int]:
-        """Take a step in every column, as far as there is time; return what moved, the stuck columns, the non-zeros."""
+        """Make a step in every column while there is time; return the change, the stuck columns, and the non-zeros."""
         moved, n_stuck, n_entries = 0.0, 0, 0
         for first in range(0, len(self.nodes), COLUMNS):
             stop = min(first + COLUMNS, len(self.nodes))
@@ -198,7 +198,7 @@ class DualAscent:
         self._share, self._scale, self._bare = 1.0, 1.0, False
         bare = float(np.log(self._R.diagonal()).sum()) + len(self.nodes)
         self.objective = inf if logdet is None else -logdet + trace + self._lam * size
-        # the diagonal alone is a solution whatever the columns say
+        # the diagonal alone is a solution for any values of the columns
         if not self.objective <= bare + WORSE * max(1.0, abs(bare)):
             self.objective = min(bare, self._towards_diagonal(bare))
         elif (distance := sqrt(squares)) < NEAR:
@@ -212,7 +212,7 @@ class DualAscent:
         return gap is not None
 
     def _factorise(self, n_entries: int) -> float | None:
-        """Return log det Θ of the columns' precision, None where not positive definite; set `least_pivot`."""
+        """Return log det Θ of the precision of the columns, None if not positive definite; set `least_pivot`."""
         roots, diagonal = None, np.ones(0)
         if is_sparse(len(self.nodes), n_entries + len(self.nodes)):
             matrix = self._read_precision()
@@ -269,7 +269,7 @@ class DualAscent:
 
     @property
     def safe(self) -> bool:
-        """Whether it had to be started where W is certainly positive definite."""
+        """Whether it had to start at a W that is certainly positive definite."""
         return self._safe
 
     @property

@@ -18,17 +18,18 @@ from pgmx.solvers.gaussian.glasso.solution import GraphicalLassoSolution, comput
 from pgmx.statistics.components import assemble_blocks, list_components
 from pgmx.statistics.gaussian.correlations import Correlations, DenseCorrelations
 
-#: How often the components of a problem are continued where the sum of their gaps is above the tolerance.
+#: Maximum number of continuations of the components of a problem if the sum of their gaps is above the tolerance.
 ROUNDS = 4
-#: Where R has no inverse to working precision, stand-ins for penalties below the last of them, as shares of the largest
-#: correlation. Rounding spoils smaller ones, as Θ grows with 1/λ; and the last may be too small already.
+#: If R has no inverse to working precision, these penalties (as shares of the largest correlation) replace all
+#: penalties below the last of them. Smaller penalties suffer from rounding, since Θ grows with 1/λ. Even the last may
+#: be too small.
 STAND_INS = (1e-3, 1e-5, 1e-7, 1e-9)
-#: Sizes of components whose factorisation is up to twice as fast on one thread of OpenBLAS as on two; smaller ones take
-#: one thread in any case.
+#: Sizes of components whose factorisation is up to twice as fast with one thread of OpenBLAS as with two. Smaller
+#: components always use one thread.
 ONE_BLAS_THREAD = range(128, 800)
-#: Seconds of a component of m variables, over m³, roughly: they decide whether threads pay.
+#: Approximate seconds of a component of m variables divided by m³; decides whether threads are used.
 CUBE_SECONDS = 1e-10
-#: The least share that is tried itself.
+#: The smallest share that is itself tried.
 LEAST_PENALTY = 1e-11
 
 Callback = Callable[[float, int, float, int], bool | None]
@@ -46,7 +47,7 @@ def graphical_lasso_path(
     callback: Callback | None = None,
     on_interrupt: Callable[[KeyboardInterrupt], None] | None = None,
 ) -> Iterator[GraphicalLassoSolution]:
-    r"""Solve the graphical lasso for one penalty after the other, each started at the solution before.
+    r"""Solve the graphical lasso for one penalty after another, each started from the previous solution.
 
     .. math::
 
@@ -56,30 +57,31 @@ def graphical_lasso_path(
     Parameters
     ----------
     R : ndarray of float64, shape (p, p)
-        Correlation matrix: symmetric, positive semidefinite, unit diagonal. It may be singular where λ > 0.
+        Correlation matrix: symmetric, positive semidefinite, unit diagonal. It may be singular if λ > 0.
     lams : array_like of float64, shape (k,)
-        Penalties λ, at least 0, best in descending order. 0 asks for the inverse of R.
+        Penalties λ, at least 0, preferably in descending order. 0 gives the inverse of R.
     penalize_diagonal : bool, default=False
         Add :math:`\lambda \sum_i \Theta_{ii}` to the objective.
     tol : float, default=1e-6
-        Duality gap to reach, relative to ``max(1, |objective|)``.
+        Largest duality gap, relative to ``max(1, |objective|)``.
     max_iter : int, default=200
-        Most sweeps over the variables of a component, for each penalty.
+        Maximum number of sweeps over the variables of a component, for each penalty.
     n_jobs : int, optional
-        Threads over components, as in joblib. The result does not depend on it.
+        Number of threads for components, as in joblib. The result does not depend on it.
     deadline : float, default=inf
-        Reading of ``time.perf_counter`` after which no further columns are swept; every penalty gets some of them
-        nevertheless.
+        Value of ``time.perf_counter`` after which no further columns are updated; some columns are updated for every
+        penalty.
     callback : callable, optional
-        Called after every sweep over a component with λ, the number of the sweep, NaN, and the edges in the component;
-        and at the end of every penalty with the objective and all edges. True stops: the present solution is the last.
+        Called after every sweep over a component with λ, the number of the sweep, NaN, and the edges in the component,
+        and at the end of every penalty with the objective and all edges. If it returns True, the current solution is
+        the last.
     on_interrupt : callable, optional
-        Called with the ``KeyboardInterrupt`` of Ctrl-C; the present solution is the last then. By default it is raised.
+        Called with the ``KeyboardInterrupt`` of Ctrl-C; the current solution is then the last. By default it is raised.
 
     Yields
     ------
     GraphicalLassoSolution
-        One for each penalty.
+        One solution per penalty.
 
     Raises
     ------
@@ -88,14 +90,13 @@ def graphical_lasso_path(
 
     Notes
     -----
-    The connected components of ``|R_ij| > λ`` are solved apart, which is exact [2]_ [3]_. Within one, the dual W is
-    raised column by column from a positive definite start inside the box, which every exact step keeps; so is the start
-    at the next penalty, R + (W − R) λ'/λ. A sweep takes ``O(p |E|)`` time, the certificate one Cholesky factorisation.
-    Memory beside R: two m × m arrays for each component of m variables, two more where Θ is dense. A precision that is
-    not positive definite, or worse than no edges, is moved towards its diagonal until it is.
-
-    For λ of 10⁻⁹ of the largest correlation or less, where R has no inverse to working precision, the best solution of
-    small penalties is returned, never as converged.
+    The connected components of ``|R_ij| > λ`` are solved separately, which is exact [2]_ [3]_. In a component the dual
+    objective is raised column by column, from a positive definite start W inside the box. Every exact step keeps these
+    properties, and so does the start at the next penalty, R + (W − R) λ'/λ. A sweep takes ``O(p |E|)`` time, the
+    certificate one Cholesky factorisation. Memory in addition to R: two m × m arrays for each component of m variables,
+    and two more if Θ is dense. A precision that is not positive definite, or worse than no edges, is moved towards its
+    diagonal until it is positive definite and better. If R has no inverse to working precision, λ of at most 10⁻⁹ of
+    the largest correlation gives the best solution of small penalties, which is never marked as converged.
 
     References
     ----------
@@ -116,7 +117,7 @@ def graphical_lasso_path(
     """
     R = np.ascontiguousarray(R, dtype=np.float64)
     if R.ndim != 2 or R.shape[0] != R.shape[1] or not len(R):
-        raise ValueError(f"R must be a square matrix with at least one row, its shape is {R.shape}")
+        raise ValueError(f"R must be a square matrix with at least one row, got the shape {R.shape}")
     penalties = np.atleast_1d(as_reals(lams, "lams").astype(np.float64))
     if not (penalties >= 0).all():
         raise ValueError(f"lams must be at least 0, got {penalties[~(penalties >= 0)][0]}")
@@ -134,17 +135,17 @@ def graphical_lasso_path(
 
 @dataclass(frozen=True, eq=False)
 class GraphicalLassoState:
-    """What the next penalty of a path starts from; the components are those of the penalty `lam`."""
+    """The start of the next penalty of a path; the components refer to the penalty `lam`."""
 
     lam: float
-    dual: np.ndarray  # entries of W within the components, one component after the other
-    safe: np.ndarray  # whether each component had to be started where W is certainly positive definite
+    dual: np.ndarray  # entries of W within the components, one component after another
+    safe: np.ndarray  # whether each component had to start at a W that is certainly positive definite
     columns: sparse.csr_array  # the coefficients of each variable, in its row
     precision: sparse.csr_array
 
 
 class GraphicalLassoPath:
-    """The problems of one path, and the solution that the next one starts from; options as `graphical_lasso_path`."""
+    """The problems of one path, and the start of the next penalty; options as for `graphical_lasso_path`."""
 
     def __init__(
         self,
@@ -167,7 +168,7 @@ class GraphicalLassoPath:
         self._stopped = False
         self._last: tuple[float, sparse.csr_array] | None = None  # λ, Θ
         self._blocks: dict[bytes, DualAscent] = {}
-        #: Of each variable: the component of the last λ that it belongs to, -1 for none, and its place there.
+        #: For each variable: its component at the last λ (-1 for none), and its place in the component.
         self._owners, self._places = np.full(self._p, -1, dtype=np.int64), np.zeros(self._p, dtype=np.int64)
 
     def solve(self, penalties: np.ndarray) -> Generator[GraphicalLassoSolution, None, None]:
@@ -184,7 +185,7 @@ class GraphicalLassoPath:
                 return
 
     def state(self) -> GraphicalLassoState | None:
-        """Return copies of what the next penalty starts from, None before the first one."""
+        """Return a copy of the start of the next penalty, None before the first penalty."""
         if self._last is None:
             return None
         lam, precision = self._last
@@ -197,7 +198,7 @@ class GraphicalLassoPath:
         return GraphicalLassoState(lam, dual, safe, columns, precision)
 
     def restore(self, state: GraphicalLassoState) -> None:
-        """Go on from a state of the same path, to the last bit; ValueError where it can be none."""
+        """Resume exactly from a state of the same path; ValueError if the state is invalid."""
         members, _ = list_components(self._correlations.find_components(state.lam))
         sizes = [len(nodes) ** 2 for nodes in members]
         if (len(state.dual), len(state.safe)) != (sum(sizes), len(members)):
@@ -255,7 +256,7 @@ class GraphicalLassoPath:
         return self._stopped or is_past(self._deadline)
 
     def _start_block(self, nodes: np.ndarray, lam: float) -> DualAscent:
-        """Return the component of `nodes`, started at its last solution, or at the part of the last W."""
+        """Return the component of `nodes`, started at its last solution, or at its block of the last W."""
         block = self._blocks.get(nodes.tobytes())
         if block is not None and not self._penalize_diagonal:
             block.restart(lam)
@@ -272,7 +273,7 @@ class GraphicalLassoPath:
         return block
 
     def _select_dual(self, nodes: np.ndarray, lam: float) -> np.ndarray:
-        """Return the part of the last W, for the penalty `lam`, that belongs to some variables."""
+        """Return the block of the last W for some variables, for the penalty `lam`."""
         blocks, owners = list(self._blocks.values()), self._owners[nodes]
         if len(blocks) == 1 and len(nodes) == len(blocks[0].nodes) == self._p:
             return blocks[0].dual
@@ -297,7 +298,9 @@ class GraphicalLassoPath:
 
         try:
             sizes = sorted(len(block.nodes) for block in blocks)
-            beside = CUBE_SECONDS * sum(m**3 for m in sizes[:-1])  # what others could do beside the largest one
+            beside = CUBE_SECONDS * sum(
+                m**3 for m in sizes[:-1]
+            )  # time of the other components, parallel to the largest
             if self._n_jobs in (None, 1) or beside < THREAD_PAYS:
                 small = max(sizes, default=0) in ONE_BLAS_THREAD
                 with one_blas_thread() if small else nullcontext():
@@ -310,7 +313,7 @@ class GraphicalLassoPath:
                 raise
             self._on_interrupt(error)
             self._stopped = True
-            for block in blocks:  # some more columns, and the certificate
+            for block in blocks:  # some further columns, and the certificate
                 solve(block)
 
     def _keep(self, lam: float, blocks: list[DualAscent], precision: sparse.csr_array) -> None:
@@ -328,7 +331,7 @@ class GraphicalLassoPath:
         return self._solve(lam) if lam > 0 else inverse
 
     def _solve_singular(self, lam: float) -> GraphicalLassoSolution:
-        """Take the best of the solutions for small penalties that rounding allows.
+        """Use the best of the solutions for small penalties that rounding allows.
 
         The dual point is R with shrunk correlations, its eigenvalues raised to the rounding of R.
         """

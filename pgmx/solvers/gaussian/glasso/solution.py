@@ -1,4 +1,4 @@
-"""A solution of the graphical lasso with its certificate, and the one without a penalty."""
+"""A solution of the graphical lasso with its certificate, and the solution without a penalty."""
 
 from dataclasses import dataclass
 from math import inf
@@ -16,16 +16,16 @@ class GraphicalLassoSolution:
     lam: float
     precision: sparse.csr_array  # symmetric, positive definite; its non-zeros off the diagonal are the edges
     objective: float  # −log det Θ + tr(RΘ) + λ Σ|Θ_ij|
-    dual_gap: float  # bound on objective - optimum from a feasible dual point, a sum of terms that are not negative
-    #: gap at most the tolerance times max(1, |objective|), and the edges join what |R_ij| > λ joins
+    dual_gap: float  # bound on objective - optimum from a feasible dual point, a sum of nonnegative terms
+    #: gap at most the tolerance times max(1, |objective|), and the edges join the components of |R_ij| > λ
     converged: bool
-    n_iter: int  # sweeps over the variables, of the component that took most
+    n_iter: int  # sweeps over the variables, maximum over components
     n_components: int  # of the graph of |R_ij| > λ, each solved separately
-    least_pivot: float = 0.0  # of the Cholesky factor of Θ scaled to unit diagonal; 0 where not known
+    least_pivot: float = 0.0  # of the Cholesky factor of Θ scaled to unit diagonal; 0 if unknown
 
 
 def solve_without_penalty(R: np.ndarray, tol: float) -> GraphicalLassoSolution | None:
-    """Return the inverse of R; None where R has none, or one of rounding errors."""
+    """Return the inverse of R; None if R has none, or only one of rounding errors."""
     inverted = invert(R)
     if inverted is None:
         return None
@@ -41,7 +41,7 @@ def solve_without_penalty(R: np.ndarray, tol: float) -> GraphicalLassoSolution |
 
 
 def compute_objective(R: np.ndarray, precision: sparse.csr_array, lam: float) -> float:
-    """Return −log det Θ + tr(RΘ) + λ Σ|Θ_ij|, infinite where Θ is not positive definite."""
+    """Return −log det Θ + tr(RΘ) + λ Σ|Θ_ij|, infinite if Θ is not positive definite."""
     theta = precision.toarray()
     logdet = compute_log_determinant(theta)
     size = float(np.abs(theta).sum() - np.abs(theta.diagonal()).sum())

@@ -1,4 +1,4 @@
-"""Columns of wide tables, each over candidates that are checked against all variables, without R.
+"""Columns of wide tables, solved over candidates with a check against all variables, without R.
 
 - `blocks`: the candidates, the check, and the sparse solutions
 - `neighborhood`: neighbourhoods of variables

@@ -1,8 +1,8 @@
-"""Columns that are solved over candidates, and the check against all variables that adds what was left out.
+"""Columns that are solved over candidates, and the check against all variables that adds violators.
 
-Screening is never trusted without the check (Tibshirani et al. 2012, Strong rules for discarding predictors in
-lasso-type problems, Journal of the Royal Statistical Society B 74, 245-266, section 7). Products with all variables are
-taken in single precision, and again in double precision for the variables that their error bound leaves in doubt.
+Screening always needs this check (Tibshirani et al. 2012, Strong rules for discarding predictors in lasso-type
+problems, Journal of the Royal Statistical Society B 74, 245-266, section 7). Products with all variables are computed
+in single precision. Variables that the error bound leaves in doubt are computed again in double precision.
 """
 
 from abc import ABC, abstractmethod
@@ -18,7 +18,7 @@ from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 
 #: Columns that are screened and checked together: their correlations with all others are one product.
 BLOCK = 128
-#: Most candidates of a column before its first solution; and most of those that are added after a check.
+#: Maximum number of candidates of a column before its first solution, and of candidates added after a check.
 FIRST, MORE = 200, 100
 
 
@@ -49,20 +49,20 @@ class WideFactor:
         return np.asarray(self.matrix, dtype=np.float32)
 
     def combine(self, coefficients: sparse.csc_array) -> np.ndarray:
-        """Return A B of shape (n, c), of which only the columns of A that B takes are read."""
+        """Return A B of shape (n, c); only the columns of A that B needs are read."""
         taken = np.unique(coefficients.indices)
         return self.matrix[:, taken] @ coefficients[taken].toarray()
 
     def correlate(self, vectors: np.ndarray) -> np.ndarray:
-        """Return |A' v| of the columns v of an array of shape (n, c) in single precision, shape (c, p)."""
+        """Return |A' v| for the columns v of an array of shape (n, c) in single precision, shape (c, p)."""
         return np.abs(vectors.T.astype(np.float32) @ self.single)
 
 
 class ColumnBlock(ABC):
     """Columns that are screened and checked together.
 
-    `solutions[t][c]` solves column c at penalty t, `gaps` and `violations` of shape (k, c) are those of the whole
-    problem, `steps` of shape (c,) counts the work.
+    `solutions[t][c]` solves column c at penalty t. `gaps` and `violations` of shape (k, c) refer to the whole problem.
+    `steps` of shape (c,) counts the work.
     """
 
     def __init__(self, factor: WideFactor, columns: np.ndarray, lams: np.ndarray):
@@ -110,11 +110,11 @@ class ColumnBlock(ABC):
     @property
     @abstractmethod
     def _least_correlation(self) -> float:
-        """|R_ij| above which i is a candidate of column j at first."""
+        """|R_ij| above which i is an initial candidate of column j."""
 
     @abstractmethod
     def _solve_over(self, c: int, candidates: np.ndarray) -> int:
-        """Solve the path of a column over its candidates; return the steps taken."""
+        """Solve the path of a column over its candidates; return the number of steps."""
 
     @abstractmethod
     def _check(self, due: np.ndarray, candidates: list[np.ndarray]) -> list[np.ndarray]:
@@ -122,15 +122,15 @@ class ColumnBlock(ABC):
 
     @abstractmethod
     def find_converged(self) -> np.ndarray:
-        """Return which columns are as good as was asked for at each penalty, shape (k, c)."""
+        """Return the columns that reached the tolerance at each penalty, shape (k, c)."""
 
     def _sharpen(self, c: int, last_gap: float) -> bool:
-        """Return whether a column without violators is worth another solution, now more accurate."""
+        """Return whether a column without violators should be solved again, more accurately."""
         return False
 
 
 def find_violators(places: np.ndarray, values: np.ndarray, level: float, known: np.ndarray) -> np.ndarray:
-    """Return the places of the largest values above a level, without those known already."""
+    """Return the places of the largest values above a level, without known places."""
     more = (values > level) & ~np.isin(places, known)
     return places[more][np.argsort(-values[more], kind="stable")[:MORE]]
 
@@ -145,9 +145,9 @@ def screen_columns(
     zero_violations: np.ndarray,
     deadline: float = inf,
 ) -> ColumnEstimates:
-    """Solve columns block by block; those after the deadline stay zero, with the figures of zero.
+    """Solve columns block by block; columns after the deadline stay zero, with the gap and violation of zero.
 
-    Memory: O(p) numbers for each column of a block.
+    Memory: O(p) per column of a block.
     """
     whole = WideFactor(factor)
     k, m = len(lams), len(columns)

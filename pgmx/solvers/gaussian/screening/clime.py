@@ -5,9 +5,9 @@ Let q and y solve the problem of column j and its dual over the candidates C,
 .. math:: \min_q \|q\|_1 \;\text{s.t.}\; \|S_{CC} q - e_j\|_\infty \le \lambda, \qquad
     \max_y y_j - \lambda \|y\|_1 \;\text{s.t.}\; \|S_{CC} y\|_\infty \le 1, \qquad S = A'A + \rho I
 
-Filled up with zeros they solve the whole problem where no other i has :math:`|A_i'Aq| > \lambda` or
-:math:`|A_i'Ay| > 1`; those that have join C. At first C holds the variables whose constraint the solution without
-neighbours, :math:`q = (1 - \lambda) / (1 + \rho) e_j`, exceeds.
+Padded with zeros, they solve the whole problem if no other i has :math:`|A_i'Aq| > \lambda` or :math:`|A_i'Ay| > 1`.
+Such i are added to C. Initially C contains the variables whose constraint is violated by the solution without
+neighbours, :math:`q = (1 - \lambda) / (1 + \rho) e_j`.
 """
 
 from math import inf
@@ -31,8 +31,8 @@ def screen_clime_columns(
 ) -> ColumnEstimates:
     """Solve `clime_columns` by the exact path for R = A'A, without R.
 
-    `factor` is A of shape (n, p), its columns of length 1; gaps and violations are those of the whole problem. Cost:
-    about two rounds of two products of rows, O(n p) a column and penalty; memory: O(p) numbers for each of 128 columns.
+    `factor` is A of shape (n, p) with columns of length 1. Gaps and violations refer to the whole problem. Cost: about
+    two rounds of two products of rows, O(n p) per column and penalty. Memory: O(p) for each of 128 columns.
     """
     return screen_columns(
         factor,
@@ -57,7 +57,7 @@ class _Columns(ColumnBlock):
         return lam * (1.0 + self._ridge) / (1.0 - lam) if lam < 1.0 else inf
 
     def find_converged(self) -> np.ndarray:
-        """Return where excess and gap are those of an exact solution, shape (k, c)."""
+        """Return whether excess and gap are small enough for an exact solution, shape (k, c)."""
         sizes = np.array([[np.abs(one.values).sum() for one in row] for row in self.solutions])
         return (self.violations <= EXCESS) & (self.gaps <= GAP * np.maximum(1.0, sizes))
 
@@ -94,7 +94,7 @@ class _Columns(ColumnBlock):
     def _find_largest(
         self, vectors: list[SparseColumn], known: list[np.ndarray], level: float, shift: float = 0.0
     ) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Return the largest |S x - shift e_j| of each x that is zero off `known`, j being last there; violators."""
+        """Return the largest |S x - shift e_j| of each x, zero outside `known` (with j last), and the violators."""
         factor = self.factor
         combinations = factor.combine(assemble(vectors, factor.n_columns))
         correlations = factor.correlate(combinations)

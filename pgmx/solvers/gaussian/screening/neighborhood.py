@@ -1,7 +1,8 @@
 r"""Neighbourhoods of the variables of wide tables: the lasso of each column over candidates, checked against all.
 
-Candidates are at first the variables of largest :math:`|R_{ij}|` above the smallest penalty; those that violate
-:math:`|A_i'(A_j - A b)| \le \lambda` join them until the duality gap against all variables is within the tolerance.
+The initial candidates are the variables with the largest :math:`|R_{ij}|` above the smallest penalty. Variables that
+violate :math:`|A_i'(A_j - A b)| \le \lambda` are added until the duality gap against all variables is within the
+tolerance.
 """
 
 from math import inf
@@ -36,8 +37,8 @@ def screen_neighborhood_columns(
 ) -> ColumnEstimates:
     """Solve `neighborhood_columns` for R = A'A and penalties above 0, without R.
 
-    `factor` is A of shape (n, p), its columns of length 1; the gaps are those of the whole problem. Cost: three or four
-    products of rows, O(n p) a column and one more for each penalty; memory: O(p) numbers for each of 128 columns.
+    `factor` is A of shape (n, p) with columns of length 1. The gaps refer to the whole problem. Cost: three or four
+    products of rows, O(n p) per column, and one more for each penalty. Memory: O(p) for each of 128 columns.
     """
     return screen_columns(
         factor,
@@ -61,11 +62,11 @@ class _Neighborhoods(ColumnBlock):
         return float(self.lams[-1])
 
     def find_converged(self) -> np.ndarray:
-        """Return where the gap is within the tolerance, shape (k, c)."""
+        """Return whether the gap is within the tolerance, shape (k, c)."""
         return self.gaps <= self._tol
 
     def _sharpen(self, c: int, last_gap: float) -> bool:
-        """Ask for more where the last accuracy was reached and is not enough; not after max_iter, or rounding."""
+        """Require more accuracy if the last was reached and is too low, but not after max_iter or for rounding."""
         if self.gaps[:, c].max() >= 0.5 * last_gap:
             return False
         self._within[c] *= 0.1

@@ -1,4 +1,4 @@
-"""Coefficients of a separation, their standard errors, and which pairs of inputs the data can tell apart."""
+"""Coefficients of a separation, their standard errors, and which pairs of inputs the data can distinguish."""
 
 from typing import NamedTuple
 
@@ -8,10 +8,10 @@ from scipy.stats import chi2
 from pgmx.solvers.time_series.sem.likelihood import Separation, pair_curvatures
 from pgmx.solvers.time_series.sem.moments import SecondMoments
 
-#: Least L (h_ij h_ji − 1) of a pair of known inputs that can be told apart: a standard error of 1/√20 of e_ij.
+#: Smallest L (h_ij h_ji − 1) of a distinguishable pair of known inputs: a standard error of 1/√20 of e_ij.
 LEAST_INFORMATION = 20.0
-#: Chance that any pair of proportional unknown inputs passes; and the mean of L (h_ij h_ji − 1) of such pairs per
-#: degree of freedom: 4 for rows of W that are given, more for those that the likelihood prefers.
+#: Probability that any pair of proportional unknown inputs passes; and the mean of L (h_ij h_ji − 1) of such pairs per
+#: degree of freedom: 4 for given rows of W, more for rows that maximise the likelihood.
 LEVEL, BY_CHANCE = 0.01, 5.0
 
 
@@ -19,7 +19,7 @@ class Coefficients(NamedTuple):
     """The structural equations y = A y + B x of a separation."""
 
     matrix: np.ndarray  # (N, N): A, zero diagonal
-    gains: np.ndarray  # (N,): diagonal of B, positive; 1 for inputs of which no power is known
+    gains: np.ndarray  # (N,): diagonal of B, positive; 1 for inputs without known power
     powers: np.ndarray  # (M, N): mean squares of x
 
 
@@ -37,7 +37,7 @@ def read_coefficients(data: SecondMoments, point: Separation) -> Coefficients:
 def compute_standard_errors(data: SecondMoments, point: Separation) -> np.ndarray:
     """Return the standard errors of A by the delta method, shape (N, N), zero on the diagonal.
 
-    A row of A is infinite where its input is proportional to another. O(M N² + N³).
+    A row of A is infinite if its input is proportional to another. O(M N² + N³).
     """
     variances, _ = compute_pair_variances(data, point)
     proportional = np.isinf(variances)
@@ -51,15 +51,15 @@ def compute_standard_errors(data: SecondMoments, point: Separation) -> np.ndarra
 
 
 def compute_pair_variances(data: SecondMoments, point: Separation) -> tuple[np.ndarray, np.ndarray]:
-    """Return the variances of e_ij in W ← (I + E) W, and its covariances with e_ji; infinite where proportional.
+    """Return the variances of e_ij in W ← (I + E) W, and its covariances with e_ji; infinite if proportional.
 
-    Those of independent rows: H⁻¹ J H⁻¹ / L for each pair, with J from the powers of the rows of W, so that noise
-    beside the inputs does no harm.
+    For independent rows: H⁻¹ J H⁻¹ / L for each pair, with J from the powers of the rows of W. Therefore they also hold
+    with noise in addition to the inputs.
     """
     weights, own = data.shares[:, None] / point.powers, np.einsum("mii->mi", point.products)
     h = pair_curvatures(data, point)
     spread = (weights * own / point.powers).T @ own  # variance of the score of e_ij
-    both = (weights * own).T @ (own / point.powers)  # and its covariance with that of e_ji
+    both = (weights * own).T @ (own / point.powers)  # and its covariance with the score of e_ji
     proportional = ~(h * h.T > 1.0)
     factor = 1.0 / np.where(proportional, 1.0, h * h.T - 1.0) ** 2 / data.n_rows.sum()
     variances = factor * (h.T**2 * spread - 2.0 * h.T * both + spread.T)
@@ -71,7 +71,7 @@ def compute_pair_variances(data: SecondMoments, point: Separation) -> tuple[np.n
 
 
 def compute_identifiability(data: SecondMoments, point: Separation) -> np.ndarray:
-    """Return 1 − 1/(h_ij h_ji), shape (N, N): 0 where inputs i and j are proportional over the windows; 1 for i = j."""
+    """Return 1 − 1/(h_ij h_ji), shape (N, N): 0 if inputs i and j are proportional over the windows; 1 for i = j."""
     h = pair_curvatures(data, point)
     share = np.clip(1.0 - 1.0 / np.maximum(h * h.T, 1.0), 0.0, 1.0)
     np.fill_diagonal(share, 1.0)
@@ -81,8 +81,8 @@ def compute_identifiability(data: SecondMoments, point: Separation) -> np.ndarra
 def find_proportional(data: SecondMoments, point: Separation) -> np.ndarray:
     """Return whether each pair of inputs is nearly proportional, shape (N, N).
 
-    Known inputs: L (h_ij h_ji − 1) is under `LEAST_INFORMATION`. Unknown ones: it is under `BY_CHANCE` times the
-    quantile of χ² with M − 1 degrees of freedom that any pair passes by chance with the probability `LEVEL`.
+    Known inputs: L (h_ij h_ji − 1) is below `LEAST_INFORMATION`. Unknown inputs: it is below `BY_CHANCE` times the
+    quantile of χ² with M − 1 degrees of freedom that any pair exceeds by chance with probability `LEVEL`.
     """
     n, n_windows = len(point.rows), len(data.moments)
     h = pair_curvatures(data, point)

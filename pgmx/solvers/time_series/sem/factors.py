@@ -1,4 +1,4 @@
-"""The source's factors of the tensor of second moments by least squares: the closed form and alternating steps."""
+"""Least squares factors of the tensor of second moments as in the thesis: closed form and alternating steps."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -8,7 +8,7 @@ import numpy as np
 from pgmx.solvers.time_series.sem.moments import SecondMoments
 from pgmx.solvers.time_series.sem.permutation import assign_rows
 
-#: Share of the new factor in a step of the alternating least squares: whole steps of tied factors swing.
+#: Share of the new factor in a step of alternating least squares: full steps of tied factors oscillate.
 DAMPING = 0.5
 
 
@@ -23,9 +23,9 @@ class Factors(NamedTuple):
 
 
 def solve_khatri_rao(data: SecondMoments) -> Factors:
-    """Return the leading eigenvector of each slice of H = [vec R_1 ...] (R^x)⁺, all powers known (eqs. 4.28 and 4.33).
+    """Return the leading eigenvector of each slice of H = [vec R_1 ...] (R^x)⁺, with known powers (eqs. 4.28, 4.33).
 
-    With fewer windows than series H is that of least norm, and its slices are far from rank one. O(M N³ + N⁴) time.
+    With fewer windows than series H has minimum norm, and its slices are not close to rank one. O(M N³ + N⁴) time.
     """
     n = data.powers.shape[1]
     flat = data.moments.reshape(len(data.moments), n * n)
@@ -44,10 +44,10 @@ def alternate_least_squares(
     max_iter: int = 1000,
     record: Callable[[np.ndarray, float], bool] | None = None,
 ) -> Factors:
-    """Minimise the residual over the tied columns and the unknown powers in turn, from diagonal moments (problem P1).
+    """Minimise the residual over tied columns and unknown powers alternately, from diagonal moments (problem P1).
 
-    Ends when the residual falls by less than `tol` of itself in a round. O(M N³) per round, after which
-    `record` is called with columns and residual; it returns True to end.
+    Ends when the relative decrease of the residual in a round is below `tol`. O(M N³) per round, after which `record`
+    is called with columns and residual; it returns True to end.
     """
     known = np.isfinite(data.powers)
     own = np.einsum("mii->mi", data.moments)
@@ -78,7 +78,7 @@ def alternate_least_squares(
 
 
 def _fit_powers(data, columns, powers, known) -> np.ndarray:
-    """Return the unknown powers of least squares, none below a small share of the mean of its input."""
+    """Return the unknown powers by least squares, each at least a small share of the mean of its input."""
     if known.all():
         return powers
     gram = (columns.T @ columns) ** 2

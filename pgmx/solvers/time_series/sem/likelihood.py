@@ -1,4 +1,4 @@
-"""Maximum likelihood of the structural equations behind second moments of windows, inputs known, partly or not."""
+"""Maximum likelihood of structural equations from second moments of windows, with all, some or no known powers."""
 
 from collections.abc import Callable
 from functools import partial
@@ -11,37 +11,37 @@ from pgmx.parallel.threads import call_on_threads
 from pgmx.solvers.time_series.sem.moments import SecondMoments
 from pgmx.solvers.time_series.sem.permutation import assign_rows
 
-#: Row by row sweeps before the Newton sweeps, which need a start in the basin of an optimum.
+#: Number of row-by-row sweeps before the Newton sweeps, which need a start near an optimum.
 ROW_SWEEPS = 1
 #: Seconds per M N³ of the products W R_m W'.
 PRODUCT_SECONDS = 1e-10
-#: Rows of a sweep whose matrices V_i are made by one product.
+#: Rows of a sweep whose matrices V_i are computed by one product.
 BLOCK = 16
-#: Least value of 1 − 1/(h_ij h_ji) in a Newton step: pairs of nearly proportional inputs move by bounded steps.
+#: Smallest value of 1 − 1/(h_ij h_ji) in a Newton step, so that steps of nearly proportional inputs are bounded.
 LEAST_CURVATURE = 1e-3
-#: Steps by which the Hessian of the pairs is corrected.
+#: Number of previous steps that correct the Hessian of the pairs.
 MOST_STEPS = 8
-#: Sufficient increase of the line search, by what it divides its steps, and the shortest of them.
+#: Sufficient increase of the line search, divisor of its steps, and shortest step.
 INCREASE, SHORTER, SHORTEST = 1e-4, 5.0, 1e-6
-#: Condition beyond which rows with some entries set to 0 are no start.
+#: Condition number above which rows with some entries set to 0 are not used as a start.
 WORST_CONDITION = 1e8
-#: Likelihoods per row that differ by no more than rounding.
+#: Difference of likelihoods per row that counts as rounding error.
 SAME_LIKELIHOOD = 1e-9
-#: Most changes of the assignment of inputs to series; each is kept only if the likelihood does not fall.
+#: Maximum number of changes of the assignment of inputs to series; each is kept only if the likelihood does not fall.
 MOST_ASSIGNMENTS = 5
 
 
 class Separation(NamedTuple):
     """Rows W with W y = x, at one point of the likelihood."""
 
-    rows: np.ndarray  # (N, N): W = B⁻¹ (I − A); the power of an input that is never known is 1 on average
+    rows: np.ndarray  # (N, N): W = B⁻¹ (I − A); the mean power of a completely unknown input is 1
     products: np.ndarray  # (M, N, N): W R_m W'
-    powers: np.ndarray  # (M, N): known powers, else the diagonals of W R_m W'
+    powers: np.ndarray  # (M, N): known powers, or the diagonals of W R_m W'
     log_likelihood: float  # mean per row, without the constant −N/2 log 2π
 
 
 class Optimum(NamedTuple):
-    """What maximised the likelihood."""
+    """The maximum of the likelihood."""
 
     separation: Separation
     n_iter: int  # Newton sweeps
@@ -59,9 +59,9 @@ def maximise_likelihood(
 ) -> Optimum:
     """Maximise log|det W| − ½ Σ_m p_m Σ_i (log r_mi + w_i'R_m w_i / r_mi) over W and the unknown r.
 
-    `tol` is the expected gain per row of a further sweep, after each of which `record` may end the run by True. Without
-    a start (N, N): a row sweep, O(N⁴ + M N³), from the identity, each row over the deviation of its series; then Newton
-    sweeps, O(M N³). Where `allowed`, bool (N, N), is False, W is 0: row sweeps from the optimum without that follow.
+    It ends if the expected gain per row of a sweep is below `tol`, or `record` returns True after a sweep. Without a
+    start (N, N), a row sweep, O(N⁴ + M N³), starts from the identity divided by the deviations of the series. Newton
+    sweeps follow, O(M N³). If `allowed`, bool (N, N), is given, row sweeps with W = 0 for its False entries follow.
     """
     if start is None:
         start = sweep_rows(data, np.diag(1.0 / data.scales), ROW_SWEEPS)
@@ -71,7 +71,7 @@ def maximise_likelihood(
         if (order == np.arange(len(order))).all():
             break
         tried = _climb(data, best.separation.rows[order], tol, max_iter, record)
-        # inputs that are not known may change places at the same likelihood, for a larger diagonal
+        # unknown inputs can be exchanged at the same likelihood to get a larger diagonal
         if tried.separation.log_likelihood < best.separation.log_likelihood - SAME_LIKELIHOOD:
             break
         best = Optimum(tried.separation, best.n_iter + tried.n_iter, tried.converged)
@@ -107,9 +107,9 @@ def evaluate(data: SecondMoments, rows: np.ndarray) -> Separation:
 def sweep_rows(data: SecondMoments, rows: np.ndarray, n_sweeps: int, allowed: np.ndarray | None = None) -> np.ndarray:
     """Set each row in turn to its optimum V_i⁻¹ W⁻¹ e_i, scaled to w_i'V_i w_i = 1; the likelihood never falls.
 
-    With `allowed` each row is 0 but for its allowed entries, and V_i and W⁻¹ e_i are cut to these.
-    V_i = Σ_m p_m R_m / r_mi; unknown powers are those of the row before. W⁻¹ follows by Sherman and Morrison: O(N²)
-    per row beside the solution with V_i.
+    With `allowed` each row is 0 except its allowed entries, and V_i and W⁻¹ e_i are restricted to these. V_i = Σ_m p_m
+    R_m / r_mi, with unknown powers from the previous row. W⁻¹ is updated by the Sherman-Morrison formula: O(N²) per row
+    in addition to the solution with V_i.
     """
     rows = rows.copy()
     inverse = np.linalg.inv(rows)
@@ -136,10 +136,10 @@ def sweep_rows(data: SecondMoments, rows: np.ndarray, n_sweeps: int, allowed: np
 
 
 def sweep_pairs(data: SecondMoments, point: Separation, memory: list | None = None) -> tuple[Separation, float]:
-    """Take a Newton step W ← (I + E) W in all pairs (e_ij, e_ji) at once; return the expected gain per row as well.
+    """Make a Newton step W ← (I + E) W in all pairs (e_ij, e_ji) at once; also return the expected gain per row.
 
-    Where W R_m W' is diagonal the Hessian is exact: blocks [h_ij, 1; 1, h_ji] with h_ij = Σ_m p_m (W R_m W')_jj / r_mi.
-    A `memory` of the steps before, which is brought up to date, corrects it as in L-BFGS.
+    If W R_m W' is diagonal, the Hessian is exact: blocks [h_ij, 1; 1, h_ji] with h_ij = Σ_m p_m (W R_m W')_jj / r_mi. A
+    `memory` of previous steps, which is updated, corrects it as in L-BFGS.
     """
     gradient = _compute_gradient(data, point)
     h = pair_curvatures(data, point)
@@ -173,7 +173,7 @@ def _compute_gradient(data: SecondMoments, point: Separation) -> np.ndarray:
 
 
 def _solve_step(gradient: np.ndarray, h: np.ndarray, memory: list) -> np.ndarray:
-    """Return the inverse Hessian times the gradient: that of the pairs, corrected by (step, change of gradient)."""
+    """Return the inverse Hessian (of the pairs, corrected by steps and changes of gradient) times the gradient."""
     rest, factors = gradient.copy(), []
     for step, change, inverse in reversed(memory):
         factors.append(inverse * (step * rest).sum())
@@ -185,7 +185,7 @@ def _solve_step(gradient: np.ndarray, h: np.ndarray, memory: list) -> np.ndarray
 
 
 def pair_curvatures(data: SecondMoments, point: Separation) -> np.ndarray:
-    """Return h_ij = Σ_m p_m (W R_m W')_jj / r_mi; h_ij h_ji = 1 where inputs i and j are proportional."""
+    """Return h_ij = Σ_m p_m (W R_m W')_jj / r_mi; h_ij h_ji = 1 if inputs i and j are proportional."""
     return (data.shares[:, None] / point.powers).T @ np.einsum("mii->mi", point.products)
 
 
@@ -210,7 +210,7 @@ def _climb_within(
     max_iter: int,
     record: Callable[[Separation], bool] | None,
 ) -> Optimum:
-    """Sweep over rows that are 0 where not allowed, from those of an optimum without that."""
+    """Sweep over rows that are 0 for forbidden entries, starting from the unrestricted optimum."""
     start = np.where(allowed, best.separation.rows, 0.0)
     if np.linalg.cond(start) > WORST_CONDITION:
         start = np.diag(best.separation.rows.diagonal())

@@ -1,4 +1,4 @@
-"""Second moments of windows of series: all that a structural equation model with piecewise stationary inputs needs."""
+"""Second moments of windows of series, sufficient statistics for piecewise stationary inputs."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -7,11 +7,11 @@ import numpy as np
 
 
 class SecondMoments(NamedTuple):
-    """Second moments of the windows, and what is known of the inputs."""
+    """Second moments of the windows, and known powers of the inputs."""
 
     moments: np.ndarray  # (M, N, N): mean of y y' in each window
     n_rows: np.ndarray  # (M,): rows of each window, or their weights
-    powers: np.ndarray  # (M, N): mean squares of the inputs, NaN where unknown
+    powers: np.ndarray  # (M, N): mean squares of the inputs, NaN if unknown
 
     @property
     def shares(self) -> np.ndarray:
@@ -24,16 +24,16 @@ class SecondMoments(NamedTuple):
         return np.sqrt(self.shares @ np.einsum("mii->mi", self.moments))
 
     def rescale(self, scales: np.ndarray) -> "SecondMoments":
-        """Return the moments of the series over `scales`, shape (N,)."""
+        """Return the moments of the series divided by `scales`, shape (N,)."""
         return self._replace(moments=self.moments / scales[:, None] / scales)
 
 
 def gather_moments(windows: Sequence[np.ndarray], powers: np.ndarray) -> SecondMoments:
-    """Return the second moments of windows of rows (L_m, N), as eq. 4.8 has them."""
+    """Return the second moments of windows of rows (L_m, N), as in eq. 4.8."""
     moments = np.stack([window.T @ window / len(window) for window in windows])
     return SecondMoments(moments, np.array([len(window) for window in windows], dtype=float), powers)
 
 
 def cut_windows(lengths: Sequence[int], window: int) -> list[np.ndarray]:
-    """Return for each segment where its windows end: rows beyond the last whole window belong to that one."""
+    """Return the ends of the windows of each segment; rows after the last complete window belong to that window."""
     return [np.append(np.arange(1, max(1, length // window)) * window, length) for length in lengths]

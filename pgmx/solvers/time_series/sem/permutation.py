@@ -1,4 +1,4 @@
-"""Which separated input belongs to which series: an assignment, where the inputs are not known."""
+"""Assignment of separated inputs to series, if the inputs are unknown."""
 
 import numpy as np
 from scipy.optimize import linear_sum_assignment
@@ -7,10 +7,11 @@ from pgmx.solvers.time_series.sem.moments import SecondMoments
 
 
 def assign_rows(rows: np.ndarray, own: np.ndarray, data: SecondMoments) -> np.ndarray:
-    """Return for each series the row of W that is its input: the diagonal is as large as can be.
+    """Return for each series the row of W that is its input, so that the diagonal is as large as possible.
 
-    The assignment maximises Σ log|w_ii| less the log-likelihood that the known powers of the series lose against the
-    powers `own` (M, N) of the rows; a series with at most one known power loses nothing. Shape (N,); O(M N² + N³).
+    The assignment maximises Σ log|w_ii| minus the loss of log-likelihood of the known powers of the series compared
+    with the powers `own` (M, N) of the rows. A series with at most one known power has no loss. Shape (N,); O(M N² +
+    N³).
     """
     cost = -np.log(np.maximum(np.abs(rows.T), np.finfo(float).tiny))
     is_known = np.isfinite(data.powers)

@@ -1,4 +1,4 @@
-"""The source's tracker: recursive least squares for the tensor of second moments, all powers known."""
+"""The tracker of the thesis: recursive least squares for the tensor of second moments, with known powers."""
 
 from functools import partial
 
@@ -8,14 +8,14 @@ from scipy.linalg import eigh
 from pgmx.parallel.threads import call_on_threads
 from pgmx.solvers.time_series.sem.accuracy import Coefficients
 
-#: The inverse of Σ β^(m−l) p_l p_l' begins at this times the identity (remark 4).
+#: The inverse of Σ β^(m−l) p_l p_l' starts as this value times the identity (remark 4).
 FIRST_INVERSE = 10.0
 
 
 class RecursiveTracker:
-    """Algorithm 5b: H_m by recursive least squares, its slices' leading eigenvectors, then A by proposition 3.
+    """Algorithm 5b: H_m by recursive least squares, leading eigenvectors of its slices, then A by proposition 3.
 
-    H ← H + (vec R − H p) k' with k = W p / (β + p'W p) costs O(N³), and the eigenvectors O(N⁴). State: N³ numbers.
+    H ← H + (vec R − H p) k' with k = W p / (β + p'W p) costs O(N³), and the eigenvectors O(N⁴). State: N³ values.
     """
 
     def __init__(self, n_series: int, forgetting: float):
@@ -28,7 +28,7 @@ class RecursiveTracker:
         self.n_windows = 0
 
     def add(self, moment: np.ndarray, n_rows: int, powers: np.ndarray) -> None:
-        """Take one more window: its second moments (N, N) and the powers of its inputs (N,)."""
+        """Add a window: its second moments (N, N) and the powers of its inputs (N,)."""
         self.n_windows += 1
         n = len(moment)
         direction = self.inverse @ powers
@@ -39,14 +39,15 @@ class RecursiveTracker:
         self.reported = self._read(powers)
 
     def find_proportional(self) -> np.ndarray:
-        """Return no pair: recursive least squares do not ask."""
+        """Return no pair: recursive least squares do not use this test."""
         return np.zeros(self.inverse.shape, dtype=bool)
 
     def _read(self, powers: np.ndarray) -> Coefficients:
         """Return A and B: column i of (I − A)⁻¹ B is the leading eigenvector of H_i times the root of its eigenvalue.
 
-        H_i may have negative eigenvalues until many windows have come. The leading one is the largest by its sign: the
-        best positive semidefinite matrix of rank one. The lengths of the columns have no effect on A.
+        H_i may have negative eigenvalues until there are many windows. The leading eigenvalue is the largest with its
+        sign, which gives the best positive semidefinite matrix of rank one. The lengths of the columns have no effect
+        on A.
         """
         last = len(powers) - 1
         calls = [partial(eigh, one, subset_by_index=[last, last], check_finite=False) for one in self.slices]

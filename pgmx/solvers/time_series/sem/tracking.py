@@ -1,4 +1,4 @@
-"""Structural equations that change: a forgetting likelihood, restarted where a window contradicts it."""
+"""Structural equations that change: a likelihood with forgetting, restarted if a window contradicts it."""
 
 import numpy as np
 from scipy.stats import chi2
@@ -14,19 +14,21 @@ from pgmx.solvers.time_series.sem.likelihood import Separation, evaluate, sweep_
 from pgmx.solvers.time_series.sem.moments import SecondMoments
 from pgmx.solvers.time_series.sem.permutation import assign_rows
 
-#: A window whose weight has fallen to this share is dropped; beyond so many windows the oldest two are added up, as the
-#: sum of two windows obeys the same equations.
+#: A window whose weight has fallen to this share is dropped. Above this number of windows the oldest two are added,
+#: since the sum of two windows satisfies the same equations.
 LEAST_WEIGHT, MOST_WINDOWS = 1e-3, 128
-#: Chance of a false restart in a window, for each of the two tests.
+#: Probability of a false restart in a window, for each of the two tests.
 LEVEL = 1e-6
-#: Most sweeps per window until the equations are settled, and the gain of the likelihood per row at which they end.
+#: Maximum number of sweeps per window until the equations have settled, and the gain of the likelihood per row at which
+#: they end.
 MOST_SWEEPS, TOLERANCE = 8, 1e-9
-#: Windows after a restart at which the new equations replace the old ones, even if inputs are still proportional.
+#: Number of windows after a restart at which the new equations replace the old ones, even if inputs are still
+#: proportional.
 PATIENCE = 20
 
 
 class LikelihoodTracker:
-    """The equations of the newest windows, by a few Newton sweeps per window on second moments with falling weights.
+    """The equations of the newest windows, by a few Newton sweeps per window on second moments with decreasing weights.
 
     State: second moments of at most min(log 10⁻³ / log β, 128) windows, O(N²) each; time O(sweeps · windows · N³) per
     window.
@@ -35,7 +37,7 @@ class LikelihoodTracker:
     def __init__(self, n_series: int, forgetting: float, sweeps: int, detect: bool):
         self.forgetting, self.sweeps, self.detect = forgetting, sweeps, detect
         self.history = SecondMoments(np.empty((0, n_series, n_series)), np.empty(0), np.empty((0, n_series)))
-        self.lengths = np.empty(0)  # rows of the windows, without the weights
+        self.lengths = np.empty(0)  # rows of the windows, unweighted
         self.point: Separation | None = None
         self.reported: Coefficients | None = None
         self.settled = False  # whether the equations of the history are reported
@@ -43,7 +45,7 @@ class LikelihoodTracker:
         self.n_windows = 0
 
     def add(self, moment: np.ndarray, n_rows: int, powers: np.ndarray) -> None:
-        """Take one more window: its second moments (N, N), its rows, and the powers of its inputs (N,), NaN unknown."""
+        """Add a window: its second moments (N, N), its rows, and the powers of its inputs (N,), NaN if unknown."""
         contradicted = self.detect and len(self.lengths) > 0 and self._is_contradicted(moment, n_rows)
         if self.settled and contradicted:
             self.restarts.append(self.n_windows)
@@ -82,7 +84,7 @@ class LikelihoodTracker:
         self.history = SecondMoments(*map(np.ascontiguousarray, (moments, weights, powers)))
 
     def _sweep(self) -> None:
-        """Bring W to the newest windows; until the equations are settled by as many sweeps as it takes."""
+        """Update W with the newest windows; until the equations have settled with as many sweeps as needed."""
         history = self.history
         rows = np.diag(1.0 / history.scales) if self.point is None else self.point.rows
         if not self.settled:
@@ -101,7 +103,7 @@ class LikelihoodTracker:
         self.point = point
 
     def _is_better(self) -> bool:
-        """Return whether the new equations are identifiable, and differ from the old ones by more than their errors."""
+        """Return whether the new equations are identifiable and differ from the old by more than their errors."""
         assert self.point is not None
         if find_proportional(self.history, self.point).any():
             return False
@@ -113,15 +115,15 @@ class LikelihoodTracker:
         return bool(2.0 * (errors**2).sum() <= (change**2).sum())
 
     def _is_contradicted(self, moment: np.ndarray, n_rows: int) -> bool:
-        """Test whether the inputs W y of a window are uncorrelated: by the sum over all pairs, and by the largest.
+        """Test whether the inputs W y of a window are uncorrelated, by the sum over all pairs and by the largest pair.
 
-        The variance of (W R W')_ij is that of uncorrelated inputs, and what the errors of W add to it.
+        The variance of (W R W')_ij is the variance for uncorrelated inputs plus the contribution of the errors of W.
         """
         assert self.point is not None
         innovation = self.point.rows @ moment @ self.point.rows.T
         own = np.diag(innovation)
         variances, covariances = compute_pair_variances(self.history, self.point)
-        # of weighted windows: the sum of squared weights over rows in place of the sum of weights
+        # for weighted windows: sum of squared weights over rows instead of the sum of weights
         weights = self.history.n_rows
         excess = float((weights**2 / self.lengths).sum() / weights.sum())
         first = variances * own**2

@@ -7,7 +7,7 @@ import numpy as np
 from pgmx.runs.run import is_past
 from pgmx.solvers.time_series.svarm.problem import GroupEstimates, GroupLassoProblem, Record
 
-#: Iterations between two looks at the gaps, and between two balances of the residuals.
+#: Iterations between two checks of the gaps, and between two balances of the residuals.
 LOOK = 20
 #: Share of the new point in each step: over-relaxation.
 RELAXATION = 1.6
@@ -16,9 +16,9 @@ RELAXATION = 1.6
 class SharedADMM:
     r"""Iterations of ADMM: w by least squares with ridge ρ, its copy z by the proximal step, u the scaled multipliers.
 
-    That a target's own present is excluded stands in the proximal step, so that one factorisation serves all targets:
-    with Φ = Q S V', (Φ'Φ + ρI)⁻¹ = (I − V diag(s² / (s² + ρ)) V') / ρ for any ρ, which may differ between targets.
-    Shen (thesis, chapter 5), algorithm 6b; Boyd et al. (2011), sections 3.4 and 4.2.
+    The proximal step excludes a target's own present, so that all targets share one factorisation: with Φ = Q S V',
+    (Φ'Φ + ρI)⁻¹ = (I − V diag(s² / (s² + ρ)) V') / ρ for any ρ, which may differ between targets. Shen (thesis, chapter
+    5), algorithm 6b; Boyd et al. (2011), sections 3.4 and 4.2.
     """
 
     def __init__(self, problem: GroupLassoProblem, lam: float):
@@ -41,7 +41,7 @@ class SharedADMM:
         self.primal = self.dual = np.zeros(n)
 
     def iterate(self) -> None:
-        """Take one step for all targets: two products of (N, F) with the factor (R, F)."""
+        """Make one step for all targets: two products of (N, F) with the factor (R, F)."""
         rho = self.rho[:, None]
         v = self.problem.products + rho * (self.z - self.u)
         w = (v - ((v @ self.rows.T) * (self.values / (self.values + rho))) @ self.rows) / rho
@@ -73,7 +73,7 @@ def solve_by_admm(
     deadline: float = inf,
     record: Record | None = None,
 ) -> GroupEstimates:
-    """Return the solution at one penalty by `SharedADMM`, its gaps `tol` times the objectives."""
+    """Return the solution at one penalty by `SharedADMM`, with gaps of at most `tol` times the objectives."""
     solver = SharedADMM(problem, lam)
     everyone = np.arange(len(problem.targets))
     for step in range(1, max_iter + 1):

@@ -7,7 +7,7 @@ import numpy as np
 
 from pgmx.solvers.time_series.svarm.kernels import Kernel, ThinFactor, check_symmetry, extend_factor, factor_kernel
 
-#: Share of the trace of a kernel matrix that its factor may leave out, and largest share of a direction left out.
+#: Share of the trace of a kernel matrix that its factor may omit, and largest share of an omitted direction.
 FACTOR_TOL = 1e-9
 
 
@@ -16,7 +16,7 @@ class KernelBlocks:
     """Factors of centred kernel matrices of trace T', side by side, the columns within each block orthogonal.
 
     `columns` (T', F), `starts` (B + 1,), and the `lags`, `sources` and `kernels` of the B blocks, (B,); `means` and
-    `rotations` per block lead from the factor of its series to its columns.
+    `rotations` per block transform the factor of its series into its columns.
     """
 
     columns: np.ndarray
@@ -35,7 +35,7 @@ class KernelBlocks:
         return len(self.lags)
 
     def drop_columns(self) -> "KernelBlocks":
-        """Return the blocks with what `extend` needs alone."""
+        """Return the blocks with only the arrays that `extend` needs."""
         factors = tuple(factor._replace(factors=np.empty((0, 0, 0))) for factor in self.factors)
         return replace(self, columns=np.empty((0, self.columns.shape[1])), factors=factors)
 
@@ -61,8 +61,8 @@ def build_blocks(
 ) -> KernelBlocks:
     """Return the blocks of series in segments (T_s, N), for the targets in rows `lags` and later of each.
 
-    `basis` (T', q) are orthonormal columns that enter unpenalised, beside the constant; they are removed from the
-    columns. O(N T r^2) time for kernels of rank r, by one pivoted factor per series and kernel for all lags.
+    `basis` (T', q) are orthonormal columns that enter unpenalised, in addition to the constant. They are removed from
+    the columns. O(N T r^2) time for kernels of rank r, with one pivoted factor per series and kernel for all lags.
     """
     series = np.concatenate(segments).T
     pieces, starts = [], [0]
@@ -108,7 +108,7 @@ def build_blocks(
 
 
 def list_rows(lengths: Sequence[int], lags: int, lag: int) -> np.ndarray:
-    """Return the rows, in the segments one after the other, that lie `lag` steps before the targets."""
+    """Return the rows `lag` steps before the targets, in the concatenated segments."""
     ends = np.cumsum(lengths)
     return np.concatenate(
         [
@@ -120,9 +120,9 @@ def list_rows(lengths: Sequence[int], lags: int, lag: int) -> np.ndarray:
 
 
 def _orthogonalise(window: np.ndarray, middle: np.ndarray, basis: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return per series a rotation (r, r) to orthogonal columns of total square T', largest first, and their number.
+    """Return a rotation (r, r) per series to orthogonal columns of total square T', largest first, and their number.
 
-    The scale is that of the centred matrix before the columns of `basis` are removed.
+    The scale refers to the centred matrix before the columns of `basis` are removed.
     """
     n_rows = window.shape[1]
     squares = np.einsum("itr,itr->i", window, window)

@@ -11,9 +11,10 @@ from pgmx.parallel.threads import call_on_threads
 from pgmx.runs.run import is_past
 from pgmx.solvers.time_series.svarm.problem import GroupEstimates, GroupLassoProblem, Record
 
-#: Most columns whose Gram matrix is held, 1.2 GB; above, that of each working set is made when it is needed.
+#: Maximum number of columns whose Gram matrix is stored (1.2 GB); otherwise the Gram matrix of each working set is
+#: computed when needed.
 MOST_COLUMNS = 12_500
-#: What a working set may gain per round: this many blocks, or as many as it has.
+#: Maximum growth of a working set per round: this number of blocks, or as many as it has.
 FEWEST_BLOCKS = 10
 
 
@@ -26,10 +27,10 @@ def solve_path(
     deadline: float = inf,
     record: Record | None = None,
 ) -> Iterator[GroupEstimates]:
-    """Yield the solutions at descending penalties, each begun at the one before; a gap is `tol` times the objective.
+    """Yield solutions at descending penalties, each started from the previous one; gaps are `tol` times the objective.
 
-    One round takes one product of all columns with the residuals of the targets that are open, O(T F N), and adds what
-    violates optimality to their working sets; the passes over these are compiled, at most `max_iter` per penalty.
+    One round computes one product of all columns with the residuals of the unfinished targets, O(T F N), and adds
+    violators of optimality to their working sets. The passes over these are compiled, at most `max_iter` per penalty.
     """
     n, width = len(problem.targets), problem.columns.shape[1]
     gram = problem.columns.T @ problem.columns if width <= MOST_COLUMNS else None
@@ -68,7 +69,7 @@ def solve_path(
 
 
 def _extend_working_set(working: np.ndarray, norms: np.ndarray, lam: float) -> None:
-    """Add the blocks that violate optimality most, at most as many as the working set has."""
+    """Add the blocks with the largest violations, at most as many as the working set has."""
     excess = np.where(working, -inf, norms - lam)
     most = max(FEWEST_BLOCKS, int(working.sum()))
     places = np.argsort(-excess, kind="stable")[:most]
@@ -87,7 +88,7 @@ def _solve_target(
     max_passes: int,
     deadline: float,
 ) -> int:
-    """Minimise over the working set of one target, into its row of w, and return the passes, 0 after the deadline.
+    """Minimise over the working set of one target, into its row of w; return the passes, 0 after the deadline.
 
     Other targets may be on other threads.
     """

@@ -8,8 +8,9 @@ from pgmx.solvers.time_series.svarm.problem import GroupLassoProblem
 def count_freedom(problem: GroupLassoProblem, coefficients: np.ndarray, lam: float) -> np.ndarray:
     r"""Return the degrees of freedom of each target, (N,), as the divergence of its fit.
 
-    tr((G + λP)⁻¹ G) over the columns of the blocks in use, P being (I − ww'/‖w‖²) / ‖w‖ of each block; the number of
-    coefficients where all blocks are single columns. Vaiter et al. (2012), "The degrees of freedom of the group lasso".
+    tr((G + λP)⁻¹ G) over the columns of the blocks in use, with P = (I − ww'/‖w‖²) / ‖w‖ for each block. If all blocks
+    are single columns, this is the number of coefficients. Vaiter et al. (2012), "The degrees of freedom of the group
+    lasso".
     """
     norms = problem.measure_blocks(coefficients)
     freedom = np.zeros(len(coefficients))

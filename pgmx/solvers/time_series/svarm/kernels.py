@@ -8,9 +8,9 @@ import numpy as np
 
 Kernel = Callable[[np.ndarray, np.ndarray], np.ndarray]
 
-#: Kernels that have a name.
+#: Named kernels.
 NAMES = ("gaussian", "poly2", "linear")
-#: A kernel matrix is taken as indefinite where a remaining diagonal falls below minus this share of its largest entry.
+#: A kernel matrix counts as indefinite if a remaining diagonal entry falls below minus this share of its largest entry.
 INDEFINITE = 1e-7
 
 
@@ -27,7 +27,7 @@ def _gaussian(u, v, bandwidth):
 
 
 def make_kernel(kernel: str | Kernel, bandwidth: float) -> Kernel:
-    """Return the function of a kernel's name, or the function that is passed."""
+    """Return the function of a named kernel, or the given function."""
     if not isinstance(kernel, str):
         return kernel
     if kernel == "gaussian":
@@ -39,7 +39,7 @@ class ThinFactor(NamedTuple):
     """Factors F of the kernel matrices of series, K = F F', by pivoted Cholesky decomposition.
 
     `factors` (r, N, T); `pivots` (N, r) values of the pivots, `triangles` (N, r, r) rows of F at the pivots, lower
-    triangular, and `ranks` (N,): what lies behind a rank is zero.
+    triangular, and `ranks` (N,): entries beyond the rank are zero.
     """
 
     factors: np.ndarray
@@ -51,7 +51,7 @@ class ThinFactor(NamedTuple):
 def factor_kernel(kernel: Kernel, label: str, values: np.ndarray, *, tol: float, max_rank: int | None) -> ThinFactor:
     """Return factors of the kernel matrices of the rows of `values`, (N, T), until a share `tol` of each trace remains.
 
-    One step takes O(N T k) time at rank k, for all series at once. Fine, Scheinberg (2001), section 4.
+    One step takes O(N T k) time at rank k, for all series at once. Fine and Scheinberg (2001), section 4.
     """
     n, length = values.shape
     everyone = np.arange(n)
@@ -64,7 +64,7 @@ def factor_kernel(kernel: Kernel, label: str, values: np.ndarray, *, tol: float,
     for k in range(most + 1):
         if (diagonal < -INDEFINITE * largest[:, None]).any():
             raise ValueError(
-                f"the kernel {label} is not positive semidefinite: give one whose matrices are, as exp(-|u - v|)"
+                f"the kernel {label} is not positive semidefinite: give one that is, such as exp(-|u - v|)"
             )
         diagonal = np.maximum(diagonal, 0.0)
         is_open = diagonal.sum(axis=1) > tol * traces
@@ -105,16 +105,18 @@ def _evaluate(kernel: Kernel, label: str, u: np.ndarray, v: np.ndarray) -> np.nd
     values = np.asarray(kernel(u, v), dtype=np.float64)
     if values.shape != shape:
         raise ValueError(
-            f"the kernel {label} returned shape {values.shape} for arguments of shapes {u.shape} and {v.shape}: "
-            f"it must broadcast them, to {shape}, as (u, v) -> np.exp(-abs(u - v))"
+            f"the kernel {label} returned shape {values.shape} for arguments of shapes {u.shape} and {v.shape}: it "
+            f"must broadcast them to {shape}, like (u, v) -> np.exp(-abs(u - v))"
         )
     if not np.isfinite(values).all():
-        raise ValueError(f"the kernel {label} returned a number that is not finite: give one that is finite everywhere")
+        raise ValueError(
+            f"the kernel {label} returned a value that is not finite: give a kernel that is finite everywhere"
+        )
     return np.array(values)
 
 
 def check_symmetry(kernel: Kernel, label: str, values: Sequence[float]) -> None:
-    """Refuse a kernel for which k(u, v) and k(v, u) differ on a few values."""
+    """Refuse a kernel with k(u, v) different from k(v, u) on a few values."""
     few = np.asarray(values, dtype=np.float64)
     matrix = _evaluate(kernel, label, few[:, None], few[None, :])
     if not np.allclose(matrix, matrix.T, rtol=1e-8, atol=1e-12 * np.abs(matrix).max(initial=0.0)):
