@@ -125,7 +125,7 @@ def test_seeds_and_options():
         map_assignment(glass, method="search", n_sweeps=-1)
     with pytest.raises(TypeError, match="random_state must be an integer"):
         map_assignment(glass, method="search", random_state=0.5)
-    with pytest.raises(TypeError, match="unknown option.* 'damping': method='search' takes 'n_passes'"):
+    with pytest.raises(TypeError, match="unknown option.* 'damping': method='search' accepts 'n_passes'"):
         map_assignment(glass, method="search", damping=0.5)
 
 

@@ -95,7 +95,7 @@ def test_engines_agree():
     np.testing.assert_allclose(pair.values, network.query([1, 2], evidence).values, atol=0.015)
     pair = network.query([2, 1], evidence, method="loopy")
     np.testing.assert_allclose(pair.values, network.query([2, 1], evidence).values, atol=1e-3)
-    with pytest.raises(ValueError, match=r"no joint distribution of \[0, 2\], which share no edge"):
+    with pytest.raises(ValueError, match=r"no joint distribution of \[0, 2\], because they do not share an edge"):
         network.query([0, 2], evidence, method="loopy")
 
 
