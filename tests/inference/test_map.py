@@ -65,7 +65,7 @@ def test_a_bound_that_is_met_proves_the_answer():
     grid = grid_network(30, 30, edge_scale=0.2)
     assert map_assignment(grid, {"x0": 1}, memory=64).exact  # and there is no warning
     glass = make_spin_glass(8, 8)
-    with pytest.warns(ApproximationWarning, match=r"a search.*none is above.*more than the 64 bytes") as caught:
+    with pytest.warns(ApproximationWarning, match=r"a search.*no score is above.*more than the 64 bytes") as caught:
         answer = map_assignment(glass, memory=64)
     assert caught[0].filename == __file__
     assert not answer.exact

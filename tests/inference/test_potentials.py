@@ -145,7 +145,7 @@ def test_independent_and_uniform():
         (([2, 2], np.zeros(4), [[0, 1]], np.zeros(3)), r"edge_values must have shape \(4,\)"),
         (([2, 2], np.zeros(4), [[1, 0]], np.zeros(4)), r"\(1, 0\) is not an edge"),
         (([2, 2], np.zeros(4), [[0, 2]], np.zeros(4)), r"\(0, 2\) is not an edge"),
-        (([2, 2], np.zeros(4), [[0, 1], [0, 1]], np.zeros(8)), "lexicographic order, each once"),
+        (([2, 2], np.zeros(4), [[0, 1], [0, 1]], np.zeros(8)), "distinct and in lexicographic order"),
         (([2, 2], np.zeros(4), [0, 1], np.zeros(4)), r"shape \(m, 2\)"),
         (([2], [0.0, np.nan], [], []), r"node_values\[1\] is nan"),
         (([2], [np.inf, 0.0], [], []), r"node_values\[0\] is inf"),
