@@ -164,7 +164,7 @@ class Grafting:
         elif self._iterates is not None and not self._iterates.return_to_best():
             reason = "unsettled"
         self.run.add_row(**self._figures())
-
+        self._n_idle, self._n_presses, self._iterates = 0, 0, None  # for the next penalty
         return reason
 
     def _estimate_left(self) -> float | None:
