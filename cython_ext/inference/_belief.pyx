@@ -130,9 +130,9 @@ cdef class MessagePassing:
         Log-potentials; minus infinity is allowed.
     edges : int64 (m, 2)
     edge_values : float64 (edge cells,)
-        Tables row by row.
+        Tables in row-major order.
     pointer, neighbour, edge : int64 (n + 1,), (2m,), (2m,)
-        Neighbours in compressed rows.
+        Neighbours in compressed sparse rows.
     messages : float64 (sum of degree times states,) or None
         Start: for each variable and neighbour, in the order of `neighbour`, the message into the variable.
     logs : bool
@@ -177,7 +177,7 @@ cdef class MessagePassing:
         self.edge_at = offsets(cards[np.asarray(edges)[:, 0]] * cards[np.asarray(edges)[:, 1]])
         self.message_at = offsets(cards[receivers])
         self.table_at = offsets(cards[receivers] * cards[senders])
-        # The slots of an edge, first end's and second end's, are each other's twins.
+        # The two slots of an edge, of its first and second end, are twins.
         by_edge = np.lexsort((receivers, np.asarray(edge))).reshape(-1, 2)
         twin = np.empty(2 * self.m, dtype=np.int64)
         twin[by_edge[:, 0]], twin[by_edge[:, 1]] = by_edge[:, 1], by_edge[:, 0]
@@ -241,7 +241,7 @@ cdef class MessagePassing:
                         self.node_scale += top
 
     cdef double scale_down(self, double *values, Py_ssize_t size) noexcept nogil:
-        # Divides the maximum out, and takes exponentials unless all work is in logarithms; returns the maximum.
+        # Divides by the maximum, and takes exponentials unless all work is in logarithms; returns the maximum.
         cdef Py_ssize_t a
         cdef double top = -INFINITY
         for a in range(size):

@@ -53,7 +53,7 @@ cdef struct Graph:
     int64_t *missing        # (n,) missing edges among the neighbours
     int64_t *degree         # (n,)
     double *size            # (n,) log of the cells of the table of a vertex and its neighbours
-    int64_t *remaining      # vertices that are left
+    int64_t *remaining      # vertices not yet eliminated
     Py_ssize_t n_remaining
     const double *logs      # (n,) log of the states of a vertex
 
@@ -166,8 +166,8 @@ cdef Py_ssize_t choose(const Graph *graph, int rule, uint64_t *word) noexcept no
 
 
 cdef Py_ssize_t choose_at_front(const Graph *graph, const int64_t *touched, uint64_t *word) noexcept nogil:
-    # Place of the vertex of smallest table among those whose neighbours have gone, the first touched among equals; a
-    # vertex of smallest table, drawn, where there is none.
+    # Position of the vertex of smallest table among the neighbours of eliminated vertices, ties by the first touched;
+    # if there is none, a random vertex of smallest table.
     cdef Py_ssize_t i, v, best = -1
     for i in range(graph.n_remaining):
         v = graph.remaining[i]
@@ -242,12 +242,12 @@ cdef void copy_graph(const Graph *source, Graph *target) noexcept nogil:
 def search_orders(
     const uint64_t[:, ::1] near,        # in: (n, words) neighbours, a bit each, symmetric, none its own
     const double[::1] logs,             # in: (n,) log of the number of states
-    int64_t budget,                     # words that may be read before the last order begins; a small problem, whose
-                                        # tables have fewer cells, is not worth so many
+    int64_t budget,                     # words that may be read before the last order begins; a small problem gets
+                                        # fewer, by the cells of its tables
     uint64_t seed,
     bint by_largest,                    # compare orders by the largest table, then by all cells
     int64_t[::1] order,                 # out: (n,) the best order
-    int64_t[::1] pointer,               # out: (n + 1,) where the neighbours of the k-th begin
+    int64_t[::1] pointer,               # out: (n + 1,) offsets of the neighbours of the k-th
 ):
     """Return the neighbours of each vertex at its elimination in the best order, and the number of orders drawn."""
     cdef Py_ssize_t n = near.shape[0], words = near.shape[1], v, k, count, n_orders = 0

@@ -36,13 +36,13 @@ cdef class ReweightedPassing:
     edges : int64 (m, 2)
     edge_at : int64 (m + 1,)
     edge_values : float64 (edge cells,)
-        Tables row by row.
+        Tables in row-major order.
     pointer, neighbour, edge : int64 (n + 1,), (2m,), (2m,)
-        Neighbours in compressed rows.
+        Neighbours in compressed sparse rows.
     twin : int64 (2m,)
-        Place of the other direction of an edge.
+        Slot of the other direction of an edge.
     message_at : int64 (2m + 1,)
-        First cell of the message into a variable over each place.
+        First cell of the message into a variable over each slot.
     """
 
     cdef Py_ssize_t n, m
@@ -190,8 +190,8 @@ cdef class ReweightedPassing:
     def bound(self, const double[::1] parents, const double[::1] roots):
         """Return an upper bound on the log-partition at the present messages.
 
-        `parents` (2m,) are the probabilities that the neighbour over a place is the parent, `roots` (n,) those of the
-        roots, all positive; the two directions of an edge sum to its weight.
+        `parents` (2m,) are the probabilities that the neighbour over a slot is the parent, `roots` (n,) the
+        probabilities of the roots, all positive. The two directions of an edge sum to its weight.
         """
         cdef Py_ssize_t v, u, k, a, r
         cdef double total = 0.0, top, part

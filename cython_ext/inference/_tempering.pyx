@@ -39,13 +39,13 @@ cdef class Replicas:
     Parameters
     ----------
     node_offsets, node_logs, node_scaled, pointer, first_row, members, member, strides, logs, scaled
-        Tables of the network as the kernel of Gibbs sampling takes them; all finite.
+        Tables of the network in the layout of the kernel of Gibbs sampling; all finite.
     free : int64 (variables to draw,)
-        In the order of a sweep.
+        Variables in the order of a sweep.
     states : int32 (replicas, n)
-        Where the replicas start. They change.
+        Initial states of the replicas, changed in place.
     word : uint64 (1,)
-        State of the random generator. It changes.
+        State of the random generator, changed in place.
     """
 
     cdef readonly Py_ssize_t n, n_replicas
@@ -220,7 +220,7 @@ cdef class Replicas:
                     s -= 1
 
     def exchange(self, const double[::1] betas, Py_ssize_t n_copies):
-        """Exchange replicas r and r + n_copies by Metropolis' rule, from the largest r; return the number of exchanges."""
+        """Exchange replicas r and r + n_copies by Metropolis' rule, from the largest r; return their number."""
         cdef Py_ssize_t r, v, n_exchanges = 0
         cdef double log_odds
         cdef int32_t code

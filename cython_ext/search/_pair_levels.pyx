@@ -55,7 +55,10 @@ cdef class PairLevels:
         self.check(pairs, levels)
         for k in range(pairs.shape[0]):
             if levels[k] == 0 or levels[k] >= LATER or self.levels[pairs[k]]:
-                raise ValueError(f"pair {pairs[k]} cannot wait at level {levels[k]}: it waits, or no level is that")
+                raise ValueError(
+                    f"pair {pairs[k]} cannot be queued at level {levels[k]}: the pair is queued already, or the level "
+                    "is not in 1..127"
+                )
             if later:
                 self.levels[pairs[k]] = levels[k] | LATER
                 self.n_later += 1

@@ -35,7 +35,7 @@ cdef enum:                      # scratch buffers
 cdef struct Block:              # variables whose rows are wanted
     Py_ssize_t n
     const int64_t *ids
-    double *weights             # where they are written, by rows of `width`
+    double *weights             # their destination, by rows of `width`
     const int64_t *rows
     Py_ssize_t width
 

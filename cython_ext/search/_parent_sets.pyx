@@ -112,7 +112,7 @@ cdef class ParentSets:
     cdef Py_ssize_t n_slots
     cdef int[::1] family
     cdef Scorer far                             # a source with remote counts, else None
-    cdef Family *ahead                          # what the sets of a block need, in order, and by set its first
+    cdef Family *ahead                          # families needed by a block of sets, in order, and the first of each
     cdef int *ids_ahead
     cdef Py_ssize_t *first_ahead
     cdef Py_ssize_t n_ahead

@@ -56,7 +56,7 @@ cdef inline int compare_branches(const void *a, const void *b) noexcept nogil:
 
 
 cdef inline bint init_trees(Trees *trees, Py_ssize_t memory) noexcept nogil:
-    # False where memory is short.
+    # False if memory is short.
     trees.n_slots, trees.n_nodes, trees.bytes, trees.memory = 1024, 0, 0, memory
     trees.epoch, trees.epoch_end = 1, memory // EPOCHS
     trees.slots = <Node **>calloc(trees.n_slots, sizeof(Node *))
@@ -155,7 +155,7 @@ cdef inline void unlink(Node *node, unsigned int first, double least_gain) noexc
 
 
 cdef inline unsigned int choose_epoch(const Trees *trees, Py_ssize_t words) noexcept nogil:
-    # The first epoch whose nodes, with those of all later ones, take at most half of the memory.
+    # The first epoch such that the nodes since then take at most half of the memory.
     cdef Py_ssize_t[2 * EPOCHS] bytes
     cdef Py_ssize_t age, i, total = 0
     cdef const Node *node

@@ -40,8 +40,8 @@ MOST_VARIABLES_IN_CLASSES = 300
 #: Moves without a better graph that end the last climb.
 LAST_PATIENCE = 100
 
-#: Stages from the first one: those of the thorough search, the classes from the first graph, the orders, the classes
-#: from the best graph, the last climb, the sets of parents.
+#: Number of stages: the thorough search, the classes from the first graph, the orders, the classes from the best graph,
+#: the last climb, and the parent sets.
 N_STAGES = N_THOROUGH_STAGES + 5
 
 

@@ -9,5 +9,5 @@
 - `random_pairs`: random orders of the pairs of variables that are computed, not stored
 - `reservoir`: the best edges that a stream tested, and the priorities of the others
 - `stream`: the stream of edges that online edge grafting tests, and the rounds in which it activates some of them
-- `tested_pairs`: pairs that were tested, with their priorities, or in a byte each where there are many
+- `tested_pairs`: tested pairs with exact priorities, or in one byte each if there are many
 """
