@@ -80,7 +80,9 @@ def test_numbers_that_a_file_turned_into_text_are_explained():
         cpd.state_names = {name: [str(state) for state in states] for name, states in cpd.state_names.items()}
         cpd.store_state_names(cpd.variables, cpd.cardinality, cpd.state_names)
     frame = pd.DataFrame({"v0": [0, 1, 1], "v1": [1, 0, 1]})
-    with pytest.raises(ValueError, match=r"column 'v0' holds 0, 1, but the network has these states as text: .*astype\(str\)"):
+    with pytest.raises(
+        ValueError, match=r"column 'v0' holds 0, 1, but the network has these states as text: .*astype\(str\)"
+    ):
         held_out_log_likelihood(as_text, frame)
     assert held_out_log_likelihood(as_text, frame.astype(str)) == held_out_log_likelihood(model, frame)
 
