@@ -218,5 +218,5 @@ def test_marked_missing_cells_are_refused():
     model = load_network("cancer")
     frame = sample(model, 20).astype(object)
     frame.iloc[3, 0] = None
-    with pytest.raises(ValueError, match=f"marked .* in column.* {frame.columns[0]!r}: a row has a likelihood where"):
+    with pytest.raises(ValueError, match=f"marked .* in column.* {frame.columns[0]!r}: the likelihood of a row needs"):
         held_out_log_likelihood(model, encode(frame, missing="pairwise"))

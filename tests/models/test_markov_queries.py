@@ -208,7 +208,7 @@ def test_simulated_rows():
         (lambda m: m.marginals(method="best"), "method must be one of 'auto', 'exact', 'corrected', 'loopy', 'gibbs'"),
         (lambda m: m.map(method="gibbs"), "method must be one of 'auto', 'exact', 'search', 'loopy'"),
         (lambda m: m.query([]), "variables is empty"),
-        (lambda m: m.query([0, 0]), "one more than once"),
+        (lambda m: m.query([0, 0]), "variables must be distinct"),
         (lambda m: m.query([0], {0: "no"}), "both in variables and in evidence"),
     ],
 )

@@ -215,7 +215,7 @@ def wide_network(n):
 def test_what_is_too_large_is_weighted_and_the_rest_exact():
     network = wide_network(24)
     row = {"x23": 12.0}
-    with pytest.raises(TreewidthError, match=r"'d0' would need .* values per row.*method='weighting'"):
+    with pytest.raises(TreewidthError, match=r"'d0' would take .* numbers per row.*method='weighting'"):
         network.predict_proba(row, ["d0"], method="exact")
     with pytest.warns(ApproximationWarning, match="1 of 1 rows"):
         near = network.predict_proba(row, ["d0"], n_samples=40_000)

@@ -64,9 +64,8 @@ def estimate_by_annealing(
     """Estimate the log-partition by annealed importance sampling from a spanning tree.
 
     Each run has two to four times as many temperatures as the previous one. Runs end when the standard error is at most
-    `tol` or after reading `max_work` cells. The scopes of `factors` are distinct and not empty. Cells of minus infinity
-    outside the tree have very low finite values until the end, so that chains can leave them; a chain that is at such a
-    cell at the end has weight 0.
+    `tol` or after reading `max_work` cells. Scopes are distinct and not empty. Cells of minus infinity outside the tree
+    have very low finite values, so that chains can leave them; a chain that ends at such a cell has weight 0.
     """
     sequence = np.random.SeedSequence(check_seed(random_state))
     n_chains = check_natural(n_chains, "n_chains", 2)

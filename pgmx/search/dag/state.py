@@ -31,8 +31,7 @@ class ClimbLimits:
 
     A move that gains less than `epsilon` is not an improvement. `max_iter` may be infinite. The last `tabu_length`
     moves may not be undone. The tabu list is emptied if no other move improves the best graph, so that local optima are
-    optimal among all moves. A climb ends after `patience` moves without a new best score; 0 ends it at the first local
-    optimum.
+    optimal among all moves. A climb ends after `patience` moves without a new best score, or at once if it is 0.
     """
 
     epsilon: float
@@ -241,8 +240,7 @@ class DagProblem:
 
     `make_source` returns a new source of gains (one per thread, see `pgmx.scores.gains`). `start`, (m, 2), are the arcs
     of the first graph, including the `required` arcs (k, 2). `bonus` are the gains of an addition, a deletion and a
-    reversal by the structure prior, `offset` is its logarithm without arcs. `all_moves` offers moves that lower the
-    score.
+    reversal by the structure prior, `offset` is its log without arcs. `all_moves` offers moves that lower the score.
     """
 
     n: int

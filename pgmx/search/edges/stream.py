@@ -36,8 +36,7 @@ class EdgeStream:
 
     An edge passes if s_e > λ c_e, and enters a reservoir. Edges that fail or leave the reservoir are frozen with the
     offsets v_e = 1 - s_e / (λ c_e). They return with these priorities when all edges were tested and the model has
-    changed (Chaabene and Huang, algorithms 2 to 4). An empty round proves that no edge violates its optimality
-    condition.
+    changed (Chaabene and Huang, algorithms 2 to 4). An empty round proves that all edges are optimal.
     """
 
     is_exhaustive = False

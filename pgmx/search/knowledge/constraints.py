@@ -210,9 +210,8 @@ def read_knowledge(
     """Read the knowledge object, then the options; empty statements are left out.
 
     `expert_knowledge` has the attributes of pgmpy's ``ExpertKnowledge``. Its empty ``search_space`` means all edges; an
-    empty `candidate_edges` means none. Required self loops are an error, other self loops are ignored. Raises a
-    TypeError for values that are not collections, and a ValueError for unknown names, a variable in two tiers and
-    unknown knowledge.
+    empty `candidate_edges` means none. Required self loops are an error, others are ignored. Raises a TypeError for
+    non-collections, and a ValueError for unknown names, a variable in two tiers and unknown knowledge.
     """
     index = {name: position for position, name in enumerate(names)}
     knowledge = Knowledge([], [], [], [], [], [])
