@@ -25,7 +25,7 @@ MOST_FAMILIES, MOST_CALLS = 1 << 24, 1 << 20
 #: Share of the remaining time for the lists of parents.
 SHARE_OF_LISTS = 0.5
 #: Largest number of families for `finish_exactly`: for discrete scores, other compiled scores, and Python functions;
-#: then the limits on rows to count in all, on families if only small ones are scored, and on the size of a component.
+#: then the limits on rows to count in all, on families if only small ones are scored, and on variables.
 MOST_OF_STATES, MOST_OF_OTHERS, MOST_OF_FUNCTIONS = 1 << 19, 1 << 16, 1 << 12
 MOST_ROWS_TO_COUNT, MOST_OF_SMALL, MOST_MEMBERS_TO_FINISH = 6_000_000_000, 1 << 15, 18
 
