@@ -6,7 +6,7 @@ import numpy as np
 
 from pgmx.search.edges.random_pairs import RandomPairs, ends_of, id_of
 
-#: Number of edges in a block, and number of them that are checked for whether they follow the random order of all pairs.
+#: Number of edges in a block, and of edges checked for whether a block follows the random order of all pairs.
 _BLOCK = 1 << 16
 _SAMPLE = 64
 
