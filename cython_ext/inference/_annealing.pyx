@@ -1,10 +1,10 @@
 """Annealed importance sampling of discrete Markov networks with tables of any arity.
 
-Problem: the log-partition of f_1(x) = exp(sum of tables), out of that of f_0, from which samples are given. Both have
-the same scopes, f_b = exp(base + b (target - base)) lies between them. Algorithm: each chain starts at a sample of f_0;
-as b rises by d, the logarithm of its weight grows by d D(x), D = log f_1 - log f_0, and a sweep of systematic-scan
+Problem: the log-partition of f_1(x) = exp(sum of tables), from the log-partition of f_0 and samples of it. Both have
+the same scopes; f_b = exp(base + b (target - base)) interpolates. Algorithm: each chain starts at a sample of f_0. When
+b increases by d, the logarithm of its weight increases by d D(x), D = log f_1 - log f_0, and a sweep of systematic-scan
 Gibbs sampling leaves f_b invariant. The mean of the weights is an unbiased estimate of Z_1 / Z_0. All chains of a call
-move together: the innermost loops run over chains, without branches where both variables of a pair are binary.
+move together: the innermost loops run over chains, without branches if both variables of a pair are binary.
 Cost of a temperature: per chain one addition per state and incident table, one exponential per state, and one look-up
 per table for D.
 Thread-safety: reads its inputs, writes states, random words, weights and the scratch that it allocates.
@@ -28,7 +28,7 @@ cdef struct Network:
     const int64_t *pointer          # (n + 1,) incidences of a variable
     const int64_t *incident         # (incidences,) places of the variable in `member`
     const int64_t *owner            # (members,) tables of the members
-    const double *node_delta        # target less base
+    const double *node_delta        # target minus base
     const double *delta
     const double *nodes             # at the present temperature
     const double *tables
@@ -63,7 +63,7 @@ cdef void find_cells(const Network *net, Chains *chains, Py_ssize_t f, Py_ssize_
 
 
 cdef bint add_binary(const Network *net, Chains *chains, Py_ssize_t f, Py_ssize_t place) noexcept nogil:
-    # The second state's logarithm less the first's, for a pair of binary variables and finite cells.
+    # The second state's logarithm minus the first's, for a pair of binary variables and finite cells.
     cdef Py_ssize_t c, other
     cdef double low, high, slope
     cdef const double *table = net.tables + net.table_at[f]
@@ -174,7 +174,7 @@ def anneal(
     const int64_t[::1] incident,        # in: (members,)
     const int64_t[::1] owner,           # in: (members,)
     const double[::1] base,             # in: logarithms of f_0: cells of the variables, then of the tables
-    const double[::1] target,           # in: logarithms of f_1; finite or minus infinity, this where `base` is
+    const double[::1] target,           # in: logarithms of f_1; minus infinity exactly for the same cells as `base`
     const double[::1] temperatures,     # in: (steps + 1,) from 0 to 1, ascending
     int32_t[:, ::1] states,             # in and out: (n, chains)
     uint64_t[::1] words,                # in and out: (chains,) states of the random generators

@@ -3,14 +3,14 @@
 Problem: node and edge marginals and the log-partition function of
     p(x) = exp(sum_i theta_i(x_i) + sum_ij W_ij(x_i, x_j)) / Z,
 exact on forests, approximate with cycles. Algorithm: sequential message passing. The variables are in breadth-first
-order of their components; a sweep goes backward, each variable sending to those before it, and forward, each sending
-to those after it: every message is sent once per sweep, and a forest is done after one. The partition function is
-Bethe's, written in messages:
+order of their components. A sweep has a backward pass, in which each variable sends to earlier neighbours, and a
+forward pass, in which it sends to later neighbours. Every message is sent once per sweep; a forest needs one sweep. The
+partition function is Bethe's approximation, written in messages:
     log Z = sum_i log Z_i + sum_ij log Z_ij / (Z_i Z_j),
-whose first derivatives by the messages vanish at a fixed point, so that its error is of second order in theirs.
-Products run over exponentials scaled to a maximum of 1; where one falls under LEAST, the run ends with UNDERFLOW, and
-the caller repeats it in logarithms. Products leave out one factor by forward and backward partial products, never by
-division, so that zeros (cells of minus infinity) are exact.
+whose first derivatives by the messages are zero at a fixed point, so that its error is of second order in the errors of
+the messages. Products are over exponentials scaled to a maximum of 1. If one falls below LEAST, the run ends with
+UNDERFLOW, and the caller repeats it in logarithms. Products without one factor use forward and backward partial
+products, never division, so that zeros (cells of minus infinity) are exact.
 Cost of a sweep: sum over edges of 2 s_i s_j multiplications; in logarithms as many exponentials.
 Thread-safety: an object serves one thread; it shares only its inputs, which it reads.
 References: Pearl (1988), Probabilistic Reasoning in Intelligent Systems, chapter 4; Yedidia, Freeman & Weiss (2005),
@@ -22,9 +22,9 @@ from libc.stdint cimport int64_t
 
 import numpy as np
 
-# A product of two numbers above this is no subnormal number, so that no loss goes unseen.
+# A product of two numbers above this is not subnormal, so that every loss of precision is detected.
 cdef double LEAST = 1e-150
-# Least cell of a message to start from: a zero that is right returns by itself, one that is wrong never leaves.
+# Least cell of an initial message: sweeps restore a correct zero, but could never leave a wrong zero.
 cdef double FLOOR = 1e-12
 
 cdef enum:
@@ -62,7 +62,7 @@ cdef inline void transform(
 
 
 cdef inline int multiply(double *product, const double *factor, Py_ssize_t r, double *scale) noexcept nogil:
-    # product *= factor, brought back to a maximum near 1 when small; `scale` collects what was divided out, in logs.
+    # product *= factor, rescaled to a maximum near 1 when small; `scale` adds the logarithms of the scaling factors.
     cdef Py_ssize_t a
     cdef double top = 0.0
     cdef bint small = False
@@ -130,9 +130,9 @@ cdef class MessagePassing:
         Log-potentials; minus infinity is allowed.
     edges : int64 (m, 2)
     edge_values : float64 (edge cells,)
-        Tables row by row.
+        Tables in row-major order.
     pointer, neighbour, edge : int64 (n + 1,), (2m,), (2m,)
-        Neighbours in compressed rows.
+        Neighbours in compressed sparse rows.
     messages : float64 (sum of degree times states,) or None
         Start: for each variable and neighbour, in the order of `neighbour`, the message into the variable.
     logs : bool
@@ -177,7 +177,7 @@ cdef class MessagePassing:
         self.edge_at = offsets(cards[np.asarray(edges)[:, 0]] * cards[np.asarray(edges)[:, 1]])
         self.message_at = offsets(cards[receivers])
         self.table_at = offsets(cards[receivers] * cards[senders])
-        # The slots of an edge, first end's and second end's, are each other's twins.
+        # The two slots of an edge, of its first and second end, are twins.
         by_edge = np.lexsort((receivers, np.asarray(edge))).reshape(-1, 2)
         twin = np.empty(2 * self.m, dtype=np.int64)
         twin[by_edge[:, 0]], twin[by_edge[:, 1]] = by_edge[:, 1], by_edge[:, 0]
@@ -241,7 +241,7 @@ cdef class MessagePassing:
                         self.node_scale += top
 
     cdef double scale_down(self, double *values, Py_ssize_t size) noexcept nogil:
-        # Divides the maximum out, and takes exponentials unless all work is in logarithms; returns the maximum.
+        # Divides by the maximum, and takes exponentials unless all work is in logarithms; returns the maximum.
         cdef Py_ssize_t a
         cdef double top = -INFINITY
         for a in range(size):
@@ -300,7 +300,7 @@ cdef class MessagePassing:
         return UNDERFLOW if small else WELL
 
     cdef int visit(self, Py_ssize_t v, int direction, double damping, double *moved, double *scale) noexcept nogil:
-        # Sends to the neighbours behind (-1) or ahead (1) in the order; 0 stores the cavities of all neighbours.
+        # Sends to the earlier (-1) or later (1) neighbours in the order; 0 stores the cavities of all neighbours.
         cdef Py_ssize_t r = self.cards[v], k, a, i, n_targets = 0
         cdef int status, worst = WELL
         cdef double ignored = 0.0
@@ -344,7 +344,7 @@ cdef class MessagePassing:
         return worst
 
     def run(self, Py_ssize_t n_sweeps, double tol, double damping):
-        """Sweep until no message moves by more than `tol`; return (sweeps, residual, status)."""
+        """Sweep until no message changes by more than `tol`; return (sweeps, residual, status)."""
         cdef Py_ssize_t sweep = 0, p
         cdef double moved = 0.0, ignored = 0.0
         cdef int status = WELL
@@ -391,7 +391,7 @@ cdef class MessagePassing:
         return self._beliefs, total, status
 
     cdef double normalise(self, double *values, Py_ssize_t size) noexcept nogil:
-        # To a sum of 1, or a maximum of 1 when maximising; returns the logarithm of what was divided out.
+        # Scales to a sum of 1, or a maximum of 1 when maximising; returns the logarithm of the scaling factor.
         cdef Py_ssize_t a
         cdef double total = 0.0
         if self.logs:
@@ -417,10 +417,10 @@ cdef class MessagePassing:
         return log_total(&self.product[0], r, self.maximise) if self.logs else log(total)
 
     def messages_out(self):
-        """Return the messages into each variable, the largest cell of each 1."""
+        """Return the messages into each variable, each with a largest cell of 1."""
         return np.exp(self._messages) if self.logs else np.array(self._messages)
 
 
 def offsets(sizes):
-    """Return where runs of these lengths begin, and their end."""
+    """Return the offsets of consecutive runs of these lengths, and the end of the last."""
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

@@ -1,10 +1,10 @@
-"""One step of variable elimination: the product of some tables summed over one variable, or their largest sum.
+"""One step of variable elimination: the product of tables summed over one variable, or their sum maximised over it.
 
 Problem: out[y] = sum over the states k of v of the product of T_t[y, k] over the tables T_t that have v in their
-scope; or the maximum over k of the sum of T_t[y, k], tables of logarithms, with the first state that reaches it.
+scope; or the maximum over k of the sum of T_t[y, k], tables of logarithms, with the first maximising state.
 y are the states of all other variables in the scopes.
-Algorithm: the trailing axes of the result make a block of up to 4,096 cells, whose places in each table are listed
-once; an odometer over the other axes moves the first cell of each table. The product is never stored. States of maxima
+Algorithm: the trailing axes of the result form a block of up to 4,096 cells, whose positions in each table are listed
+once. A counter over the other axes moves the first cell of each table. The product is never stored. Maximising states
 are stored in 1, 2, 4, 8, 16 or 32 bits each.
 Cost: one multiplication (addition) per cell of the result, state and table. Thread-safety: inputs are only read, `out`
 and `best` are written; the GIL is released.
@@ -24,7 +24,7 @@ cdef struct Table:
     int64_t *places         # of the cells of a block
 
 cdef struct Choices:
-    uint8_t *packed         # NULL where tables are summed
+    uint8_t *packed         # NULL for sums
     int n_bits              # of a state
 
 
@@ -54,7 +54,7 @@ cdef void sum_block(
 
 
 cdef inline void store_state(Choices choices, Py_ssize_t cell, Py_ssize_t state) noexcept nogil:
-    """Write a state where bits are zero so far."""
+    """Write a state into bits that are still zero."""
     cdef Py_ssize_t first = cell * choices.n_bits >> 3
     choices.packed[first] |= <uint8_t>(state << (cell * choices.n_bits & 7))
     while state > 255:
@@ -172,7 +172,7 @@ def max_sum(
     int n_bits,                     # of a state in `best`: 1, 2, 4, 8, 16 or 32
     uint8_t[::1] best,              # in: zeros; out: the first best state of each cell, from its lowest bits on
 ):
-    """Write the maximum over the variable's states of the sum of the tables, and where it is; return the largest."""
+    """Write the maximum over the variable's states of the sum of the tables, and the state; return the largest."""
     cdef Choices choices
     choices.packed, choices.n_bits = &best[0], n_bits
     return contract(tables, strides, shape, n_states, out, choices)

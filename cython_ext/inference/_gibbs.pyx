@@ -1,12 +1,12 @@
 """Gibbs sampling of discrete Markov networks with tables of any arity.
 
 Problem: draw configurations from p(x) proportional to the product of all tables, some variables fixed. Algorithm:
-systematic-scan Gibbs sampling: each free variable in turn is drawn from its conditional given all others. For every
-pair of a variable and a table with it in scope there is a copy of the table in which the variable's own states are
-contiguous, so that a conditional is a product of short contiguous rows. Rows are exponentials scaled to a maximum of
-1; where a product comes near the smallest number, the conditional is formed again from logarithms. A configuration of
-probability zero may be the start: as long as no state is possible given the others, those are drawn from that break
-the fewest tables, and once a possible configuration is found the chain never leaves them.
+systematic-scan Gibbs sampling: the free variables are drawn one after the other from their conditionals given all
+others. For every pair of a variable and a table with it in scope there is a copy of the table in which the variable's
+own states are contiguous, so that a conditional is a product of short contiguous rows. Rows are exponentials scaled to
+a maximum of 1. If a product comes near the smallest number, the conditional is recomputed from logarithms. The start
+may have probability zero: if no state is possible given the others, the chain draws from the states that violate the
+fewest tables. After it has found a possible configuration, all later configurations are possible.
 Cost of a sweep: one multiplication per state and incident table, one look-up for each other member of the table.
 Thread-safety: reads its inputs, writes the state, the random word, the scratch row and its columns of the samples.
 References: Geman & Geman (1984), IEEE Transactions on Pattern Analysis and Machine Intelligence 6, 721-741.
@@ -22,13 +22,13 @@ ctypedef fused code_t:
     uint8_t
     uint16_t
 
-# Products of scaled rows below this are formed again from logarithms.
+# Products of scaled rows below this are recomputed from logarithms.
 cdef double TINY = 1e-280
 
 cdef bint conditional_in_logs(
     const Network *net, Py_ssize_t v, const int32_t *state, double *weights, Py_ssize_t r
 ) noexcept nogil:
-    # States that break the fewest tables share the probability; False when even those break one.
+    # The states that violate the fewest tables share the probability; False if even those violate one.
     cdef Py_ssize_t a, i, at
     cdef double value, best = -INFINITY
     cdef int64_t zeros, fewest = -1

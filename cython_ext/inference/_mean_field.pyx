@@ -1,11 +1,11 @@
-"""Mean fields of pairwise networks: independent variables, and trees.
+"""Mean-field approximations of pairwise networks: independent variables, and trees.
 
 Problem: maximise the lower bound E_q log f(x) + H(q) on the log-partition over distributions q that are products of
-single variables, or Markov on a spanning tree. Algorithms: coordinate ascent for the former. For the latter the fixed
-point of the natural gradient: with the tables of a tree as its natural parameters and its marginals as the dual ones,
-the derivatives of the bound are the network's own tables plus, for a pair off the tree, the conditional means
-E(W | ends) of each edge on the path between the pair, less those at the variables inside the path. A step returns the
-bound at its parameters and the parameters that these derivatives ask for; the caller damps.
+single variables, or Markov on a spanning tree. Algorithms: coordinate ascent for the former; for the latter a fixed
+point of the natural gradient. With the tables of a tree as natural parameters and its marginals as mean parameters,
+the derivatives of the bound are the network's own tables plus, for each pair outside the tree, the conditional means
+E(W | ends) of each edge on the path between the pair, minus the conditional means at the inner variables of the path.
+A step returns the bound at its parameters and the parameters given by these derivatives; the caller damps.
 Cost of a step: per edge of a path three products of tables s x s.
 Thread-safety: reads its inputs, writes its outputs and the scratch that it allocates.
 References: Wiegerinck (2000), Variational approximations between mean field theory and the junction tree algorithm,
@@ -32,7 +32,7 @@ def ascend(
     Py_ssize_t n_sweeps,
     double tol,
 ):
-    """Maximise the bound over one variable after the other, until no belief moves by more than `tol`."""
+    """Maximise the bound over one variable after the other, until no belief changes by more than `tol`."""
     cdef Py_ssize_t n = node_at.shape[0] - 1, v, u, k, a, b, r, q, step, stride, _
     cdef const double *table
     cdef double top, total, moved
@@ -145,11 +145,11 @@ def step(
     const int64_t[::1] parent_edges,    # in: (n,) edges to the parents
     const int64_t[::1] depths,          # in: (n,)
     const double[::1] fields,           # in: (cells,) the tree's own logarithms
-    const double[::1] tables,           # in: (edge cells,) those of pairs, read at the edges of the tree
+    const double[::1] tables,           # in: (edge cells,) its tables of pairs, read at the edges of the tree
     double[::1] new_fields,             # out: the derivatives of the bound
     double[::1] new_tables,             # out: at the edges of the tree
 ):
-    """Return the bound of a tree distribution, and write the logarithms that its derivatives ask for."""
+    """Return the bound of a tree distribution, and write the logarithms given by its derivatives."""
     cdef Py_ssize_t n = order.shape[0], m = edges.shape[0], i, v, u, p, a, b, e, r, q, length, back, widest
     cdef double value = 0.0, top, total, x
     cdef double *down

@@ -1,14 +1,15 @@
-"""Missing cells of rows under a conditional linear Gaussian network: what is expected of them, draws, and best guesses.
+"""Missing values of rows under a conditional linear Gaussian network: expected counts and moments, draws, imputation.
 
-Problem: the missing cells of a row fall into pieces that are independent given the row. For each piece: the logarithm
-of the sum over its states, and integral over its floats, of the product of its families; the counts and moments that
-its families are expected to have; joint draws; most probable states and mean floats.
-Algorithm: floats are integrated out for each configuration of the states that they depend on, as a least-squares
-problem by Householder reflections; what is left is a product of tables over states, whose distribution is found in a
-junction tree, one collection and one distribution of messages. Where in one table the cells of another lie is listed
-once for the rows of a piece.
-Cost: of a row of a piece with C cells in its cliques, Q configurations of the states of k floats and E families of
-floats: O(C (families of states) + Q E k^2). Memory: the numbers of one row, and a place for each cell and family.
+Problem: the missing values of a row form blocks that are independent given the row (`Piece`). For each block: the
+logarithm of the sum over its discrete and integral over its continuous variables of the product of its families; the
+expected counts and moments of its families; joint draws; most probable states and means.
+Algorithm: continuous variables are integrated out for each configuration of the discrete variables that they depend on,
+as a least-squares problem by Householder reflections. The remaining product of tables over discrete variables is
+normalised in a junction tree, with one collection and one distribution of messages. The positions of the cells of one
+table in another are listed once for all rows of a block.
+Cost per row of a block with C cells in its cliques, Q configurations of the discrete parents of k continuous variables,
+and E continuous families: O(C (discrete families) + Q E k^2). Memory: the values of one row, and an index for each cell
+and family.
 Thread-safety: an object serves one thread; inputs are only read; the GIL is released.
 References: Lauritzen (1992), Journal of the American Statistical Association 87, 1098-1108; Lauritzen & Spiegelhalter
 (1988), Journal of the Royal Statistical Society B 50, 157-224; Golub & Van Loan (2013), Matrix Computations,
@@ -28,30 +29,31 @@ from _piece_tables cimport (
 
 
 cdef class PieceSolver:
-    """The pieces of the missing cells of rows, for all networks of one graph.
+    """The blocks of missing values of rows, for all networks of one graph.
 
-    Variables go by number, those that are floats have 0 states. Family v is over the states `state_ids` of
-    ``state_begins[v]`` to ``state_begins[v + 1]``, itself first if it has states, whose steps in its table are
-    `strides`; and regresses on the floats of `float_begins` likewise. Its part of the parameters begins at
+    Variables are given by index; continuous variables have 0 states. The discrete variables of family v are
+    ``state_ids[state_begins[v] : state_begins[v + 1]]``, v first if it is discrete, with `strides` in its table. Its
+    continuous parents are given by `float_ids` and `float_begins` in the same way. Its parameters begin at
     ``begins[v]``: the logarithms of its probabilities, or for each configuration the coefficients (intercept first)
-    and the standard deviation. Its part of the totals, at ``total_begins[v]``, has counts, or for each configuration
-    the products of (1, floats, child).
+    and the standard deviation. Its totals begin at ``total_begins[v]``: counts, or for each configuration the products
+    of (1, continuous parents, child).
 
-    The program of a piece is a list of numbers: how many states, cliques, families of states and components; the
-    states and the clique of each; for each clique how many states it has and shares, its parent, and places in the
-    list of states; for each family its child and clique; for each component how many families, floats and states it
-    has, its clique (-1 without states), the children, the floats, and places in the list of states.
+    The program of a block is a list of integers: the number of discrete variables, cliques, discrete families and
+    components; the discrete variables and the clique of each; for each clique the number of its variables and of shared
+    variables, its parent, and positions in the list of discrete variables; for each discrete family its child and
+    clique; for each component the number of families, continuous and discrete variables, its clique (-1 without
+    discrete variables), the children, the continuous variables, and positions in the list of discrete variables.
     """
 
     cdef readonly Py_ssize_t n_pieces
     cdef const int64_t[::1] cards, state_begins, state_ids, strides, float_begins, float_ids, begins, total_begins
     cdef const int64_t[::1] program, program_begins, rows, row_begins
-    cdef int64_t[::1] local                   # place of a variable among the states or floats of the piece, -1: known
-    cdef int64_t[::1] card_of, step_of        # of the variables of a table
+    cdef int64_t[::1] local                   # index of a variable in the block, by its kind; -1: observed
+    cdef int64_t[::1] card_of, step_of        # states and strides of the variables of a table
     cdef int64_t[::1] drawn
-    cdef double[::1] vector                   # (1, floats, child), or a distribution
+    cdef double[::1] vector                   # (1, continuous parents, child), or a distribution
     cdef Buffer clique_buffer, family_buffer, component_buffer, member_buffer, place_buffer, number_buffer
-    # of the present piece
+    # of the present block
     cdef Py_ssize_t n_states, n_cliques, n_families, n_components
     cdef const int64_t *states
     cdef const int64_t *homes
@@ -87,10 +89,10 @@ cdef class PieceSolver:
         release(&self.place_buffer)
         release(&self.number_buffer)
 
-    # ---- a piece ----
+    # ---- a block ----
 
     cdef int set_piece(self, Py_ssize_t piece) except -1 nogil:
-        """Read a piece, and list the places of its tables."""
+        """Read a block, and list the cell positions of its tables."""
         cdef const int64_t *at = &self.program[self.program_begins[piece]]
         cdef Py_ssize_t c, f, m, k, n_members = 0, n_places = 0, n_numbers = 0, longest = 1, largest = 1
         cdef Clique *clique
@@ -187,7 +189,7 @@ cdef class PieceSolver:
     cdef Py_ssize_t list_in_family(
         self, Py_ssize_t v, const int64_t *vars, Py_ssize_t n_vars, int32_t *places
     ) noexcept nogil:
-        """List the cells of a family for all states of some variables; return how many."""
+        """List the cells of a family for all states of some variables; return their number."""
         cdef Py_ssize_t k, j, size = 1
         for k in range(n_vars):
             self.card_of[k], self.step_of[k] = self.cards[self.states[vars[k]]], 0
@@ -201,7 +203,7 @@ cdef class PieceSolver:
     cdef Py_ssize_t list_in_clique(
         self, Py_ssize_t c, const int64_t *vars, Py_ssize_t n_vars, int32_t *places
     ) noexcept nogil:
-        """List the cells of a table over some variables for all states of a clique that holds them; return how many."""
+        """List the cells of a table over some variables for all states of a clique with them; return their number."""
         cdef const Clique *clique = &self.cliques[c]
         cdef Py_ssize_t k, j, step = 1
         for k in range(clique.n_vars):
@@ -217,7 +219,7 @@ cdef class PieceSolver:
     # ---- a row ----
 
     cdef Py_ssize_t number_known(self, Py_ssize_t v, Py_ssize_t row) noexcept nogil:
-        """Return the cell of a family that the states known in the row give, those of others being 0."""
+        """Return the cell of a family for the row's observed states, with missing states set to 0."""
         cdef Py_ssize_t j, cell = 0
         for j in range(self.state_begins[v], self.state_begins[v + 1]):
             if self.local[self.state_ids[j]] < 0:
@@ -225,7 +227,7 @@ cdef class PieceSolver:
         return cell
 
     cdef double solve_row(self, Py_ssize_t row) noexcept nogil:
-        """Find the distributions of the piece in a row, and return its log-density; tables are 0 where it is -inf."""
+        """Compute the distributions of the block in a row, and return its log-density; if it is -inf, tables are 0."""
         cdef Py_ssize_t c, f, i
         cdef double total = 0.0
         cdef const double *logs
@@ -257,7 +259,7 @@ cdef class PieceSolver:
         return total
 
     cdef void integrate(self, Component *component, Py_ssize_t row) noexcept nogil:
-        """Integrate the floats of a component out, for each configuration of its states."""
+        """Integrate out the continuous variables of a component, for each configuration of its discrete variables."""
         cdef Py_ssize_t q, e, j, u, v, n_parents, k = component.n_floats
         cdef const double *family
         cdef double *equation
@@ -291,7 +293,7 @@ cdef class PieceSolver:
             component.evidence[q] -= 0.5 * solve_least_squares(
                 self.equations, component.n_members, k, component.means + q * k, component.roots + q * k * k)
 
-    # ---- what is asked ----
+    # ---- queries ----
 
     cdef void set_rows(
         self, const double[::1] parameters, const int64_t[:, ::1] codes, const double[:, ::1] numbers
@@ -301,14 +303,14 @@ cdef class PieceSolver:
 
     def expect(
         self,
-        Py_ssize_t first, Py_ssize_t last,    # pieces
+        Py_ssize_t first, Py_ssize_t last,    # blocks
         const double[::1] parameters,
-        const int64_t[:, ::1] codes,          # (n, n_rows), of states
-        const double[:, ::1] numbers,         # (n, n_rows), of floats
+        const int64_t[:, ::1] codes,          # (n, n_rows), of discrete variables
+        const double[:, ::1] numbers,         # (n, n_rows), of continuous variables
         const double[::1] weights,            # (n_rows,); rows of weight 0 are left out
-        double[::1] totals,                   # in and out: what is expected is added
+        double[::1] totals,                   # in and out: expected counts and moments are added
     ):
-        """Add the expected counts and moments of the families of some pieces; return the log-density of all rows."""
+        """Add the expected counts and moments of the families of some blocks; return the log-density of all rows."""
         cdef Py_ssize_t piece, i, row
         cdef double log_density, total = 0.0
         with nogil:
@@ -344,7 +346,7 @@ cdef class PieceSolver:
     cdef void add_moments(
         self, const Component *component, Py_ssize_t e, Py_ssize_t q, Py_ssize_t row, double weight, double *totals
     ) noexcept nogil:
-        """Add the products of (1, floats, child) of a family under a configuration."""
+        """Add the products of (1, continuous parents, child) of a family under a configuration."""
         cdef Py_ssize_t v = component.members[e].v, first = self.float_begins[v], i, j, s, left, right
         cdef Py_ssize_t k = component.n_floats, width = self.float_begins[v + 1] - first + 2
         cdef const double *root = component.roots + q * k * k
@@ -375,18 +377,18 @@ cdef class PieceSolver:
 
     def draw(
         self,
-        Py_ssize_t first, Py_ssize_t last,    # pieces
+        Py_ssize_t first, Py_ssize_t last,    # blocks
         const double[::1] parameters,
         const int64_t[:, ::1] codes,
         const double[:, ::1] numbers,
-        const int64_t[::1] places,            # (n_rows,), of the rows among the L that lack cells
-        const double[:, :, ::1] uniforms,     # (columns with states, L, D), of [0, 1)
+        const int64_t[::1] places,            # (n_rows,), indices of the rows among the L incomplete rows
+        const double[:, :, ::1] uniforms,     # (discrete columns, L, D), in [0, 1)
         const double[:, ::1] normals,         # (m, D)
-        const int64_t[:, ::1] ranks,          # (n, L): columns of `uniforms` for states, rows of `normals` for floats
+        const int64_t[:, ::1] ranks,          # (n, L): columns of `uniforms` (discrete), rows of `normals` (continuous)
         int64_t[:, ::1] drawn_codes,          # out: (n, L D)
         double[:, ::1] drawn_numbers,         # out: (n, L D)
     ):
-        """Draw the missing cells of some pieces jointly, D times for each row."""
+        """Draw the missing values of some blocks jointly, D times for each row."""
         cdef Py_ssize_t piece, i, d, n_draws = uniforms.shape[2]
         with nogil:
             self.set_rows(parameters, codes, numbers)
@@ -443,14 +445,14 @@ cdef class PieceSolver:
 
     def impute(
         self,
-        Py_ssize_t first, Py_ssize_t last,    # pieces
+        Py_ssize_t first, Py_ssize_t last,    # blocks
         const double[::1] parameters,
         const int64_t[:, ::1] codes,
         const double[:, ::1] numbers,
         int64_t[:, ::1] filled_codes,         # out: (n, n_rows)
         double[:, ::1] filled_numbers,        # out: (n, n_rows)
     ):
-        """Fill the missing cells of some pieces: states with the most probable one, floats with their mean."""
+        """Fill the missing values of some blocks with the most probable states and the means."""
         cdef Py_ssize_t piece, i
         with nogil:
             self.set_rows(parameters, codes, numbers)

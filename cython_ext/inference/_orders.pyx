@@ -1,14 +1,14 @@
 """Elimination orders of small cost, by greedy rules with random ties.
 
-Problem: in what order to sum variables out of a product of tables, so that the tables on the way have few cells.
-Algorithm: a greedy order takes the vertex that is cheapest now: by the edges that its neighbours lack (min-fill), by
-the cells of its table (min-weight), or by the cells among the neighbours of vertices that have gone, the first touched
-of equals (a sweep from a vertex drawn at random, which keeps a front as a breadth-first search does: on grids it
-reaches the treewidth, where min-fill does not). Orders are drawn, with random ties, until a budget of work is spent,
-and the cheapest is kept; an order is given up once it costs more. The graph is one row of bits per vertex; the counts
-of missing edges follow edge by edge. Work is counted in words read, not in seconds: one graph has one answer.
+Problem: find an order for summing variables out of a product of tables, so that intermediate tables have few cells.
+Algorithm: a greedy order eliminates the vertex of lowest cost: the missing edges among its neighbours (min-fill), or
+the cells of its table (min-weight), or the cells among the neighbours of eliminated vertices, ties by the first touched
+(a sweep from a random vertex with a front as in a breadth-first search; on grids it reaches the treewidth, and min-fill
+does not). Orders are drawn, with random ties, until a work budget is spent, and the cheapest is kept. An order is
+abandoned when it costs more than the best. The graph is one bit set per vertex; the counts of missing edges are updated
+edge by edge. Work is counted in words read, not in seconds, so that a graph always has the same answer.
 Lower bound: minor-min-width: the vertex of smallest degree is contracted with its neighbour of fewest common
-neighbours, and the largest degree met is at most the treewidth of the graph.
+neighbours. The largest of these degrees is at most the treewidth of the graph.
 Cost of an order: O(n) per vertex to choose it, O(n / 64 + common neighbours) per edge added.
 Thread-safety: inputs are only read; the GIL is released.
 References: Koller & Friedman (2009), Probabilistic Graphical Models, algorithm 9.4 (greedy orders); Gogate & Dechter
@@ -50,10 +50,10 @@ cdef enum:
 cdef struct Graph:
     Py_ssize_t n, words
     uint64_t *near          # (n, words) neighbours, a bit each
-    int64_t *missing        # (n,) edges that the neighbours lack
+    int64_t *missing        # (n,) missing edges among the neighbours
     int64_t *degree         # (n,)
     double *size            # (n,) log of the cells of the table of a vertex and its neighbours
-    int64_t *remaining      # vertices that are left
+    int64_t *remaining      # vertices not yet eliminated
     Py_ssize_t n_remaining
     const double *logs      # (n,) log of the states of a vertex
 
@@ -100,7 +100,7 @@ cdef void count_missing(Graph *graph, int64_t *neighbours) noexcept nogil:
 
 
 cdef int64_t eliminate(Graph *graph, Py_ssize_t v, int64_t *neighbours, Py_ssize_t *n_neighbours) noexcept nogil:
-    # Take v out and join its neighbours; returns the words read.
+    # Removes v and connects its neighbours; returns the number of words read.
     cdef Py_ssize_t count = list_neighbours(graph, v, neighbours), i, j, k, a, b, c
     cdef int64_t common, work = graph.words + count
     cdef uint64_t word
@@ -140,7 +140,7 @@ cdef int64_t eliminate(Graph *graph, Py_ssize_t v, int64_t *neighbours, Py_ssize
 
 cdef double cost_of(const Graph *graph, Py_ssize_t v, int rule) noexcept nogil:
     if graph.missing[v] == 0:
-        return 0.0                                      # simplicial: no order does better than to take it first
+        return 0.0                                      # simplicial: eliminating it first is optimal
     if rule == WEIGHT:
         return 0.5 + graph.size[v]
     # the size is the logarithm of a number of cells: it decides between equal numbers of edges
@@ -148,7 +148,7 @@ cdef double cost_of(const Graph *graph, Py_ssize_t v, int rule) noexcept nogil:
 
 
 cdef Py_ssize_t choose(const Graph *graph, int rule, uint64_t *word) noexcept nogil:
-    # Place of the cheapest vertex among those that are left, one of equals by a draw, or without one the first.
+    # Position of the cheapest remaining vertex; ties are broken at random, or by the first without a draw.
     cdef Py_ssize_t i, best = 0, ties = 0
     cdef double cost, least = INFINITY
     for i in range(graph.n_remaining):
@@ -166,8 +166,8 @@ cdef Py_ssize_t choose(const Graph *graph, int rule, uint64_t *word) noexcept no
 
 
 cdef Py_ssize_t choose_at_front(const Graph *graph, const int64_t *touched, uint64_t *word) noexcept nogil:
-    # Place of the vertex of smallest table among those whose neighbours have gone, the first touched among equals; a
-    # vertex of smallest table, drawn, where there is none.
+    # Position of the vertex of smallest table among the neighbours of eliminated vertices, ties by the first touched;
+    # if there is none, a random vertex of smallest table.
     cdef Py_ssize_t i, v, best = -1
     for i in range(graph.n_remaining):
         v = graph.remaining[i]
@@ -188,7 +188,7 @@ cdef double draw_order(
     Graph *graph, int rule, uint64_t *word, bint by_largest, double most, int64_t *order, int64_t *neighbours,
     int64_t *touched, double *cells, int64_t *work
 ) noexcept nogil:
-    # Eliminate all that is left; returns its cost, infinity once that is not below `most`.
+    # Eliminates all remaining vertices; returns the cost, infinity if it is not below `most`.
     cdef double largest = 0.0, cost = 0.0
     cdef Py_ssize_t step = 0, place, v, count, i
     for i in range(graph.n):
@@ -215,7 +215,7 @@ cdef double draw_order(
 
 
 cdef class _Memory:
-    # Two graphs in one block each: the one that is kept, and the one that is taken apart.
+    # Two graphs in one memory block each: the original, and the copy that is eliminated.
     cdef Graph graph
     cdef void *block
 
@@ -242,14 +242,14 @@ cdef void copy_graph(const Graph *source, Graph *target) noexcept nogil:
 def search_orders(
     const uint64_t[:, ::1] near,        # in: (n, words) neighbours, a bit each, symmetric, none its own
     const double[::1] logs,             # in: (n,) log of the number of states
-    int64_t budget,                     # words that may be read before the last order begins; a small problem, whose
-                                        # tables have fewer cells, is not worth so many
+    int64_t budget,                     # words that may be read before the last order begins; a small problem gets
+                                        # fewer, by the cells of its tables
     uint64_t seed,
     bint by_largest,                    # compare orders by the largest table, then by all cells
     int64_t[::1] order,                 # out: (n,) the best order
-    int64_t[::1] pointer,               # out: (n + 1,) where the neighbours of the k-th begin
+    int64_t[::1] pointer,               # out: (n + 1,) offsets of the neighbours of the k-th
 ):
-    """Return the neighbours that each vertex of the best order had when it went, and how many orders were drawn."""
+    """Return the neighbours of each vertex at its elimination in the best order, and the number of orders drawn."""
     cdef Py_ssize_t n = near.shape[0], words = near.shape[1], v, k, count, n_orders = 0
     cdef _Memory first = _Memory(n, words), second = _Memory(n, words)
     cdef Graph *whole = &first.graph
@@ -301,7 +301,7 @@ def search_orders(
 def bound_width(
     const uint64_t[:, ::1] near,        # in: (n, words) neighbours, a bit each, symmetric, none its own
 ):
-    """Return a width that every elimination order reaches at least."""
+    """Return a lower bound on the width of every elimination order."""
     cdef Py_ssize_t n = near.shape[0], words = near.shape[1], v, u, k, i, count, place, partner
     cdef int64_t bound = 0, common, fewest
     cdef _Memory memory = _Memory(n, words)

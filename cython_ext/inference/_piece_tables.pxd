@@ -1,4 +1,4 @@
-# Tables and equations of a piece of missing cells: distributions in a junction tree, floats integrated out.
+# Tables and equations of a block of missing values: a junction tree, with continuous variables integrated out.
 
 from libc.math cimport INFINITY, exp, log, sqrt
 from libc.stdint cimport int32_t, int64_t
@@ -6,18 +6,18 @@ from libc.string cimport memset
 
 
 cdef struct Clique:
-    Py_ssize_t n_vars, n_shared, parent       # the first n_shared variables are those of the parent
-    Py_ssize_t size, shared_size              # cells in all, and of the shared variables
+    Py_ssize_t n_vars, n_shared, parent       # the first n_shared variables are shared with the parent
+    Py_ssize_t size, shared_size              # number of cells, of all and of the shared variables
     const int64_t *vars
     int32_t *above                            # cell of the parent -> cell of the shared variables
     double *table
 
-cdef struct Family:                           # a family of states
+cdef struct Family:                           # a discrete family
     Py_ssize_t v, clique
-    Py_ssize_t base                           # cell of the states that are known in the row
+    Py_ssize_t base                           # cell of the row's observed states
     int32_t *places                           # cell of the clique -> cell of the family, from `base` on
 
-cdef struct Member:                           # a family of floats
+cdef struct Member:                           # a continuous family
     Py_ssize_t v, base
     int32_t *places                           # configuration of the component -> configuration of the family
 
@@ -27,10 +27,10 @@ cdef struct Component:
     const int64_t *floats
     const int64_t *scope
     int32_t *places                           # cell of the clique -> configuration
-    double *evidence                          # of each configuration
+    double *evidence                          # per configuration
     double *shares
-    double *means                             # (configurations, floats)
-    double *roots                             # (configurations, floats, floats), upper triangular
+    double *means                             # (configurations, continuous variables)
+    double *roots                             # (configurations, n_floats, n_floats), upper triangular
 
 
 cdef inline void list_places(
@@ -50,7 +50,7 @@ cdef inline double solve_least_squares(
     double *a, Py_ssize_t m, Py_ssize_t k, double *mean, double *root
 ) noexcept nogil:
     # a (m, k + 1) = [J t], J of full rank, is overwritten; root = R^-1 with J = QR, mean = R^-1 Q't.
-    # Returns the sum of squares that is left, and twice the logarithm of |det R|.
+    # Returns the residual sum of squares, and twice the logarithm of |det R|.
     cdef Py_ssize_t i, j, c, width = k + 1
     cdef double norm, head, dot, rest = 0.0
     for j in range(k):
@@ -89,9 +89,9 @@ cdef inline double solve_least_squares(
 
 
 cdef inline double collect(Clique *cliques, Py_ssize_t n_cliques, double *message) noexcept nogil:
-    """Turn logarithms into the distribution of each clique given what it shares; return that of their sum.
+    """Convert logarithms to the distribution of each clique given its shared variables; return the log of their sum.
 
-    Where the sum is 0, its logarithm is -inf and the tables are 0.
+    If the sum is 0, its logarithm is -inf and the tables are 0.
     """
     cdef Py_ssize_t c, s, i, rest
     cdef double top, sums, total = 0.0
@@ -125,7 +125,7 @@ cdef inline double collect(Clique *cliques, Py_ssize_t n_cliques, double *messag
 
 
 cdef inline void distribute(Clique *cliques, Py_ssize_t n_cliques, double *message) noexcept nogil:
-    """Multiply the distribution of each clique given what it shares by the distribution of that."""
+    """Multiply the distribution of each clique given its shared variables by the distribution of these."""
     cdef Py_ssize_t c, s, i, rest
     cdef Clique *clique
     cdef const Clique *parent
@@ -144,7 +144,7 @@ cdef inline void distribute(Clique *cliques, Py_ssize_t n_cliques, double *messa
 
 
 cdef inline void share(Component *component, const Clique *cliques) noexcept nogil:
-    """Find the distribution of the configurations of a component."""
+    """Compute the distribution of the configurations of a component."""
     cdef Py_ssize_t i
     cdef const Clique *clique
     if component.clique < 0:

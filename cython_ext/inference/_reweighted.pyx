@@ -1,13 +1,13 @@
 """Tree-reweighted belief propagation and the upper bound on the log-partition that its messages give.
 
-Problem: for weights r_e, the probabilities that edges are in a random spanning tree, minimise over messages the bound
+Problem: for weights r_e, the probabilities of edges in a random spanning tree, minimise over messages the bound
     log Z <= max over locally consistent b of sum b log f + sum_v H(b_v) - sum_e r_e I(b_e).
 Algorithm: the message from u into v is M(x_v) = log sum_u exp(W / r + cavity_u), where cavity_u = field_u - (message of
 v into u) and field_u = theta_u + sum r M; variables in order and back. At any messages, not at a fixed point alone,
     sum_v q_v log sum_a exp((theta_v + sum_u p(u|v) M_uv - sum_u p(v|u) cavity_v) / q_v)
-bounds log Z from above: p(v|u), of sum r_uv over both directions, is the probability that u is v's parent in the random
-tree from a random root, and q_v that v is the root. At a fixed point it equals the minimum. All work is in logarithms,
-but for sums of products that stay far from the smallest number.
+is an upper bound on log Z: p(v|u), with sum r_uv over both directions, is the probability that u is v's parent in the
+random tree from a random root, q_v the probability that v is the root. At a fixed point it equals the minimum. All
+computations are in logarithms, except for sums of products that are well above the smallest number.
 Cost of a sweep: per message s_u s_v multiplications, s_u exponentials and s_v logarithms.
 Thread-safety: an object serves one thread; it shares only its inputs, which it reads.
 References: Wainwright, Jaakkola & Willsky (2005), A new class of upper bounds on the log partition function, IEEE
@@ -20,7 +20,7 @@ from libc.stdint cimport int64_t
 
 import numpy as np
 
-# Sums of products below this are formed again in logarithms.
+# Sums of products below this are recomputed in logarithms.
 cdef double TINY = 1e-200
 
 
@@ -36,13 +36,13 @@ cdef class ReweightedPassing:
     edges : int64 (m, 2)
     edge_at : int64 (m + 1,)
     edge_values : float64 (edge cells,)
-        Tables row by row.
+        Tables in row-major order.
     pointer, neighbour, edge : int64 (n + 1,), (2m,), (2m,)
-        Neighbours in compressed rows.
+        Neighbours in compressed sparse rows.
     twin : int64 (2m,)
-        Place of the other direction of an edge.
+        Slot of the other direction of an edge.
     message_at : int64 (2m + 1,)
-        First cell of the message into a variable over each place.
+        First cell of the message into a variable over each slot.
     """
 
     cdef Py_ssize_t n, m
@@ -77,7 +77,7 @@ cdef class ReweightedPassing:
         self.cavity, self.new = np.empty(2 * widest), np.empty(widest)
 
     def set_weights(self, const double[::1] weights):
-        """Take new probabilities of the edges, all positive."""
+        """Set new probabilities of the edges, all positive."""
         cdef Py_ssize_t e, i
         cdef double top
         with nogil:
@@ -104,7 +104,7 @@ cdef class ReweightedPassing:
                 field[a] += w * self.messages[self.message_at[k] + a]
 
     cdef double find_cavity(self, Py_ssize_t v, Py_ssize_t k, double *cavity) noexcept nogil:
-        # The field of v without the message over place k; returns its maximum.
+        # The field of v without the message over slot k; returns its maximum.
         cdef Py_ssize_t r = self.node_at[v + 1] - self.node_at[v], a
         cdef const double *field = &self.fields[self.node_at[v]]
         cdef const double *message = &self.messages[self.message_at[k]]
@@ -115,7 +115,7 @@ cdef class ReweightedPassing:
         return top
 
     cdef void form_message(self, Py_ssize_t v, Py_ssize_t k, double *cavity, double *out) noexcept nogil:
-        # What v sends over place k, without a constant taken off.
+        # The message of v over slot k, without subtraction of a constant.
         cdef Py_ssize_t u = self.neighbour[k], e = self.edge[k], a, b
         cdef Py_ssize_t r = self.node_at[v + 1] - self.node_at[v], q = self.node_at[u + 1] - self.node_at[u]
         cdef bint is_first = self.edges[e, 0] == v
@@ -172,7 +172,7 @@ cdef class ReweightedPassing:
         return moved
 
     def run(self, Py_ssize_t n_sweeps, double tol, double damping):
-        """Sweep, forward and back, until no message moves by more than `tol`; return (sweeps, largest move)."""
+        """Sweep, forward and back, until no message changes by more than `tol`; return (sweeps, largest change)."""
         cdef Py_ssize_t sweep = 0, v
         cdef double moved = 0.0
         with nogil:
@@ -190,8 +190,8 @@ cdef class ReweightedPassing:
     def bound(self, const double[::1] parents, const double[::1] roots):
         """Return an upper bound on the log-partition at the present messages.
 
-        `parents` (2m,) are the probabilities that the neighbour over a place is the parent, `roots` (n,) those of the
-        roots, all positive; the two directions of an edge sum to its weight.
+        `parents` (2m,) are the probabilities that the neighbour over a slot is the parent, `roots` (n,) the
+        probabilities of the roots, all positive. The two directions of an edge sum to its weight.
         """
         cdef Py_ssize_t v, u, k, a, r
         cdef double total = 0.0, top, part
@@ -204,7 +204,7 @@ cdef class ReweightedPassing:
             for v in range(self.n):
                 for k in range(self.pointer[v], self.pointer[v + 1]):
                     u = self.neighbour[k]
-                    # What v sends to u counts with the probability that u is v's parent, and v's cavity is taken off.
+                    # The message of v to u has the weight p(u is v's parent), and v's cavity is subtracted.
                     self.form_message(v, k, &self.cavity[0], new)
                     bracket = &brackets[self.node_at[u]]
                     for a in range(self.node_at[u + 1] - self.node_at[u]):

@@ -1,14 +1,14 @@
-"""Gibbs sampling at several temperatures at once, and the search for a most probable configuration by it.
+"""Gibbs sampling at several temperatures (parallel tempering), and the search for a most probable configuration by it.
 
-Problem: p(x) proportional to exp(beta * S(x)), S the sum of tables of any arity, for one replica per inverse
-temperature beta; or x of the largest S.
+Problem: sample p(x) proportional to exp(beta * S(x)), S the sum of tables of any arity, with one replica per inverse
+temperature beta; or find the x of the largest S.
 Algorithm: each replica is swept by systematic-scan Gibbs sampling. Neighbouring temperatures exchange configurations
-by Metropolis' rule (parallel tempering). Two replicas of one temperature swap a cluster, a connected part of the
-variables in which they differ: since no table joins it to another such part, the sum of both scores is unchanged,
-and the swap is always accepted. In a search a replica's copy climbs, one variable at a time, to a local maximum, and
-every cluster in which this differs from the best configuration is taken over where it scores more: the result is the
-best of all mixtures of the two.
-Cost of a sweep: one addition per state and incident table, one exponential per state; at the temperature of 1 a
+by Metropolis' rule (parallel tempering). Two replicas of one temperature swap a cluster, a connected component of the
+variables in which they differ. No table connects it to another component, so that the sum of both scores is unchanged
+and the swap is always accepted. In a search a replica's copy climbs, one variable at a time, to a local maximum. Every
+cluster in which this differs from the best configuration is copied if it scores more. The result is the best of all
+combinations of the two.
+Cost of a sweep: one addition per state and incident table, one exponential per state; at temperature 1 a
 multiplication per state and table, and no exponential.
 Thread-safety: an object serves one thread; it shares only its inputs, which it reads.
 References: Geman & Geman (1984), IEEE Transactions on Pattern Analysis and Machine Intelligence 6, 721-741; Hukushima
@@ -25,27 +25,27 @@ import numpy as np
 from _conditionals cimport Network, row_of
 from _rng cimport next_word, uniform
 
-# Sweeps after which a climb ends at the latest: rounding could keep it on a plateau for ever.
+# Largest number of sweeps of a climb: rounding could keep it on a plateau forever.
 cdef enum:
     MOST_CLIMBS = 1000
 
-# A product of scaled rows below this is formed again from logarithms.
+# A product of scaled rows below this is recomputed from logarithms.
 cdef double TINY = 1e-280
 
 
 cdef class Replicas:
-    """Configurations of one network, each at a temperature of its own.
+    """Configurations of one network, each at its own temperature.
 
     Parameters
     ----------
     node_offsets, node_logs, node_scaled, pointer, first_row, members, member, strides, logs, scaled
-        Tables of the network as the kernel of Gibbs sampling takes them; all finite.
+        Tables of the network in the layout of the kernel of Gibbs sampling; all finite.
     free : int64 (variables to draw,)
-        In the order of a sweep.
+        Variables in the order of a sweep.
     states : int32 (replicas, n)
-        Where the replicas start. They change.
+        Initial states of the replicas, changed in place.
     word : uint64 (1,)
-        State of the random generator. It changes.
+        State of the random generator, changed in place.
     """
 
     cdef readonly Py_ssize_t n, n_replicas
@@ -103,7 +103,7 @@ cdef class Replicas:
         return self._scores
 
     cdef double score(self, const int32_t *state) noexcept nogil:
-        # Each table is found from its first member: the one of the smallest number.
+        # Each table is found from its first member, the variable of smallest index.
         cdef Py_ssize_t v, i, k
         cdef double total = 0.0
         cdef bint first
@@ -148,7 +148,7 @@ cdef class Replicas:
         return np.asarray(spreads)
 
     cdef inline bint multiply_rows(self, Py_ssize_t v, const int32_t *state, double *weights) noexcept nogil:
-        # Weights of the states at the temperature of 1; False where that of the present one is too small a number.
+        # Weights of the states at temperature 1; False if the weight of the present state is too small a number.
         cdef Py_ssize_t a, i, first = self.net.node_offsets[v], r = self.net.node_offsets[v + 1] - first
         cdef const double *row
         for a in range(r):
@@ -160,7 +160,7 @@ cdef class Replicas:
         return weights[state[v]] >= TINY
 
     cdef double sweep_one(self, int32_t *state, double beta, double *sums) noexcept nogil:
-        # Draws every free variable once and adds its conditional to `sums`, if any; returns what the score rose by.
+        # Draws every free variable once and adds its conditional to `sums`, if any; returns the increase of the score.
         cdef Py_ssize_t f, v, a, r
         cdef int32_t code
         cdef double *weights = &self.weights[0]
@@ -220,7 +220,7 @@ cdef class Replicas:
                     s -= 1
 
     def exchange(self, const double[::1] betas, Py_ssize_t n_copies):
-        """Exchange replicas r and r + n_copies by Metropolis' rule, for each r from above; return how many did."""
+        """Exchange replicas r and r + n_copies by Metropolis' rule, from the largest r; return their number."""
         cdef Py_ssize_t r, v, n_exchanges = 0
         cdef double log_odds
         cdef int32_t code
@@ -239,7 +239,7 @@ cdef class Replicas:
     cdef Py_ssize_t gather(
         self, Py_ssize_t first, const int32_t *ours, const int32_t *others
     ) noexcept nogil:
-        # Queues the connected part of the variables in which two configurations differ that holds `first`.
+        # Queues the connected component, containing `first`, of the variables in which two configurations differ.
         cdef Py_ssize_t done = 0, n_queue = 1, v, i, k, u
         self.queue[0], self.mark[first] = first, self.stamp
         while done < n_queue:
@@ -255,7 +255,7 @@ cdef class Replicas:
         return n_queue
 
     cdef inline double assign(self, Py_ssize_t v, int32_t code, int32_t *state) noexcept nogil:
-        # Gives a variable a state; returns what the score rose by.
+        # Sets a variable to a state; returns the increase of the score.
         cdef double gain
         self.add_rows(v, state, &self.weights[0])
         gain = self.weights[code] - self.weights[state[v]]
@@ -292,7 +292,7 @@ cdef class Replicas:
                 self.scores[2 * k + 1] -= gain
 
     cdef double climb(self, int32_t *state) noexcept nogil:
-        # Gives each variable in turn its best state until none has a better one.
+        # Sets one variable after the other to its best state until none improves.
         cdef Py_ssize_t f, v, a, r, best, _
         cdef double *field = &self.weights[0]
         cdef double gain = 0.0
@@ -314,7 +314,7 @@ cdef class Replicas:
         return gain
 
     def improve(self, int32_t[::1] best, Py_ssize_t r):
-        """Mix the local maximum above replica r into `best` (n,) where that raises its score; return by how much."""
+        """Copy clusters of the local maximum above replica r to `best` (n,) if its score rises; return the increase."""
         cdef double gain = 0.0
         with nogil:
             self.scratch[:] = self.states[r]

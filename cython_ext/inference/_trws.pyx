@@ -1,14 +1,14 @@
 """An upper bound on the score of every configuration of a pairwise network, by sequential tree-reweighted messages.
 
-Problem: max over x of S(x) = sum_i theta_i(x_i) + sum_ij W_ij(x_i, x_j), bounded from above by the sum of the maxima
-of trees that share out S, and made small over the shares: the dual of the linear relaxation over the local polytope.
-Algorithm: TRW-S. The trees are chains along which the numbers of the variables rise; variable i is in
-max(edges to smaller, edges to larger numbers) of them. A forward and a backward pass over the variables send the
+Problem: an upper bound on max over x of S(x) = sum_i theta_i(x_i) + sum_ij W_ij(x_i, x_j): S is decomposed into trees,
+and the sum of their maxima is minimised over decompositions: the dual of the linear relaxation over the local polytope.
+Algorithm: TRW-S. The trees are chains of increasing variable indices; variable i is in
+max(edges to smaller, edges to larger indices) of them. A forward and a backward pass over the variables send the
 messages
     M_ij(b) = max_a gamma_i T_i(a) - M_ji(a) + W_ij(a, b),    T_i = theta_i + sum_k M_ki,    gamma_i = 1 / chains of i,
-and the bound, which no pass raises, is the sum of what each T_i and each message is lowered by in the backward pass to
-have a maximum of 0. The forward pass chooses a configuration: each variable takes the best state given the states of
-the smaller numbers and the messages from the larger.
+and the bound, which never increases, is the sum of the amounts by which each T_i and each message is lowered in the
+backward pass to have a maximum of 0. The forward pass chooses a configuration: each variable gets the best state given
+the states of smaller indices and the messages from larger indices.
 Cost of a pass: sum over edges of s_i s_j. Thread-safety: inputs are only read, messages and codes are written; the GIL
 is released.
 Reference: Kolmogorov (2006), Convergent tree-reweighted message passing for energy minimization, IEEE Transactions on
@@ -35,7 +35,7 @@ cdef struct Pairs:
 
 
 cdef double lower(double *values, Py_ssize_t size) noexcept nogil:
-    # Makes the largest value 0; returns what it was.
+    # Subtracts the largest value; returns it.
     cdef Py_ssize_t a
     cdef double top = values[0]
     for a in range(1, size):
@@ -61,7 +61,7 @@ cdef inline Py_ssize_t collect(const Pairs *net, Py_ssize_t v, double *total) no
 cdef double send(
     const Pairs *net, Py_ssize_t v, Py_ssize_t k, const double *total, Py_ssize_t r, double share, double *cavity
 ) noexcept nogil:
-    # The message over slot k; returns what it is lowered by.
+    # The message over slot k; returns the amount subtracted.
     cdef Py_ssize_t u = net.neighbour[k], a, b, q = net.node_at[u + 1] - net.node_at[u]
     cdef const double *back = net.messages + net.message_at[k]
     cdef double *out = net.messages + net.message_at[net.twin[k]]
@@ -87,7 +87,7 @@ cdef double send(
 cdef double visit(
     const Pairs *net, Py_ssize_t v, bint forward, double *total, double *cavity
 ) noexcept nogil:
-    # Sends to the neighbours of larger numbers (forward) or of smaller; returns what the bound gets.
+    # Sends to the neighbours of larger indices (forward) or smaller ones; returns the contribution to the bound.
     cdef Py_ssize_t k, ahead = 0, r = collect(net, v, total), degree = net.pointer[v + 1] - net.pointer[v]
     cdef double share, gain
     for k in range(net.pointer[v], net.pointer[v + 1]):
@@ -101,7 +101,7 @@ cdef double visit(
 
 
 cdef void choose(const Pairs *net, Py_ssize_t v, int32_t *codes, double *total) noexcept nogil:
-    # The best state given the states of smaller numbers and the messages from larger.
+    # The best state given the states of smaller indices and the messages from larger indices.
     cdef Py_ssize_t a, k, u, r = net.node_at[v + 1] - net.node_at[v]
     cdef const double *row
     for a in range(r):
@@ -123,7 +123,7 @@ def pass_messages(
     const int64_t[::1] node_at,         # in: (n + 1,)
     const double[::1] nodes,            # in: (cells,) finite
     const int64_t[::1] edge_at,         # in: (m + 1,)
-    const double[::1] tables,           # in: (edge cells,) finite, row by row, the smaller number's states first
+    const double[::1] tables,           # in: (edge cells,) finite, row-major, the states of the smaller index first
     const int64_t[::1] pointer,         # in: (n + 1,)
     const int64_t[::1] neighbour,       # in: (slots,)
     const int64_t[::1] edge,            # in: (slots,)

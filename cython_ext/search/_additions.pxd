@@ -1,4 +1,4 @@
-# The arcs that a child may get, best first.
+# The possible new arcs of a child, best first.
 
 from libc.stdint cimport int64_t
 

@@ -1,10 +1,10 @@
 """Maximum-weight branchings of dense directed graphs.
 
 Problem: choose at most one entering arc for every node, without a cycle, so that the sum of weights is largest.
-Algorithm: Edmonds'. A virtual root has an arc of weight 0 to every node, so that one entering arc per node is always
-chosen. From each node the best entering arcs are followed backwards until they reach a node connected to the root; a
-cycle on the way is contracted to one node, whose entering arcs weigh what they gain over the arc of the cycle that they
-replace. A contracted node occupies the row of one of its members; arcs still leave single nodes.
+Algorithm: Edmonds'. A virtual root has an arc of weight 0 to every node, so that exactly one entering arc per node is
+chosen. From each node the best entering arcs are followed backwards until they reach a node connected to the root. A
+cycle on the way is contracted to one node. The weight of an arc into it is reduced by the weight of the cycle's arc
+that it would replace. A contracted node occupies the row of one of its members; arcs still leave single nodes.
 Cost: O(n^2): a contraction of k nodes takes k rows, and there are at most 2 n nodes in all.
 Thread-safety: reads and writes its arguments only.
 References: Edmonds (1967), Journal of Research of the National Bureau of Standards 71B, 233-240; Tarjan (1977),
@@ -18,7 +18,7 @@ import numpy as np
 
 
 cdef Py_ssize_t best_source(const double *row, Py_ssize_t n) noexcept nogil:
-    # The first of the best columns; the root is column 0, so that no arc is chosen where none gains.
+    # The first of the best columns; the root is column 0, so that no arc is chosen if none gains.
     cdef Py_ssize_t u, best = 0
     for u in range(1, n):
         if row[u] > row[best]:
@@ -30,7 +30,7 @@ cdef void merge(
     double *entering, int32_t *heads, int32_t *row_of, uint8_t *gone, Py_ssize_t n,
     const int32_t *cycle, Py_ssize_t size, const double *chosen,
 ) noexcept nogil:
-    # Puts the rows of the cycle into that of its first member; columns remain single nodes.
+    # Merges the rows of the cycle into the row of its first member; columns remain single nodes.
     cdef Py_ssize_t kept = cycle[0], m, u, i
     cdef double *row = entering + kept * n
     cdef double weight
@@ -53,7 +53,7 @@ cdef void merge(
 
 def maximum_branching(
     double[:, ::1] entering,    # in: (n + 1, n + 1) weight of the arc from the column to the row, 0 being the root;
-                                # overwritten; -inf bars an arc, and the diagonal must hold it
+                                # overwritten; -inf forbids an arc, and must be on the diagonal
 ):
     """Return the tail of the arc into each node, int64 (n + 1,): 0 for an arc from the root."""
     cdef Py_ssize_t n = entering.shape[0], first, length, slot, source, tail, start, n_nodes = n
@@ -103,7 +103,7 @@ def maximum_branching(
             for i in range(length):
                 settled[path[i]] = True
                 place[path[i]] = -1
-        # The largest nodes first: the arc that enters one enters the nodes inside it, down to the arc's own end.
+        # The largest nodes first: the arc into a contracted node also enters the nodes inside it, down to its own end.
         for node in range(n_nodes - 1, 0, -1):
             if entered[node]:
                 continue

@@ -1,8 +1,8 @@
 # A directed acyclic graph: parents of each node, ascending, and its children, ancestors and descendants as bitsets.
 #
 # Adding tail -> head closes a cycle exactly when head is an ancestor of tail, which is one bit test.
-# Cost: O(words) for each descendant of the head of an arc that is added or deleted, and O(1) for each pair of nodes
-# that becomes connected by it, or disconnected.
+# Cost of adding or deleting an arc: O(words) for each descendant of its head, and O(1) for each pair of nodes that
+# becomes connected or disconnected.
 # Reference: Giudici & Castelo (2003), Machine Learning 50, 127-158 (ancestor matrix).
 
 from libc.stdint cimport uint64_t
@@ -38,7 +38,7 @@ cdef inline void clear_bit(uint64_t *bits, Py_ssize_t i) noexcept nogil:
 
 
 cdef inline bint init_dag(Dag *dag, Py_ssize_t n) noexcept nogil:
-    # False where memory is short; call free_dag() in both cases.
+    # False if memory is short; call free_dag() in both cases.
     dag.n = n
     dag.words = (n + 63) // 64
     dag.n_edges = 0
@@ -85,7 +85,7 @@ cdef inline uint64_t *children_of(const Dag *dag, Py_ssize_t v) noexcept nogil:
 
 
 cdef inline Py_ssize_t find_parent(const Dag *dag, Py_ssize_t child, Py_ssize_t parent) noexcept nogil:
-    # The position of a parent, -1 where there is no such arc.
+    # The position of a parent, -1 if there is no such arc.
     cdef Py_ssize_t i
     for i in range(dag.n_parents[child]):
         if dag.parents[child][i] == parent:
@@ -94,7 +94,7 @@ cdef inline Py_ssize_t find_parent(const Dag *dag, Py_ssize_t child, Py_ssize_t 
 
 
 cdef inline bint is_covered(const Dag *dag, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
-    # Whether the parents of head are those of tail and tail itself.
+    # Whether the parents of head are tail and the parents of tail.
     cdef Py_ssize_t i, j = 0
     if dag.n_parents[head] != dag.n_parents[tail] + 1:
         return False
@@ -107,7 +107,7 @@ cdef inline bint is_covered(const Dag *dag, Py_ssize_t tail, Py_ssize_t head) no
 
 
 cdef inline int insert_arc(Dag *dag, Py_ssize_t tail, Py_ssize_t head) except -1 nogil:
-    # Adds an arc that closes no cycle: head and its descendants inherit tail and its ancestors.
+    # Adds an arc that does not close a cycle: head and its descendants inherit tail and its ancestors.
     cdef Py_ssize_t i = dag.n_parents[head], w
     cdef uint64_t word
     cdef int *grown
@@ -176,7 +176,7 @@ cdef inline void detach_arc(Dag *dag, Py_ssize_t tail, Py_ssize_t head) noexcept
 
 
 cdef inline void mark_stale(Dag *dag, Py_ssize_t first) noexcept nogil:
-    # Notes that the ancestors of `first` and of its descendants may have become fewer.
+    # Marks `first` and its descendants, whose sets of ancestors may have become smaller.
     cdef Py_ssize_t w
     cdef uint64_t word
     dag.stale[first] = 1
@@ -188,7 +188,7 @@ cdef inline void mark_stale(Dag *dag, Py_ssize_t first) noexcept nogil:
 
 
 cdef inline void rebuild_stale(Dag *dag) noexcept nogil:
-    # Recomputes the ancestors that mark_stale() noted, parents first.
+    # Recomputes the ancestors of the nodes that mark_stale() marked, parents first.
     cdef Py_ssize_t v
     for v in range(dag.n):
         if dag.stale[v]:
@@ -196,7 +196,7 @@ cdef inline void rebuild_stale(Dag *dag) noexcept nogil:
 
 
 cdef inline void rebuild_from(Dag *dag, Py_ssize_t v) noexcept nogil:
-    # Recomputes the ancestors of v, and first those of its stale ancestors: a node is done once no parent is stale.
+    # Recomputes the ancestors of v after its stale ancestors: a node is computed when none of its parents is stale.
     cdef Py_ssize_t p, i, top = 1
     cdef bint is_ready
     dag.stack[0] = <int>v
@@ -216,7 +216,7 @@ cdef inline void rebuild_from(Dag *dag, Py_ssize_t v) noexcept nogil:
 
 
 cdef inline void collect_ancestors(Dag *dag, Py_ssize_t v) noexcept nogil:
-    # Recomputes the ancestors of v from those of its parents; those that it lost have it as a descendant no more.
+    # Recomputes the ancestors of v from its parents' ancestors, and removes v from the descendants of lost ancestors.
     cdef uint64_t *target = ancestors_of(dag, v)
     cdef const uint64_t *source
     cdef uint64_t word
@@ -238,7 +238,7 @@ cdef inline void collect_ancestors(Dag *dag, Py_ssize_t v) noexcept nogil:
 cdef inline void open_parents(
     const Dag *dag, Py_ssize_t child, const uint64_t *barred, uint64_t *open_bits
 ) noexcept nogil:
-    # The bits of what may become a parent of child; `barred` ones may not, NULL for none.
+    # The bits of the possible parents of child, except `barred` ones (NULL for none).
     cdef const uint64_t *closed = descendants_of(dag, child)
     cdef Py_ssize_t i, w
     for w in range(dag.words):
@@ -251,7 +251,7 @@ cdef inline void open_parents(
 
 
 cdef inline void close_others(const Dag *dag, Py_ssize_t child, uint64_t *open_bits) noexcept nogil:
-    # Clears the bits of what is no other variable.
+    # Clears the bits that are not other variables.
     if dag.n & 63:
         open_bits[dag.words - 1] &= (<uint64_t>1 << (dag.n & 63)) - 1
     clear_bit(open_bits, child)

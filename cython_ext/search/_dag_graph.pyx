@@ -1,6 +1,6 @@
-"""A directed acyclic graph as Python sees it; the kernels that search change it (``_dag_moves``).
+"""The Python interface of a directed acyclic graph; the search kernels change it (``_dag_moves``).
 
-Cost: that of what is listed; ``_dag.pxd`` has the graph itself.
+Cost: proportional to the length of the results; ``_dag.pxd`` contains the graph itself.
 Thread-safety: an object serves one thread.
 """
 
@@ -70,7 +70,7 @@ cdef class DirectedGraph:
     def covered_edges(self):
         """Return the covered arcs as int64 (m, 2), by head and tail: reversing one leads to a Markov equivalent graph.
 
-        The arc x -> y is covered when the parents of y are those of x and x itself. Reference: Chickering (1995),
+        The arc x -> y is covered if the parents of y are x and the parents of x. Reference: Chickering (1995),
         A transformational characterization of equivalent Bayesian network structures, lemma 1.
         """
         cdef Py_ssize_t head, i

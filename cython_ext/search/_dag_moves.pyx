@@ -1,17 +1,17 @@
 """The moves of a search over directed acyclic graphs, and the queue that finds the best legal one.
 
 Problem: among all single-arc additions, deletions and reversals that keep the graph acyclic and obey the constraints,
-find the one of largest gain, again and again, while a move changes the gains of one or two children only.
-Algorithm: the largest gain of an addition to a child bounds that of its legal ones; only the child of the largest
-bound, and those whose bound is not below the best gain so far, look at their row of gains, under the bits of the legal
-parents, and then know the largest legal gain. Bitsets of descendants make legality a bit test: u -> v closes a cycle
-when u is a descendant of v. Arcs present are scanned for deletion and reversal; a reversal gains what the deletion and
-the opposite addition gain together.
-Ties: equal gains go to addition before deletion before reversal, then to the head and then the tail that come first
+find the move of largest gain, repeatedly, when a move changes the gains of one or two children only.
+Algorithm: the largest gain of all additions to a child is an upper bound for its legal additions. Only the child of the
+largest bound, and children whose bound is not below the best gain so far, are scanned: the row of gains, masked by the
+bits of the legal parents, gives the largest legal gain. Bitsets of descendants make legality a bit test: u -> v closes
+a cycle if u is a descendant of v. Present arcs are scanned for deletion and reversal. The gain of a reversal is the sum
+of the gains of the deletion and of the opposite addition.
+Ties are broken by the kind of move (addition, deletion, reversal), then by the head and then the tail that come first
 in ``priority``; nothing else decides.
-Deletions and reversals: what the arcs into a child gain at most is remembered until the gains change.
-Cost: O(n) per choice and per child that looks at its row, and O(m) per head whose m arcs may win; O(n) for a child that
-is rescored; ``_dag_graph.pyx`` has the graph itself.
+Deletions and reversals: the largest gain of the arcs into a child is cached until the gains change.
+Cost: O(n) per choice and per child that is scanned, and O(m) per head whose m arcs may win; O(n) for a child that is
+rescored; ``_dag_graph.pyx`` contains the graph itself.
 Thread-safety: an object serves one thread.
 Reference: Koller & Friedman (2009), section 18.4.3.3 (priority queue of delta scores).
 """
@@ -56,7 +56,7 @@ cdef class DagMoves(DirectedGraph):
     Parameters
     ----------
     gains : float64 (n, n), C-contiguous
-        ``gains[child, u]``: gain of deleting u where it is a parent, of adding it otherwise; -inf bars an addition.
+        ``gains[child, u]``: gain of deleting u if it is a parent, of adding it otherwise; -inf forbids an addition.
         The array is read, never written; call ``refresh(child)`` after its row changed.
     priority : int64 (n,)
         A permutation; smaller comes first among equal gains.
@@ -69,7 +69,7 @@ cdef class DagMoves(DirectedGraph):
     required : int64 (m, 2)
         Arcs (tail, head) that may be neither deleted nor reversed.
     bonus : tuple of three floats
-        What an addition, a deletion and a reversal gain besides (a structure prior).
+        Additional gains of an addition, a deletion and a reversal (a structure prior).
     """
 
     def __cinit__(
@@ -121,10 +121,10 @@ cdef class DagMoves(DirectedGraph):
         free(self.barred)
         free(self.tabu)
 
-    # ---- what Python calls ----
+    # ---- Python interface ----
 
     def best(self):
-        """Return the best legal move ``(op, tail, head, gain)``, or None where no move is legal."""
+        """Return the best legal move ``(op, tail, head, gain)``, or None if no move is legal."""
         cdef Move move
         with nogil:
             self.find_best(&move, -INFINITY)
@@ -133,7 +133,7 @@ cdef class DagMoves(DirectedGraph):
         return move.op, move.tail, move.head, move.gain
 
     def count_improvable(self, double least_gain):
-        """Return how many nodes have a legal addition that gains ``least_gain``."""
+        """Return the number of nodes with a legal addition that gains ``least_gain``."""
         cdef Py_ssize_t head, count = 0
         cdef double gain = 0.0
         for head in range(self.n):
@@ -143,7 +143,7 @@ cdef class DagMoves(DirectedGraph):
     def legal_moves(self, Py_ssize_t most_additions=1 << 30):
         """Return the legal moves on offer as ``(moves, gains)``: int64 (m, 3) of (op, tail, head), and float64 (m,).
 
-        Of the additions, each child offers the best ``most_additions``.
+        Each child offers its best ``most_additions`` additions.
         """
         cdef Py_ssize_t head, i, n_listed
         cdef int tail
@@ -170,7 +170,7 @@ cdef class DagMoves(DirectedGraph):
         return np.array(moves, dtype=np.int64).reshape(-1, 3), np.array(values, dtype=np.float64)
 
     def is_legal(self, int op, Py_ssize_t tail, Py_ssize_t head) -> bool:
-        """Return whether the move is possible now: arcs, cycles, indegree, required and barred arcs, -inf gains."""
+        """Return whether the move is legal now: arcs, cycles, indegree, required and barred arcs, -inf gains."""
         if tail == head:
             return False
         if op == C_ADD:
@@ -203,9 +203,10 @@ cdef class DagMoves(DirectedGraph):
     def draw(self, double temperature, Py_ssize_t n_draws, uint64_t[::1] state):
         """Draw moves at random until one is accepted; return ``(op, tail, head, gain, draws made)``, op -1 for none.
 
-        A draw takes an ordered pair of variables; where they have no arc it is the addition, else, by a coin, the
-        deletion or the reversal of their arc. A legal move is accepted with probability min(1, exp(gain /
-        temperature)) (Metropolis). ``state`` is the one word of the random generator, advanced in place.
+        A draw selects an ordered pair of variables. If they are not adjacent the move is the addition, otherwise the
+        deletion or the reversal of their arc with probability 1/2 each. A legal move is accepted with probability
+        min(1, exp(gain / temperature)) (Metropolis). ``state`` is the one word of the random generator, advanced in
+        place.
         """
         cdef Move move
         cdef Py_ssize_t made = 0
@@ -233,7 +234,7 @@ cdef class DagMoves(DirectedGraph):
         return out
 
     def bar_moves(self, const int64_t[:, ::1] moves):
-        """Bar moves (op, tail, head) as if their inverses had just been made, the first one longest ago."""
+        """Bar moves (op, tail, head) as if their inverses had just been made, the oldest first."""
         cdef Py_ssize_t i
         if self.tabu_length > 0:
             for i in range(moves.shape[0]):
@@ -244,16 +245,16 @@ cdef class DagMoves(DirectedGraph):
         return self.allow_all()
 
     def set_priority(self, const int64_t[::1] priority):
-        """Decide equal gains by another permutation."""
+        """Break ties of gains by another permutation."""
         self.priority = priority
 
     def refresh(self, Py_ssize_t child):
-        """Look at the row of gains of ``child`` after it changed."""
+        """Read the row of gains of ``child`` after it changed."""
         with nogil:
             self.read_gains(child)
 
     def refresh_all(self):
-        """Look at the rows of gains of all children."""
+        """Read the rows of gains of all children."""
         cdef Py_ssize_t v
         with nogil:
             for v in range(self.n):
@@ -262,7 +263,7 @@ cdef class DagMoves(DirectedGraph):
     # ---- the queue ----
 
     cdef void read_gains(self, Py_ssize_t child) noexcept nogil:
-        # What parents gain counts too: an arc may be deleted before the row is computed anew.
+        # Includes the gains of parents, since an arc may be deleted before the row is recomputed.
         self.forget_most(child)
         memset(self.open, 255, self.dag.words * sizeof(uint64_t))
         close_others(&self.dag, child, self.open)
@@ -276,7 +277,7 @@ cdef class DagMoves(DirectedGraph):
         return NULL if self.barred == NULL else self.barred + (C_ADD * self.n + child) * self.dag.words
 
     cdef Py_ssize_t list_additions(self, Py_ssize_t child, Addition *additions) noexcept nogil:
-        # Writes the legal additions of a child, best first, and returns how many there are.
+        # Writes the legal additions of a child, best first, and returns their number.
         cdef Py_ssize_t u, m = 0
         cdef double gain, least = self.floor - self.bonus[C_ADD]
         open_parents(&self.dag, child, self.barred_tails(child), self.open)
@@ -324,8 +325,8 @@ cdef class DagMoves(DirectedGraph):
             best.op, best.tail, best.head, best.gain = C_ADD, tail, <int>head, gain
 
     cdef int best_addition(self, Py_ssize_t head, double least, double *gain) noexcept nogil:
-        # The tail of the best legal addition to a head, -1 where it gains less than `least`. Arcs added elsewhere only
-        # take legality away, so that its gain is a bound until remove(), bar() or allow_all() give it back.
+        # The tail of the best legal addition to a head, -1 if it gains less than `least`. Arcs added elsewhere only
+        # make moves illegal, so that its gain is a bound until remove(), bar() or allow_all() make moves legal again.
         cdef double most
         if self.dag.n_parents[head] >= self.max_indegree:
             return -1
@@ -338,7 +339,7 @@ cdef class DagMoves(DirectedGraph):
         return <int>pgmx_open_first(&self.gains[head, 0], self.open, self.n, most, &self.priority[0])
 
     cdef double most_into(self, Py_ssize_t head) noexcept nogil:
-        # What deleting or reversing an arc into head gains at most, legal or not: it changes with the gains alone.
+        # The largest gain of deleting or reversing an arc into head, legal or not: it depends on the gains only.
         cdef Py_ssize_t i, tail
         cdef double most = -INFINITY
         if self.most[head] != self.most[head]:
@@ -350,7 +351,7 @@ cdef class DagMoves(DirectedGraph):
         return self.most[head]
 
     cdef void forget_most(self, Py_ssize_t child) noexcept nogil:
-        # The gains of child are part of what reversing an arc from it gains.
+        # The gain of reversing an arc from child includes the gains of child.
         cdef Py_ssize_t w
         cdef uint64_t word
         self.most[child] = NAN
@@ -438,7 +439,7 @@ cdef class DagMoves(DirectedGraph):
         return move.gain > -INFINITY and (move.gain >= 0 or move.gain >= temperature * pgmx_log(1.0 - uniform(state)))
 
     cdef int bar(self, int op, int tail, int head) except -1 nogil:
-        # Pushes a move onto the ring; what falls out is allowed again, unless the ring holds it a second time.
+        # Pushes a move onto the ring; the oldest move is allowed again, unless the ring contains it twice.
         cdef Move *slot = self.tabu + self.tabu_next
         cdef Move old = slot[0]
         cdef bint full = self.tabu_filled == self.tabu_length
@@ -479,13 +480,13 @@ cdef class DagMoves(DirectedGraph):
         delete_arc(&self.dag, tail, head)
 
     cdef void remove_later(self, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
-        # The same of one of several arcs: rebuild_stale() brings the ancestors up to date.
+        # The same for one of several arcs: rebuild_stale() updates the ancestors.
         self.forget_without(tail, head)
         detach_arc(&self.dag, tail, head)
         mark_stale(&self.dag, head)
 
     cdef void forget_without(self, Py_ssize_t tail, Py_ssize_t head) noexcept nogil:
-        # Without the arc additions into tail or its ancestors, from head or its descendants, may become legal again.
+        # Without the arc, additions into tail or its ancestors, from head or its descendants, may become legal again.
         cdef Py_ssize_t w
         cdef uint64_t word
         self.forget_legal(tail)

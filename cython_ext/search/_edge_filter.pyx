@@ -1,15 +1,16 @@
-"""The edges of a maximum spanning forest among pairs that come in any order, each looked at once.
+"""The edges of a maximum spanning forest among pairs in any order, each visited once.
 
 Problem: the weights of all pairs of many variables do not fit into memory, and threads count them in blocks.
-Algorithm: the best forest of the edges so far is kept; an edge that is worse than all edges on its path in the forest
-is in no better one. Two bounds serve for that path: the worst edge between each of its ends and the root. Edges that
-pass wait until there are some times n of them; then Kruskal's algorithm takes the best forest of these and the old one.
-The forest of all edges is that of the forests of parts of them, so that every thread has a filter of its own.
-Cost: two comparisons per edge, and O(n log n) whenever the waiting edges are sorted. Edges that come in an order that
-has nothing to do with their weights pass ever more seldom: edge number k of a variable about once in k times.
+Algorithm: the best forest of the edges so far is kept. An edge that is worse than all edges on its path in the forest
+is not in a better forest. Two bounds represent that path: the worst edge between each of its ends and the root. Edges
+that pass are stored until there are some times n of them. Then Kruskal's algorithm computes the best forest of these
+and the old forest. The forest of a union of edge sets follows from their forests, so that every thread has its own
+filter.
+Cost: two comparisons per edge, and O(n log n) whenever the stored edges are sorted. If the order of the edges is
+independent of their weights, edges pass more and more rarely: the k-th edge of a variable with probability about 1/k.
 Thread-safety: an object serves one thread; ``take`` releases the GIL.
 References: Kruskal (1956), Proceedings of the American Mathematical Society 7, 48-50; Tarjan (1983), Data Structures
-and Network Algorithms, chapter 6 (an edge that is lightest on a cycle is in no maximum spanning forest).
+and Network Algorithms, chapter 6 (an edge that is lightest on a cycle is not in a maximum spanning forest).
 """
 
 from libc.math cimport INFINITY
@@ -19,11 +20,11 @@ from libc.stdlib cimport free, malloc, qsort
 import numpy as np
 
 cdef enum:
-    ROOM = 4                    # times n edges wait before they are sorted
+    ROOM = 4                    # times n edges are stored before they are sorted
 
 
 cdef struct Edge:
-    double key                  # the weight in whole multiples of the resolution
+    double key                  # the weight in integer multiples of the resolution
     double weight
     int first, second           # priorities of its ends, the smaller first
     int a, b
@@ -44,25 +45,25 @@ cdef int compare(const void *x, const void *y) noexcept nogil:
 
 
 cdef class EdgeFilter:
-    """The best forest of the edges that it has taken.
+    """The best forest of the edges passed to it.
 
     Parameters
     ----------
     priority : int64 (n,)
-        Decides between edges of equal keys, a permutation.
+        A permutation that breaks ties of keys.
     resolution : float
-        A key is a weight in whole multiples of this, a power of two; edges of no positive key are left out.
+        A key is a weight in integer multiples of this, a power of two; edges without a positive key are left out.
     allowed : uint8 (n, n) or None
-        Which pairs may be joined, symmetric.
+        The pairs that may be joined, symmetric.
     """
 
     cdef Py_ssize_t n, n_edges, n_waiting, room
     cdef double resolution
     cdef const int64_t[::1] priority
     cdef const uint8_t[:, ::1] allowed
-    cdef Edge *edges            # the forest, best edge first, then those that wait
-    cdef Edge *worst            # by variable, the worst edge on its way to the root; key 0 where there is no way
-    cdef double[::1] bar        # by variable, the least weight that may be as good as that
+    cdef Edge *edges            # the forest, best edge first, then the stored edges
+    cdef Edge *worst            # by variable, the worst edge on its path to the root; key 0 without a path
+    cdef double[::1] bar        # by variable, the smallest weight that may be as good as that
     cdef int[::1] parent, degree, place, order
 
     def __cinit__(self, const int64_t[::1] priority, double resolution, const uint8_t[:, ::1] allowed=None):
@@ -90,9 +91,9 @@ cdef class EdgeFilter:
         const int64_t[::1] block,           # in: ids of the rows
         const int64_t[::1] others,          # in: ids of the columns
         const double[:, ::1] weights,       # in: (block, others), -inf for no edge
-        const int64_t[::1] begins,          # in: (block,) first column of each row that is an edge not taken before
+        const int64_t[::1] begins,          # in: (block,) first column of each row that is a new edge
     ):
-        """Take the edges between a block of variables and others."""
+        """Process the edges between a block of variables and others."""
         cdef Py_ssize_t i, k
         cdef const double *row
         cdef const int64_t *ids
@@ -111,18 +112,17 @@ cdef class EdgeFilter:
                         least = bar[block[i]]
 
     def merge(self, EdgeFilter other not None):
-        """Take the forest of another filter."""
+        """Process the forest of another filter."""
         cdef Py_ssize_t i
         other.sort()
         for i in range(other.n_edges):
             self.put(other.edges[i].a, other.edges[i].b, other.edges[i].weight)
 
     def grow(self) -> tuple:
-        """Return the forest as Prim's algorithm lets it grow.
+        """Return the forest in the order of Prim's algorithm.
 
-        That is a row per variable in the order in which they join: their neighbours in the forest by then, int64 (n,),
-        -1 for the first ones of their trees, which come by priority; the variables; the weights of the edges, float64
-        (n,), 0 for none.
+        For each variable, in the order in which they join: its neighbour in the present forest, int64 (n,), -1 for the
+        first variable of a tree (by priority); the variable; the weight of the edge, float64 (n,), 0 for none.
         """
         cdef Py_ssize_t i, k, n_heap, n_joined = 0
         cdef int v
@@ -132,7 +132,7 @@ cdef class EdgeFilter:
         cdef double[::1] gained = weights
         cdef const int64_t[::1] first = np.argsort(self.priority)
         cdef uint8_t[::1] is_inside = np.zeros(self.n, dtype=np.uint8)
-        cdef int[::1] heap = np.empty(2 * self.n + 1, dtype=np.intc)    # of edges by number, the best is the smallest
+        cdef int[::1] heap = np.empty(2 * self.n + 1, dtype=np.intc)    # of edges by index, the best is the smallest
         self.sort()
         with nogil:
             for i in range(self.n):
@@ -159,7 +159,7 @@ cdef class EdgeFilter:
         return nearest, members, weights
 
     cdef void put(self, int64_t a, int64_t b, double weight) noexcept nogil:
-        # Lets an edge wait that is not worse than all on its path, as far as the bounds say.
+        # Stores an edge unless the bounds show that it is worse than all edges on its path.
         cdef Edge *edge = self.edges + self.n_edges + self.n_waiting
         if a == b or (self.allowed is not None and not self.allowed[a, b]):
             return
@@ -196,7 +196,7 @@ cdef class EdgeFilter:
         return v
 
     cdef void bound_paths(self) noexcept nogil:
-        # The worst edge between each variable and the end of the best edge; those of other trees have none.
+        # The worst edge between each variable and the end of the best edge; variables of other trees have none.
         cdef Py_ssize_t i, k, n_seen = 1
         cdef int v, u
         cdef Edge *edge
@@ -210,7 +210,7 @@ cdef class EdgeFilter:
             self.degree[self.edges[i].a] += 1
             self.degree[self.edges[i].b] += 1
         k = 0
-        for v in range(self.n + 1):     # where the edges of v end among all
+        for v in range(self.n + 1):     # end of the edges of v in the list of all edges
             k += self.degree[v]
             self.degree[v] = <int>k
         for i in range(2 * self.n_edges):
@@ -236,7 +236,7 @@ cdef class EdgeFilter:
 
 
 cdef inline double round_to_whole(double x) noexcept nogil:
-    # As rint does, which is a call of a function on many processors; |x| is below 2^51, or infinite.
+    # The same as rint, which is a function call on many processors; |x| is below 2^51, or infinite.
     return (x + 6755399441055744.0) - 6755399441055744.0
 
 

@@ -1,10 +1,10 @@
-"""An indexed priority queue of edges, and the greedy choice of edges that share no node.
+"""An indexed priority queue of edges, and the greedy choice of edges without common nodes.
 
-Problem: edges, whole numbers, have priorities that change; the one of smallest priority is next, and any edge must
-be found, moved and removed by its number.
-Algorithm: a binary heap of entry numbers over a compact array of entries, and a hash table (linear probing, deletion
-by shifting back) from edges to entries. Equal priorities are decided by the tie of the edge, then by the edge, so that
-the order in which edges leave does not depend on the order in which they were pushed.
+Problem: edges, given by integer ids, have priorities that change. The edge of smallest priority is next, and any edge
+must be found, moved and removed by its id.
+Algorithm: a binary heap of entry indices over a compact array of entries, and a hash table (linear probing, deletion
+by shifting back) from edges to entries. Ties of priorities are broken by the tie value of the edge, then by its id, so
+that the order in which edges leave does not depend on the order in which they were pushed.
 Cost: O(log m) per change with m edges, O(m) to push m at once into an empty queue; 44 to 60 bytes per edge.
 Thread-safety: an object serves one thread; the interpreter lock is held.
 Reference: Cormen, Leiserson, Rivest & Stein (2009), chapter 6; Knuth (1998), volume 3, section 6.4, algorithm R.
@@ -63,7 +63,7 @@ cdef class EdgeHeap:
     # ---- one edge ----
 
     def push(self, int64_t edge, double priority, int64_t tie=0):
-        """Add a new edge; ValueError where it is in the heap already, or the priority is NaN."""
+        """Add a new edge; raise a ValueError if it is already in the heap or the priority is NaN."""
         if isnan(priority):
             raise ValueError(f"edge {edge} has the priority NaN: give it a number")
         if self.bucket_of(edge) >= 0:
@@ -85,11 +85,11 @@ cdef class EdgeHeap:
         return smallest
 
     def priority(self, int64_t edge):
-        """Return the priority of an edge; KeyError where it is not in the heap."""
+        """Return the priority of an edge; raise a KeyError if it is not in the heap."""
         return self.entries[self.entry_of(edge)].priority
 
     def change(self, int64_t edge, double priority, tie=None):
-        """Change the priority of an edge, and its tie unless None; KeyError where it is not in the heap."""
+        """Change the priority of an edge, and its tie unless None; raise a KeyError if it is not in the heap."""
         cdef int32_t entry = self.entry_of(edge)
         if isnan(priority):
             raise ValueError(f"edge {edge} has the priority NaN: give it a number")
@@ -99,7 +99,7 @@ cdef class EdgeHeap:
         self.settle(entry)
 
     def lower(self, int64_t edge, double by=1.0, tie=None):
-        """Reduce the priority of an edge, so that it leaves sooner; KeyError where it is not in the heap."""
+        """Reduce the priority of an edge, so that it leaves sooner; raise a KeyError if it is not in the heap."""
         self.change(edge, self.entries[self.entry_of(edge)].priority - by, tie)
 
     def discard(self, int64_t edge):
@@ -113,7 +113,7 @@ cdef class EdgeHeap:
     # ---- many edges ----
 
     def push_many(self, const int64_t[::1] edges, const double[::1] priorities, const int64_t[::1] ties):
-        """Add new edges; where one cannot be added, ValueError, and none is added."""
+        """Add new edges; if one cannot be added, raise a ValueError and add none."""
         cdef Py_ssize_t k, before = self.size, place
         cdef Py_ssize_t n_new = edges.shape[0]
         if priorities.shape[0] != n_new or ties.shape[0] != n_new:
@@ -148,7 +148,7 @@ cdef class EdgeHeap:
         return edges, priorities, ties
 
     def lower_many(self, const int64_t[::1] edges, double by, const int64_t[::1] ties):
-        """Lower the priorities of those of the edges that are in the heap, set their ties, and return how many."""
+        """Lower the priorities of the edges that are in the heap, set their ties, and return their number."""
         cdef Py_ssize_t k, bucket, count = 0
         cdef int32_t entry
         if ties.shape[0] != edges.shape[0]:
@@ -220,7 +220,7 @@ cdef class EdgeHeap:
         self.sift_down(self.entries[entry].place)
 
     cdef void append(self, int64_t edge, double priority, int64_t tie) noexcept nogil:
-        # At the end of the entries and of the heap, which is then out of order there.
+        # Appends to the entries and to the heap, whose order must be restored afterwards.
         cdef Py_ssize_t bucket = self.first_bucket_of(edge)
         cdef Entry *entry = &self.entries[self.size]
         entry.edge, entry.priority, entry.tie = edge, priority, tie
@@ -250,7 +250,7 @@ cdef class EdgeHeap:
         return <Py_ssize_t>((<uint64_t>edge * <uint64_t>0x9e3779b97f4a7c15) >> (64 - self.bits))
 
     cdef Py_ssize_t bucket_of(self, int64_t edge) noexcept nogil:
-        # -1 where the edge is not in the heap.
+        # -1 if the edge is not in the heap.
         cdef Py_ssize_t mask = (<Py_ssize_t>1 << self.bits) - 1, bucket = self.first_bucket_of(edge)
         while self.table[bucket] >= 0:
             if self.entries[self.table[bucket]].edge == edge:
@@ -319,16 +319,16 @@ cdef class EdgeHeap:
 
 
 def non_adjacent(const int64_t[:, ::1] pairs, Py_ssize_t n_nodes, Py_ssize_t limit):
-    """Choose pairs in order, each of which shares no node with one chosen before.
+    """Choose pairs in order, so that no two chosen pairs share a node.
 
     Parameters
     ----------
     pairs : int64 (k, 2)
-        Ends, numbers from 0 to n_nodes - 1.
+        Ends, integers from 0 to n_nodes - 1.
     n_nodes : int
         Number of nodes.
     limit : int
-        Most pairs to choose.
+        Largest number of pairs to choose.
 
     Returns
     -------

@@ -1,6 +1,6 @@
 """Edges between named variables as integers.
 
-Problem: tens of thousands of pairs of names, as users state them, become keys of their ids.
+Problem: convert tens of thousands of pairs of names, given by the user, to integer keys.
 Algorithm: each name of a pair is looked up in the dictionary of positions; no Python object is made per pair.
 Cost: O(m), about 30 ns per pair.
 Thread-safety: holds the interpreter's lock; writes its last argument only.
@@ -29,11 +29,11 @@ cdef extern from "Python.h":
     PyObject *PyList_GET_ITEM(object items, Py_ssize_t i)  # borrowed
 
 cdef enum:
-    AHEAD = 12  # the pairs of a set lie anywhere in memory, and each is waited for unless it was asked for before
+    AHEAD = 12  # the pairs of a set are scattered in memory, so that each is a cache miss without prefetch
 
 
 def is_pair(edge):
-    """Return whether a value has a first and a second element, and no others."""
+    """Return whether a value has exactly two elements."""
     if isinstance(edge, (str, bytes, Set, Mapping)):
         return False
     return isinstance(edge, Collection) and len(edge) == 2
@@ -47,7 +47,7 @@ cdef Py_ssize_t find_position(dict positions, object name) except? -1:
 def find_keys(edges, dict positions, int64_t[::1] keys):
     """Write the key tail * n + head of each pair (tail, head) of the n names in `positions`, int64 (m,).
 
-    Returns the number of keys written, fewer than m where the next edge is no ordered pair of names.
+    Returns the number of keys written, fewer than m if the next edge is not an ordered pair of names.
     """
     cdef list pairs = list(edges)
     cdef Py_ssize_t n = len(positions), m = min(keys.shape[0], len(pairs)), i, tail, head
@@ -69,7 +69,7 @@ def find_keys(edges, dict positions, int64_t[::1] keys):
 
 
 def sort_keys(const int64_t[::1] keys, Py_ssize_t n):
-    """Return the pairs (tail, head) of keys tail * n + head, int64 (k, 2), sorted and each once.
+    """Return the distinct pairs (tail, head) of keys tail * n + head, int64 (k, 2), sorted.
 
     Memory: a byte per pair of the n variables.
     """

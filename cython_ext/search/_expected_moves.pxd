@@ -1,8 +1,8 @@
-# Families that a search needs next, where rows are asked for ahead: after the best additions, and after random draws.
+# Families that a search needs next, for prefetching rows: after the best additions, and after random draws.
 #
-# A child keeps its best addition until it is touched. Draws are those that will be made, on a copy of the random state;
-# what they find acceptable is known but for the children that a move touches, whose gains are taken to be as before,
-# with the sign of the arc's own turned.
+# A child keeps its best addition until it is touched. The next draws are simulated on a copy of the random state. Their
+# acceptance is known exactly, except for children that a move touches: their gains are assumed to be unchanged, with
+# the sign of the moved arc's gain reversed.
 
 from libc.math cimport INFINITY
 from libc.stdint cimport uint64_t
@@ -13,7 +13,7 @@ from pgmx._ext._row_cache cimport MOST_AHEAD
 from pgmx._ext._scorer cimport ALL, Family, insert_parent
 
 cdef enum:
-    DRAWS_AHEAD = 8             # accepted moves that are looked for: their families are `MOST_AHEAD` at most
+    DRAWS_AHEAD = 8             # accepted moves to find: at most `MOST_AHEAD` families
 
 
 # ---- after the best additions ----
@@ -45,7 +45,7 @@ cdef inline Py_ssize_t list_additions_ahead(
     cdef int tail
     cdef double gain = 0.0, left_out = -INFINITY
     cdef int *wider = parents
-    cdef int[MOST_AHEAD + 1] heads      # by their bounds, which are gains once their rows were looked at
+    cdef int[MOST_AHEAD + 1] heads      # by their bounds, which are exact after their rows were read
     for v in range(moves.n if least_gain < INFINITY else 0):
         if moves.bound[v] + moves.bonus[C_ADD] < least_gain or moves.bound[v] <= left_out:
             continue
@@ -81,7 +81,7 @@ cdef inline Py_ssize_t list_additions_ahead(
 
 cdef inline Py_ssize_t copy_family(DagMoves moves, Py_ssize_t child, Family *families, int *parents, Py_ssize_t n) \
         noexcept nogil:
-    # Writes the present family of a child behind n others; returns how many there are then.
+    # Appends the present family of a child to n others; returns the new number.
     cdef Py_ssize_t k = moves.dag.n_parents[child]
     memcpy(parents + n * moves.n, moves.dag.parents[child], k * sizeof(int))
     families[n] = Family(child, k, parents + n * moves.n, ALL, NULL)

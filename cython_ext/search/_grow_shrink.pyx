@@ -1,12 +1,12 @@
-"""The parents that a child takes from its predecessors: grow, shrink and swap, all ways kept in trees.
+"""The best parents of a child among its predecessors: grow, shrink and swap, with all paths stored in trees.
 
 Problem: find parents of high score among some variables, for many sets of such variables and the same child.
-Algorithm: from the required parents the best addition that is allowed is made until none gains, then the best deletion
-until none gains, and with swaps the best exchange of one parent, again from there. A node of the trees is one set of
-parents of one child: its row of gains, sorted, is asked for once and kept, whatever path leads to the set.
-Where rows come in messages, walks are tried before: they end at the first node that is not there, and the rows of all
-these nodes come together.
-Ties: equal gains go to the parent that comes first in ``priority``.
+Algorithm: starting from the required parents, the best allowed addition is made until none gains, then the best
+deletion until none gains, and with swaps the best exchange of one parent; then the steps are repeated. A node of the
+trees is one parent set of one child. Its sorted row of gains is computed once and kept for all paths to the set.
+If counts are remote, walks are tried first. They end at the first missing node, and the rows of all these nodes are
+requested together.
+Ties: of equal gains, the parent that comes first in ``priority`` is chosen.
 Cost: one row of gains per node; a walk along known nodes reads their branches.
 Memory: 20 bytes per addition that gains, and about 200 bytes per node.
 Thread-safety: an object serves one thread; over a compiled source it holds no lock of Python's.
@@ -41,19 +41,19 @@ cdef class GrowShrink:
     source : GainSource
         Rows of gains, see ``pgmx.scores.gains``.
     gains : float64 (n, n), C-contiguous
-        Scratch: a source that is not compiled writes a row, which is put back as it was.
+        Scratch: a source that is not compiled writes a row, which is then restored.
     priority : int64 (n,)
         A permutation; smaller comes first among equal gains.
     required : int64 (m, 2)
         Arcs (tail, head) of every graph.
     bonus : float
-        What an arc gains besides (a structure prior).
+        Additional gain of an arc (a structure prior).
     least_gain : float
-        A change that gains less is no improvement; positive.
+        A change that gains less is not an improvement; positive.
     swaps : bool
-        Whether one parent is exchanged where neither an addition nor a deletion gains.
+        Whether one parent is exchanged if neither an addition nor a deletion gains.
     memory : int
-        Bytes of trees beyond which ``make_space`` should be called.
+        Size of the trees in bytes above which ``make_space`` should be called.
     """
 
     def __cinit__(
@@ -115,7 +115,7 @@ cdef class GrowShrink:
         free(self.missing_parents)
 
     cdef int make_space(self) except -1:
-        # Drops the nodes that were not visited for longest; families that are not to be lost must just have been.
+        # Drops the least recently visited nodes; families to be kept must have been visited just before.
         cdef unsigned int first = choose_epoch(&self.trees, self.words)
         cdef Py_ssize_t child, i
         for child in range(self.n):
@@ -153,14 +153,14 @@ cdef class GrowShrink:
         return node
 
     cdef Node *visit(self, Node *node) noexcept nogil:
-        # A node counts among the rows when it is needed, whether it was made ahead or not.
+        # A node is counted as a row when it is needed, whether it was prefetched or not.
         if node != NULL and node.is_ahead and not self.is_trial:
             node.is_ahead = False
             self.n_rows += 1
         return node
 
     cdef int list_missing(self, int child, int k) except -1 nogil:
-        # Adds the node of a child with the k parents in `family` to those that trials lack.
+        # Adds the node of a child with the k parents in `family` to the missing nodes of trials.
         cdef Py_ssize_t i
         if self.n_missing == self.room:
             return 0            # the others come with a later message
@@ -174,7 +174,7 @@ cdef class GrowShrink:
         return 0
 
     cdef int add_missing(self) except -1 nogil:
-        # Makes the nodes that trials lacked, with their rows in as few messages as may be.
+        # Makes the missing nodes of trials, with their rows in as few messages as possible.
         cdef Py_ssize_t i, j, slot
         cdef uint64_t hash
         cdef const Family *one
@@ -191,7 +191,7 @@ cdef class GrowShrink:
         return 0
 
     cdef Node *fill_node(self, int child, int k) except NULL nogil:
-        # Asks for the row of gains and keeps the additions that gain and what each deletion leads to.
+        # Computes the row of gains, and stores the additions that gain and the result of each deletion.
         cdef double score = self.compute_row(child, k) + k * self.bonus, gain
         cdef int u, m = 0, i = 0
         cdef Branch *branch
@@ -319,9 +319,9 @@ cdef class GrowShrink:
     cdef Node *find_family(
         self, int child, const uint64_t *before, uint64_t *chosen, uint64_t *wanted
     ) except? NULL nogil:
-        # Fills the sets of variables chosen and wanted on the way. Predecessors that hold all that were chosen on a
-        # way, and none that were wanted, lead the same way: the last ways of each child are remembered. NULL where a
-        # trial lacks a node.
+        # Fills the sets of variables chosen and wanted on the path. Predecessors that contain all chosen variables of a
+        # path and none of its wanted variables give the same path, so that the last paths of each child are cached.
+        # NULL if a trial lacks a node.
         cdef Node **known = self.known + child * WAYS
         cdef uint64_t *sets = self.known_sets + 2 * child * WAYS * self.words
         cdef uint64_t off
@@ -411,7 +411,7 @@ cdef class GrowShrink:
         return node.shrunk
 
     cdef double find_exchange(self, Node *node) except? -1 nogil:
-        # The highest score after the exchange of one parent for any other, NaN where a trial lacks a node.
+        # The highest score after the exchange of one parent for any other, NaN if a trial lacks a node.
         cdef double best = -INFINITY
         cdef bint is_known = True
         cdef Node *smaller
@@ -433,7 +433,7 @@ cdef class GrowShrink:
         return best
 
     cdef Node *swap(self, Node *node, const uint64_t *before, uint64_t *chosen, uint64_t *wanted) except? NULL nogil:
-        # The best family that differs by one addition or by the exchange of one parent; the node where none gains.
+        # The best family that differs by one addition or by the exchange of one parent; the node itself if none gains.
         cdef double least = node.score + self.least_gain, best = least, exchange = node.best_exchange
         cdef int i, j, k = node.n_parents, choice = -1
         cdef Node *smaller

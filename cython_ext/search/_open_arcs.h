@@ -1,7 +1,7 @@
 /* The largest of the gains that a set of bits marks, chosen once at run time.
  *
- *   pgmx_open_max    the largest gain, -inf where no bit is set
- *   pgmx_open_first  the marked position of a gain that comes first in `priority`, -1 where none has it
+ *   pgmx_open_max    the largest gain, -inf if no bit is set
+ *   pgmx_open_first  the marked position of a given gain that comes first in `priority`, -1 if there is none
  *
  * `open` holds a bit for each of n gains, and none beyond. All levels give the same results. Nothing here allocates or
  * fails; after pgmx_open_select it is safe to call from any number of threads.

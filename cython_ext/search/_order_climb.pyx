@@ -1,15 +1,15 @@
-"""Climbing over the orders of variables: each takes parents among its predecessors, and one variable moves at a time.
+"""Climbing over the orders of variables: parents come from the predecessors, and one variable moves at a time.
 
-Problem: find an order whose graph has a high score, where each variable has the parents that grow-shrink finds among
-its predecessors.
+Problem: find an order whose graph has a high score, if each variable has the parents that grow-shrink finds among its
+predecessors.
 Algorithm: best order score search with grow-shrink trees (``_grow_shrink``), kept between moves and starts.
-For each child the search knows which predecessors were chosen on this way, and which other variables would have been,
-had they been predecessors. Taking out or adding any other predecessor changes nothing, so that a move of one variable
-past another is mostly two bit tests. Where rows come in messages, the places of some variables are tried before, as if
-none of them moved, and the rows that these lack come together.
-Ties: equal gains go to the parent that comes first in ``priority``.
+For each child the search stores the predecessors that were chosen on its path, and the other variables that would have
+been chosen if they were predecessors. Removing or adding any other predecessor has no effect, so that a move of one
+variable past another usually needs two bit tests. If counts are remote, the positions of some variables are tried
+first, as if none of them moved, and the missing rows are requested together.
+Ties: of equal gains, the parent that comes first in ``priority`` is chosen.
 Cost: one row of gains per node of the trees; O(n) bit tests to move one variable.
-Memory: that of the trees; beyond ``memory`` bytes the nodes that were not visited for longest are dropped.
+Memory: the trees; above ``memory`` bytes the least recently visited nodes are dropped.
 Thread-safety: an object serves one thread; over a compiled source it holds no lock of Python's while it climbs.
 Reference: Andrews, Ramsey, Sanchez-Romero, Camchong & Kummerfeld (2023), Fast scalable and accurate discovery of DAGs
 using the best order score search and grow-shrink trees, NeurIPS, algorithm 1.
@@ -30,7 +30,7 @@ from pgmx._ext._grow_shrink cimport GrowShrink
 
 cdef enum:
     ROWS_PER_CHECK = 16
-    VARIABLES_AHEAD = 32        # whose rows are asked for together where rows come in messages
+    VARIABLES_AHEAD = 32        # whose rows are prefetched together if counts are remote
 
 
 cdef class OrderClimb:
@@ -41,19 +41,19 @@ cdef class OrderClimb:
     source : GainSource
         Rows of gains, see ``pgmx.scores.gains``.
     gains : float64 (n, n), C-contiguous
-        Scratch: ``source`` writes a row, which is put back as it was.
+        Scratch: ``source`` writes a row, which is then restored.
     priority : int64 (n,)
         A permutation; smaller comes first among equal gains.
     required : int64 (m, 2)
         Arcs (tail, head) of every graph.
     bonus : float
-        What an arc gains besides (a structure prior).
+        Additional gain of an arc (a structure prior).
     least_gain : float
-        A change that gains less is no improvement; positive.
+        A change that gains less is not an improvement; positive.
     swaps : bool
-        Whether one parent is exchanged where neither an addition nor a deletion gains.
+        Whether one parent is exchanged if neither an addition nor a deletion gains.
     memory : int
-        Bytes of nodes that are kept.
+        Largest size of the stored nodes in bytes.
     """
 
     cdef readonly Py_ssize_t n
@@ -88,11 +88,11 @@ cdef class OrderClimb:
         free_place(&self.now)
         free_place(&self.saved)
 
-    # ---- what Python calls ----
+    # ---- Python interface ----
 
     @property
     def n_rows(self) -> int:
-        """Rows of gains that were asked for."""
+        """Number of rows of gains that were computed."""
         return self.trees.n_rows
 
     @property
@@ -116,7 +116,7 @@ cdef class OrderClimb:
         return np.array(arcs, dtype=np.int64).reshape(-1, 2)
 
     def set_order(self, const int64_t[::1] order):
-        """Go to an order, in which each variable comes after its required parents."""
+        """Set an order, in which each variable comes after its required parents."""
         cdef Py_ssize_t i
         for i in range(self.n):
             self.now.order[i] = <int>order[i]
@@ -125,7 +125,7 @@ cdef class OrderClimb:
             self.find_families()
 
     def improve(self, Py_ssize_t most, check) -> int:
-        """Move each variable to its best place until none improves, at most ``most`` times; return the moves made.
+        """Move each variable to its best position until none improves, at most ``most`` times; return the moves made.
 
         ``check()`` is called after some rows of gains, `ROWS_PER_CHECK` of a compiled source; it may raise an error.
         """
@@ -158,7 +158,7 @@ cdef class OrderClimb:
         return self.trees.trees.bytes > self.trees.trees.memory
 
     def kick(self, Py_ssize_t n_moves, uint64_t seed):
-        """Move ``n_moves`` random variables to random places that their required arcs allow."""
+        """Move ``n_moves`` random variables to random positions that their required arcs allow."""
         cdef Py_ssize_t rank, low, high
         cdef int x
         for _ in range(n_moves if self.n > 1 else 0):
@@ -178,11 +178,11 @@ cdef class OrderClimb:
         copy_place(&self.saved, &self.now, self.n, self.words)
 
     def restore(self):
-        """Go back to the order that ``save`` stored."""
+        """Return to the order that ``save`` stored."""
         copy_place(&self.now, &self.saved, self.n, self.words)
 
     cdef int make_space(self) except -1:
-        # Drops nodes that were not visited for long, but none of the present and the stored order.
+        # Drops nodes that were not visited recently, except nodes of the present and the stored order.
         cdef Py_ssize_t v
         for v in range(self.n):
             self.now.families[v].used = self.trees.trees.epoch
@@ -225,7 +225,7 @@ cdef class OrderClimb:
             set_bit(before, self.now.order[i])
 
     cdef bint improve_variable(self, int x) except -1 nogil:
-        # Moves x to the place of the largest gain; False where none gains.
+        # Moves x to the position of the largest gain; False if none gains.
         cdef Py_ssize_t place = self.find_place(x)
         if place == self.now.rank[x]:
             return False
@@ -233,7 +233,7 @@ cdef class OrderClimb:
         return True
 
     cdef int try_places(self, const int *turns, Py_ssize_t first) except -1 nogil:
-        # Has what the first of some variables lacks asked for, and with it what the others do.
+        # Requests the missing rows of the first of some variables together with those of the others.
         cdef Py_ssize_t j
         while self.trees.room > 0:
             self.trees.is_trial = True
@@ -248,7 +248,7 @@ cdef class OrderClimb:
         return 0
 
     cdef int try_families(self, Py_ssize_t first, Py_ssize_t end, bint finds_all) except -1 nogil:
-        # Has what the families at some ranks lack asked for together.
+        # Requests the missing rows of the families at some ranks together.
         cdef uint64_t *before = self.sets
         cdef uint64_t *other = self.sets + 3 * self.words
         cdef Py_ssize_t i
@@ -266,7 +266,7 @@ cdef class OrderClimb:
         return 0
 
     cdef bint is_off(self, int v, const uint64_t *before) noexcept nogil:
-        # Whether the way to the family of v may be another with these predecessors.
+        # Whether the path to the family of v may differ with these predecessors.
         cdef const uint64_t *chosen = self.chosen_by(v)
         cdef const uint64_t *wanted = self.wanted_by(v)
         cdef uint64_t off = 0
@@ -276,7 +276,7 @@ cdef class OrderClimb:
         return off != 0
 
     cdef Py_ssize_t find_place(self, int x) except -1 nogil:
-        # The rank to which x should move, its own where none gains. A trial goes on as far as it gets.
+        # The rank to which x should move, its own if none gains. A trial ends at missing rows.
         cdef Py_ssize_t rank = self.now.rank[x], place = rank, i
         cdef uint64_t *before = self.sets
         cdef uint64_t *chosen = self.sets + self.words
@@ -288,7 +288,7 @@ cdef class OrderClimb:
         cdef int v
         self.find_predecessors(rank, before)
         memcpy(chosen, self.chosen_by(x), self.words * sizeof(uint64_t))
-        for i in range(rank - 1, -1, -1):  # x before v, which may take it
+        for i in range(rank - 1, -1, -1):  # x before v, which may choose it
             v = self.now.order[i]
             if bit(self.trees.required + x * self.words, v):
                 break
@@ -306,7 +306,7 @@ cdef class OrderClimb:
         self.find_predecessors(rank, before)
         family, gain = self.now.families[x], 0.0
         memcpy(wanted, self.wanted_by(x), self.words * sizeof(uint64_t))
-        for i in range(rank + 1, self.n):  # x behind v, which loses it
+        for i in range(rank + 1, self.n):  # x after v, which loses it
             v = self.now.order[i]
             if bit(self.trees.required + v * self.words, x):
                 break
@@ -322,13 +322,13 @@ cdef class OrderClimb:
         return place
 
     cdef int move(self, int x, Py_ssize_t place) except -1 nogil:
-        # Moves x to another place.
+        # Moves x to another position.
         cdef Py_ssize_t rank = self.now.rank[x]
         self.put_at(x, place)
         return self.update_families(min(rank, place), max(rank, place) + 1)
 
     cdef void put_at(self, int x, Py_ssize_t place) noexcept nogil:
-        # Moves x to another place; families are not found anew.
+        # Moves x to another position; families are not updated.
         cdef Py_ssize_t rank = self.now.rank[x], i
         for i in range(rank, place):
             self.put(self.now.order[i + 1], i)
@@ -341,7 +341,7 @@ cdef class OrderClimb:
         self.now.rank[v] = <int>rank
 
     cdef int update_families(self, Py_ssize_t first, Py_ssize_t end) except -1 nogil:
-        # Finds the families of the variables at some ranks anew, where their way may have changed.
+        # Updates the families of the variables at some ranks if their paths may have changed.
         cdef uint64_t *before = self.sets
         cdef Py_ssize_t i
         cdef int v

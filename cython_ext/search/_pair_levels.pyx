@@ -1,12 +1,12 @@
-"""A queue of pairs by level, a byte for each pair there may be.
+"""A queue of pairs by level, with one byte for each possible pair.
 
-Problem: hundreds of millions of pairs, whole numbers from 0 on, wait by priority; the next ones are needed, and any
-pair must be moved and removed by its number. What an indexed heap stores of a pair is 60 bytes.
-Algorithm: priorities are one of 127 levels, and the byte of a pair is its level, 0 while it does not wait; 128 more
-while it waits for the next pass. Bytes are in blocks, each with a lower bound on the least level in it. The next pair
-is that of the least number in the first block of the least level, found by a scan of that block.
+Problem: hundreds of millions of pairs, with ids from 0, are queued by priority. The next pairs are needed, and any pair
+must be moved and removed by its id. An indexed heap would need 60 bytes per pair.
+Algorithm: priorities are rounded to 127 levels. The byte of a pair is its level, 0 if it is not queued, plus 128 if it
+is queued for the next pass. Bytes are in blocks, each with a lower bound on its smallest level. The next pair is the
+one with the smallest id in the first block of the smallest level, found by a scan of that block.
 Cost: a byte per pair, and one per block. A change takes O(1), the choice of the next pairs a pass over the bounds and
-over the blocks that hold them; a block is scanned once per level, and once more after a change that lowered its bound.
+over the blocks that contain them. A block is scanned once per level, and again after a change that lowered its bound.
 Thread-safety: an object serves one thread; the interpreter lock is held.
 """
 
@@ -17,26 +17,26 @@ import numpy as np
 
 cdef enum:
     BLOCK = 1 << 14                      # pairs of a block
-    LATER = 128                          # added to the level of a pair that waits for the next pass
+    LATER = 128                          # added to the level of a pair that is queued for the next pass
 
 
 cdef class PairLevels:
-    """Pairs with levels from 1 to 127; the least level leaves first, and of equal ones the least pair.
+    """Pairs with levels from 1 to 127; the smallest level leaves first, ties by the smallest id.
 
     Parameters
     ----------
     size : int
-        Pairs are numbers from 0 to size - 1.
+        Pairs have ids from 0 to size - 1.
 
     Attributes
     ----------
     n_waiting, n_later : int
-        Pairs that wait in this pass, and for the next one.
+        Number of pairs queued in this pass, and for the next pass.
     """
 
     cdef readonly Py_ssize_t size, n_waiting, n_later
     cdef object _kept
-    cdef uint8_t[::1] levels, least      # by pair; by block, LATER where no pair of it waits
+    cdef uint8_t[::1] levels, least      # by pair; by block, LATER if no pair of it is queued
 
     def __init__(self, Py_ssize_t size):
         self.size = size
@@ -50,12 +50,15 @@ cdef class PairLevels:
         return sum(part.nbytes for part in self._kept)
 
     def add(self, const int64_t[::1] pairs, const uint8_t[::1] levels, bint later=False):
-        """Let pairs wait that do not, in this pass, or for the next one where `later`."""
+        """Add pairs that are not queued, to this pass, or to the next pass if `later`."""
         cdef Py_ssize_t k
         self.check(pairs, levels)
         for k in range(pairs.shape[0]):
             if levels[k] == 0 or levels[k] >= LATER or self.levels[pairs[k]]:
-                raise ValueError(f"pair {pairs[k]} cannot wait at level {levels[k]}: it waits, or no level is that")
+                raise ValueError(
+                    f"pair {pairs[k]} cannot be queued at level {levels[k]}: the pair is queued already, or the level "
+                    "is not in 1..127"
+                )
             if later:
                 self.levels[pairs[k]] = levels[k] | LATER
                 self.n_later += 1
@@ -64,7 +67,7 @@ cdef class PairLevels:
                 self.n_waiting += 1
 
     def begin_pass(self):
-        """Let pairs that wait for the next pass wait in this one."""
+        """Move the pairs of the next pass to this pass."""
         cdef Py_ssize_t k, block
         cdef uint8_t least, level
         with nogil:
@@ -73,14 +76,14 @@ cdef class PairLevels:
                 for k in range(block * BLOCK, min((block + 1) * BLOCK, self.size)):
                     level = self.levels[k] & (LATER - 1)
                     self.levels[k] = level
-                    level = level - 1    # 255 where the pair does not wait
+                    level = level - 1    # 255 if the pair is not queued
                     least = min(least, level)
                 self.least[block] = min(least + 1, LATER)
         self.n_waiting += self.n_later
         self.n_later = 0
 
     def take(self, Py_ssize_t most):
-        """Remove the next pairs of this pass, at most so many; return the pairs, int64, and their levels, uint8."""
+        """Remove the next pairs of this pass, at most `most`; return the pairs, int64, and their levels, uint8."""
         cdef Py_ssize_t count = max(0, min(most, self.n_waiting)), done = 0, block = 0, k, end
         cdef uint8_t *found
         cdef int level = 0
@@ -113,7 +116,7 @@ cdef class PairLevels:
         return pairs, levels
 
     def lower(self, const int64_t[::1] pairs, const uint8_t[::1] lower_levels):
-        """Give those of the pairs that wait in this pass the level at the place of theirs, not a higher one."""
+        """Replace the level of pairs queued in this pass by the entry of a table at the old level, not a higher one."""
         cdef Py_ssize_t k
         cdef uint8_t level
         if lower_levels.shape[0] != LATER:
@@ -125,7 +128,7 @@ cdef class PairLevels:
                 self.set_level(pairs[k], max(min(level, lower_levels[level]), 1))
 
     def discard(self, const int64_t[::1] pairs):
-        """Remove those of the pairs that wait in this pass or for the next one."""
+        """Remove the pairs that are queued in this pass or for the next pass."""
         cdef Py_ssize_t k
         self.check(pairs, None)
         for k in range(pairs.shape[0]):
@@ -134,7 +137,7 @@ cdef class PairLevels:
             self.levels[pairs[k]] = 0
 
     def contains(self, const int64_t[::1] pairs):
-        """Return which of the pairs wait in this pass or for the next one, bool."""
+        """Return which of the pairs are queued in this pass or for the next pass, bool."""
         self.check(pairs, None)
         return self._kept[0][pairs] > 0
 
@@ -143,7 +146,7 @@ cdef class PairLevels:
         return self._kept[0][:self.size].copy()
 
     def restore(self, const uint8_t[::1] content):
-        """Go on from the bytes of another queue of this size."""
+        """Continue from the bytes of another queue of this size."""
         cdef Py_ssize_t k, block
         if content.shape[0] != self.size:
             raise ValueError(f"a byte is needed for each of {self.size} pairs, got {content.shape[0]}")
@@ -177,7 +180,7 @@ cdef class PairLevels:
         return least
 
     cdef void find_least(self, Py_ssize_t block) noexcept nogil:
-        # The least byte from 1 to 127; subtracting 1 makes that the least of all.
+        # The smallest byte from 1 to 127; after subtracting 1 it is the smallest of all bytes.
         cdef Py_ssize_t k
         cdef uint8_t least = LATER, level
         for k in range(block * BLOCK, min((block + 1) * BLOCK, self.size)):

@@ -1,8 +1,8 @@
-"""Weights of pairs of variables, a block of rows of their matrix at a time.
+"""Weights of pairs of variables, one block of rows of the weight matrix at a time.
 
-Problem: the best forest over n variables needs the gain of an arc between any two of them, n (n - 1) / 2 tables, and no
-weight twice. Algorithm: the planes of eight states of a block stay in the cache while the planes of all other variables
-pass by. With a class variable the rows of the data are sorted by its state, every state padded to a whole number of
+Problem: the best forest over n variables needs the gain of an arc between any two of them, n (n - 1) / 2 tables, each
+once. Algorithm: the bit planes of eight states of a block stay in the cache while the planes of all other variables are
+read. With a class variable the rows of the data are sorted by its state, each state is padded to an integer number of
 vectors, and a count within a state is a count over a range of words.
 Cost of a weight: (states - 1)^2 * N/512 vector operations with AVX-512, and one look-up per cell of its table.
 Thread-safety: a ``PairWeights`` serves one thread, since it caches terms.
@@ -26,7 +26,7 @@ cdef enum:
     TILE_WORDS = 256            # words of a plane that are read together
     CELLS_AT_ONCE = 8           # planes of a block that stay in the first cache
     BLOCK_PLANES = 32           # planes of a block that the same planes of others are counted against
-    CHUNK_PLANES = 64           # planes of others counted against the block before their weights are made
+    CHUNK_PLANES = 64           # planes of others counted against the block before their weights are computed
 
 cdef enum:                      # scratch buffers
     CELLS, COUNTS, TABLE, N_SCRATCH
@@ -35,7 +35,7 @@ cdef enum:                      # scratch buffers
 cdef struct Block:              # variables whose rows are wanted
     Py_ssize_t n
     const int64_t *ids
-    double *weights             # where they are written, by rows of `width`
+    double *weights             # their destination, by rows of `width`
     const int64_t *rows
     Py_ssize_t width
 
@@ -138,9 +138,9 @@ cdef class PairWeights:
             self.fill(&asked, &others[0], &columns[0], others.shape[0])
 
     def count_block(self, const int64_t[::1] block, const int64_t[::1] others):
-        """Return the counts behind ``rows``, uint32 (segments, planes of others, planes of block) but last states.
+        """Return the counts for ``rows``, uint32 (segments, planes of others, planes of block) without last states.
 
-        They are sums over rows: those of the parts of a table add up to those of the table.
+        They are sums over rows of data, so that the counts of partitions can be added.
         """
         cdef const uint64_t **cells
         cdef Py_ssize_t n_cells = self.count_states(block), n_planes = self.count_states(others)
@@ -159,7 +159,7 @@ cdef class PairWeights:
         self,
         const int64_t[::1] block,           # in: as for ``write``
         const int64_t[::1] others,
-        const uint32_t[:, :, ::1] counts,   # in: those of ``count_block``
+        const uint32_t[:, :, ::1] counts,   # in: counts of ``count_block``
         double[:, ::1] weights,             # out: as for ``write``
         const int64_t[::1] rows,
         const int64_t[::1] columns,
@@ -217,7 +217,7 @@ cdef class PairWeights:
         self, int64_t x, const int64_t *others, const int64_t *columns, Py_ssize_t n_others, const uint32_t *counts,
         Py_ssize_t n_cells, double *row
     ) except -1 nogil:
-        # The row of a variable of two states, in one segment. Tables of two by two are summed as ``weight`` does.
+        # The row of a variable of two states, in one segment. 2 x 2 tables are summed as in ``weight``.
         cdef TermTable *terms = cell_terms(&self.terms, 2, 2)
         cdef uint32_t of_x = self.marginals[self.offsets[x]], of_y, first, second, last
         cdef uint32_t n_rows = of_x + self.marginals[self.offsets[x] + 1]
@@ -302,7 +302,7 @@ cdef class PairWeights:
     cdef double weight(
         self, int64_t x, int64_t y, const uint32_t *counts, Py_ssize_t stride, Py_ssize_t segment
     ) except? -1 nogil:
-        # counts[k * stride + i]: rows with state i of x and state k of y; the sum runs as FamilyScorer's does
+        # counts[k * stride + i]: rows with state i of x and state k of y; the order of the sum is FamilyScorer's
         cdef Py_ssize_t rx = self.states_of(x), ry = self.states_of(y), s, a, b, i, k, step_a, step_b
         cdef const uint32_t *of_a
         cdef const uint32_t *of_b

@@ -1,14 +1,14 @@
-"""The sets of parents that a variable can have in a best network, level by level, without the rest.
+"""The parent sets that a variable can have in a best network, generated level by level with pruning.
 
-Problem: of the 2^K sets of K candidate parents, find those whose score is higher than that of all their subsets; only
-these occur in a network of highest score. Algorithm: sets of size k + 1 are made from those of size k that are live; a
-set is live unless an upper bound shows that neither it nor any superset beats its best subset, and such sets have no
-live supersets. Live sets are scored unless a bound shows that they do not beat their best subset. Bounds:
+Problem: of the 2^K sets of K candidate parents, find those that score higher than all their subsets; only these occur
+in a network of highest score. Algorithm: sets of size k + 1 are made from live sets of size k. A set is live unless an
+upper bound shows that neither it nor any superset scores higher than its best subset; supersets of such a set are not
+live. Live sets are scored unless a bound shows that they do not score higher than their best subset. Bounds:
 
-- likelihood: score = L - cost, L(T) <= L(all candidates), and for states L(T) <= L(T - u) + N min over w in T - u of
-  H(u | w), since what u adds is at most its conditional entropy; the cost grows with the parents.
-- cells: a Dirichlet score, so that a row that is the first of its configuration of the parents has probability 1 / r,
-  and the first of a cell at most 1 / r: no superset of T scores more than -(cells of T that occur) ln r.
+- likelihood: score = L - cost, L(T) <= L(all candidates), and for discrete variables L(T) <= L(T - u) + N min over w in
+  T - u of H(u | w), since the gain of u is at most its conditional entropy; the cost increases with the parents.
+- cells: for a Dirichlet score, the first row of a parent configuration has probability 1 / r, and the first row of a
+  cell at most 1 / r, so that no superset of T scores more than -(cells of T that occur) ln r.
 
 Cost: a row of gains for each live set with a scored extension, k look-ups for each pair of a live set and a candidate.
 Thread-safety: one object serves one thread at a time; it holds the interpreter's lock.
@@ -34,7 +34,7 @@ cdef enum:
     CELLS = 2
     MOST_CANDIDATES = 63
 
-cdef double ROUNDING = 1e-12            # of the score without parents: smaller differences are none
+cdef double ROUNDING = 1e-12            # relative to the score without parents: smaller differences count as 0
 
 
 cdef struct Level:                      # sets of one size
@@ -71,33 +71,33 @@ cdef void release_level(Level *level) noexcept:
 
 @cython.final
 cdef class ParentSets:
-    """The sets of parents of one child that beat all their subsets.
+    """The parent sets of one child that score higher than all their subsets.
 
     Parameters
     ----------
     source : GainSource
-        Scores the families; a compiled scorer of states a row at a time.
+        Scores the families; a compiled discrete scorer computes one row at a time.
     child : int
     required, candidates : int32 (k,)
-        Parents in each set, and those that may be added, at most 63; ascending and disjoint.
+        Parents in each set, and candidates that may be added, at most 63; ascending and disjoint.
     max_size : int
-        Most candidates in a set.
+        Largest number of candidates in a set.
     kind : {0, 1, 2}
-        No bound, that of the likelihood, or that of the cells.
+        No bound, the likelihood bound, or the bound by cells.
     cost : float
-        What a free parameter costs, part of the score.
+        Cost of a free parameter in the score.
     cards : int64 (n,) or None
-        States of each variable; without them a parent is one parameter.
+        States of each variable; if None, a parent counts as one parameter.
     entropies : float64 (n, n) or None
-        N H(u | w) for states, N H(u) on the diagonal.
+        N H(u | w) for discrete variables, N H(u) on the diagonal.
     ceiling : float
-        An upper bound of the likelihood.
+        An upper bound on the likelihood.
     bonus : float
-        What an arc adds to the score of a graph, added to each family.
+        The gain of an arc in the structure prior, added to each family per arc.
     """
 
     cdef object source
-    cdef bint has_rows                          # else families are scored one by one
+    cdef bint has_rows                          # otherwise families are scored one by one
     cdef Py_ssize_t child, n_candidates, n_required, max_size, level
     cdef int kind
     cdef double cost, bonus, ceiling, unit
@@ -111,8 +111,8 @@ cdef class ParentSets:
     cdef int64_t *slots                         # positions of the sets of the level, by hash; -1: empty
     cdef Py_ssize_t n_slots
     cdef int[::1] family
-    cdef Scorer far                             # a source whose counts come in messages, else None
-    cdef Family *ahead                          # what the sets of a block need, in order, and by set its first
+    cdef Scorer far                             # a source with remote counts, else None
+    cdef Family *ahead                          # families needed by a block of sets, in order, and the first of each
     cdef int *ids_ahead
     cdef Py_ssize_t *first_ahead
     cdef Py_ssize_t n_ahead
@@ -155,7 +155,7 @@ cdef class ParentSets:
             self.index_level()
         return 0
 
-    # ---- what Python calls ----
+    # ---- Python interface ----
 
     def extend(self, Py_ssize_t n_sets) -> bool:
         """Extend up to `n_sets` live sets; return whether any are left, in this level or the next."""
@@ -187,7 +187,7 @@ cdef class ParentSets:
         )
 
     def upper_bound(self) -> float:
-        """Return an upper bound of the score of the child with any parents, those not scored yet included."""
+        """Return an upper bound on the score of the child with any parents, including sets not scored yet."""
         cdef double highest = -INFINITY
         cdef Py_ssize_t i
         for i in range(self.answer.size):
@@ -226,7 +226,7 @@ cdef class ParentSets:
         return q
 
     cdef double price(self, uint64_t bits, Py_ssize_t k, Py_ssize_t n_more) noexcept:
-        # The least cost of a set of k candidates and at least n_more others.
+        # The smallest cost of a set of k candidates and at least n_more others.
         if self.cards is None:
             return self.cost * (self.n_required + k + n_more)
         return self.cost * self.count_configurations(bits) * (1 << n_more) * (self.cards[self.child] - 1)
@@ -243,7 +243,7 @@ cdef class ParentSets:
         return k
 
     cdef double score_set(self, uint64_t bits) except? -1:
-        # -inf for a family that the source cannot score, as a search by moves leaves it out.
+        # -inf for a family that the source cannot score; searches by moves leave it out, too.
         cdef Py_ssize_t k = self.write_family(bits)
         if not self.can_count(bits):
             return -INFINITY
@@ -256,14 +256,14 @@ cdef class ParentSets:
         return score + self.bonus * k
 
     cdef double bound_supersets(self, uint64_t bits, double bound, Py_ssize_t k) noexcept:
-        # Of the scores of all strict supersets of a set of k candidates.
+        # A bound on the scores of all strict supersets of a set of k candidates.
         cdef double arcs = self.bonus * (self.n_required + (k + 1 if self.bonus < 0 else self.max_size))
         if self.kind == NO_BOUND:
             return INFINITY
         return (self.ceiling if self.kind == LIKELIHOOD else bound) - self.price(bits, k, 1) + arcs
 
     cdef double least_entropy(self, Py_ssize_t u, uint64_t others) noexcept:
-        # The least N H(u | w), w among the others and the required parents.
+        # The smallest N H(u | w), w among the others and the required parents.
         cdef double least = self.entropies[u, u]
         cdef Py_ssize_t i
         for i in range(self.n_required):
@@ -276,8 +276,8 @@ cdef class ParentSets:
     # ---- extension ----
 
     cdef Py_ssize_t find_extensions(self, Py_ssize_t position, Py_ssize_t *n_wanted) noexcept:
-        # Lists the live sets of one more candidate, beyond the last one of the set: `added`, with a `score_of` infinity
-        # where it is to be scored; returns how many there are.
+        # Lists the live sets with one more candidate, after the last one of the set: `added`; `score_of` is infinity
+        # if the set has to be scored. Returns their number.
         cdef uint64_t bits = self.now.sets[position], wider
         cdef Py_ssize_t u, k = self.level + 1, n_new = 0
         cdef double arcs = self.bonus * (self.n_required + k), bound
@@ -300,7 +300,7 @@ cdef class ParentSets:
         return n_new
 
     cdef int extend_set(self, Py_ssize_t position) except -1:
-        # Makes the live sets of one more candidate, beyond the last one of the set.
+        # Makes the live sets with one more candidate, after the last one of the set.
         cdef uint64_t bits = self.now.sets[position], wider
         cdef Py_ssize_t k = self.level + 1, i, n_wanted = 0, n_new = self.find_extensions(position, &n_wanted)
         if n_wanted > 0:
@@ -318,7 +318,7 @@ cdef class ParentSets:
         return 0
 
     cdef int list_block(self, Py_ssize_t first, Py_ssize_t end) except -1:
-        # Lists the families that sets of the level need: with tables of candidates, or each wider one by itself.
+        # Lists the families that sets of the level need: with tables of candidates, or each wider family separately.
         cdef Py_ssize_t k = self.n_required + self.level, each = 1 if self.has_rows else self.n_candidates, p, i, m
         cdef Py_ssize_t n_new, n_wanted = 0
         cdef uint64_t bits, wider
@@ -348,7 +348,7 @@ cdef class ParentSets:
         return 0
 
     cdef int *list_family(self, uint64_t bits, int *ids, Py_ssize_t n_wanted, const int *wanted) noexcept:
-        # Adds the family of a set to those of the block; returns where the next ids go.
+        # Adds the family of a set to those of the block; returns the position of the next ids.
         cdef Py_ssize_t k = self.write_family(bits), i
         for i in range(k):
             ids[i] = self.family[i]
@@ -363,7 +363,7 @@ cdef class ParentSets:
         self.ahead, self.ids_ahead, self.first_ahead, self.n_ahead = NULL, NULL, NULL, 0
 
     cdef bint join_subsets(self, uint64_t wider, Py_ssize_t i) noexcept:
-        # The best score and the bound of the subsets of one candidate less; False where one of them is not live.
+        # The best score and the bound of the subsets without one candidate; False if one of them is not live.
         cdef double best = -INFINITY, bound = self.ceiling if self.kind == LIKELIHOOD else INFINITY, more
         cdef Py_ssize_t j, place
         cdef uint64_t bit

@@ -1,8 +1,8 @@
-# Grow-shrink trees: sets of parents of each child, every set once, whatever path leads to it.
+# Grow-shrink trees: the parent sets of each child, each set once for all paths to it.
 #
-# A node is a set of parents with the additions that gain, best first, and what each deletion leads to. Nodes stand in a
-# hash table of open addressing, by a Zobrist hash of child and parents. A node is one block of memory: the walks of a
-# search are bound by what they read. Where memory runs short, the nodes that were not visited for longest are dropped.
+# A node is a parent set with the additions that gain, best first, and the result of each deletion. Nodes are in a hash
+# table with open addressing, by a Zobrist hash of child and parents. A node is one block of memory, since the speed of
+# a search is limited by memory access. If memory is short, the least recently visited nodes are dropped.
 # Reference: Andrews et al. (2023), section 4 (grow-shrink trees); Zobrist (1970), technical report 88, Wisconsin.
 
 from libc.math cimport NAN
@@ -19,16 +19,16 @@ cdef struct Branch:             # a parent to add, while the branches of a node 
 
 cdef struct Node:
     double score                # structure prior included
-    double best_branch          # the first of `scores`, -inf where no addition gains
+    double best_branch          # the first of `scores`, -inf if no addition gains
     double best_exchange        # the highest best_branch of `reduced`; NaN until all of them are known
     uint64_t hash
-    Node *shrunk                # where deleting parents ends, NULL until it is known
+    Node *shrunk                # the node at the end of the deletions, NULL until it is known
     int child, n_parents, n_branches
-    unsigned int used           # the epoch in which it was visited last
+    unsigned int used           # the epoch of its last visit
     bint is_ahead               # whether it was made for a trial and is not visited yet
     uint64_t *reach             # bits of the parents to add
-    double *scores              # of the families with one parent more, best first
-    double *reduced_scores      # of the family without each parent, -inf where it is required
+    double *scores              # of the families with one more parent, best first
+    double *reduced_scores      # of the family without each parent, -inf for a required parent
     Node **branches             # NULL until it is visited
     Node **reduced              # the node without each parent, NULL until it is visited
     int *additions              # the parents to add, best first
@@ -44,7 +44,7 @@ cdef struct Trees:
     Py_ssize_t n_slots, n_nodes, bytes
     Py_ssize_t memory           # limit of bytes
     unsigned int epoch
-    Py_ssize_t epoch_end        # the epoch ends where the trees have grown to so many bytes
+    Py_ssize_t epoch_end        # size of the trees in bytes at which the epoch ends
 
 
 cdef inline int compare_branches(const void *a, const void *b) noexcept nogil:
@@ -56,7 +56,7 @@ cdef inline int compare_branches(const void *a, const void *b) noexcept nogil:
 
 
 cdef inline bint init_trees(Trees *trees, Py_ssize_t memory) noexcept nogil:
-    # False where memory is short.
+    # False if memory is short.
     trees.n_slots, trees.n_nodes, trees.bytes, trees.memory = 1024, 0, 0, memory
     trees.epoch, trees.epoch_end = 1, memory // EPOCHS
     trees.slots = <Node **>calloc(trees.n_slots, sizeof(Node *))
@@ -69,12 +69,12 @@ cdef inline Py_ssize_t size_of_node(Py_ssize_t words, Py_ssize_t k, Py_ssize_t m
 
 
 cdef inline Py_ssize_t bytes_of(const Node *node, Py_ssize_t words) noexcept nogil:
-    # With what the allocator and the slots take.
+    # Including the overhead of the allocator and the slots.
     return size_of_node(words, node.n_parents, node.n_branches) + 64
 
 
 cdef inline Node *make_node(Py_ssize_t words, Py_ssize_t k, Py_ssize_t m) noexcept nogil:
-    # A node with room for k parents and m branches, all zero; NULL where memory is short.
+    # A node with room for k parents and m branches, all zero; NULL if memory is short.
     cdef Node *node = <Node *>malloc(size_of_node(words, k, m))
     if node == NULL:
         return NULL
@@ -93,7 +93,7 @@ cdef inline Node *make_node(Py_ssize_t words, Py_ssize_t k, Py_ssize_t m) noexce
 cdef inline Py_ssize_t find_slot(
     const Trees *trees, uint64_t hash, int child, const int *parents, int k
 ) noexcept nogil:
-    # Where a node is, or where it belongs.
+    # The slot of a node, whether it is there or not.
     cdef Py_ssize_t slot = <Py_ssize_t>((hash >> 8) & <uint64_t>(trees.n_slots - 1))
     cdef const Node *node = trees.slots[slot]
     while node != NULL and not (
@@ -108,7 +108,7 @@ cdef inline Py_ssize_t find_slot(
 
 
 cdef inline bint store_node(Trees *trees, Node *node, Py_ssize_t slot, Py_ssize_t words) noexcept nogil:
-    # Puts a node into its slot; False, and the node is not stored, where memory is short.
+    # Puts a node into its slot; if memory is short, returns False and does not store the node.
     cdef Node **previous = trees.slots
     cdef Node **wider
     cdef Node *other
@@ -139,7 +139,7 @@ cdef inline bint is_old(const Node *node, unsigned int first) noexcept nogil:
 
 
 cdef inline void unlink(Node *node, unsigned int first, double least_gain) noexcept nogil:
-    # Takes the links to nodes that were not visited since epoch `first` out of a node.
+    # Removes a node's links to nodes that were not visited since epoch `first`.
     cdef bint is_settled = max(node.best_branch, node.best_exchange) <= node.score + least_gain
     cdef int i
     if is_old(node.shrunk, first):
@@ -155,7 +155,7 @@ cdef inline void unlink(Node *node, unsigned int first, double least_gain) noexc
 
 
 cdef inline unsigned int choose_epoch(const Trees *trees, Py_ssize_t words) noexcept nogil:
-    # The first epoch whose nodes, with those of all later ones, take at most half of the memory.
+    # The first epoch such that the nodes since then take at most half of the memory.
     cdef Py_ssize_t[2 * EPOCHS] bytes
     cdef Py_ssize_t age, i, total = 0
     cdef const Node *node
@@ -175,8 +175,8 @@ cdef inline unsigned int choose_epoch(const Trees *trees, Py_ssize_t words) noex
 cdef inline bint drop_old_nodes(
     Trees *trees, unsigned int first, double least_gain, Py_ssize_t words
 ) noexcept nogil:
-    # Drops the nodes that were not visited since epoch `first`, to which nothing but nodes may lead.
-    # False, and nothing is dropped, where memory is short.
+    # Drops the nodes that were not visited since epoch `first`; only other nodes may have links to them.
+    # If memory is short, returns False and drops nothing.
     cdef Node **previous = trees.slots
     cdef Node **slots = <Node **>calloc(trees.n_slots, sizeof(Node *))
     cdef Py_ssize_t i

@@ -1,4 +1,4 @@
-# A place of a search over orders: an order of the variables, and the families of its graph.
+# A state of a search over orders: an order of the variables, and the families of its graph.
 
 from libc.stdint cimport uint64_t
 from libc.stdlib cimport calloc, free
@@ -7,17 +7,17 @@ from libc.string cimport memcpy
 from _parent_trees cimport Node
 
 
-cdef struct Place:              # all by variable but the order itself
+cdef struct Place:              # all by variable, except the order itself
     int *order
     int *rank
     Node **families
-    uint64_t *chosen            # (n, words): predecessors that the way to the family took
-    uint64_t *wanted            # (n, words): other variables that it would have taken
+    uint64_t *chosen            # (n, words): predecessors chosen on the path to the family
+    uint64_t *wanted            # (n, words): other variables that would have been chosen
     double score
 
 
 cdef inline bint init_place(Place *place, Py_ssize_t n, Py_ssize_t words) noexcept nogil:
-    # False where memory is short; call free_place() in both cases.
+    # False if memory is short; call free_place() in both cases.
     place.order = <int *>calloc(n + 1, sizeof(int))
     place.rank = <int *>calloc(n + 1, sizeof(int))
     place.families = <Node **>calloc(n + 1, sizeof(Node *))

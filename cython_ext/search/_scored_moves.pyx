@@ -1,13 +1,13 @@
-"""The moves of a graph together with its gains and scores, climbs on trial, and the way back.
+"""The moves of a graph with its gains and scores, trial climbs, and undo.
 
-Problem: a search that changes a graph, climbs and goes back makes thousands of moves, most of them to families that it
-had before, so that what is done for each move counts for more than the scores.
-Algorithm: the rows of gains that a search had stand in a table by child and parents, which is asked before the source.
-From ``mark`` on, the moves and the rows that they replaced are kept, so that ``undo`` scores nothing.
-A source whose counts come in messages gets all rows that a move touches in one, and with them, in a climb, the rows
-after the next best additions: a child keeps its best addition until it is touched, so that most of them are used.
-Cost: a look-up and O(n) to copy a row and to look for its largest gain per child that a move changes, beside the choice
-of the move (``_dag_moves``).
+Problem: a search that changes a graph, climbs and undoes the changes makes thousands of moves, most of them to families
+that it has seen before, so that the overhead per move matters more than the scores.
+Algorithm: a table by child and parents caches the rows of gains; the source is used only for new rows.
+After ``mark``, the moves and the rows that they replaced are kept, so that ``undo`` needs no scores.
+If counts are remote, all rows that a move touches are requested in one message. A climb also requests the rows after
+the next best additions: a child keeps its best addition until it is touched, so that most of these rows are used.
+Cost per child that a move changes: a look-up, and O(n) to copy a row and to find its largest gain; in addition, the
+choice of the move (``_dag_moves``).
 Thread-safety: an object serves one thread; over a compiled source it releases the GIL while it climbs and scores.
 """
 
@@ -28,19 +28,19 @@ cdef extern from "_atomic.h" nogil:
     int64_t pgmx_take_next(int64_t *counter)
 
 cdef enum:
-    AHEAD = 4                   # rows that a climb asks a far source for before it needs them: 1 to 8 % go unused
+    AHEAD = 4                   # rows that a climb prefetches from a remote source: 1 to 8 % are not used
     MOST_SPARE_ROWS = 64
 
 
-cdef struct Replaced:           # what a child had at the last mark
+cdef struct Replaced:           # state of a child at the last mark
     int child
     double *row
     double score, top
 
 
-cdef struct Mark:               # the graph that `undo` goes back to
+cdef struct Mark:               # the graph to which `undo` returns
     bint is_set, is_free        # is_free: no move was barred
-    Replaced *replaced          # the children that were scored anew
+    Replaced *replaced          # the children that were rescored
     Py_ssize_t n_replaced
     char *is_replaced           # by child
     double *bound               # by child, as the queue had them
@@ -50,27 +50,27 @@ cdef struct Mark:               # the graph that `undo` goes back to
 
 
 cdef class ScoredMoves(DagMoves):
-    """A directed acyclic graph, its legal moves, and its gains and scores, which follow the graph.
+    """A directed acyclic graph, its legal moves, and its gains and scores, which are updated with the graph.
 
-    It is made as ``DagMoves`` is; the rows of ``gains`` are written. ``follow`` comes before anything else.
+    The parameters are those of ``DagMoves``, but the rows of ``gains`` are written. Call ``follow`` first.
     """
 
     cdef object source, gain_array
     cdef dict rows
-    cdef Scorer scorer              # the source where it is a compiled one, else None
-    cdef CachedScorer cached        # the same where it keeps rows
+    cdef Scorer scorer              # the source if it is compiled, else None
+    cdef CachedScorer cached        # the same if it caches rows
     cdef double[::1] scores
     cdef Mark past
     cdef Move *log                  # the moves since the mark
-    cdef Family *ahead              # families to ask a far source for, and the parents of those that are not there yet
+    cdef Family *ahead              # families to request from a remote source, and the parents of missing ones
     cdef int *parents_ahead
     cdef Py_ssize_t n_logged, room
 
     def follow(self, source, gains, double[::1] scores, dict rows=None):
-        """Take the rows of ``gains``, the array of the queue, and the ``scores``, float64 (n,), from a source.
+        """Update the rows of ``gains``, the array of the queue, and the ``scores``, float64 (n,), from a source.
 
-        ``rows`` are those that the source keeps: by the bytes of the child and its parents as int32, those of n gains
-        and the score (``pgmx.scores.gains``).
+        ``rows`` is the cache of the source: the key is the bytes of the child and its parents as int32, the value the
+        bytes of n gains and the score (``pgmx.scores.gains``).
         """
         self.source, self.gain_array, self.scores, self.rows = source, gains, scores, rows
         self.scorer = source if isinstance(source, Scorer) else None
@@ -96,12 +96,12 @@ cdef class ScoredMoves(DagMoves):
         free(self.ahead)
         free(self.parents_ahead)
 
-    # ---- what changes the graph ----
+    # ---- changes of the graph ----
 
     def make(self, int op, Py_ssize_t tail, Py_ssize_t head, double least_gain=INFINITY):
-        """Make a legal move and bring gains and scores up to date.
+        """Make a legal move and update gains and scores.
 
-        Of a far source, the rows after additions that gain ``least_gain`` are asked for too: they are expected next.
+        From a remote source, the rows after additions that gain ``least_gain`` are prefetched.
         """
         with nogil:
             self.make_scored(op, tail, head, least_gain)
@@ -111,7 +111,7 @@ cdef class ScoredMoves(DagMoves):
     ):
         """Make a legal move that ``draw`` accepted, with ``n_draws`` to come at this temperature, from ``word`` on.
 
-        Of a far source, the rows after the moves that these will accept, as far as that can be told, are asked for too.
+        From a remote source, the rows after the moves that these draws will probably accept are prefetched.
         """
         cdef Move made = Move(op, <int>tail, <int>head, 0.0)
         cdef Py_ssize_t n
@@ -136,7 +136,7 @@ cdef class ScoredMoves(DagMoves):
         self.log_move(C_DELETE, tail, head)
 
     def rescore(self, const int64_t[::1] children):
-        """Bring the gains and the scores of ``children`` up to date."""
+        """Update the gains and the scores of ``children``."""
         cdef Py_ssize_t i, n = 0
         with nogil:
             for i in range(children.shape[0]):
@@ -146,11 +146,11 @@ cdef class ScoredMoves(DagMoves):
     def climb(
         self, double least_gain, Py_ssize_t most_moves, Py_ssize_t most_rows=1, double[:, ::1] trace=None
     ) -> tuple:
-        """Make the best move until none gains ``least_gain``; return how many were made, and whether none is left.
+        """Make the best move until none gains ``least_gain``; return the number of moves, and whether none is left.
 
-        It ends early after ``most_moves``, or when the source had to be asked for ``most_rows``, so that the caller can
-        look at the clock. After each move its row of ``trace``, (most_moves, n + 1), takes the scores and the number of
-        arcs.
+        It ends early after ``most_moves``, or after ``most_rows`` new rows from the source, so that the caller can
+        check the time limit. After each move the scores and the number of arcs are written to its row of ``trace``,
+        (most_moves, n + 1).
         """
         cdef Move move
         cdef Py_ssize_t made = 0, rows = 0
@@ -172,20 +172,20 @@ cdef class ScoredMoves(DagMoves):
 
     def try_blocks(
         self,
-        const int[::1] nodes,           # in: those of all blocks, one block after the other
-        const int64_t[::1] begins,      # in: (blocks + 1,) where each begins
-        int64_t[::1] next_block,        # in and out: (1,) number of the next block, of which any thread takes it
+        const int[::1] nodes,           # in: nodes of all blocks, one block after the other
+        const int64_t[::1] begins,      # in: (blocks + 1,) offsets of the blocks
+        int64_t[::1] next_block,        # in and out: (1,) index of the next block, shared by all threads
         double least_gain,              # in: as for ``climb``
         double better,                  # in: the score, without the prior of the empty graph, that is a success
-        Py_ssize_t most_rows,           # in: a trial is given up when so many rows were asked for in all
+        Py_ssize_t most_rows,           # in: a trial is given up after this total number of new rows
         int64_t[::1] n_moves,           # out: by block, the moves of its trial
-        int64_t[::1] success,           # in and out: number of a block that succeeded; later ones are not tried
+        int64_t[::1] success,           # in and out: index of a block that succeeded; later ones are not tried
     ) -> tuple:
-        """Take out all arcs at a block of nodes but required ones and climb, again and again, until a score is better.
+        """Remove all arcs at a block of nodes, except required ones, and climb; repeat until a score is better.
 
-        Each trial begins at the graph as it is. Return ``(success, given up, blocks tried)``, the first two numbers of
-        blocks or -1: at a success the graph stays, and the mark is that before; else it is as it was, no move barred.
-        The source is compiled.
+        Each trial begins at the present graph. Return ``(success, given up, blocks tried)``, the first two are indices
+        of blocks or -1. After a success the graph is kept, and the mark is at the graph before the trial. Otherwise the
+        graph is unchanged, with no move barred. The source is compiled.
         """
         cdef Py_ssize_t k, rows = 0, winner = -1, given_up = -1, n_tried = 0, n_cut, i
         cdef bint is_optimum
@@ -218,7 +218,7 @@ cdef class ScoredMoves(DagMoves):
         return winner, given_up, n_tried
 
     cdef bint climb_once(self, double least_gain, Py_ssize_t *rows, int64_t *n_moves) except -1 nogil:
-        # Makes the best move, one that was barred where no other gains; returns whether there is none.
+        # Makes the best move, a barred one if no other gains; returns whether there is none.
         cdef Move move
         self.find_best(&move, least_gain)
         if move.op < 0 or move.gain < least_gain:
@@ -228,7 +228,7 @@ cdef class ScoredMoves(DagMoves):
         return False
 
     cdef Py_ssize_t cut_block(self, const int *block, Py_ssize_t size, Py_ssize_t *rows) except -1 nogil:
-        # Deletes the arcs at some nodes, but required ones; returns how many.
+        # Deletes the arcs at some nodes, except required ones; returns their number.
         cdef Py_ssize_t v, i, j, n_cut = 0, n_of_v, k, n_touched = 0
         cdef bint is_in, is_cut
         for v in range(self.n):
@@ -254,10 +254,10 @@ cdef class ScoredMoves(DagMoves):
         rows[0] += self.rescore_expected(n_touched)
         return n_cut
 
-    # ---- the way back ----
+    # ---- undo ----
 
     def mark(self):
-        """Remember the graph as it is."""
+        """Store the present graph."""
         self.begin_mark()
 
     cdef int begin_mark(self) except -1 nogil:
@@ -288,11 +288,11 @@ cdef class ScoredMoves(DagMoves):
         return 0
 
     def accept(self):
-        """Stay with the graph as it is now: the mark is forgotten."""
+        """Keep the present graph: the mark is dropped."""
         self.forget_mark()
 
     def undo(self):
-        """Go back to the graph of the last ``mark``, without scoring anything."""
+        """Return to the graph of the last ``mark``, without rescoring."""
         self.go_back()
 
     cdef int go_back(self) except -1 nogil:
@@ -322,7 +322,7 @@ cdef class ScoredMoves(DagMoves):
         return 0
 
     cdef void recall_queue(self) noexcept nogil:
-        # What the queue knew of the graph of the mark, but of additions nothing where the barred moves were others.
+        # Restores the queue of the mark's graph; bounds of additions are not valid if other moves were barred.
         cdef Mark *past = &self.past
         cdef Py_ssize_t v
         memcpy(self.most, past.most, self.n * sizeof(double))
@@ -395,7 +395,7 @@ cdef class ScoredMoves(DagMoves):
     # ---- gains and scores ----
 
     cdef int make_scored(self, int op, Py_ssize_t tail, Py_ssize_t head, double least_gain) except -1 nogil:
-        # Returns how often the source was asked. Additions that gain less than `least_gain` are not expected next.
+        # Returns the number of new rows of the source. Additions below `least_gain` are not expected next.
         cdef int n_asked
         cdef Py_ssize_t n, most
         self.make_move(op, tail, head)
@@ -416,7 +416,7 @@ cdef class ScoredMoves(DagMoves):
         return n_asked
 
     cdef int rescore_expected(self, Py_ssize_t n) except -1 nogil:
-        # Rescores the children of the first n families; returns how often the source was asked.
+        # Rescores the children of the first n families; returns the number of new rows of the source.
         cdef Py_ssize_t i
         cdef int n_asked = 0
         if self.scorer is not None and self.scorer.is_far:
@@ -426,12 +426,12 @@ cdef class ScoredMoves(DagMoves):
         return n_asked
 
     cdef Py_ssize_t expect_child(self, Py_ssize_t n, Py_ssize_t child) noexcept nogil:
-        # Puts the family of a child behind the first n to ask for; returns how many there are then.
+        # Appends the family of a child to the first n families to request; returns the new number.
         self.ahead[n] = Family(child, self.dag.n_parents[child], self.dag.parents[child], ALL, NULL)
         return n + 1
 
     cdef int rescore_child(self, Py_ssize_t child) except -1 nogil:
-        # Returns whether the source was asked.
+        # Returns whether the source computed a new row.
         cdef Py_ssize_t n_before
         cdef bint is_asked = True
         if self.past.is_set:
@@ -449,7 +449,7 @@ cdef class ScoredMoves(DagMoves):
         return is_asked
 
     cdef bint ask_source(self, Py_ssize_t child) except -1:
-        # The same of a source in Python, after a look at the rows that it keeps.
+        # The same for a source in Python, after a look-up in its cache of rows.
         cdef object key, row = None
         cdef char *target
         cdef int number = <int>child

@@ -1,9 +1,9 @@
 """The growth of a maximum spanning forest from rows of weights.
 
-Algorithm: Prim's on the complete graph, where the row of a variable is needed when it is the next to join the forest.
-Weights are rounded to whole keys, and ties decided by an order of the variables. A variable that is no better joined to
-the next one than to the forest costs a comparison: ``bars`` holds the least weight that is not.
-Cost: n numbers read per variable that joins.
+Algorithm: Prim's on the complete graph; the row of a variable is needed when it is the next to join the forest.
+Weights are rounded to integer keys, and ties are broken by an order of the variables. A variable whose edge to the new
+member is not better than its best edge costs one comparison: ``bars`` is the smallest weight that may be better.
+Cost: n values read per variable that joins.
 Thread-safety: an object serves one thread; it releases the GIL while the forest grows.
 Reference: Prim (1957), Bell System Technical Journal 36, 1389-1401.
 """
@@ -15,21 +15,21 @@ import numpy as np
 
 
 cdef class ForestGrowth:
-    """A forest that variables join one by one, each at the edge of largest weight to those in it.
+    """A forest that variables join one by one, each by the edge of largest weight to its members.
 
     Parameters
     ----------
     priority : int64 (n,)
-        Decides between edges of equal keys, a permutation.
+        A permutation that breaks ties of keys.
     resolution : float
-        A key is a weight in whole multiples of this, a power of two.
+        A key is a weight in integer multiples of this, a power of two.
     allowed : uint8 (n, n) or None
-        Which pairs may be joined, symmetric.
+        The pairs that may be joined, symmetric.
 
     Attributes
     ----------
     keys : float64 (n,)
-        Key of the best edge from the forest to each variable outside, 0 without one; -inf inside.
+        Key of the best edge from the forest to each variable outside, 0 if there is none; -inf inside.
     nearest : int64 (n,)
         End of that edge in the forest, -1 without one.
     best : float64 (n,)
@@ -37,9 +37,9 @@ cdef class ForestGrowth:
     order : int64 (n,)
         The variables in the order in which they have joined, and then ``next``.
     n_joined : int
-        How many have.
+        Number of variables that have joined.
     next : int
-        The variable that joins next, at the best edge, without one the first by priority; -1 without any.
+        The variable that joins next: by the best edge, or the first by priority if there is none; -1 at the end.
     """
 
     cdef readonly object keys, nearest, best, order
@@ -62,9 +62,9 @@ cdef class ForestGrowth:
         self.choose()
 
     def grow(self, const double[:, ::1] rows, const int64_t[::1] row_of, Py_ssize_t most) -> int:
-        """Let variables join until one has no row, at most ``most``; return how many have.
+        """Let variables join until one has no row, at most ``most``; return the number that have joined.
 
-        ``rows[row_of[v], u]`` is the weight of v and u, -inf for none; ``row_of[v]`` is negative without a row.
+        ``rows[row_of[v], u]`` is the weight of v and u, -inf for none; ``row_of[v]`` is negative if v has no row.
         """
         cdef Py_ssize_t n = 0
         with nogil:
@@ -74,19 +74,19 @@ cdef class ForestGrowth:
         return n
 
     cdef void join(self, const double *row) noexcept nogil:
-        # Lets the next variable join, whose row this is.
+        # Lets the next variable join; the row is its row.
         cdef const double *bar = &self.bar[0]
         cdef int64_t node = self.next
         cdef Py_ssize_t v
         self.key[node], self.bar[node] = -INFINITY, INFINITY
         self.n_joined += 1
         for v in range(self.n):
-            if row[v] >= bar[v]:        # most edges are no better than the best one
+            if row[v] >= bar[v]:        # most edges are not better than the best one
                 self.improve(node, v, row[v])
         self.choose()
 
     cdef void improve(self, int64_t node, Py_ssize_t v, double weight) noexcept nogil:
-        # Takes the edge to a variable outside if it is better than its best one.
+        # Updates the best edge of a variable outside if this edge is better.
         cdef double key
         if self.key[v] == -INFINITY or (self.allowed is not None and not self.allowed[node, v]):
             return
@@ -123,7 +123,7 @@ def root_trees(
     const int64_t[:, ::1] pairs,        # in: (m, 2) edges of a forest
     const int64_t[::1] starts,          # in: every variable at least once; the first of a tree is its root
     int64_t[::1] tail_of,               # out: (n,) the neighbour towards the root, -1 at the root
-    int64_t[::1] edge_of,               # out: (n,) the number of that edge, -1 at the root
+    int64_t[::1] edge_of,               # out: (n,) the index of that edge, -1 at the root
 ):
     """Direct the edges of a forest away from the roots of its trees."""
     cdef Py_ssize_t n = tail_of.shape[0], m = pairs.shape[0], i, k, n_stack
@@ -137,7 +137,7 @@ def root_trees(
             begin[pairs[i, 1] + 2] += 1
         for i in range(n):
             begin[i + 2] += begin[i + 1]
-        for i in range(m):      # begin[v + 1] is where the next edge of v goes
+        for i in range(m):      # begin[v + 1] is the position of v's next edge
             for k in range(2):
                 v = pairs[i, k]
                 place[begin[v + 1]] = i
@@ -160,7 +160,7 @@ def root_trees(
 
 
 cdef inline bint comes_first(const int64_t *priority, int64_t a, int64_t b, int64_t c, int64_t d) noexcept nogil:
-    # Whether the edge a - b goes before c - d where both weigh the same.
+    # Whether the edge a - b comes before c - d if their weights are equal.
     cdef int64_t p = min(priority[a], priority[b]), q = min(priority[c], priority[d])
     if p != q:
         return p < q
@@ -168,5 +168,5 @@ cdef inline bint comes_first(const int64_t *priority, int64_t a, int64_t b, int6
 
 
 cdef inline double round_to_whole(double x) noexcept nogil:
-    # As rint does, which is a call of a function on many processors; |x| is below 2^51, or infinite.
+    # The same as rint, which is a function call on many processors; |x| is below 2^51, or infinite.
     return (x + 6755399441055744.0) - 6755399441055744.0

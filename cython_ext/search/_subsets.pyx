@@ -1,14 +1,14 @@
 """The network of highest score over a set of variables, by dynamic programming over its subsets.
 
-Problem: each variable v has a list of sets of parents with scores; choose one for each such that the graph is acyclic
+Problem: each variable v has a list of parent sets with scores; choose one set for each, so that the graph is acyclic
 and the sum is highest. Algorithm: with best_v(W) the highest score of v with parents within W,
 
     total(W) = max over v in W of  total(W - v) + best_v(W - v),    total({}) = 0.
 
-Subsets come in blocks that share the variables of bit LOW and above. For each block and variable a table of best_v over
-the low variables is filled from the list and spread from each set to its supersets; its contribution to the subsets of
-one more high variable is added at once, so that no best_v is stored beyond its block. Sinks are found again from the
-totals in the end.
+Subsets are in blocks that share the variables of bit LOW and above. For each block and variable a table of best_v over
+the low variables is filled from the list, and maxima are propagated from each set to its supersets. The contribution to
+the subsets with one more high variable is added immediately, so that best_v is stored only for the present block. At
+the end the sinks are recovered from the totals.
 
 Memory: 8 bytes for each of 2^m subsets, and 8 m 2^LOW. Cost: m 2^(m-1) LOW maxima, 2^m m / 2 sums, and
 m 2^(m - LOW) passes over the lists.
@@ -37,7 +37,7 @@ cdef class SubsetTotals:
     Parameters
     ----------
     sets : list of uint64 arrays
-        For each variable its sets of parents, bit u for variable u, fewer parents first.
+        For each variable its parent sets, bit u for variable u, fewer parents first.
     scores : list of float64 arrays
         Their scores.
     """
@@ -48,7 +48,7 @@ cdef class SubsetTotals:
     cdef double *table                      # 2^low for each variable
     cdef const uint64_t[::1] sets
     cdef const double[::1] scores
-    cdef int64_t[::1] first                 # where the list of each variable begins
+    cdef int64_t[::1] first                 # offset of each variable's list
 
     def __cinit__(self, list sets, list scores):
         cdef Py_ssize_t i, size
@@ -82,7 +82,7 @@ cdef class SubsetTotals:
         return self.block < self.n_blocks
 
     def best_score(self) -> float:
-        """Return the highest score of a network of all variables; -inf where none has all required parents."""
+        """Return the highest score of a network of all variables; -inf if none has all required parents."""
         return self.total[(<Py_ssize_t>1 << self.m) - 1]
 
     def best_parents(self):
@@ -104,7 +104,7 @@ cdef class SubsetTotals:
         return parents
 
     cdef Py_ssize_t find_best(self, Py_ssize_t v, uint64_t others) noexcept nogil:
-        # Position of the best set within the others, the first of equals; -1 without any.
+        # Position of the best set within the others, ties by the first; -1 if there is none.
         cdef Py_ssize_t i, at = -1
         for i in range(self.first[v], self.first[v + 1]):
             if not self.sets[i] & ~others and (at < 0 or self.scores[i] > self.scores[at]):

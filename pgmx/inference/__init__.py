@@ -1,16 +1,16 @@
-"""Inference in discrete Markov networks that are given as arrays: exact, by belief propagation, by sampling.
+"""Inference in discrete Markov networks given as arrays: exact, by belief propagation and by sampling.
 
 - `networks`: networks as arrays of log-values
 - `exact`: exact inference by elimination and junction trees
 - `likelihood`: log-likelihood of rows under a fitted Bayesian network
 - `sampling`: forward sampling of discrete Bayesian networks, one vectorised pass per variable
-- `mixed`: conditional linear Gaussian networks as arrays, and what is inferred in them
-- `problem`: what the functions by name work on and return: a network as arrays with its names, marginals, the cost
+- `mixed`: conditional linear Gaussian networks as arrays, and inference in them
+- `problem`: arguments and results of the functions that use names: a named network as arrays, marginals, costs
 - `approximate`: inference in networks too wide for exact answers
-- `engines`: engines that answer where a junction tree does not: belief propagation, Gibbs sampling
-- `maximisation`: most probable states: exactly where memory allows, else by a search with a bound
-- `partition`: the log-partition as a number that says how it was computed and what it can be off by
-- `queries`: questions to any discrete Markov network, by name: its cost, marginals, joint distributions, samples
+- `engines`: approximate engines for networks that are too wide for a junction tree: belief propagation, Gibbs sampling
+- `maximisation`: most probable states: exact if memory allows, otherwise by a search with a bound
+- `partition`: the log-partition, with the method that computed it and its error
+- `queries`: queries to any discrete Markov network, by name: cost, marginals, joint distributions, samples
 """
 
 from typing import TYPE_CHECKING

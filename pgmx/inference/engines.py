@@ -1,4 +1,4 @@
-"""Engines that answer a question about a network where a junction tree does not: beliefs, samples, both together."""
+"""Approximate engines for networks that are too wide for a junction tree: beliefs, samples, and both combined."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from pgmx.inference.approximate.loopy import BeliefResult, loopy_belief_propagat
 from pgmx.inference.exact.exact import MostProbable
 from pgmx.inference.problem import Problem
 
-#: Options that belief propagation and Gibbs sampling take.
+#: Options of belief propagation and Gibbs sampling.
 BELIEF_OPTIONS = ("damping", "max_iter", "max_time", "messages", "tol")
 CORRECTION_OPTIONS = ("n_sweeps", "random_state")
 GIBBS_OPTIONS = ("burn_in", "n_chains", "n_jobs", "start", "thinning")
 #: Samples from which ``method="gibbs"`` estimates probabilities by default.
 GIBBS_SAMPLES = 10_000
-#: Batches of samples, in the order in which they were drawn, whose shares give the error of all.
+#: Number of batches of consecutive samples. The spread of the batch frequencies gives the standard error.
 N_BATCHES = 20
 
 
 class Engine(Protocol):
-    """Answers by number of variable, given evidence; `method` is its name in a question.
+    """Marginals and joint distributions given evidence, by index of the variables; `method` is the engine's name.
 
-    `errors`, (n,), estimates how far marginals are off; `r_hat` and `effective_sample_size` say how well it sampled.
+    `errors`, (n,), estimates the errors of marginals; `r_hat` and `effective_sample_size` diagnose the sampling.
     """
 
     method: str
@@ -48,7 +48,7 @@ class Engine(Protocol):
 
 
 class BeliefEngine:
-    """Answers out of the beliefs of belief propagation; the options are those of `loopy_belief_propagation`."""
+    """Answers from belief propagation; accepts the options of `loopy_belief_propagation`."""
 
     method = "loopy"
 
@@ -63,7 +63,7 @@ class BeliefEngine:
         self.check()
 
     def check(self) -> None:
-        """Warn where the messages did not settle."""
+        """Warn if the messages did not converge."""
         warn_unconverged(self.beliefs)
 
     @property
@@ -87,8 +87,8 @@ class BeliefEngine:
                 table = self.beliefs.edge_beliefs[begin:end].reshape(self.potentials.table(int(edges[0])).shape)
                 return table if variables[0] < variables[1] else table.T
         raise ValueError(
-            f"belief propagation has no joint distribution of {[self.problem.names[v] for v in variables]!r}, which "
-            "share no edge: use method='gibbs', or method='exact' with enough memory"
+            f"belief propagation has no joint distribution of {[self.problem.names[v] for v in variables]!r}, because "
+            "they do not share an edge: use method='gibbs', or method='exact' with enough memory"
         )
 
     def map(self) -> MostProbable:
@@ -98,7 +98,7 @@ class BeliefEngine:
 
 
 class CorrectedEngine(BeliefEngine):
-    """Answers out of beliefs that are weighed against Gibbs samples; pairs and log-partition are those of beliefs."""
+    """Beliefs of single variables averaged with Gibbs samples; pairs and the log-partition are not corrected."""
 
     method = "corrected"
 
@@ -119,11 +119,11 @@ class CorrectedEngine(BeliefEngine):
         self.converged = self.r_hat <= MOST_R_HAT
 
     def check(self) -> None:
-        """Warn where independent groups of samples disagree."""
+        """Warn if independent groups of samples disagree."""
         if self.sampling.r_hat > MOST_R_HAT:
             warnings.warn(
-                f"Gibbs sampling did not converge: R-hat is {self.sampling.r_hat:.3g}, more than {MOST_R_HAT}, and its "
-                "error is estimated roughly; give more sweeps (n_sweeps)",
+                f"Gibbs sampling did not converge: R-hat is {self.sampling.r_hat:.3g}, more than {MOST_R_HAT}. Its "
+                "estimated error is only rough. Increase n_sweeps",
                 RuntimeWarning,
                 stacklevel=caller_level(),
             )
@@ -134,7 +134,7 @@ class CorrectedEngine(BeliefEngine):
 
 
 class SampleEngine:
-    """Answers by shares of Gibbs samples; the options are those of `gibbs_sample`."""
+    """Relative frequencies of Gibbs samples; accepts the options of `gibbs_sample`."""
 
     method = "gibbs"
     converged = True
@@ -160,11 +160,11 @@ class SampleEngine:
         return errors
 
     def marginal(self, i: int) -> np.ndarray:
-        """Return the shares of the states of a variable."""
+        """Return the relative frequencies of the states of a variable."""
         return np.bincount(self.rows[i], minlength=self.cards[i]) / self.rows.shape[1]
 
     def joint(self, variables: Sequence[int]) -> np.ndarray:
-        """Return the shares of the configurations of some variables."""
+        """Return the relative frequencies of the configurations of some variables."""
         shape = tuple(self.cards[v] for v in variables)
         cells = np.ravel_multi_index([self.rows[v].astype(np.intp) for v in variables], shape)
         return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape) / self.rows.shape[1]
@@ -175,7 +175,7 @@ def warn_unconverged(beliefs: BeliefResult) -> None:
     if not beliefs.converged:
         warnings.warn(
             f"loopy belief propagation did not converge: its messages still change by {beliefs.residual:.2g} after "
-            f"{beliefs.n_iter} sweeps; give more (max_iter), damping=0.5, or use Gibbs sampling",
+            f"{beliefs.n_iter} sweeps. Increase max_iter, set damping=0.5, or use Gibbs sampling",
             RuntimeWarning,
             stacklevel=caller_level(),
         )

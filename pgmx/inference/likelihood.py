@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
     from pgmx.data import DiscreteTable, Frame
 
-#: What a missing cell may mean to a likelihood.
+#: Ways to treat missing values.
 MISSING_CHOICES = ("error", "drop", "observed")
 _CHUNK = 16_384  # rows whose sums stay in the cache
-_PIECE_CELLS = 1 << 20  # cells of rows with missing cells that are taken at a time
+_PIECE_CELLS = 1 << 20  # values of incomplete rows that are processed at a time
 
 
 class HasTerms(Protocol):
-    """A network that computes the terms of the likelihood itself, such as one of floats beside states."""
+    """A network that computes the terms of the likelihood itself, such as a conditional linear Gaussian network."""
 
     @property
     def names(self) -> tuple:
@@ -40,11 +40,11 @@ class HasTerms(Protocol):
         ...
 
     def read_pieces(self, X: Any) -> tuple[MixedFamilies, Iterator[RowPiece]]:
-        """Return the parameters, and rows in pieces, in which cells may be missing and states unknown."""
+        """Return the parameters, and rows in chunks, which may have missing values and unknown states."""
         ...
 
     def without_graph(self, question: str) -> HasTerms:
-        """Return something that answers the same question with arrays alone."""
+        """Return an equivalent network that consists of arrays only."""
         ...
 
 
@@ -54,16 +54,16 @@ class HeldOutLikelihood(NamedTuple):
     Parameters
     ----------
     mean, total : float
-        Over all rows; ``-inf`` where a row has probability 0.
+        Mean and sum over all rows; ``-inf`` if a row has probability 0.
     n_rows : int
         Number of rows.
     n_impossible : int
         Rows of probability 0.
     possible_mean : float
-        Mean over the other rows; NaN where there are none. It flatters a network that rules out rows.
+        Mean over the other rows; NaN if there are none. It is too optimistic for a network that rules out rows.
     impossible : dict
-        Variables whose tables give probability 0, and to how many rows; a row may count at several of them. A row with
-        missing cells that is impossible by several tables together counts at none.
+        For each variable whose table gives probability 0: the number of these rows. A row may count for several
+        variables. It counts for none if missing values make it impossible only through several tables together.
 
     Examples
     --------
@@ -90,43 +90,46 @@ def held_out_log_likelihood(
     .. math:: \ell(X) = \sum_{i=1}^{N} \sum_v \ln P(x_{iv} \mid u_{iv})
 
     with :math:`u_{iv}` the states (or values) of the parents of variable :math:`v` in row :math:`i`. For rows that were
-    not used for learning it measures how well the network predicts. Of rows with missing cells it can be that of the
-    observed cells :math:`o_i`,
+    not used for learning it measures how well the network predicts. For rows with missing values it can be the
+    log-likelihood of the observed values :math:`o_i`,
 
     .. math:: \ln P(x_{i o_i}) = \ln \sum_{x_m} P(x_{i o_i}, x_m)
 
-    over all states (and values) of the missing ones, computed exactly.
+    summed (or integrated) over the missing values, computed exactly.
 
     Parameters
     ----------
     model : DiscreteBayesianNetwork, LinearGaussianBayesianNetwork, ConditionalGaussianNetwork or fitted learner
-        A network with all its parameters, or a learner that has one; it is only read.
+        A network with all its parameters, or a learner that has one. The network is not changed.
     X : DataFrame, array or DiscreteTable of shape (n_samples, n_features)
-        What the learners take, and a single row in memory; its columns are the variables of the network, in any order.
-        A state that the network does not know has probability 0. Floats in the column of a discrete variable are its
-        states. The rows of a distributed table, of states or of numbers, are summed by their workers.
+        The same input as for learners; a single row is enough. The columns are the variables of the network, in any
+        order. See Notes.
     missing : {"error", "drop", "observed"}, default="error"
-        Whether a missing cell is an error, drops its row, or is summed (integrated) out of it.
+        "error" raises an error for missing values, "drop" drops rows with missing values, "observed" sums (integrates)
+        over the missing values.
 
     Returns
     -------
     HeldOutLikelihood
         A named tuple ``(mean, total, n_rows, n_impossible, possible_mean, impossible)``. Rows of probability 0 are
-        counted, and make `mean` and `total` ``-inf``.
+        included: they make `mean` and `total` ``-inf``.
 
     Raises
     ------
     TypeError, ValueError
-        If `model` is neither kind of network, the columns are not the variables, cells are missing or infinite, a node
-        has no parameters, a standard deviation is not positive, or a column's states are text in the network only.
+        If `model` is not one of these networks, the columns are not the variables, values are missing or infinite, a
+        node has no parameters, a standard deviation is not positive, or only the network has text states in a column.
     TreewidthError
-        With ``missing="observed"``, if the sums would take more than 2^27 numbers per row.
+        With ``missing="observed"``, if the sums would take more than 2^27 values per row.
 
     Notes
     -----
-    One table look-up per cell. Distributions are scaled to the sum 1, since files hold rounded decimals. With
-    ``missing="observed"`` a pass over the junction tree of each set of missing variables that families join, shared by
-    the rows that lack it: alarm, 10,000 rows, 20 % of the cells missing: 0.6 CPU seconds.
+    A state that the network does not have has probability 0. Numbers in the column of a discrete variable are states.
+    The rows of distributed data are summed by their workers.
+
+    The cost is one table look-up per value. Distributions are scaled to the sum 1, since files hold rounded decimals.
+    With ``missing="observed"`` each connected set of missing variables takes one pass over its junction tree, which is
+    shared by all rows with this set: 0.6 CPU seconds for alarm, 10,000 rows, 20 % of the values missing.
 
     Examples
     --------
@@ -147,24 +150,24 @@ def held_out_log_likelihood(
     network: Any = take_model(model)
     if hasattr(network, "log_likelihood_terms"):
         return _mixed_likelihood(network, X, missing)
-    # known by name, since nothing here imports pgmpy
+    # recognised by the name of the class, since this module does not import pgmpy
     if any(base.__name__ == "LinearGaussianBayesianNetwork" for base in type(network).__mro__):
         return _gaussian_likelihood(network, X, missing)
     arrays = BayesianArrays.from_model(network).normalise()
     table = _code_rows(X, arrays.names, "pairwise" if missing == "observed" else missing)
-    if isinstance(table, DistributedTable):  # no missing cells are marked in it
+    if isinstance(table, DistributedTable):  # a distributed table has no marked missing values
         return table.reduce(_sum_part, arrays, add=_add_likelihoods)
     if missing == "observed":
         return _sum_observed(arrays.names, _to_families(arrays), _read_states(arrays, table), table.n_rows)
     refuse_marked(
         table,
-        "a row has a likelihood where all its cells are known; code the table with 'drop', or give missing='observed'",
+        "the likelihood of a row needs all its values; code the table with 'drop', or give missing='observed'",
     )
     return _sum_terms(arrays.names, _DiscreteTerms(arrays, table), table.n_rows)
 
 
 def _code_rows(X: Any, names: Sequence[Hashable], missing: str) -> DiscreteTable:
-    """Return coded rows of discrete variables, columns of floats by their distinct values."""
+    """Return coded rows of discrete variables; the states of float columns are their distinct values."""
     from pgmx.data import Frame, open_any
 
     opened = open_any(X, missing=missing)
@@ -174,12 +177,12 @@ def _code_rows(X: Any, names: Sequence[Hashable], missing: str) -> DiscreteTable
 
 
 def _sum_part(part: Any, arrays: BayesianArrays) -> HeldOutLikelihood:
-    """Return the likelihood of the rows of a part of a distributed table."""
+    """Return the likelihood of the rows of one partition of distributed data."""
     return _sum_terms(arrays.names, _DiscreteTerms(arrays, part.table), part.table.n_rows)
 
 
 def _add_likelihoods(parts: list[HeldOutLikelihood]) -> HeldOutLikelihood:
-    """Return the likelihood of the rows of all parts."""
+    """Return the likelihood of the rows of all partitions."""
     n_rows, n_impossible = sum(part.n_rows for part in parts), sum(part.n_impossible for part in parts)
     n_possible = n_rows - n_impossible
     possible = sum(
@@ -203,7 +206,7 @@ def look_up_logs(codes: Sequence[np.ndarray], logs: np.ndarray) -> np.ndarray:
 
 
 class _DiscreteTerms:
-    """The terms of a variable for a slice of rows, whose codes alone are translated: a file is not read whole."""
+    """The terms of a variable for a slice of rows; only these rows are read from a file and translated."""
 
     def __init__(self, arrays: BayesianArrays, table) -> None:
         self._families = [(v, *parents) for v, parents in enumerate(arrays.parents)]
@@ -225,29 +228,29 @@ class _DiscreteTerms:
         terms = look_up_logs(codes, self._logs[v])
         for at, unknown in outside.items():
             if at > 0:
-                terms[unknown] = 0.0  # the row is impossible by its parent's own term, whatever this one is
+                terms[unknown] = 0.0  # the parent's own term already makes the row impossible
         if 0 in outside:
             terms[outside[0]] = -inf
         return terms
 
 
 def _positions(names: Sequence, columns: Sequence) -> list[int]:
-    """Return the column of each variable, or raise when they are not the same names."""
+    """Return the column of each variable, or raise if the names of columns and variables differ."""
     check_same_names(names, columns, "the network", "X")
     at = {name: position for position, name in enumerate(columns)}
     return [at[name] for name in names]
 
 
 def _lookup(arrays: BayesianArrays, v: int, states: Sequence) -> np.ndarray:
-    """Return the network's code of each state of a column; one that it does not have is the one after the last."""
+    """Return the network's code of each state of a column; the number of states for a state that it does not have."""
     from pgmx.data.recode import match_states
 
     known = arrays.states[v]
     codes = match_states(states, known, absent=len(known))
     if len(states) and codes.min() == len(known) and any(str(state) in known for state in states):
         raise ValueError(
-            f"column {arrays.names[v]!r} holds {join_names(states)}, which are text in the network: convert it with "
-            "astype(str)"
+            f"column {arrays.names[v]!r} holds {join_names(states)}, but the network has these states as text: convert "
+            "the column with astype(str)"
         )
     return codes.astype(np.min_scalar_type(len(known)))
 
@@ -281,13 +284,13 @@ def _summarise(names: Sequence, sums: np.ndarray, zeros: np.ndarray) -> HeldOutL
     )
 
 
-# ---- rows with missing cells ----
+# ---- rows with missing values ----
 
 
 def _sum_observed(
     names: Sequence, network: MixedFamilies, pieces: Iterable[RowPiece], n_rows: int
 ) -> HeldOutLikelihood:
-    """Sum the log-densities of the observed cells of rows that come in pieces."""
+    """Sum the log-densities of the observed values of rows that come in chunks."""
     sums, zeros = np.empty(n_rows), np.zeros(len(names), dtype=np.int64)
     densities, begin = ObservedDensities(network, names), 0
     for piece in pieces:
@@ -300,7 +303,7 @@ def _sum_observed(
 
 
 def _count_impossible(network: MixedFamilies, piece: RowPiece, rows: np.ndarray) -> np.ndarray:
-    """Return at how many of some rows the known state of each variable is impossible given its known parents."""
+    """Return for each variable in how many rows its observed state is impossible given its observed parents."""
     counts = piece.unknown[:, rows].sum(axis=1)
     cells = piece.rows.take(rows)
     for v in np.flatnonzero(network.cards).tolist() if len(rows) else ():
@@ -316,7 +319,7 @@ def _to_families(arrays: BayesianArrays) -> MixedFamilies:
 
 
 def _read_states(arrays: BayesianArrays, table: Any) -> Iterator[RowPiece]:
-    """Yield the rows of a coded table in the codes of a network; missing and unknown cells have the code 0."""
+    """Yield the rows of a coded table in the codes of a network; missing values and unknown states have the code 0."""
     columns = _positions(arrays.names, table.columns)
     markers = [int(table.missing_codes[column]) for column in columns]
     lookups = []
@@ -355,11 +358,11 @@ def _gaussian_likelihood(model: LinearGaussianBayesianNetwork, X, missing: str) 
 
 
 def _sum_observed_numbers(names: list, regressions: list[Regression], frame: Frame) -> HeldOutLikelihood:
-    r"""Return the likelihood of the observed cells o of rows of numbers, k cells m of which are missing.
+    r"""Return the likelihood of the observed values o of continuous rows in which k values m are missing.
 
     .. math:: \ln p(x_o) = \ln p(x_o, \hat x_m) + \tfrac{k}{2} \ln 2\pi - \tfrac12 \ln |K_{mm}|
 
-    with the conditional means of what is missing, under the precision K.
+    with the conditional means of the missing values and the precision K.
     """
     from scipy.sparse import csr_array
 
@@ -386,7 +389,7 @@ def _sum_observed_numbers(names: list, regressions: list[Regression], frame: Fra
 def _sum_observed_regressions(
     names: list, regressions: list[Regression], values: np.ndarray, missing: np.ndarray
 ) -> HeldOutLikelihood:
-    """Return the same from the regressions, by orthogonal factors: slower, and never singular."""
+    """Return the same likelihood from the regressions by orthogonal factors: slower, but never singular."""
     families = [GaussianFamily((), tuple(r.parents), r.beta, np.asarray(r.std)) for r in regressions]
     numbers = np.ascontiguousarray(np.where(missing, 0.0, values).T)
     rows = MixedRows(np.zeros(numbers.shape, dtype=np.intp), numbers)
@@ -398,7 +401,7 @@ def _sum_observed_regressions(
 def _sum_gaussian_part(
     part: Any, names: list, positions: list[int], regressions: list[Regression]
 ) -> HeldOutLikelihood:
-    """Return the likelihood of the rows of a part of a distributed table of numbers."""
+    """Return the likelihood of the rows of one partition of distributed continuous data."""
     return _add_likelihoods([_sum_block(block, names, positions, regressions) for block in part.blocks])
 
 
@@ -429,7 +432,7 @@ def _mixed_likelihood(model: HasTerms, X, missing: str) -> HeldOutLikelihood:
 
 
 def _sum_mixed_part(part: Any, names: tuple, model: HasTerms) -> HeldOutLikelihood:
-    """Return the likelihood of the rows of a part of a distributed table."""
+    """Return the likelihood of the rows of one partition of distributed mixed data."""
     return _add_likelihoods([_sum_mixed_rows(rows, names, model) for _, rows in part.pieces()])
 
 

@@ -1,4 +1,4 @@
-"""Most probable states of all variables together: exactly where memory allows, else by a search with a bound."""
+"""Most probable states of all variables jointly: exact if memory allows, otherwise by a search with a bound."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SEARCH_OPTIONS = ("n_passes", "n_sweeps", "random_state")
 def compute_map(
     problem: Problem, codes: Mapping[int, int], method: str, memory: int | None, options: Mapping[str, Any]
 ) -> MapAssignment:
-    """Compute the most probable states given evidence by number; the search takes over if the method is "auto"."""
+    """Compute the most probable states given evidence as codes; "auto" searches if exact inference is too large."""
     if method == "loopy":
         best = BeliefEngine(problem, codes, {**options, "maximise": True}).map()
         return _name_states(problem, codes, best.codes, best.log_value, np.inf, "loopy")
@@ -44,8 +44,8 @@ def compute_map(
         answer = _search(problem, codes, options)
         if not answer.exact:
             warn_approximate(
-                f"the most probable states are those of a search: their score is {answer.log_value:.6g}, and none is "
-                f"above {answer.bound:.6g}",
+                f"the most probable states were found by a search: their score is {answer.log_value:.6g}, and no score "
+                f"is above {answer.bound:.6g}",
                 error,
             )
         return answer
@@ -88,14 +88,14 @@ def map_assignment(
     evidence : dict of {name: state}, optional
         Observed variables.
     method : {"auto", "exact", "search", "loopy"}, default="auto"
-        Exact (by a junction tree, or elimination where that takes too much memory), a search with a bound, max-product
-        belief propagation, or the first two as memory allows.
+        "exact": a junction tree, or elimination if the tree needs too much memory. "search": a search with a bound.
+        "loopy": max-product belief propagation. "auto": "exact" if memory allows, otherwise "search".
     memory : int, optional
         As for :func:`marginals`.
     **options : dict
-        For "search" and "auto": ``n_sweeps=20000``, the sweeps over all variables, of all replicas together;
-        ``n_passes=500``, the most passes of the bound's messages; ``random_state=0``. For "loopy" those of
-        :func:`pgmx.inference.loopy_belief_propagation`.
+        For "search" and "auto": ``n_sweeps=20000``, the number of sweeps over all variables, summed over all replicas;
+        ``n_passes=500``, the largest number of message passes for the bound; ``random_state=0``. For "loopy": the
+        options of :func:`pgmx.inference.loopy_belief_propagation`.
 
     Returns
     -------
@@ -106,29 +106,29 @@ def map_assignment(
     Raises
     ------
     TypeError, TreewidthError, ValueError
-        As by :func:`marginals`; a ValueError too if no configuration of positive probability was found.
+        As :func:`marginals`; also a ValueError if no configuration of positive probability was found.
 
     Warns
     -----
     ApproximationWarning
-        If "auto" answers by the search and its bound does not prove that no configuration is more probable.
+        If "auto" uses the search and its bound does not prove that no configuration is more probable.
 
     Notes
     -----
-    Elimination keeps of each table the states that it chose, a bit per cell for binary variables, and frees the rest: a
-    grid of 22 x 22 binary variables takes 99 MB and some 4 s. Where that takes more memory, some variables of a network
-    take each of their states in turn (cutset conditioning), for "auto" as long as that is a matter of seconds, for
-    "exact" of minutes.
+    Elimination keeps only the chosen states of each table (one bit per cell for binary variables) and frees the table.
+    A grid of 22 x 22 binary variables takes 99 MB and about 4 s. If elimination needs too much memory, it is repeated
+    for each configuration of some variables (cutset conditioning): "auto" spends seconds on this, "exact" minutes.
 
-    The search makes a bound from above by sequential tree-reweighted message passing [1]_; factors of three or more
-    variables become auxiliary variables for it. From below, pairs of replicas at 24 temperatures are swept, exchanged
-    [2]_ and mixed by clusters [3]_; local maxima above the coldest are mixed into the best configuration, cluster by
-    cluster. A sweep costs an addition per state and incident table, a pass the cells of the tables. The answer
-    depends on `random_state`, never on the clock. The bound is loose where cycles are frustrated: on spin glasses
-    without a field, 20 x 20, the gap is a fifth of the score, although the states are the best ones.
+    The search computes an upper bound by sequential tree-reweighted message passing [1]_. Factors of three or more
+    variables become auxiliary variables for the bound. Configurations are searched by parallel tempering: pairs of
+    replicas at 24 temperatures are swept, exchanged [2]_ and combined by cluster moves [3]_. Local maxima found at
+    higher temperatures are combined with the best configuration, cluster by cluster. A sweep costs one addition per
+    state and incident table. A pass costs one operation per cell of the tables. The answer depends on `random_state`,
+    never on the clock. The bound is loose if cycles are frustrated: on 20 x 20 spin glasses without a field the gap is
+    a fifth of the score, although the states are the best ones.
 
-    Max-product is exact on trees. On other graphs its answer is improved by changing one variable at a time as long as
-    that raises the probability: a local optimum.
+    Max-product is exact on trees. On other graphs its answer is improved by changing one variable at a time while
+    that raises the probability. The result is a local optimum.
 
     References
     ----------

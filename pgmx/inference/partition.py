@@ -1,4 +1,4 @@
-"""The log-partition as a number that says how it was computed and what it can be off by."""
+"""The log-partition, with the method that computed it, its standard error and bounds."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from pgmx.inference.exact.low_degree import Part, sum_out_low_degrees
 from pgmx.inference.networks.evidence import ReducedNetwork, ZeroProbabilityError
 from pgmx.inference.problem import Evidence, Problem, check_memory, check_method, check_options
 
-#: Multiplications of all configurations by which elimination may be conditioned: seconds, and some ten minutes.
+#: Largest number of multiplications of cutset conditioning: seconds for "auto", about ten minutes for "exact".
 MOST_OPERATIONS = {"ais": 0, "auto": 2**30, "exact": 2**36}
 #: Nats above which a standard error is called large.
 LARGE_ERROR = 0.1
 
 
 class ApproximationWarning(UserWarning):
-    """Exact inference would take more memory than was granted, and the answer is an approximation."""
+    """The answer is an approximation, because exact inference would need more memory than allowed."""
 
 
 class LogPartition(float):
-    """A log-partition in nats: a float that says how it was computed.
+    """A log-partition in nats: a float with the method that computed it, its standard error and bounds.
 
     Parameters
     ----------
@@ -40,11 +40,11 @@ class LogPartition(float):
     method : {"exact", "ais", "loopy"}
         Variable elimination (or a junction tree), annealed importance sampling, or Bethe's approximation.
     standard_error : float, default=0.0
-        0 where it is exact, NaN where nothing is known of the error.
+        0 if the value is exact, NaN if the error is unknown.
     lower, upper : float, optional
-        Between these the true value lies; the value itself by default.
+        Bounds on the true value; the value itself by default.
     effective_sample_size : float, default=nan
-        Of "ais": the chains of equal weights that its chains are worth.
+        For "ais": the number of equally weighted chains of the same precision.
 
     Attributes
     ----------
@@ -76,7 +76,7 @@ class LogPartition(float):
         upper: float | None = None,
         effective_sample_size: float = float("nan"),
     ) -> Self:
-        """Make the number; its error is 0 and its bounds are itself unless they are said."""
+        """Create the value; by default its error is 0 and its bounds equal the value."""
         self = super().__new__(cls, value)
         self.method = method
         self.standard_error = standard_error
@@ -98,7 +98,7 @@ class LogPartition(float):
 def compute_log_partition(
     problem: Problem, codes: Mapping[int, int], method: str, memory: int | None, options: Mapping[str, Any]
 ) -> LogPartition:
-    """Compute the log-partition exactly, by belief propagation or by annealing, this for "auto" beyond `memory`."""
+    """Compute the log-partition by a method; "auto" uses annealing if exact inference needs more than `memory`."""
     if method == "loopy":
         return describe_beliefs(BeliefEngine(problem, codes, options))
     return compute_shares(problem, codes, method, check_memory(memory), options)[0]
@@ -107,9 +107,9 @@ def compute_log_partition(
 def compute_shares(
     problem: Problem, codes: Mapping[int, int], method: str, memory: int, options: Mapping[str, Any]
 ) -> tuple[LogPartition, np.ndarray]:
-    """Return the log-partition, and a share of it per variable and of the constant, (n + 1,).
+    """Return the log-partition, and its decomposition into one share per variable and a constant, (n + 1,).
 
-    The shares of a connected part sum to its own. The methods are "auto", "exact" and "ais".
+    The shares of a connected component sum to its log-partition. The methods are "auto", "exact" and "ais".
     """
     error = None
     if method != "ais":
@@ -124,7 +124,7 @@ def compute_shares(
 def _sum_parts(
     reduced: ReducedNetwork, method: str, memory: int, error: TreewidthError | None, options: Mapping[str, Any]
 ) -> tuple[LogPartition, np.ndarray]:
-    """Sum all leaves and the parts that fit into `memory` bytes; estimate the others by annealing, if it may."""
+    """Sum out leaves, then components that fit into `memory` bytes; estimate the others by annealing if allowed."""
     shares, parts = sum_out_low_degrees(reduced.cards, reduced.factors)
     shares = np.append(shares, reduced.constant)
     wide = []
@@ -156,8 +156,8 @@ def _sum_parts(
     )
     if answer == -np.inf:
         raise ValueError(
-            "annealed importance sampling met no configuration of positive probability: check the evidence, give a "
-            "larger max_work, or method='exact' with more memory"
+            "annealed importance sampling found no configuration of positive probability. Check the evidence, increase "
+            "max_work, or use method='exact' with more memory"
         )
     if error is not None:
         warn_approximate(_describe_estimate(answer), error)
@@ -165,7 +165,7 @@ def _sum_parts(
 
 
 def _sum_exactly(part: Part, memory: int, most_operations: int, n_jobs: int | None) -> np.ndarray | None:
-    """Return the log-partition of a connected part, shared by its variables; None where that takes too much."""
+    """Return the shares of a connected component's log-partition; None if it needs too much memory or time."""
     cards = part.factors.cardinalities.tolist()
     plan = search_order(cards, part.factors.scopes, by_largest=True)
     if count_elimination_cost(plan, cards).bytes <= memory:
@@ -179,18 +179,19 @@ def _sum_exactly(part: Part, memory: int, most_operations: int, n_jobs: int | No
 
 
 def _describe_estimate(answer: LogPartition) -> str:
-    large = "" if answer.standard_error <= LARGE_ERROR else ", which is large: give a larger max_work, or more memory"
+    large = "" if answer.standard_error <= LARGE_ERROR else ", which is large: increase max_work or memory"
     return (
-        f"the log-partition is an estimate by annealed importance sampling, {answer:.8g} with standard error "
-        f"{answer.standard_error:.2g} ({answer.effective_sample_size:.0f} effective samples){large}; the true one lies "
+        f"the log-partition was estimated by annealed importance sampling: {answer:.8g} with standard error "
+        f"{answer.standard_error:.2g} ({answer.effective_sample_size:.0f} effective samples){large}. The true value is "
         f"between {answer.lower:.8g} and {answer.upper:.8g}"
     )
 
 
 def eliminate(problem: Problem, codes: Mapping[int, int], memory: int) -> np.ndarray:
-    """Return the exact log-partition, a share per variable and a constant, (n + 1,).
+    """Return the exact log-partition as one share per variable and a constant, (n + 1,).
 
-    The shares of a connected part sum to its own; a TreewidthError says where that takes more than `memory` bytes.
+    The shares of a connected component sum to its log-partition. Raises a TreewidthError if elimination needs more than
+    `memory` bytes.
     """
     reduced = ReducedNetwork(problem.model, codes)
     plan = search_order(reduced.cards, [scope for scope, _ in reduced.factors], by_largest=True)
@@ -206,7 +207,7 @@ def eliminate(problem: Problem, codes: Mapping[int, int], memory: int) -> np.nda
 def warn_approximate(what: str, error: TreewidthError) -> None:
     """Warn the caller of pgmx that an answer is an approximation, and why."""
     warnings.warn(
-        f"{what}. Reason: {error.problem}; grant more memory, or choose the method",
+        f"{what}. Reason: {error.problem}. Increase memory, or choose a method",
         ApproximationWarning,
         caller_level(),
     )
@@ -221,7 +222,7 @@ def describe_beliefs(engine: BeliefEngine) -> LogPartition:
 
 
 def _add_bounds(constant: float, parts: Sequence[Part], scores: Sequence[float]) -> tuple[float, float]:
-    """Return bounds on a constant and the log-partitions of parts, from below no less than the scores of states."""
+    """Return bounds on the sum of a constant and the components' log-partitions; scores of states are lower bounds."""
     lower = sum(max(score, fit_mean_field(part.factors)) for part, score in zip(parts, scores, strict=True))
     return constant + lower, constant + sum(reweight_trees(part.factors.pairwise()).upper for part in parts)
 
@@ -240,51 +241,52 @@ def log_partition(
     evidence : dict of {name: state}, optional
         Observed variables; ``log_partition(m, e) - log_partition(m)`` is the log-probability of the evidence.
     method : {"auto", "exact", "ais", "loopy"}, default="auto"
-        Exact, annealed importance sampling, the Bethe approximation of belief propagation, or the first where memory
-        allows and the second where it does not.
+        "exact": variable elimination. "ais": annealed importance sampling. "loopy": the Bethe approximation of belief
+        propagation. "auto": "exact" if memory allows, otherwise "ais".
     memory : int, optional
-        Most bytes of the tables of elimination; 2**31 by default, or what is free where that is less.
+        Largest size in bytes of the tables of elimination; 2**31 by default, or the free memory if that is less.
     **options : dict
-        For "loopy" those of :func:`pgmx.inference.loopy_belief_propagation`. For "ais" and "auto": ``random_state=0``,
-        a non-negative seed, None draws fresh entropy; ``n_chains=512``; ``tol=0.01``, the standard error in nats at
-        which it ends; ``max_work=4 * 10**9``, the cells of tables after which it ends, about a nanosecond each; and
-        ``n_jobs``, threads, on which the answer does not depend; "exact" takes this one too.
+        For "loopy": the options of :func:`pgmx.inference.loopy_belief_propagation`. For "ais" and "auto":
+        ``random_state=0``, ``n_chains=512``, ``tol=0.01``, ``max_work=4 * 10**9`` and ``n_jobs`` (see Notes). "exact"
+        accepts ``n_jobs`` only.
 
     Returns
     -------
     LogPartition
-        A float, in nats, with ``exact``, ``method``, ``standard_error`` (0 where it is exact, NaN for "loopy", of
-        whose error nothing is known), ``effective_sample_size``, and ``lower`` and ``upper``, between which the true
-        value lies.
+        A float, in nats, with ``exact``, ``method``, ``standard_error`` (0 if exact, NaN for "loopy"),
+        ``effective_sample_size``, and bounds ``lower`` and ``upper`` on the true value.
 
     Raises
     ------
     TypeError, TreewidthError, ValueError
-        As by :func:`marginals`; also for a seed, a number of chains or a tolerance out of range.
+        As :func:`marginals`; also if a seed, a number of chains or a tolerance is out of range.
 
     Warns
     -----
     ApproximationWarning
-        If "auto" estimates, with estimate, standard error and bounds.
+        If "auto" uses annealing. The warning reports the estimate, its standard error and the bounds.
 
     Notes
     -----
-    Variable elimination frees each table as soon as it is summed, so that it fits where a junction tree does not: a
-    grid of 20 x 20 binary variables takes 17 MB and about a second. The answer does not depend on earlier questions.
+    Variable elimination frees each table after summing over it, and so needs less memory than a junction tree. A
+    grid of 20 x 20 binary variables takes 17 MB and about a second. The answer does not depend on earlier queries.
 
-    Where that takes more memory, some variables of a connected part take each of their states in turn (cutset
-    conditioning), for "auto" as long as that is a matter of seconds, for "exact" of minutes; `n_jobs` configurations at
-    a time share the memory.
+    If elimination needs too much memory, it is repeated for each configuration of some variables of a connected
+    component (cutset conditioning): "auto" spends seconds on this, "exact" minutes. Up to `n_jobs` configurations are
+    computed at the same time and share the memory.
 
-    Annealing first sums out all variables of at most two neighbours; for "auto" also the connected parts that fit into
-    memory. The chains of each other part start at independent samples of a spanning tree, that of the strongest tables,
-    and pass through temperatures to the network by Gibbs sampling. Runs of two to four times as many temperatures each
-    follow one another until the standard error is at most `tol`. The estimate of Z is unbiased for each run; its error
-    covers what the chains have seen, and no states that none of them reached.
+    Annealing first sums out all variables of at most two neighbours. "auto" also sums the connected components that fit
+    into memory. In each other component the chains start at independent samples of a spanning tree with the strongest
+    tables, and move by Gibbs sampling through a sequence of temperatures to the network. Each run has two to four times
+    as many temperatures as the previous one. Runs end when the standard error is at most `tol` nats, or after reading
+    `max_work` cells of tables (about a nanosecond per cell). `random_state` is a non-negative seed; None draws fresh
+    entropy. `n_jobs` is the number of threads, which does not change the answer. The estimate of Z is unbiased for each
+    run. Its standard error does not account for states that no chain has reached.
 
-    The upper bound is that of tree-reweighted belief propagation, its edge probabilities optimised from those of a
-    uniform spanning tree on; it holds whether messages converged or not. The lower bound is that of the mean field of a
-    spanning tree, of independent variables where a table is wider than a pair's or holds minus infinity.
+    The upper bound comes from tree-reweighted belief propagation. Its edge probabilities start at those of a uniform
+    spanning tree and are then optimised. The bound is valid even if the messages have not converged. The lower bound is
+    the mean-field bound of a spanning tree, or of independent variables if a table has more than two variables or holds
+    minus infinity.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""What the functions by name work on and return: a network as arrays with its names, marginals by name, the cost."""
+"""Arguments and results of the functions that use names: a named network as arrays, marginals, costs."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from pgmx.parallel.memory import read_free_memory
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteMarkovNetwork
 
-#: Most bytes that exact inference takes by default.
+#: Largest memory in bytes of exact inference by default.
 EXACT_MEMORY = 2**31
 
 
 class InferenceModel(Protocol):
-    """A network that says itself how inference sees it, as :mod:`pgmx.models` has them."""
+    """A network that converts itself into a problem for inference, such as the classes of :mod:`pgmx.models`."""
 
     def inference_problem(self) -> Problem:
         """Return names, states and potentials."""
@@ -36,14 +36,14 @@ class InferenceModel(Protocol):
 #: Observed variables by name, and their states.
 Evidence: TypeAlias = Mapping[Hashable, Hashable]
 
-#: What the functions by name take.
+#: Networks that the functions accept.
 NetworkLike: TypeAlias = Union[
     "DiscreteMarkovNetwork", PairwisePotentials, LogFactors, InferenceModel, FittedLearner, "Problem"
 ]
 
 
 class Problem:
-    """Names, states and potentials of a network, and the junction tree without evidence once it is calibrated."""
+    """Names, states and potentials of a network; the junction tree without evidence is cached after calibration."""
 
     def __init__(self, names: Sequence[Hashable], states: Sequence[tuple], model: PairwisePotentials | LogFactors):
         self.names = tuple(names)
@@ -53,7 +53,7 @@ class Problem:
 
     @classmethod
     def from_model(cls, model: NetworkLike) -> Problem:
-        """Read a network of any accepted kind, or that of a fitted learner."""
+        """Read a network of any accepted kind, or the network of a fitted learner."""
         model = take_model(model)
         if isinstance(model, Problem):
             return model
@@ -70,14 +70,14 @@ class Problem:
         return {name: v for v, name in enumerate(self.names)}
 
     def position(self, name: Hashable) -> int:
-        """Return the number of a variable, or raise when there is none of that name."""
+        """Return the index of a variable, or raise if there is no variable of that name."""
         try:
             return self._positions[name]
         except (KeyError, TypeError):
             raise ValueError(f"no variable {name!r}: the variables are {join_names(self.names)}") from None
 
     def codes_of(self, evidence: Mapping[Hashable, Hashable] | None) -> dict[int, int]:
-        """Return evidence by number of variable and of state, or raise for names that do not exist."""
+        """Return evidence as {index of the variable: code of the state}, or raise for unknown names."""
         if evidence is not None and not isinstance(evidence, Mapping):
             raise TypeError(f"evidence must be a dict of {{name: state}}, got {type(evidence).__name__}")
         codes = {}
@@ -90,28 +90,28 @@ class Problem:
 
     @contextmanager
     def naming_evidence(self) -> Iterator[None]:
-        """Report evidence of probability zero by names and states, not by their numbers."""
+        """Report evidence of probability zero by names and states, not by indices and codes."""
         try:
             yield
         except ZeroProbabilityError as error:
             raise error.with_names(self.names, self.states) from None
 
     def ids_of(self, variables: Sequence[Hashable], codes: Mapping[int, int]) -> list[int]:
-        """Return the numbers of variables that are asked for: distinct, and none of them observed."""
+        """Return the indices of the queried variables, which must be distinct and not observed."""
         if isinstance(variables, str | bytes):
             raise TypeError(f"variables must be a list of names, got {variables!r}: use [{variables!r}]")
         ids = [self.position(name) for name in variables]
         if not ids:
             raise ValueError("variables is empty: name at least one")
         if len(set(ids)) < len(ids):
-            raise ValueError(f"variables names one more than once: {list(variables)!r}")
+            raise ValueError(f"variables must be distinct, got {list(variables)!r}")
         observed = [self.names[v] for v in ids if v in codes]
         if observed:
             raise ValueError(f"{join_names(observed)} cannot be both in variables and in evidence")
         return ids
 
     def estimate_cost(self, codes: Mapping[int, int]) -> InferenceCost:
-        """Return what exact inference costs for the variables that are not observed."""
+        """Return the cost of exact inference for the variables that are not observed."""
         reduced = ReducedNetwork(self.model, codes)
         scopes = [scope for scope, _ in reduced.factors]
         tree = search_order(reduced.cards, scopes)
@@ -124,44 +124,44 @@ class Problem:
         )
 
     def exact(self, codes: Mapping[int, int], memory: int) -> ExactInference:
-        """Return a calibrated junction tree; that without evidence is kept."""
+        """Return a calibrated junction tree; the tree without evidence is cached."""
         if codes:
             return ExactInference(self.model, evidence=dict(codes), memory=memory)
         if self._tree is None:
             self._tree = ExactInference(self.model, memory=memory)
-        elif self._tree.plan.bytes > memory:  # what was granted before is not granted now
+        elif self._tree.plan.bytes > memory:  # the tree was built under a larger limit
             raise too_wide(self._tree.plan.width, self._tree.plan.bytes, memory)
         self._tree.memory = memory
         return self._tree
 
     @cached_property
     def pairwise(self) -> PairwisePotentials:
-        """The network as pairs; auxiliary variables come after its own."""
+        """The network with pairwise potentials; auxiliary variables come after the network's variables."""
         return self.model.pairwise() if isinstance(self.model, LogFactors) else self.model
 
 
 class InferenceCost(NamedTuple):
-    """What exact inference would cost.
+    """The cost of exact inference.
 
     Parameters
     ----------
     width : int
-        Variables of the largest table that the best order of elimination makes, less one: the treewidth if the order
-        is optimal.
+        Number of variables of the largest table in the best elimination order, minus one. This is the treewidth if the
+        order is optimal.
     largest : int
-        Cells of the largest table of the junction tree, whose order may be another: it is chosen by all cells.
+        Cells of the largest table of the junction tree. Its order may differ: it minimises the total number of cells.
     cells : int
-        Cells of all its tables, which is the number of operations of a pass.
+        Cells of all tables of the junction tree, the number of operations of one pass.
     bytes : int
-        Its memory at the peak.
+        Peak memory of the junction tree.
     width_bound : int
-        A width that every order reaches at least.
+        A lower bound on the width of every order.
     elimination_bytes : int
-        Memory at the peak of elimination, which the log-partition takes.
+        Peak memory of variable elimination for the log-partition.
     elimination_operations : int
-        Its multiplications.
+        Number of multiplications of variable elimination.
     map_bytes : int
-        Memory at its peak for the most probable states, which keeps the states that it chooses for each table.
+        Peak memory of variable elimination for the most probable states, including the chosen states of each table.
 
     Examples
     --------
@@ -188,19 +188,18 @@ class Marginals(Mapping[Hashable, dict[Hashable, float]]):
     names : sequence of hashable
         Names of the variables, in order.
     states : sequence of tuple
-        States of each.
+        States of each variable.
     arrays : sequence of ndarray of float64
-        Probabilities of each, in the order of its states.
+        Probabilities of each variable, in the order of its states.
     method : {"exact", "corrected", "loopy", "gibbs"}
         The engine that computed them.
     converged : bool
-        False where belief propagation stopped before its messages settled, or chains of samples disagree.
+        False if belief propagation stopped before its messages converged, or if groups of samples disagree.
     errors : sequence of float, optional
-        By how much the probabilities of each may be off; of "corrected" and "gibbs" an estimate that some 95 % of the
-        errors are below. 0 if exact by default, else NaN: unknown.
+        Error of each variable's probabilities. For "corrected" and "gibbs" about 95 % of the errors are below this
+        estimate. By default 0 for "exact" and NaN (unknown) for other methods.
     r_hat, effective_sample_size : float, default=nan
-        Of "corrected": Gelman and Rubin's figure, the largest of all variables, and the number of independent samples
-        that would be as precise, the smallest.
+        For "corrected": the largest Gelman-Rubin statistic and the smallest effective sample size of all variables.
 
     Attributes
     ----------
@@ -262,7 +261,7 @@ class Marginals(Mapping[Hashable, dict[Hashable, float]]):
 
 
 class MapAssignment(dict[Hashable, Hashable]):
-    """Most probable states of variables: a dictionary from name to state that says how far from the best it can be.
+    """Most probable states of variables: a dictionary from name to state, with a bound on the best possible value.
 
     Parameters
     ----------
@@ -271,7 +270,7 @@ class MapAssignment(dict[Hashable, Hashable]):
     log_value : float
         Unnormalised log-probability of these states together with the evidence, in nats.
     bound : float
-        No configuration has a larger one.
+        Upper bound on the log-probability of every configuration.
     method : {"exact", "search", "loopy"}
         The engine that chose them.
 
@@ -296,12 +295,12 @@ class MapAssignment(dict[Hashable, Hashable]):
 
     @property
     def gap(self) -> float:
-        """Nats by which the best configuration may be more probable."""
+        """Largest possible distance in nats to the log-probability of the best configuration."""
         return self.bound - self.log_value
 
     @property
     def exact(self) -> bool:
-        """Whether no configuration is more probable, up to rounding: a bound that is met proves it too."""
+        """Whether the states are proven to be most probable, up to rounding: `log_value` reaches `bound`."""
         return self.gap <= 1e-9 * max(1.0, abs(self.bound))
 
     def __reduce__(self) -> tuple[type, tuple]:
@@ -309,7 +308,7 @@ class MapAssignment(dict[Hashable, Hashable]):
 
 
 def check_memory(memory: int | None) -> int:
-    """Return the bytes that exact inference may take: 2 GB by default, less where less is free."""
+    """Return the memory limit of exact inference in bytes: by default 2 GB, or the free memory if that is less."""
     if memory is not None:
         return check_natural(memory, "memory", 0)
     return min(EXACT_MEMORY, read_free_memory(EXACT_MEMORY))
@@ -322,8 +321,8 @@ def check_method(method: str, known: Sequence[str], option: str = "method") -> N
 
 
 def check_options(options: Mapping[str, Any], known: Sequence[str], method: str) -> None:
-    """Refuse an option that no engine would read."""
+    """Raise if the method does not have an option."""
     unknown = [name for name in options if name not in known]
     if unknown:
-        expected = f"takes {join_names(known)}" if known else "takes none"
+        expected = f"accepts {join_names(known)}" if known else "accepts no options"
         raise TypeError(f"unknown option(s) {join_names(unknown)}: method={method!r} {expected}")

@@ -1,11 +1,11 @@
-"""Questions to any discrete Markov network, by name: its cost, marginals, joint distributions, samples.
+"""Queries to any discrete Markov network, by name: cost, marginals, joint distributions, samples.
 
-Each takes a pgmpy ``DiscreteMarkovNetwork`` of any arity, a :class:`pgmx.models.PairwiseMarkovNetwork`, or potentials
-or factors as arrays (whose variables and states are then named by their numbers), and never changes it.
+Each function accepts a pgmpy ``DiscreteMarkovNetwork`` of any arity, a :class:`pgmx.models.PairwiseMarkovNetwork`, or
+potentials or factors as arrays, whose variables and states are named by their positions. The network is never changed.
 
-``method="auto"`` answers exactly where that takes no more than 2 GB (`memory`), and by loopy belief propagation (for
-marginals: corrected by Gibbs sampling; for samples: by that alone; for the most probable states: by a search with a
-bound; for the log-partition: by annealed importance sampling) where it does not, with an :class:`ApproximationWarning`.
+``method="auto"`` is exact if that needs at most 2 GB (`memory`). Otherwise it approximates, with an
+:class:`ApproximationWarning`: marginals by loopy belief propagation corrected by Gibbs sampling, samples by Gibbs
+sampling, the most probable states by a search with a bound, and the log-partition by annealed importance sampling.
 """
 
 from __future__ import annotations
@@ -46,26 +46,26 @@ from pgmx.inference.problem import (
 if TYPE_CHECKING:
     from pgmx.data import DiscreteTable
 
-#: Most configurations of some variables for which all others are eliminated.
+#: Largest number of configurations of the queried variables for which all other variables are eliminated.
 _MOST_CONFIGURATIONS = 16
-#: Methods of the questions about marginals.
+#: Methods for marginals.
 _METHODS = ("auto", "exact", "corrected", "loopy", "gibbs")
 
 
 def estimate_cost(model: NetworkLike, evidence: Evidence | None = None) -> InferenceCost:
-    """Return what exact inference would cost, without allocating its tables.
+    """Estimate the cost of exact inference, without allocating its tables.
 
     Parameters
     ----------
     model : network, fitted learner, PairwisePotentials or LogFactors
         The network.
     evidence : dict of {name: state}, optional
-        Observed variables; they take no part.
+        Observed variables, which are removed from the network first.
 
     Returns
     -------
     InferenceCost
-        Width, cells and bytes of the junction tree, and of elimination.
+        Width, cells and bytes of the junction tree, and the cost of elimination.
 
     Raises
     ------
@@ -74,8 +74,8 @@ def estimate_cost(model: NetworkLike, evidence: Evidence | None = None) -> Infer
 
     Notes
     -----
-    The best of many orders, by a search that reads 3e7 words at most: some 0.2 s for wide networks, milliseconds for
-    those whose tables are small. Never by the clock: one network has one answer.
+    The order is the best of many. The search reads at most 3e7 words: about 0.2 s for wide networks, milliseconds for
+    networks with small tables. It does not depend on the clock: the same network always has the same answer.
 
     Examples
     --------
@@ -101,20 +101,19 @@ def marginals(
     evidence : dict of {name: state}, optional
         Observed variables.
     method : {"auto", "exact", "corrected", "loopy", "gibbs"}, default="auto"
-        Junction tree, belief propagation corrected by Gibbs sampling, each of these alone, or the first two as memory
-        allows.
+        "exact": junction tree. "corrected": belief propagation corrected by Gibbs sampling. "loopy" and "gibbs": each
+        of these alone. "auto": "exact" if memory allows, otherwise "corrected".
     memory : int, optional
-        Most bytes of the junction tree; 2**31 by default, or what is free where that is less.
+        Largest size of the junction tree in bytes; 2**31 by default, or the free memory if that is less.
     **options : dict
-        For "loopy", "corrected" and "auto" those of :func:`pgmx.inference.loopy_belief_propagation`; for the latter two
-        also ``n_sweeps``, the sweeps over all n variables, of all replicas together (8e6 / n, at least 4000, by
-        default), and ``random_state=0``; for "gibbs" those of :func:`pgmx.inference.gibbs_sample`, with
-        ``n_samples=10000``.
+        For "loopy", "corrected" and "auto": the options of :func:`pgmx.inference.loopy_belief_propagation`; for the
+        last two also ``n_sweeps`` (see Notes) and ``random_state=0``. For "gibbs": the options of
+        :func:`pgmx.inference.gibbs_sample`, with ``n_samples=10000``.
 
     Returns
     -------
     Marginals
-        A mapping from name to ``{state: probability}``, which also holds ``method``, ``exact`` and ``error``, an
+        A mapping from name to ``{state: probability}``, with the attributes ``method``, ``exact`` and ``error``, an
         estimate of the error of each variable.
 
     Raises
@@ -122,27 +121,28 @@ def marginals(
     TypeError
         For an unknown option.
     TreewidthError
-        If ``method="exact"`` takes more memory.
+        If ``method="exact"`` needs more memory.
     ValueError
         If evidence is impossible or names an unknown variable or state, or the method is unknown.
 
     Warns
     -----
     ApproximationWarning
-        If "auto" answers by corrected beliefs, with their largest error by estimate.
+        If "auto" uses corrected beliefs. The warning reports their largest estimated error.
     RuntimeWarning
         If belief propagation, or the sampling that corrects it, did not converge.
 
     Notes
     -----
-    "corrected" weighs the beliefs b against means m of conditionals along Gibbs samples [1]_ with standard errors s,
+    "corrected" averages the beliefs b and the means m of conditionals along Gibbs samples [1]_ with standard errors s,
 
     .. math:: \frac{s^2 b + \tau^2 m}{s^2 + \tau^2}, \qquad
         \text{error} = 2.5 \sqrt{\frac{s^2 \tau^2}{s^2 + \tau^2}}
 
-    where :math:`\tau^2`, the variance of the bias of b, is what :math:`(b - m)^2` exceeds :math:`s^2` by. Two groups
-    of replicas at several temperatures are swept, independent of each other, whose agreement gives s and ``r_hat``
-    [2]_. That takes less than a second for networks of a thousand variables.
+    where :math:`\tau^2`, the variance of the bias of b, is the excess of :math:`(b - m)^2` over :math:`s^2`. Two
+    independent groups of replicas at several temperatures are sampled. Their agreement gives s and ``r_hat`` [2]_.
+    This takes less than a second for networks of a thousand variables. ``n_sweeps`` is the number of sweeps over all n
+    variables, summed over all replicas (default: 8e6 / n, at least 4000).
 
     References
     ----------
@@ -191,9 +191,8 @@ def joint(
     evidence : dict of {name: state}, optional
         Observed variables.
     method : {"auto", "exact", "corrected", "loopy", "gibbs"}, default="auto"
-        As for :func:`marginals`. Belief propagation answers for single variables and pairs that share an edge;
-        "corrected" corrects single variables only. Where a junction tree takes too much memory, up to 16 configurations
-        are still answered exactly by elimination, once for each.
+        As for :func:`marginals`. Belief propagation supports single variables and pairs that share an edge;
+        "corrected" corrects single variables only. See Notes for "exact" and "auto".
     memory : int, optional
         As for :func:`marginals`.
     **options : dict
@@ -207,8 +206,13 @@ def joint(
     Raises
     ------
     TypeError, TreewidthError, ValueError
-        As by :func:`marginals`, which also says when there is a warning; and if a name is unknown, occurs twice or is
-        observed, or belief propagation is asked for variables that share no edge.
+        As :func:`marginals`; also if a name is unknown, occurs twice or is observed, or if belief propagation is used
+        for variables that do not share an edge.
+
+    Notes
+    -----
+    If the junction tree needs too much memory, a joint distribution of at most 16 configurations is still computed
+    exactly, by one elimination per configuration. The warnings are those documented in :func:`marginals`.
 
     Examples
     --------
@@ -244,13 +248,14 @@ def sample(
     evidence : dict of {name: state}, optional
         Observed variables; they keep their states in all rows.
     method : {"auto", "exact", "gibbs"}, default="auto"
-        Independent rows down the junction tree, Gibbs sampling, or the first where memory allows.
+        "exact": independent rows from the junction tree. "gibbs": Gibbs sampling. "auto": "exact" if memory allows,
+        otherwise "gibbs".
     memory : int, optional
         As for :func:`marginals`.
     seed : int or None, default=0
         A non-negative seed; None draws fresh entropy.
     **options : dict
-        For "gibbs" and "auto" those of :func:`pgmx.inference.gibbs_sample`: burn_in, thinning, n_chains, n_jobs.
+        For "gibbs" and "auto": options of :func:`pgmx.inference.gibbs_sample` (burn_in, thinning, n_chains, n_jobs).
 
     Returns
     -------
@@ -260,7 +265,7 @@ def sample(
     Raises
     ------
     TypeError, TreewidthError, ValueError
-        As by :func:`marginals`, and for a number of rows or a seed that is no natural number.
+        As :func:`marginals`; also if the number of rows or the seed is not a natural number.
 
     Examples
     --------
@@ -288,7 +293,7 @@ def sample(
 def _read_question(
     model: NetworkLike, evidence: Mapping[Hashable, Hashable] | None, method: str, options: Mapping[str, Any]
 ) -> tuple[Problem, dict[int, int]]:
-    """Check method and options of a question about marginals; return the network and the evidence by number."""
+    """Check the method and options of a query for marginals; return the network and the evidence as codes."""
     check_method(method, _METHODS)
     known = {"exact": (), "gibbs": (*GIBBS_OPTIONS, "n_samples", "seed"), "loopy": BELIEF_OPTIONS}
     check_options(options, known.get(method, (*BELIEF_OPTIONS, *CORRECTION_OPTIONS)), method)
@@ -299,7 +304,7 @@ def _read_question(
 def _choose_engine(
     problem: Problem, codes: dict[int, int], method: str, memory: int | None, options: Mapping[str, Any]
 ) -> Engine:
-    """Calibrate a junction tree; or take what the method asks for, or corrected beliefs where the tree is too large."""
+    """Return the engine of a method; "auto" uses a junction tree, or corrected beliefs if the tree is too large."""
     if method == "gibbs":
         return SampleEngine(problem, codes, **options)
     if method == "loopy":
@@ -313,8 +318,8 @@ def _choose_engine(
             raise error.with_engines("belief propagation corrected by samples (method='corrected')") from None
         engine = CorrectedEngine(problem, codes, **options)
         warn_approximate(
-            "the answer is that of loopy belief propagation corrected by Gibbs sampling; probabilities of single "
-            f"variables are off by up to {engine.errors.max():.2g}, by estimate",
+            "marginals were approximated by loopy belief propagation corrected by Gibbs sampling. The largest "
+            f"estimated error of a single variable's probabilities is {engine.errors.max():.2g}",
             error,
         )
         return engine
@@ -323,7 +328,7 @@ def _choose_engine(
 def _compute_joint(
     problem: Problem, codes: dict[int, int], ids: list[int], method: str, memory: int | None, options: Mapping[str, Any]
 ) -> np.ndarray:
-    """Compute a joint distribution by a junction tree, or where that is too large by elimination per configuration."""
+    """Compute a joint distribution by a junction tree; if that is too large, by one elimination per configuration."""
     if method not in ("auto", "exact"):
         return _choose_engine(problem, codes, method, memory, options).joint(ids)
     memory = check_memory(memory)
@@ -335,7 +340,7 @@ def _compute_joint(
 
 
 def _eliminate_others(problem: Problem, codes: dict[int, int], ids: list[int], memory: int) -> np.ndarray | None:
-    """Return a joint distribution by elimination of all others; None where that takes too much memory, or too long."""
+    """Return a joint distribution by eliminating all other variables; None if memory or time would not suffice."""
     reduced = ReducedNetwork(problem.model, codes)
     if prod(reduced.cards[v] for v in ids) > _MOST_CONFIGURATIONS:
         return None
@@ -350,11 +355,11 @@ def _eliminate_others(problem: Problem, codes: dict[int, int], ids: list[int], m
 
 
 def _try_exact(problem: Problem, codes: dict[int, int], method: str, memory: int | None) -> ExactInference | None:
-    """Return a calibrated junction tree; where that takes too much, None and a warning if the method is "auto"."""
+    """Return a calibrated junction tree; if it is too large and the method is "auto", warn and return None."""
     try:
         return problem.exact(codes, check_memory(memory))
     except TreewidthError as error:
         if method == "exact":
             raise error.with_engines("Gibbs sampling (method='gibbs')") from None
-        warn_approximate("the answer is that of Gibbs sampling, an approximation", error)
+        warn_approximate("samples were drawn approximately, by Gibbs sampling", error)
         return None

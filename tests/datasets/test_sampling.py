@@ -152,5 +152,5 @@ def test_models_without_tables_are_refused_with_the_node():
         sample(model, 1)
     wrong = two_node_model(["no", "yes"])
     wrong.remove_edge("parent", "child")
-    with pytest.raises(ValueError, match=r"node 'child' is given \['parent'\], which are not its parents"):
+    with pytest.raises(ValueError, match=r"node 'child' has the parents \['parent'\], the graph has others"):
         sample(wrong, 1)

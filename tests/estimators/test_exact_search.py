@@ -177,7 +177,7 @@ def test_scores_without_bounds_are_proven_or_refused_in_words(name):
     data = make_numbers(np.random.default_rng(2), 20)
     if name != "bge":
         data = data.assign(v0=np.where(data["v0"] > 0, "high", "low"))
-    words = r"would score [\d,]+ families one by one, since nothing bounds this score: give max_time .* max_indegree"
+    words = r"would score [\d,]+ families one by one, since this score has no bounds: give max_time .* max_indegree"
     with pytest.raises(ValueError, match=words):
         fit(data, name)
     assert fit(data, name, max_indegree=1).proven_
@@ -195,5 +195,5 @@ def test_a_prior_that_does_not_decompose_is_refused():
         def bonus(self):
             return -1.0, 1.0, -0.5
 
-    with pytest.raises(ValueError, match="goes by their arcs"):
+    with pytest.raises(ValueError, match="is a sum over arcs"):
         fit(make_states(np.random.default_rng(2), 3), "bic", structure_prior=Reversing(0.5))

@@ -56,7 +56,7 @@ def test_pickle_and_ownership():
     [
         ([], [], [], "cardinalities"),
         ([2], [(0,)], [], "1 scopes and 0 tables"),
-        ([2], [(1,)], [np.zeros(2)], r"scope 0, \(1,\), must hold distinct variables out of 0\.\.0"),
+        ([2], [(1,)], [np.zeros(2)], r"scope 0, \(1,\), must consist of distinct variables in 0\.\.0"),
         ([2], [(0, 0)], [np.zeros((2, 2))], "distinct variables"),
         ([2, 3], [(1, 0)], [np.zeros((2, 3))], r"has shape \(2, 3\), it must have \(3, 2\)"),
         ([2], [(0,)], [[0.0, np.nan]], "NaN or plus infinity"),
@@ -147,5 +147,5 @@ def test_a_factor_of_a_stranger():
         def get_factors(self):
             return [DiscreteFactor(["z"], [2], [1, 1])]
 
-    with pytest.raises(ValueError, match="'z', which is no node"):
+    with pytest.raises(ValueError, match="'z', which is not a node"):
         read_network(Network())

@@ -156,7 +156,7 @@ def test_impossible_evidence_is_an_error():
         ({"burn_in": -1}, "burn_in must be at least 0"),
         ({"thinning": 0}, "thinning must be at least 1"),
         ({"n_chains": 0}, "n_chains must be at least 1"),
-        ({"evidence": {4: 0}}, "evidence names variable 4: they are numbered 0..3"),
+        ({"evidence": {4: 0}}, "evidence names variable 4: variables are numbered 0..3"),
         ({"evidence": {0: 5}}, "evidence gives variable 0 the code 5"),
         ({"start": np.zeros(3, dtype=int)}, r"start must hold integers of shape \(4,\) or \(4, 1\), got \(3,\)"),
         ({"start": np.zeros(4)}, "start must hold integers"),

@@ -29,7 +29,7 @@ def test_a_copy_says_the_same():
 
 def test_beyond_memory_it_is_an_approximation_and_says_so(grid):
     exact = log_partition(grid)
-    with pytest.warns(ApproximationWarning, match=r"standard error.*lies between.*than the 64 bytes") as caught:
+    with pytest.warns(ApproximationWarning, match=r"standard error.*is between.*than the 64 bytes") as caught:
         answer = log_partition(grid, memory=64)
     assert caught[0].filename == __file__
     assert (answer.exact, answer.method) == (False, "ais")

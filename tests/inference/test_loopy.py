@@ -168,10 +168,10 @@ def test_a_single_variable():
     ("options", "words"),
     [
         ({"max_iter": 0}, "max_iter must be at least 1, got 0"),
-        ({"tol": -1.0}, "tol must be a number, not negative"),
+        ({"tol": -1.0}, "tol must be a non-negative number"),
         ({"damping": 1.0}, r"damping must lie in \[0, 1\), got 1.0"),
         ({"messages": np.ones(3)}, r"messages must have shape \(8,\) for these edges"),
-        ({"evidence": {5: 0}}, "evidence names variable 5: they are numbered 0..2"),
+        ({"evidence": {5: 0}}, "evidence names variable 5: variables are numbered 0..2"),
         ({"evidence": {0: 2}}, "evidence gives variable 0 the code 2: it must be in 0..1"),
     ],
 )

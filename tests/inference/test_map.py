@@ -65,7 +65,7 @@ def test_a_bound_that_is_met_proves_the_answer():
     grid = grid_network(30, 30, edge_scale=0.2)
     assert map_assignment(grid, {"x0": 1}, memory=64).exact  # and there is no warning
     glass = make_spin_glass(8, 8)
-    with pytest.warns(ApproximationWarning, match=r"a search.*none is above.*more than the 64 bytes") as caught:
+    with pytest.warns(ApproximationWarning, match=r"a search.*no score is above.*more than the 64 bytes") as caught:
         answer = map_assignment(glass, memory=64)
     assert caught[0].filename == __file__
     assert not answer.exact
@@ -125,7 +125,7 @@ def test_seeds_and_options():
         map_assignment(glass, method="search", n_sweeps=-1)
     with pytest.raises(TypeError, match="random_state must be an integer"):
         map_assignment(glass, method="search", random_state=0.5)
-    with pytest.raises(TypeError, match="unknown option.* 'damping': method='search' takes 'n_passes'"):
+    with pytest.raises(TypeError, match="unknown option.* 'damping': method='search' accepts 'n_passes'"):
         map_assignment(glass, method="search", damping=0.5)
 
 

@@ -143,9 +143,9 @@ def test_independent_and_uniform():
         (([2.0, 2.0], np.zeros(4), [], []), "cardinalities must be integers"),
         (([2, 2], np.zeros(3), [], []), r"node_values must have shape \(4,\)"),
         (([2, 2], np.zeros(4), [[0, 1]], np.zeros(3)), r"edge_values must have shape \(4,\)"),
-        (([2, 2], np.zeros(4), [[1, 0]], np.zeros(4)), r"\(1, 0\) is no edge"),
-        (([2, 2], np.zeros(4), [[0, 2]], np.zeros(4)), r"\(0, 2\) is no edge"),
-        (([2, 2], np.zeros(4), [[0, 1], [0, 1]], np.zeros(8)), "lexicographic order, each once"),
+        (([2, 2], np.zeros(4), [[1, 0]], np.zeros(4)), r"\(1, 0\) is not an edge"),
+        (([2, 2], np.zeros(4), [[0, 2]], np.zeros(4)), r"\(0, 2\) is not an edge"),
+        (([2, 2], np.zeros(4), [[0, 1], [0, 1]], np.zeros(8)), "distinct and in lexicographic order"),
         (([2, 2], np.zeros(4), [0, 1], np.zeros(4)), r"shape \(m, 2\)"),
         (([2], [0.0, np.nan], [], []), r"node_values\[1\] is nan"),
         (([2], [np.inf, 0.0], [], []), r"node_values\[0\] is inf"),
@@ -162,8 +162,8 @@ def test_wrong_arrays(arguments, words):
         ([None], {}, "2 variables: 1"),
         ([None, [0.0]], {}, r"variable 1 has shape \(1,\), it must have \(3,\)"),
         (None, {(0, 1): np.zeros((3, 2))}, r"table of \(0, 1\) has shape \(3, 2\), it must have \(2, 3\)"),
-        (None, {(1, 1): np.zeros((3, 3))}, r"\(1, 1\) is no pair"),
-        (None, {(0, 2): np.zeros((2, 2))}, r"\(0, 2\) is no pair"),
+        (None, {(1, 1): np.zeros((3, 3))}, r"\(1, 1\) is not a pair"),
+        (None, {(0, 2): np.zeros((2, 2))}, r"\(0, 2\) is not a pair"),
     ],
 )
 def test_wrong_tables(nodes, tables, words):

@@ -121,7 +121,7 @@ def test_models_of_other_kinds():
 
 @pytest.mark.parametrize("method", ["auto", "exact", "loopy", "gibbs"])
 def test_unknown_options(model, method):
-    with pytest.raises(TypeError, match=f"unknown option.* 'max_itr': method='{method}' takes"):
+    with pytest.raises(TypeError, match=f"unknown option.* 'max_itr': method='{method}' accepts"):
         marginals(model, method=method, max_itr=3)
     with pytest.raises(TypeError, match="unknown option.* 'tol'"):
         sample(model, 3, method="exact", tol=1e-3)

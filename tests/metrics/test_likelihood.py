@@ -80,7 +80,9 @@ def test_numbers_that_a_file_turned_into_text_are_explained():
         cpd.state_names = {name: [str(state) for state in states] for name, states in cpd.state_names.items()}
         cpd.store_state_names(cpd.variables, cpd.cardinality, cpd.state_names)
     frame = pd.DataFrame({"v0": [0, 1, 1], "v1": [1, 0, 1]})
-    with pytest.raises(ValueError, match=r"column 'v0' holds 0, 1, which are text in the network: .*astype\(str\)"):
+    with pytest.raises(
+        ValueError, match=r"column 'v0' holds 0, 1, but the network has these states as text: .*astype\(str\)"
+    ):
         held_out_log_likelihood(as_text, frame)
     assert held_out_log_likelihood(as_text, frame.astype(str)) == held_out_log_likelihood(model, frame)
 
@@ -216,5 +218,5 @@ def test_marked_missing_cells_are_refused():
     model = load_network("cancer")
     frame = sample(model, 20).astype(object)
     frame.iloc[3, 0] = None
-    with pytest.raises(ValueError, match=f"marked .* in column.* {frame.columns[0]!r}: a row has a likelihood where"):
+    with pytest.raises(ValueError, match=f"marked .* in column.* {frame.columns[0]!r}: the likelihood of a row needs"):
         held_out_log_likelihood(model, encode(frame, missing="pairwise"))

@@ -157,7 +157,7 @@ def test_directions_from_states_stay_in_the_class():
 
 def test_knowledge_bootstrap_and_start():
     frame = six_columns()
-    with pytest.raises(ValueError, match="'X' -> 'R' is required, but leads from floats to states"):
+    with pytest.raises(ValueError, match="'X' -> 'R' is required, but .* from continuous to discrete variables"):
         HillClimbSearch(required_edges=[("X", "R")], **QUIET).fit(frame)
     learner = HillClimbSearch(required_edges=[("T", "X")], forbidden_edges=[("R", "X")], **QUIET).fit(frame)
     assert {("T", "X")} <= set(learner.dag_.edges())
@@ -172,8 +172,8 @@ def test_excluded_arcs_are_said_once(caplog):
         HillClimbSearch(**QUIET).fit(frame)
     said = [record.getMessage() for record in caplog.records if "excluded" in record.getMessage()]
     assert said == [
-        "9 arcs from floats to states are excluded: a conditional linear Gaussian network has none "
-        "(discrete_children='allowed' takes them)"
+        "9 edges from continuous to discrete variables are excluded: conditional linear Gaussian networks do not allow "
+        "them (discrete_children='allowed' does)"
     ]
     caplog.clear()
     with caplog.at_level("INFO", logger="pgmx"):

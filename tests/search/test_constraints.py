@@ -322,7 +322,7 @@ def test_contradictions_with_what_later_versions_add(parts, options, words):
     ("name", "value"), [("orientation_fn", len), ("screening_method", "chi_square"), ("mediators", [("a", "b")])]
 )
 def test_knowledge_that_is_not_known_is_refused(name, value):
-    words = rf"expert_knowledge.{name} is .*, which no search of pgmx respects; leave it out, and say the same by req"
+    words = rf"expert_knowledge.{name} is .*, but pgmx does not support this attribute. Leave it out, and use req"
     with pytest.raises(ValueError, match=words):
         read_constraints(NAMES, expert_knowledge=empty_knowledge(**{name: value}))
 

@@ -31,7 +31,7 @@ class LevelsAgainstDictionaries(RuleBasedStateMachine):
     @rule(pair=PAIRS)
     def add_what_waits(self, pair):
         if pair in self.now | self.later:
-            with pytest.raises(ValueError, match=f"pair {pair} cannot wait at level 5"):
+            with pytest.raises(ValueError, match=f"pair {pair} cannot be queued at level 5"):
                 self.queue.add(as_pairs([pair]), np.array([5], dtype=np.uint8))
 
     @rule(count=st.integers(-1, 6))
@@ -112,7 +112,7 @@ def test_wrong_sizes_are_refused():
     with pytest.raises(ValueError, match="2 pairs need as many levels, got 1"):
         queue.add(as_pairs([1, 2]), np.ones(1, dtype=np.uint8))
     for level in (0, 128):
-        with pytest.raises(ValueError, match=f"pair 1 cannot wait at level {level}"):
+        with pytest.raises(ValueError, match=f"pair 1 cannot be queued at level {level}"):
             queue.add(as_pairs([1]), np.array([level], dtype=np.uint8))
     with pytest.raises(ValueError, match="from 0 to 127, got 3"):
         queue.lower(as_pairs([1]), LOWER[:3])

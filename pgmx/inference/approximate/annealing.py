@@ -14,23 +14,23 @@ from pgmx.inference.networks.factors import LogFactors
 
 #: Options of the estimate.
 AIS_OPTIONS = ("max_work", "n_chains", "n_jobs", "random_state", "tol")
-#: Standard error in nats at which it is good enough.
+#: Standard error in nats at which runs stop.
 AIS_TOLERANCE = 0.01
 #: Chains that the kernel moves together: their states fit into a processor's cache.
 BLOCK = 64
-#: Temperatures of the first run; least and largest factor to the next, and what is added to the factor that is needed.
+#: Temperatures of the first run; smallest and largest factor to the next run, and a margin on the factor needed.
 FIRST_STEPS = 32
 LEAST_GROWTH, MOST_GROWTH, SPARE = 2.0, 4.0, 1.2
-#: Nats between a cell of minus infinity and the least other of its table while chains are annealed.
+#: Nats between a cell of minus infinity and the smallest finite cell of its table while chains are annealed.
 HARDNESS = 20.0
-#: Share of equal steps that every schedule keeps, whatever the first run says of the others.
+#: Share of equal steps that every schedule keeps, whatever the first run suggests.
 EVEN_SHARE = 0.2
 
 
 class AnnealingEstimate(NamedTuple):
-    """An estimate of a log-partition with its standard error, and the chains that it is worth at equal weights.
+    """An estimate of a log-partition with its standard error and effective number of chains.
 
-    The largest score of a chain's last state bounds the log-partition from below.
+    The largest score of a chain's last state is a lower bound on the log-partition.
     """
 
     value: float
@@ -63,9 +63,9 @@ def estimate_by_annealing(
 ) -> AnnealingEstimate:
     """Estimate the log-partition by annealed importance sampling from a spanning tree.
 
-    Runs of two to four times as many temperatures each follow one another until the standard error is at most `tol` or
-    all have read `max_work` cells. `factors` hold a scope once, and no empty one. Cells of minus infinity off the tree
-    are very low ones until the end, when chains at them get the weight 0: a chain can leave them before.
+    Each run has two to four times as many temperatures as the previous one. Runs end when the standard error is at most
+    `tol` or after reading `max_work` cells. Scopes are distinct and not empty. Cells of minus infinity outside the tree
+    have very low finite values, so that chains can leave them; a chain that ends at such a cell has weight 0.
     """
     sequence = np.random.SeedSequence(check_seed(random_state))
     n_chains = check_natural(n_chains, "n_chains", 2)
@@ -94,7 +94,7 @@ def estimate_by_annealing(
 
 
 def _soften(factors: LogFactors) -> LogFactors:
-    """Return factors whose cells of minus infinity lie below all others of their table."""
+    """Return factors in which minus infinity is replaced by a finite value below all others of the table."""
     tables = []
     for table in factors.tables:
         possible = table > -np.inf
@@ -104,7 +104,7 @@ def _soften(factors: LogFactors) -> LogFactors:
 
 
 def _lay_out(factors: LogFactors) -> tuple[_Layout, np.ndarray]:
-    """Return the places of all cells, and the cells: those of the variables, then those of the other tables."""
+    """Return the layout of all cells, and the cells: first of single variables, then of the other tables."""
     cards = factors.cardinalities
     node_at = np.concatenate([[0], np.cumsum(cards)])
     nodes = np.zeros(node_at[-1])
@@ -142,7 +142,7 @@ def _run_chains(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the logarithms of the weights of all chains, and the variance of D at each temperature.
 
-    The states, int32 (n, chains), move to those at the end.
+    The states, int32 (n, chains), are updated in place.
     """
     from pgmx.parallel.threads import call_on_threads
 
@@ -179,9 +179,10 @@ def _choose_temperatures(temperatures: np.ndarray, variances: np.ndarray, n_step
 
 
 def _average(log_partition: float, log_weights: np.ndarray) -> tuple[float, float, float]:
-    """Return the estimate that the weights make of the base's log-partition, its standard error and effective size.
+    """Return the estimate from the base's log-partition and the weights, its standard error and effective size.
 
-    Few chains miss the largest weights and their variance with them; that of a log-normal variable stands in then.
+    Few chains miss the largest weights and underestimate the variance. The variance of a log-normal variable is then
+    used instead.
     """
     top = log_weights.max()
     if top == -np.inf:

@@ -1,4 +1,4 @@
-"""Beliefs corrected by samples: those of belief propagation, weighed against tempered Gibbs sampling."""
+"""Beliefs of belief propagation, averaged with estimates from tempered Gibbs sampling."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from pgmx.checks import check_natural, check_seed
 from pgmx.inference.approximate.tempering import COPIES, Replicas, choose_sampling_betas
 from pgmx.inference.networks.evidence import Network
 
-#: Draws of a variable, by all replicas together, from which the number of sweeps follows, and fewest sweeps.
+#: Total draws per variable over all replicas, which determines the number of sweeps, and the fewest sweeps.
 N_DRAWS, FEWEST_SWEEPS = 8_000_000, 4000
-#: Independent groups of replicas, and batches of the rounds of each, whose means give the standard errors.
+#: Independent groups of replicas, and batches per group. The batch means give the standard errors.
 N_GROUPS = 2
 N_BATCHES = 16
-#: Rounds that are not counted, as a share of those that are.
+#: Burn-in rounds as a share of the counted rounds.
 BURN_IN = 0.1
-#: Gelman and Rubin's figure above which the groups disagree.
+#: Gelman-Rubin statistic above which the groups disagree.
 MOST_R_HAT = 1.1
-#: Least variance of the bias of beliefs, as a share of that of the means: their distance says no more of it.
+#: Smallest variance of the bias of beliefs relative to the variance of the means: a smaller bias cannot be detected.
 LEAST_BIAS = 0.25
-#: Standard errors of an error estimate; they are rough where batches depend on each other, hence more than 2.
+#: Standard errors per error estimate: more than 2, since dependent batches make the standard errors rough.
 WIDTH = 2.5
 
 
 class SampleMeans(NamedTuple):
-    """Estimates by sampling, laid out as the cells of the variables, and how far they agree.
+    """Estimates by sampling, in the layout of the variables' cells, and their convergence diagnostics.
 
-    `means` and `standard_errors` are (cells,), `r_hat` is the largest of all, `effective_size` the smallest.
+    `means` and `standard_errors` are (cells,). `r_hat` is the largest of all variables, `effective_size` the smallest.
     """
 
     means: np.ndarray
@@ -51,7 +51,7 @@ def estimate_by_sampling(
     for group, entropy in enumerate(seed.spawn(N_GROUPS)):
         replicas = Replicas(network, evidence, entropy, choose_sampling_betas)
         n_hot = len(replicas.states) - COPIES
-        n_cold = max(1, n_hot)  # sweeps of each of the coldest for one of each of the others
+        n_cold = max(1, n_hot)  # sweeps of each coldest replica per sweep of each other replica
         length = max(1, n_sweeps // (N_GROUPS * N_BATCHES * (n_hot + COPIES * n_cold)))
         sums = np.zeros((COPIES, n_cells))
         for _ in range(int(BURN_IN * N_BATCHES * length)):
@@ -62,7 +62,7 @@ def estimate_by_sampling(
                 replicas.advance(sums, n_cold)
             batches[group, batch] = sums.mean(axis=0) / (length * n_cold)
     starts = np.cumsum(network.cardinalities) - network.cardinalities
-    for v, card in enumerate(network.cardinalities.tolist()):  # these are never drawn
+    for v, card in enumerate(network.cardinalities.tolist()):  # variables of one state are never drawn
         if v in evidence or card == 1:
             batches[:, :, starts[v] + evidence.get(v, 0)] = 1.0
     means = batches.mean(axis=(0, 1))
@@ -73,7 +73,7 @@ def estimate_by_sampling(
     r_hat = float(r_hats.max(initial=1.0))
     errors = batches.reshape(-1, n_cells).std(axis=0, ddof=1) / np.sqrt(N_GROUPS * N_BATCHES)
     far_apart = halves.std(axis=0, ddof=1) / np.sqrt(len(halves))
-    if errors.any():  # batches that depend on each other differ less than the halves say
+    if errors.any():  # dependent batches underestimate the error; the difference of the halves does not
         errors *= max(1.0, float(np.sqrt((far_apart**2).mean() / (errors**2).mean())))
     if r_hat > MOST_R_HAT:
         errors = np.maximum(errors, far_apart)
@@ -85,8 +85,8 @@ def correct_beliefs(beliefs: np.ndarray, sampling: SampleMeans, offsets: np.ndar
     r"""Return corrected beliefs, (cells,), and an estimate of the error of each variable, (n,).
 
     The bias of beliefs has variance :math:`\tau^2`, the excess of their squared distance from the means over the
-    squared standard errors :math:`s^2`: on average over variables, or of one alone where that is larger, and
-    `LEAST_BIAS` of these at least. Both are weighed by the inverse of their variances.
+    squared standard errors :math:`s^2`: the average over variables, or the variable's own excess if that is larger, and
+    at least `LEAST_BIAS` times :math:`s^2`. Beliefs and means are weighted by their inverse variances.
     """
     starts = offsets[:-1]
     noise = np.maximum.reduceat(sampling.standard_errors, starts) ** 2

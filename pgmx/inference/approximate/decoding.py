@@ -1,4 +1,4 @@
-"""One configuration out of the max-beliefs of single variables and pairs."""
+"""One configuration from the max-beliefs of single variables and pairs."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from pgmx.inference.networks.log_tables import take_logs
 from pgmx.inference.networks.potentials import PairwisePotentials
 
-#: Sweeps over all variables after which the improvement of a configuration ends at the latest.
+#: Largest number of sweeps over all variables that improve a configuration.
 MAX_SWEEPS = 100
 
 
 def decode(
     potentials: PairwisePotentials, evidence: Mapping[int, int], node_beliefs: np.ndarray, edge_beliefs: np.ndarray
 ) -> np.ndarray:
-    """Return a configuration of high probability, codes of shape (n,), out of max-beliefs.
+    """Return a configuration of high probability, codes of shape (n,), from max-beliefs.
 
     Variables are visited breadth first; each takes the state of largest belief given the neighbours already visited,
     which resolves ties consistently and is exact on trees. Then single variables change as long as that helps.
@@ -52,7 +52,7 @@ def decode(
 def _choose_state(
     potentials: PairwisePotentials, v: int, codes: np.ndarray, log_nodes: np.ndarray, log_edges: np.ndarray
 ) -> int:
-    """Return the state with the largest belief given the neighbours that have theirs."""
+    """Return the state with the largest belief given the neighbours whose states are already chosen."""
     pointer, neighbour, edge = potentials.neighbours()
     log_belief = log_nodes[potentials.node_offsets[v] : potentials.node_offsets[v + 1]]
     total = log_belief.copy()

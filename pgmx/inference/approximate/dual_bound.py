@@ -10,14 +10,15 @@ from pgmx._ext import _trws
 from pgmx.inference.networks.evidence import ReducedNetwork
 from pgmx.inference.networks.potentials import PairwisePotentials
 
-#: Passes between two looks at the bound.
+#: Passes between two checks of the bound.
 BLOCK = 10
 
 
 class DualBound:
     """The dual of the linear relaxation of a pairwise network given evidence, lowered by `tighten`.
 
-    `bound` is above the score of every configuration; `codes`, int32 (n,), is one that the messages choose.
+    `bound` is an upper bound on the score of every configuration. The messages choose the configuration `codes`,
+    int32 (n,).
     """
 
     def __init__(self, potentials: PairwisePotentials, evidence: Mapping[int, int]) -> None:
@@ -52,7 +53,7 @@ class DualBound:
         return codes
 
     def tighten(self, n_passes: int, tol: float) -> None:
-        """Make passes, at most `n_passes`, until `BLOCK` of them lower the bound by less than a share `tol`."""
+        """Make at most `n_passes` passes; stop when `BLOCK` passes lower the bound by a relative change below `tol`."""
         for first in range(0, n_passes, BLOCK):
             before = self.bound
             bound = _trws.pass_messages(*self._arrays, self._codes, min(BLOCK, n_passes - first))
@@ -70,7 +71,7 @@ def _sum_nodes(reduced: ReducedNetwork) -> list[np.ndarray]:
 
 
 def _make_finite(potentials: PairwisePotentials) -> tuple[np.ndarray, np.ndarray]:
-    """Return the values of nodes and edges, minus infinities replaced by less than all others together make up for."""
+    """Return the values of nodes and edges, minus infinity replaced by a value too low for all others to compensate."""
     values = (potentials.node_values, potentials.edge_values)
     finite = np.concatenate([part[part > -np.inf] for part in values])
     if len(finite) == sum(map(len, values)):

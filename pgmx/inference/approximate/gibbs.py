@@ -45,7 +45,7 @@ def gibbs_sample(
 ) -> np.ndarray:
     r"""Draw configurations of a discrete Markov network by systematic-scan Gibbs sampling.
 
-    In a sweep each variable in turn is drawn from its conditional given all others,
+    A sweep draws the variables one after the other from their conditional distribution given all others,
 
     .. math:: p(x_i \mid x_{-i}) \propto \exp\Big(\theta_i(x_i) + \sum_{c \ni i} \theta_c(x_c)\Big)
 
@@ -54,15 +54,15 @@ def gibbs_sample(
     model : PairwisePotentials or LogFactors
         Log-potentials; cells may be minus infinity.
     n_samples : int
-        Number of samples, over all chains together.
+        Total number of samples of all chains.
     evidence : dict of {int: int}, optional
         Variables that are held fixed, with their state codes.
     burn_in : int, default=1000
-        Sweeps of each chain before its first sample is counted.
+        Sweeps of each chain before its first sample is kept.
     thinning : int, default=10
         Sweeps from one sample to the next, at least 1.
     n_chains : int, default=1
-        Independent chains; they share the samples evenly, each pays its own burn-in.
+        Independent chains. Each draws an equal number of samples after its own burn-in.
     seed : int or None, default=0
         Seed of the random streams, one per chain; None takes fresh entropy.
     start : array_like of int, shape (n,) or (n, n_chains), optional
@@ -74,12 +74,12 @@ def gibbs_sample(
     -------
     ndarray of uint8 or uint16, shape (n, n_samples)
         State codes, one row per variable as in :class:`pgmx.data.DiscreteTable`; the samples of a chain are adjacent,
-        in the order in which they were drawn. uint16 where a variable has more than 256 states.
+        in the order in which they were drawn. uint16 if a variable has more than 256 states.
 
     Raises
     ------
     TypeError
-        If a number, a variable or a code is no integer.
+        If a number, a variable or a code is not an integer.
     ValueError
         If an option is out of range, evidence or start have no such variable or state, or no configuration of positive
         probability was found.
@@ -87,9 +87,9 @@ def gibbs_sample(
     Notes
     -----
     One sweep costs a multiplication per state and incident table: about 50 ns per variable with five states and four
-    neighbours. Samples of one chain are correlated. Where cells are minus infinity, a chain that starts at an
-    impossible configuration looks for a possible one by drawing states that break the fewest tables, and then never
-    leaves the possible ones; but it may not reach all of them, since one variable changes at a time.
+    neighbours. Samples of one chain are correlated. If cells are minus infinity, a chain may start at an impossible
+    configuration. It then draws states that violate the fewest tables until it reaches a possible configuration. From
+    there it visits possible configurations only, but may not reach all of them, since one variable changes at a time.
 
     References
     ----------
@@ -137,7 +137,7 @@ def gibbs_sample(
             thinning,
             columns,
         )
-        # a sweep never looks at the tables between fixed variables
+        # a sweep never reads the tables between fixed variables
         return possible and bool(np.isfinite(model.log_score(columns[:, :1]))[0])
 
     successes = call_on_threads((partial(run, c) for c in range(n_chains)), n_jobs)
@@ -169,7 +169,7 @@ def _first_states(
 
 
 def _scale_rows(logs: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    """Return exponentials of rows, the largest of each 1; rows of minus infinities become zeros."""
+    """Return the exponentials of rows, scaled to a maximum of 1; rows of minus infinity become zeros."""
     if not logs.size:
         return logs
     tops = np.maximum.reduceat(logs, starts)
@@ -178,7 +178,7 @@ def _scale_rows(logs: np.ndarray, starts: np.ndarray) -> np.ndarray:
 
 
 def copy_tables(network: Network) -> Conditionals:
-    """Return the tables of a network as the kernels of sampling take them."""
+    """Return the tables of a network in the layout of the sampling kernels."""
     return _copy_pairs(network) if isinstance(network, PairwisePotentials) else _copy_factors(network)
 
 
@@ -188,7 +188,7 @@ def _copy_pairs(potentials: PairwisePotentials) -> Conditionals:
     variable = np.repeat(np.arange(len(cards)), np.diff(pointer))
     first, second = cards[edges[:, 0]], cards[edges[:, 1]]
     offsets = potentials.edge_offsets
-    # After the tables as they are, (i, j) with j contiguous, come their transposes, with i contiguous.
+    # The original tables (i, j), with j contiguous, are followed by their transposes, with i contiguous.
     of_cell = np.repeat(np.arange(len(edges)), first * second)
     row, column = np.divmod(np.arange(offsets[-1]) - offsets[of_cell], second[of_cell])
     transposed = np.empty(offsets[-1])

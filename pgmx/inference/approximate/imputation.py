@@ -1,4 +1,4 @@
-"""Missing states of rows, filled by what is most probable given the rest of the row."""
+"""Missing states of rows, filled with the most probable states given the rest of the row."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from pgmx.inference.networks.log_tables import log_sum_exp
 from pgmx.inference.networks.potentials import PairwisePotentials
 from pgmx.inference.problem import check_method
 
-#: Configurations of connected missing variables up to which all are tried, for all rows at once.
+#: Largest number of configurations of connected missing variables that are enumerated, for all rows at once.
 MAX_CONFIGURATIONS = 4096
 #: Cells of the scores of configurations that are held at a time.
 CHUNK_CELLS = 2**22
-#: Most bytes of a junction tree, of which there is one for each distinct row: as "auto" takes it, and at all.
+#: Largest size of a junction tree in bytes, one per distinct row: for "auto", and in any case.
 AUTO_MEMORY = 2**24
 MEMORY = 2**31
 
@@ -35,11 +35,11 @@ def impute(
     method: str = "map",
     inference: str = "auto",
 ) -> np.ndarray:
-    """Return codes (n, N) with the cells where `missing` filled by the most probable states given the rest of the row.
+    """Return codes (n, N) in which the `missing` values are the most probable states given the rest of the row.
 
-    ``method="map"`` maximises over all missing variables of a row together, "marginal" over each. Those that are not
-    connected through other missing ones are independent given the rest: a few are enumerated, more go to a junction
-    tree (`inference` "exact", "auto" up to 16 MB) or to belief propagation, once per distinct surrounding.
+    ``method="map"`` maximises over all missing variables of a row jointly, "marginal" over each. Connected components
+    of the missing variables are independent given the rest. Small components are enumerated. Others use a junction tree
+    (`inference` "exact", or "auto" up to 16 MB) or belief propagation, once per distinct state of their neighbours.
     """
     check_method(method, ("map", "marginal"))
     check_method(inference, ("auto", "exact", "loopy"), "inference")
@@ -60,7 +60,7 @@ def impute(
 def _fields(
     potentials: PairwisePotentials, codes: np.ndarray, rows: np.ndarray, gone: set[int]
 ) -> dict[int, np.ndarray]:
-    """Return the log-potentials of each missing variable with what its observed neighbours add: (states, rows)."""
+    """Return the log-potentials of each missing variable, plus the terms of its observed neighbours: (states, rows)."""
     pointer, neighbour, edge = potentials.neighbours()
     fields = {}
     for v in sorted(gone):
@@ -81,7 +81,7 @@ def _fields(
 
 
 def _find_connected_parts(potentials: PairwisePotentials, gone: np.ndarray) -> list[list[int]]:
-    """Return the connected parts of the missing variables."""
+    """Return the connected components of the missing variables."""
     pointer, neighbour, _ = potentials.neighbours()
     unvisited = dict.fromkeys(gone.tolist())
     parts = []
@@ -106,7 +106,7 @@ def _fill(
     method: str,
     inference: str,
 ) -> None:
-    """Fill one connected part of the missing variables in all rows."""
+    """Fill one connected component of the missing variables in all rows."""
     if len(part) == 1:
         filled[part[0], rows] = fields[part[0]].argmax(axis=0)
         return
@@ -162,7 +162,7 @@ def _refuse_row(row: int) -> NoReturn:
 def _infer(
     shape: list[int], inside: list[Table], fields: list[np.ndarray], method: str, inference: str, rows: np.ndarray
 ) -> np.ndarray:
-    """Ask a junction tree, or belief propagation where that is too large, once per surrounding."""
+    """Use a junction tree, or belief propagation if that is too large, once per distinct state of the neighbours."""
     exact = inference != "loopy"
     states = np.empty((len(shape), fields[0].shape[1]), dtype=np.int64)
     for column in range(states.shape[1]):
@@ -174,7 +174,7 @@ def _infer(
         except TreewidthError as error:
             if inference == "exact":
                 raise error.with_engines("loopy belief propagation (inference='loopy')") from None
-            tree, exact = None, False  # the graph is the same for all surroundings
+            tree, exact = None, False  # the graph is the same for all states of the neighbours
         except ZeroProbabilityError:
             _refuse_row(int(rows[column]))
         states[:, column] = _choose_states(network, tree, method, int(rows[column]))

@@ -13,40 +13,40 @@ from pgmx.checks import check_natural, is_number
 from pgmx.inference.networks.evidence import ZeroProbabilityError, check_evidence
 from pgmx.inference.networks.potentials import PairwisePotentials
 
-#: Damping that is tried, in turn, when messages do not settle.
+#: Damping factors that are tried one after the other if messages do not converge.
 DAMPINGS = (0.5, 0.8, 0.95)
 #: Sweeps within which the residual must halve.
 PATIENCE = 100
-#: Sweeps between two looks at the clock.
+#: Sweeps between two checks of the time limit.
 BLOCK = 10
-#: Finite cells further below the largest of their table than this (in nats) ask for logarithms.
+#: Range (in nats) of the finite cells of a table above which messages are computed in logarithms.
 LINEAR_RANGE = 340.0
 
 
 @dataclass(frozen=True, eq=False)
 class BeliefResult:
-    """What belief propagation returns.
+    """The result of belief propagation.
 
     Parameters
     ----------
     node_beliefs : ndarray of float64, shape (sum of cardinalities,)
-        Marginals of the variables, laid out as ``node_values`` of the potentials. Of max-product: the largest
-        probability with the variable in each state, relative to the largest of all.
+        Marginals of the variables, in the layout of ``node_values`` of the potentials. For max-product: the largest
+        probability with the variable in each state, relative to the overall maximum.
     edge_beliefs : ndarray of float64, shape (sum over edges of s_i s_j,)
-        The same for pairs, laid out as ``edge_values``.
+        The same for pairs, in the layout of ``edge_values``.
     log_partition : float
-        Bethe's approximation of log Z in nats; with evidence, of the log of the sum over all that agrees with it. Of
+        Bethe's approximation of log Z in nats; with evidence, Z sums over the configurations that agree with it. For
         max-product: of the largest unnormalised log-probability. Both are exact on forests.
     converged : bool
-        Whether no message moved by more than `tol` in the last sweep.
+        Whether no message changed by more than `tol` in the last sweep.
     n_iter : int
-        Sweeps, of all dampings together.
+        Total number of sweeps with all damping factors.
     residual : float
         The largest change of a message in the last sweep; the largest cell of a message is 1.
     messages : ndarray of float64
-        The messages, a start for networks with the same edges.
+        The messages, which may be the start for a network with the same edges.
     damping : float
-        The damping of the last sweep.
+        The damping factor of the last sweep.
     """
 
     node_beliefs: np.ndarray
@@ -88,35 +88,35 @@ def loopy_belief_propagation(
     max_iter : int, default=1000
         Largest number of sweeps, at least 1.
     tol : float, default=1e-8
-        Change of a message, its largest cell being 1, under which it counts as settled.
+        A message has converged if it changes by less than this; its largest cell is 1.
     damping : float, default=0.0
-        Share of the old message in the new one, in [0, 1). Where messages do not settle, 0.5, 0.8 and 0.95 are tried
-        after it.
+        Share of the old message in the new one, in [0, 1). If messages do not converge, 0.5, 0.8 and 0.95 are tried
+        next.
     messages : ndarray of float64, optional
         ``messages`` of an earlier result for the same edges, to start from.
     maximise : bool, default=False
         Max-product: beliefs are max-marginals.
     max_time : float, optional
-        Seconds after which the last messages are taken as they are.
+        Seconds after which iteration stops and the last messages are returned.
 
     Returns
     -------
     BeliefResult
-        Beliefs, Bethe's log-partition, and whether the messages settled.
+        Beliefs, Bethe's log-partition, and whether the messages converged.
 
     Raises
     ------
     TypeError
-        If the evidence is not in integers.
+        If the evidence does not consist of integers.
     ValueError
         If an option is out of range, or no configuration is possible under the evidence.
 
     Notes
     -----
     A sweep costs the sum over edges of 2 s_i s_j multiplications, 0.2 ms for 1,800 edges between variables of five
-    states. Potentials or messages of a range beyond double precision, and max-product, are worked on in logarithms,
-    five to ten times slower. With cycles there may be several fixed points, and none may be reached; then ``converged``
-    is False and the beliefs are those of the last messages.
+    states. Max-product, and potentials or messages with a range beyond double precision, are computed in logarithms,
+    which is five to ten times slower. With cycles there may be several fixed points, and iteration may reach none. Then
+    ``converged`` is False and the beliefs come from the last messages.
 
     References
     ----------
@@ -182,7 +182,7 @@ def loopy_belief_propagation(
 def _settle(
     passing: _belief.MessagePassing, max_iter: int, tol: float, damping: float, deadline: float | None
 ) -> tuple[int, float, int, float]:
-    """Sweep, damping more when the residual no longer falls; return sweeps, residual, status, damping."""
+    """Sweep, with more damping when the residual stops falling; return sweeps, residual, status, damping."""
     stages = [damping, *(d for d in DAMPINGS if d > damping)]
     best, since, done, residual = np.inf, 0, 0, np.inf
     while done < max_iter:
@@ -200,7 +200,7 @@ def _settle(
 
 
 def _is_wide(values: np.ndarray) -> bool:
-    """Return whether finite values differ by more than exponentials can hold."""
+    """Return whether the range of finite values exceeds the range of exponentials in double precision."""
     finite = values[np.isfinite(values)]
     return bool(finite.size) and float(np.ptp(finite)) > LINEAR_RANGE
 
@@ -208,6 +208,6 @@ def _is_wide(values: np.ndarray) -> bool:
 def _check_options(max_iter: int, tol: float, damping: float) -> None:
     check_natural(max_iter, "max_iter", 1)
     if not is_number(tol) or tol < 0:
-        raise ValueError(f"tol must be a number, not negative, got {tol!r}")
+        raise ValueError(f"tol must be a non-negative number, got {tol!r}")
     if not is_number(damping) or not 0 <= damping < 1:
         raise ValueError(f"damping must lie in [0, 1), got {damping!r}")

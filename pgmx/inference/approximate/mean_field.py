@@ -1,4 +1,4 @@
-"""Mean fields of networks, of independent variables and of spanning trees: a lower bound on the log-partition."""
+"""Mean-field approximations with independent variables and with spanning trees: a lower bound on the log-partition."""
 
 import numpy as np
 
@@ -8,20 +8,20 @@ from pgmx.inference.networks.factors import LogFactors
 from pgmx.inference.networks.log_tables import log_sum_exp
 from pgmx.inference.networks.potentials import PairwisePotentials
 
-#: Sweeps over single variables, steps of a tree, and the gain in nats at which these end.
+#: Largest number of sweeps over single variables and of steps of a tree, and the gain in nats at which these end.
 MOST_SWEEPS, MOST_STEPS, LEAST_GAIN = 500, 100, 1e-6
-#: Change of a belief at which the sweeps end, and share of a step at which a tree's end.
+#: Change of a belief at which the sweeps end, and damping factor at which a tree's steps end.
 BELIEF_TOLERANCE, LEAST_SHARE = 1e-8, 1e-3
 #: Rounds over single variables of networks of any arity.
 ROUNDS = 30
-#: What stands for minus infinity while a mean field is fitted, and the least probability that it keeps.
+#: Replacement of minus infinity while a mean field is fitted, and the smallest probability that is kept.
 PENALTY, LEAST = -1e4, 1e-12
 
 
 def fit_mean_field(factors: LogFactors) -> float:
-    """Return the lower bound of a spanning tree's mean field on the log-partition of a connected network.
+    """Return the mean-field lower bound of a spanning tree on the log-partition of a connected network.
 
-    It is that of independent variables where a table is wider than a pair's or has cells of minus infinity.
+    Independent variables are used instead if a table has more than two variables or cells of minus infinity.
     """
     tables = zip(factors.scopes, factors.tables, strict=True)
     if all(len(scope) <= 2 and np.isfinite(table).all() for scope, table in tables):
@@ -30,9 +30,10 @@ def fit_mean_field(factors: LogFactors) -> float:
 
 
 def fit_tree_field(potentials: PairwisePotentials) -> float:
-    """Return the best lower bound of trees of the strongest tables; the network is connected, its cells are finite.
+    """Return the best lower bound of trees of the strongest tables, for a connected network of finite cells.
 
-    One starts at the mean field of independent variables, whose bound it can only raise, another at its own tables.
+    One tree starts at the mean field of independent variables and can only raise its bound; another starts at its own
+    tables.
     """
     arrays = (
         potentials.node_offsets,
@@ -68,7 +69,7 @@ def _root_tree(potentials: PairwisePotentials, tree: np.ndarray) -> tuple[np.nda
 def _raise_bound(
     arrays: tuple[np.ndarray, ...], rooted: tuple[np.ndarray, ...], fields: np.ndarray, tables: np.ndarray
 ) -> float:
-    """Return the bound after damped steps, each of which raises it."""
+    """Return the bound after damped steps, each of which increases it."""
     new_fields, new_tables = np.empty_like(fields), np.empty_like(tables)
     best = _mean_field.step(*arrays, *rooted, fields, tables, new_fields, new_tables)
     share = 1.0
@@ -91,7 +92,7 @@ def _raise_bound(
 
 
 def fit_naive_field(factors: LogFactors) -> float:
-    """Return expected score and entropy of independent variables: naive mean field."""
+    """Return expected score plus entropy of independent variables: naive mean field."""
     beliefs = [np.full(card, 1.0 / card) for card in factors.cardinalities.tolist()]
     tables = [np.maximum(table, PENALTY) for table in factors.tables]
     incident: list[list[tuple[int, int]]] = [[] for _ in beliefs]
@@ -119,7 +120,7 @@ def fit_naive_field(factors: LogFactors) -> float:
 
 
 def _average(table: np.ndarray, scope: tuple[int, ...], beliefs: list[np.ndarray], axis: int) -> np.ndarray:
-    """Return the mean of a table over all of its variables but that of one axis."""
+    """Return the mean of a table over all of its variables except the variable of one axis."""
     table = np.moveaxis(table, axis, 0)
     for v in reversed([v for place, v in enumerate(scope) if place != axis]):
         table = table @ beliefs[v]

@@ -16,12 +16,12 @@ from pgmx.inference.networks.factors import LogFactors
 if TYPE_CHECKING:
     from pgmx.inference.problem import Problem
 
-#: Passes of messages and sweeps of replicas of a search by default.
+#: Default number of message passes and of replica sweeps.
 N_PASSES = 500
 N_SWEEPS = 20_000
-#: Distance between bound and score, relative to the bound, under which they are one number.
+#: Relative distance between bound and score under which they count as equal.
 ROUNDING = 1e-9
-#: Relative fall of the bound under which passes end.
+#: Relative decrease of the bound under which passes end.
 SETTLED = 1e-7
 
 
@@ -40,9 +40,9 @@ def search_configuration(
     n_passes: int = N_PASSES,
     random_state: int | None = 0,
 ) -> BestConfiguration:
-    """Search a configuration of high probability given evidence by number; the score has bounds that may meet.
+    """Search for a configuration of high probability given evidence as codes, with an upper bound on the best score.
 
-    `n_sweeps` are those of all replicas together, `n_passes` those of the messages.
+    `n_sweeps` is the total number of sweeps of all replicas, `n_passes` the number of message passes.
     """
     n_sweeps, n_passes = check_natural(n_sweeps, "n_sweeps", 0), check_natural(n_passes, "n_passes", 1)
     seed = np.random.SeedSequence(check_seed(random_state, "random_state"))
@@ -50,7 +50,7 @@ def search_configuration(
     dual = DualBound(problem.pairwise, evidence)
     dual.tighten(n_passes, SETTLED)
     bound = dual.bound
-    if isinstance(network, LogFactors):  # as pairs it has no constants
+    if isinstance(network, LogFactors):  # the pairwise network leaves out constants
         bound += sum(float(table) for scope, table in zip(network.scopes, network.tables, strict=True) if not scope)
     best = dual.codes[:n]
     replicas = Replicas(network, evidence, seed, choose_search_betas)

@@ -1,4 +1,4 @@
-"""Distributions with the structure of a spanning tree, fitted to a network: sampled from, and normalised exactly."""
+"""Distributions with the structure of a spanning tree, fitted to a network: exact sampling and normalisation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pgmx.inference.networks.log_tables import log_sum_exp
 
 @dataclass(frozen=True, eq=False)
 class TreeDistribution:
-    """Tables of a network's scopes, zero where a scope is no edge of a forest, in which `order` goes from the roots.
+    """Tables of a network's scopes, zero for scopes that are not edges of a forest; `order` starts at the roots.
 
     ``parents`` and ``conditionals`` (s_parent, s) are in the order of the variables; roots have -1 and one row.
     """
@@ -35,7 +35,7 @@ class TreeDistribution:
 
 
 def fit_tree(factors: LogFactors) -> TreeDistribution:
-    """Return the network of the strongest tables of pairs that make a forest; `factors` hold a scope once."""
+    """Return the distribution of the strongest pairwise tables that form a forest; the scopes are distinct."""
     pairs = [k for k, scope in enumerate(factors.scopes) if len(scope) == 2]
     edges = np.array([factors.scopes[k] for k in pairs], dtype=np.int64).reshape(-1, 2)
     strengths = np.array([measure_strength(factors.tables[k]) for k in pairs])
@@ -48,7 +48,7 @@ def fit_tree(factors: LogFactors) -> TreeDistribution:
 
 
 def measure_strength(table: np.ndarray) -> float:
-    """Return the norm of a table without what either variable adds alone; infinite where it rules out pairs."""
+    """Return the norm of a table without its main effects; infinite if it rules out pairs of states."""
     if table.min() == -np.inf:
         return np.inf
     centred = table - table.mean(axis=0)
@@ -56,7 +56,7 @@ def measure_strength(table: np.ndarray) -> float:
 
 
 def find_forest(n: int, edges: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the numbers of the edges of a spanning forest of the largest total weight, weights being positive."""
+    """Return the indices of the edges of a maximum-weight spanning forest; weights are positive."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import minimum_spanning_tree
 
@@ -69,7 +69,7 @@ def find_forest(n: int, edges: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 
 def root_forest(n: int, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return the variables of a forest, roots before all below them, and the parent of each, -1 of a root."""
+    """Return the variables of a forest, roots before their descendants, and the parent of each, -1 for a root."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import breadth_first_order, connected_components
 
@@ -84,7 +84,7 @@ def root_forest(n: int, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def solve_forest(factors: LogFactors) -> TreeDistribution:
-    """Return the distribution of tables whose pairs other than zeros make a forest."""
+    """Return the distribution of tables whose non-zero pairs form a forest."""
     nodes, pairs = _split_by_arity(factors)
     edges = [(i, j) for (i, j), table in pairs.items() if table.any()]
     n = factors.n_variables

@@ -14,20 +14,20 @@ from pgmx.inference.networks.evidence import Network
 COPIES = 2
 #: Temperatures of a search.
 N_TEMPERATURES = 24
-#: Standard deviations of a variable's score over its states, times the inverse temperature: hottest and coldest.
+#: Standard deviation of a variable's score over its states times the inverse temperature: hottest and coldest.
 HOTTEST, COLDEST = 0.6, 8.0
-#: Ratio of neighbouring temperatures where probabilities are estimated.
+#: Ratio of neighbouring temperatures when probabilities are estimated.
 RATIO = 1.15
-#: Configurations, uniform, of which the scores of states are compared.
+#: Number of uniform configurations in which the scores of states are compared.
 N_CONFIGURATIONS = 8
 
 
 class Replicas:
     """Configurations of a network, `COPIES` per inverse temperature, the coldest first.
 
-    `choose_betas` takes the spreads of the variables' scores. `states`, int32 (replicas, n), holds the configurations;
-    observed variables keep their codes. Cells of minus infinity are replaced by a score so low that no other cells
-    around a variable make up for it.
+    `choose_betas` accepts the spreads of the variables' scores. `states`, int32 (replicas, n), holds the
+    configurations; observed variables keep their codes. Minus infinity is replaced by a score so low that the other
+    cells around a variable cannot compensate for it.
     """
 
     def __init__(
@@ -56,7 +56,8 @@ class Replicas:
     def advance(self, sums: np.ndarray | None = None, n_sweeps: int = 1) -> None:
         """Sweep all replicas once, exchange temperatures, swap clusters.
 
-        With `sums`, float64 (COPIES, cells), the coldest are swept `n_sweeps` times, and their conditionals are added.
+        With `sums`, float64 (COPIES, cells), the coldest replicas are swept `n_sweeps` times and their conditionals are
+        added to `sums`.
         """
         self.chains.sweep(self.betas, sums, n_sweeps)
         self.chains.exchange(self.betas, COPIES)
@@ -64,7 +65,7 @@ class Replicas:
 
 
 def choose_search_betas(spreads: np.ndarray) -> np.ndarray:
-    """Return inverse temperatures from states that are settled to states that are nearly uniform."""
+    """Return inverse temperatures from nearly deterministic to nearly uniform states."""
     spreads = spreads[spreads > 0]
     if not len(spreads):
         return np.ones(N_TEMPERATURES)
@@ -73,7 +74,7 @@ def choose_search_betas(spreads: np.ndarray) -> np.ndarray:
 
 
 def choose_sampling_betas(spreads: np.ndarray) -> np.ndarray:
-    """Return inverse temperatures from 1, the distribution itself, to states that are nearly uniform."""
+    """Return inverse temperatures from 1, the distribution itself, to nearly uniform states."""
     spreads = spreads[spreads > 0]
     hottest = HOTTEST / float(np.quantile(spreads, 0.75)) if len(spreads) else 1.0
     n_steps = max(0, int(np.ceil(np.log(1.0 / hottest) / np.log(RATIO))))
@@ -81,7 +82,7 @@ def choose_sampling_betas(spreads: np.ndarray) -> np.ndarray:
 
 
 def _make_finite(tables: Conditionals, penalty: int) -> Conditionals:
-    """Return tables without minus infinities: so low that no others make up for it, or, without penalty, the lowest."""
+    """Return tables with minus infinity replaced by a prohibitively low value, or by the minimum without penalty."""
     logs = (tables.node_logs, tables.logs)
     finite = np.concatenate([values[values > -np.inf] for values in logs])
     if len(finite) == sum(map(len, logs)):

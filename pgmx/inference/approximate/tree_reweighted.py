@@ -10,17 +10,17 @@ from pgmx._ext import _reweighted
 from pgmx.inference.approximate.spanning_tree import find_forest, root_forest
 from pgmx.inference.networks.potentials import PairwisePotentials
 
-#: Moves of the edge probabilities; sweeps before the first, and after each.
+#: Updates of the edge probabilities; sweeps before the first, and after each.
 MOST_MOVES, FIRST_SWEEPS, SWEEPS = 30, 200, 40
-#: Share of a tree in the first move, and the share at which moves end.
+#: Share of a tree in the first update, and the share at which updates end.
 FIRST_STEP, LAST_STEP = 0.5, 1e-3
-#: Change of a message at which sweeps end; gain of a move, relative to the edges' information, at which moves end.
+#: Change of a message at which sweeps end; gain relative to the edges' information at which updates end.
 MESSAGE_TOLERANCE, BOUND_TOLERANCE = 1e-8, 1e-4
 #: Share of the old message in the new one.
 DAMPING = 0.2
-#: Variables up to which the first probabilities are those of a uniform spanning tree.
+#: Largest number of variables for which the first probabilities are those of a uniform spanning tree.
 MOST_UNIFORM = 3000
-#: Trees beyond that, at least.
+#: Smallest number of trees that are averaged for larger networks.
 LEAST_TREES = 10
 
 
@@ -36,7 +36,7 @@ def reweight_trees(potentials: PairwisePotentials, *, most_moves: int = MOST_MOV
     """Minimise the bound over messages and, by conditional gradient, over the probabilities of edges.
 
     The network is connected. The probabilities start at those of a uniform spanning tree and move towards the tree of
-    most mutual information; each bound holds whether or not messages have converged, and the least is returned.
+    most mutual information. Each bound holds even if messages have not converged; the smallest is returned.
     """
     places = _Places(potentials)
     passing = _reweighted.ReweightedPassing(
@@ -97,9 +97,9 @@ class _Places:
         return parents[self.first] + parents[self.second]
 
     def orient_tree(self, edges: np.ndarray) -> np.ndarray:
-        """Return the probabilities of one spanning tree, given by numbers of edges, from a uniform root.
+        """Return the probabilities of one spanning tree, given by indices of edges, from a uniform root.
 
-        The root is beyond an edge with the share of the variables there.
+        The root is on one side of an edge with the share of the variables on that side.
         """
         order, above = root_forest(self.n, self.edges[edges])
         sizes = np.ones(self.n)
@@ -126,7 +126,7 @@ class _Places:
         return inverse[self.owner, self.owner] - inverse[self.owner, self.neighbour]
 
     def _cover_edges(self) -> np.ndarray:
-        """Return the mean of spanning trees, each of the edges in the fewest before it."""
+        """Return the mean of spanning trees; each tree prefers the edges that occur in the fewest previous trees."""
         uses, total, n_trees = np.zeros(len(self.edges)), np.zeros(len(self.edge)), 0
         while uses.min() == 0 or n_trees < LEAST_TREES:
             tree = find_forest(self.n, self.edges, -uses)

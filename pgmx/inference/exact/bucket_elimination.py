@@ -1,4 +1,4 @@
-"""The log-partition of a network by variable elimination, which frees each table as soon as it is summed."""
+"""The log-partition of a network by variable elimination, which frees each table after summing over it."""
 
 from collections.abc import Iterable, Sequence
 from math import log, prod
@@ -9,16 +9,16 @@ import numpy as np
 from pgmx._ext import _contraction
 from pgmx.inference.exact.elimination import CELL, EliminationPlan
 
-#: Tables of one variable whose product has at most so many cells are multiplied before the large ones.
+#: Tables of one variable whose product has at most this number of cells are multiplied before larger tables.
 MOST_SMALL_CELLS = 4096
-#: Nats between the cells of tables above which a product is computed in logarithms, far from where a double ends.
+#: Range of the cells in nats above which a product is computed in logarithms, well below the limit of double precision.
 MOST_NATS = 600.0
 
 
 class _Table(NamedTuple):
-    """A table scaled to a largest cell of 1: variables, the first eliminated last, cells, and nats between these.
+    """A table scaled to a maximum of 1: its variables (the first is eliminated last), cells, and their range in nats.
 
-    `scale` is the logarithm of what was taken off. Cells further apart than a double reaches are kept as `logs`.
+    `scale` is the logarithm of the scaling factor. Cells whose range exceeds double precision are stored as `logs`.
     """
 
     scope: tuple[int, ...]
@@ -29,16 +29,16 @@ class _Table(NamedTuple):
 
 
 class EliminationCost(NamedTuple):
-    """What elimination by an order costs: the memory of its tables at the peak, and multiplications."""
+    """The cost of elimination by an order: the peak memory of its tables, and the number of multiplications."""
 
     bytes: int
     operations: int
 
 
 def count_elimination_cost(plan: EliminationPlan, cards: Sequence[int], *, maximise: bool = False) -> EliminationCost:
-    """Return what `sum_by_elimination` costs, by the scopes of its tables alone; the network's own are not counted.
+    """Return the cost of `sum_by_elimination`, from the scopes of its tables; the network's tables are not counted.
 
-    With `maximise` what `maximise_by_elimination` costs, which keeps the states that it chooses.
+    With `maximise` return the cost of `maximise_by_elimination`, which stores the chosen states.
     """
     held = [0] * len(cards)  # cells of the tables that wait for a variable
     now = peak = operations = states = 0
@@ -55,7 +55,7 @@ def count_elimination_cost(plan: EliminationPlan, cards: Sequence[int], *, maxim
         peak = max(peak, CELL * (now + cells) + states)
         now += cells - held[v]
         if around:
-            held[around[-1]] += cells  # the next of them to be eliminated
+            held[around[-1]] += cells  # stored at the variable of the table that is eliminated next
         else:
             now -= cells
     return EliminationCost(peak, operations)
@@ -67,20 +67,20 @@ def count_state_bits(n_states: int) -> int:
 
 
 def count_state_bytes(cells: int, n_states: int) -> int:
-    """Return the memory of a state per cell."""
+    """Return the memory for one state per cell."""
     return -(-cells * count_state_bits(n_states) // 8)
 
 
 def sum_by_elimination(
     plan: EliminationPlan, cards: Sequence[int], factors: Sequence[tuple[tuple[int, ...], np.ndarray]]
 ) -> np.ndarray:
-    """Return the logarithm of the sum over all configurations of the product of the factors, a share per variable.
+    """Return the logarithm of the sum over all configurations of the product of the factors, as shares of variables.
 
-    The shares of the variables of a connected part, float64 (n,), sum to its own logarithm, -inf where that sum is 0.
+    The shares, float64 (n,), of a connected component sum to its logarithm, which is -inf if the sum is 0.
     """
     rank = plan.rank.tolist()
     waiting: list[list[_Table]] = [[] for _ in cards]
-    shares = np.log(np.asarray(cards, dtype=np.float64))  # what a variable without tables gives
+    shares = np.log(np.asarray(cards, dtype=np.float64))  # the log-sum of a variable without tables
     for scope, logs in factors:
         scope, logs = sort_axes(scope, logs, rank)
         waiting[scope[-1]].append(_scale_logs(scope, logs))
@@ -95,13 +95,13 @@ def sum_by_elimination(
 
 
 def sort_axes(scope: tuple[int, ...], logs: np.ndarray, rank: Sequence[int]) -> tuple[tuple[int, ...], np.ndarray]:
-    """Return the variables of a table, the first to be eliminated last, and its cells in their order, of one axis."""
+    """Return the variables of a table, the first to be eliminated last, and its cells in this order, flattened."""
     axes = sorted(range(len(scope)), key=lambda axis: -rank[scope[axis]])
     return tuple(scope[axis] for axis in axes), np.transpose(logs, axes).ravel()
 
 
 def _scale_logs(scope: tuple[int, ...], logs: np.ndarray, scale: float = 0.0) -> _Table:
-    """Return the table of some logarithms."""
+    """Return the scaled table of logarithms."""
     top = float(logs.max())
     if top == -np.inf:
         return _Table(scope, np.zeros(len(logs)), 0.0, top)
@@ -156,13 +156,13 @@ def join_scopes(scopes: Iterable[tuple[int, ...]], rank: Sequence[int]) -> tuple
 def lay_out(
     joint: tuple[int, ...], scopes: Iterable[tuple[int, ...]], cards: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the states of all variables of `joint` but the last, and the steps of each in tables over these scopes."""
+    """Return the states of all variables of `joint` but the last, and their strides in tables over these scopes."""
     shape = np.array([cards[u] for u in joint[:-1]], dtype=np.int64)
     return shape, np.array([_list_strides(scope, joint, cards) for scope in scopes], dtype=np.int64)
 
 
 def _list_strides(scope: tuple[int, ...], axes: tuple[int, ...], cards: Sequence[int]) -> list[int]:
-    """Return the cells from one state of each axis to the next in a table that lists `scope` in their order."""
+    """Return the stride of each axis in a table whose variables are `scope`, in this order."""
     strides, step = dict.fromkeys(axes, 0), 1
     for u in reversed(scope):
         strides[u] = step

@@ -1,4 +1,4 @@
-"""Rows with missing cells as weighted complete rows, by their probability under a discrete Bayesian network."""
+"""Rows with missing values as complete rows weighted by their probability under a discrete Bayesian network."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pgmx.inference.networks.log_tables import take_logs
 
 
 class Completions(NamedTuple):
-    """Complete rows ``codes`` (n, M) of the weights ``weights`` (M,), and the row ``rows`` (M,) that each fills in."""
+    """Complete rows ``codes`` (n, M), their ``weights`` (M,), and the incomplete row ``rows`` (M,) of each."""
 
     codes: np.ndarray
     weights: np.ndarray
@@ -20,10 +20,10 @@ class Completions(NamedTuple):
 
 
 class RowCompleter:
-    """The rows of a table under networks of one graph, as `RowGroups` takes them, each with a weight.
+    """The weighted rows of a table under networks of one graph, with the arguments of `RowGroups`.
 
-    A row with at most `n_draws` completions is replaced by all of them, weighted by their probabilities; any other by
-    `n_draws` draws from its distribution.
+    A row with at most `n_draws` completions is replaced by all of them, weighted by their probabilities. Any other row
+    is replaced by `n_draws` draws from its distribution.
     """
 
     def __init__(
@@ -45,12 +45,12 @@ class RowCompleter:
         self._filled, self._of = list_completions(cards, codes[:, self._few], missing[:, self._few])
 
     def log_likelihood(self, tables: Sequence[np.ndarray]) -> float:
-        """Return the log-likelihood of what is observed."""
+        """Return the log-likelihood of the observed values."""
         logs, _ = self._weigh(tables)
         return self._sum(logs, self._posteriors.log_likelihoods(tables))
 
     def compute_expected_counts(self, tables: Sequence[np.ndarray]) -> tuple[float, list[np.ndarray]]:
-        """Return the log-likelihood of what is observed, and the expected counts of each family, exactly."""
+        """Return the exact log-likelihood of the observed values and the exact expected counts of each family."""
         logs, weights = self._weigh(tables)
         logs_of_many, counts = self._posteriors.compute_expected_counts(tables, self.weights[self._many])
         for table, family in zip(counts, self._families, strict=True):
@@ -73,7 +73,7 @@ class RowCompleter:
         return float(self.weights[self._few] @ logs_of_few + self.weights[self._many] @ logs_of_many)
 
     def _weigh(self, tables: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
-        """Return the log-probabilities of the rows of few completions, and the weights of these."""
+        """Return the log-probabilities of the rows with few completions, and the weights of the completions."""
         joint = np.zeros(self._filled.shape[1])
         for table, family in zip(tables, self._families, strict=True):
             joint += take_logs(table)[tuple(self._filled[list(family)])]
@@ -88,7 +88,7 @@ class RowCompleter:
 
 
 def list_completions(cards: Sequence[int], codes: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return all rows (n, M) by which the missing cells can be filled, and the row (M,) that each fills in."""
+    """Return all completions (n, M) of the rows, and the index (M,) of the incomplete row of each."""
     counts = np.where(missing, np.asarray(cards, dtype=np.int64)[:, None], 1).prod(axis=0)
     rows = np.repeat(np.arange(codes.shape[1]), counts)
     place = np.arange(len(rows)) - np.repeat(counts.cumsum() - counts, counts)

@@ -1,4 +1,4 @@
-"""Elimination within less memory than an order needs: some variables take each of their states in turn."""
+"""Cutset conditioning: elimination with less memory, once per configuration of some variables."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pgmx.inference.networks.evidence import Network, ReducedNetwork, ZeroProbab
 from pgmx.inference.networks.factors import LogFactors
 from pgmx.inference.networks.log_tables import log_sum_exp
 
-#: Multiplications that the work around those of one variable takes as long as.
+#: Fixed cost of eliminating one variable, in multiplications.
 OVERHEAD = 10_000
 
 
 class Conditioning(NamedTuple):
-    """Variables that are set to each of their states, the order for all others, and what that costs.
+    """The cutset (variables that are set to each of their states), the order for all others, and the cost.
 
-    `bytes` is the memory of one configuration of the variables, `operations` counts the multiplications of all.
+    `bytes` is the memory per configuration of the cutset, `operations` the multiplications of all configurations.
     """
 
     variables: tuple[int, ...]
@@ -40,9 +40,9 @@ def choose_conditioning(
     *,
     maximise: bool = False,
 ) -> Conditioning | None:
-    """Choose variables, each the one in tables of most cells, until an order of the others fits into `memory` bytes.
+    """Choose variables whose tables have most cells, until an order of the others fits into `memory` bytes.
 
-    None where that takes more than `most_operations` multiplications in all. Koller and Friedman (2009), algorithm 9.5.
+    None if this needs more than `most_operations` multiplications. Koller and Friedman (2009), algorithm 9.5.
     """
     chosen: list[int] = []
     while True:
@@ -58,7 +58,7 @@ def choose_conditioning(
 def plan_rest(
     cards: Sequence[int], scopes: Sequence[tuple[int, ...]], fixed: Sequence[int], *, maximise: bool = False
 ) -> tuple[EliminationPlan, EliminationCost]:
-    """Return an order for all variables but some that have one state each, and its cost."""
+    """Return an order for all variables except those fixed to one state, and its cost."""
     rest = [1 if v in fixed else card for v, card in enumerate(cards)]
     free = (tuple(v for v in scope if rest[v] > 1) for scope in scopes)
     plan = search_order(rest, [scope for scope in free if scope], by_largest=True)
@@ -66,7 +66,7 @@ def plan_rest(
 
 
 def _find_most_costly(plan: EliminationPlan, cards: Sequence[int]) -> int:
-    """Return the variable whose states share out most cells of the cliques."""
+    """Return the variable whose conditioning removes most cells of the cliques."""
     savings = np.zeros(len(cards))
     for clique in plan.cliques:
         savings[list(clique)] += prod(cards[v] for v in clique)

@@ -1,4 +1,4 @@
-"""In what order to sum variables out of a product of factors, and what that costs, before anything is allocated."""
+"""Elimination orders and their cost, computed before any table is allocated."""
 
 from __future__ import annotations
 
@@ -16,26 +16,26 @@ from pgmx.checks import read_only
 #: Bytes of a cell.
 CELL = 8
 
-#: Most variables whose orders are compared; those of larger graphs go by min-fill (a row of bits each: 32 MB).
+#: Largest number of variables for which orders are compared (bit sets of 32 MB); larger graphs use min-fill.
 MOST_VARIABLES = 2**14
-#: Words that a search reads at most: some 0.2 seconds.
+#: Largest number of words that a search reads: about 0.2 seconds.
 BUDGET = 30_000_000
 
-#: From this mean number of neighbours on, sets are intersected as bits of one number.
+#: Mean number of neighbours from which sets are intersected as bits of one integer.
 DENSE = 32
 
 
 class TreewidthError(ValueError):
-    """A network is too densely connected for exact inference within the memory that was granted.
+    """Exact inference in a densely connected network needs more memory than allowed.
 
     Parameters
     ----------
     problem : str
-        What is too large.
+        The computation that is too large.
     remedy : str
-        What to do; ``{}`` is the place of the engines that may answer in place of the exact one.
+        What to do; ``{}`` is replaced by `engines`.
     engines : str
-        Their names, and how to choose them.
+        Names of engines that may replace the exact one, and how to choose them.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class TreewidthError(ValueError):
         return f"{self.problem}: {self.remedy.format(self.engines)}"
 
     def with_engines(self, engines: str) -> TreewidthError:
-        """Return the error with the engines that the caller can choose."""
+        """Return the error with other engines that the caller can choose."""
         return type(self)(self.problem, self.remedy, engines)
 
 
@@ -67,22 +67,22 @@ class EliminationPlan:
         The variables in the order in which they are summed out.
     cliques : tuple of tuple of int
         The maximal cliques of the filled-in graph, parents before children. Each lists its variables in the reverse
-        order of elimination, so that those it shares with its parent come first.
+        order of elimination, so that the variables shared with its parent come first.
     parents : ndarray of int64, shape (number of cliques,)
-        The parent of each clique, -1 for the root of each connected part.
+        The parent of each clique, -1 for the root of each connected component.
     sepsets : tuple of tuple of int
-        What each clique shares with its parent: the first variables of the clique.
+        The variables that each clique shares with its parent, which are the first variables of the clique.
     homes : ndarray of int64, shape (n,)
-        For each variable the clique nearest to the root that holds it. A set of variables that are together in some
-        clique is together in the home of the one that is eliminated first.
+        For each variable the clique nearest to the root that contains it. If some clique contains a set of variables,
+        so does the home of the variable that is eliminated first.
     width : int
-        Variables of the largest clique, less one: the treewidth of the graph if the order is optimal.
+        Number of variables of the largest clique minus one: the treewidth of the graph if the order is optimal.
     cells : int
-        Cells of all clique tables together.
+        Total number of cells of all clique tables.
     largest : int
-        Cells of the largest one.
+        Number of cells of the largest clique table.
     separator_cells : int
-        Cells of all tables over sepsets together.
+        Total number of cells of all tables over sepsets.
 
     Examples
     --------
@@ -106,18 +106,18 @@ class EliminationPlan:
 
     @property
     def bytes(self) -> int:
-        """Memory that a calibrated tree takes at its peak: all tables, and two more of the largest."""
+        """Peak memory of a calibrated tree: all tables, and two copies of the largest."""
         return CELL * (self.cells + self.separator_cells + 2 * self.largest)
 
     @cached_property
     def rank(self) -> np.ndarray:
-        """Place of each variable in `order`: int64 of shape (n,)."""
+        """Position of each variable in `order`: int64 of shape (n,)."""
         rank = np.empty(len(self.order), dtype=np.int64)
         rank[self.order] = np.arange(len(self.order))
         return read_only(rank)
 
     def home(self, variables: Iterable[int]) -> int | None:
-        """Return a clique that holds all of some variables, None where there is none.
+        """Return a clique that contains all given variables, None if there is none.
 
         Parameters
         ----------
@@ -127,7 +127,7 @@ class EliminationPlan:
         Returns
         -------
         int or None
-            Number of the clique.
+            Index of the clique.
         """
         wanted = list(variables)
         clique = int(self.homes[min(wanted, key=self.rank.__getitem__)])
@@ -146,7 +146,7 @@ def min_fill_order(
     scopes : iterable of sequence of int
         Sets of variables that occur together in a factor.
     max_bytes : int, optional
-        Give up as soon as the clique tables alone take more. None never does.
+        Raise as soon as the clique tables alone need more. None means no limit.
 
     Returns
     -------
@@ -156,13 +156,13 @@ def min_fill_order(
     Raises
     ------
     TreewidthError
-        If `max_bytes` is exceeded. The message names the width reached so far.
+        If `max_bytes` is exceeded. The message reports the width reached so far.
 
     Notes
     -----
-    Ties go to the smaller clique table, then to the smaller number of the variable. The counts of missing edges are
-    kept up to date edge by edge: each edge added costs its ends' common neighbours. A grid of 20 x 20 takes
-    milliseconds, a graph of 1,000 variables and 2,000 random edges (width about 220) well under a second.
+    Ties are broken by the smaller clique table, then by the smaller index of the variable. The counts of missing edges
+    are updated edge by edge: the cost per added edge is the number of common neighbours of its ends. A grid of 20 x 20
+    takes milliseconds, a graph of 1,000 variables and 2,000 random edges (width about 220) well under a second.
 
     References
     ----------
@@ -182,7 +182,7 @@ def min_fill_order(
         order.append(v)
         cliques.append(neighbours)
         if max_bytes is not None:
-            # A clique inside the one before it adds no table: only a lower bound is wanted, so the largest will do.
+            # A clique inside the previous one adds no table. A lower bound is enough, so the largest clique suffices.
             cells = max(cells, graph.size[v])
             if CELL * cells > max_bytes:
                 width = max(len(near) for near in cliques)
@@ -193,10 +193,10 @@ def min_fill_order(
 def search_order(
     cardinalities: Sequence[int] | np.ndarray, scopes: Iterable[Sequence[int]], *, by_largest: bool = False
 ) -> EliminationPlan:
-    """Return the cheapest of many orders: fewest cells of all tables, or `by_largest` the smallest largest table.
+    """Return the cheapest of many orders: by the cells of all tables, or with `by_largest` of the largest table.
 
-    Vertices whose neighbours form a clique go first, which no order improves on. The search reads no more words than
-    the tables have cells, so that it never takes longer than what it saves.
+    Vertices whose neighbours form a clique are eliminated first, which is optimal. The search reads at most as many
+    words as the tables have cells, so that it never takes longer than inference.
     """
     graph = FillGraph([int(size) for size in cardinalities], scopes)
     order, cliques = [], []
@@ -219,7 +219,7 @@ def search_order(
 
 
 def bound_width(cardinalities: Sequence[int] | np.ndarray, scopes: Iterable[Sequence[int]]) -> int:
-    """Return a width that every order reaches at least: minor-min-width of what simplicial vertices leave."""
+    """Return a lower bound on the width of every order: minor-min-width after removal of simplicial vertices."""
     graph = FillGraph([int(size) for size in cardinalities], scopes)
     bound = max((len(neighbours) for _, neighbours in graph.eliminate(most=0)), default=0)
     core = sorted(graph.remaining)
@@ -229,7 +229,7 @@ def bound_width(cardinalities: Sequence[int] | np.ndarray, scopes: Iterable[Sequ
 
 
 def _pack(near: Sequence[set[int]], core: Sequence[int]) -> np.ndarray:
-    """Return the neighbours of some vertices among them as bits: uint64 (n, words)."""
+    """Return the adjacency of some vertices as bit sets: uint64 (n, words)."""
     place = {v: i for i, v in enumerate(core)}
     bits = np.zeros((len(core), -(-len(core) // 64) * 8), dtype=np.uint8)
     for i, v in enumerate(core):
@@ -239,17 +239,17 @@ def _pack(near: Sequence[set[int]], core: Sequence[int]) -> np.ndarray:
 
 
 def too_wide(width: int, n_bytes: int, memory: int, at_least: bool = False) -> TreewidthError:
-    """Return the error for a network of this width that needs `n_bytes`, or at least so much, of `memory` bytes."""
+    """Return the error for a network of this width that needs (at least) `n_bytes`, but may use `memory` bytes."""
     bound = "at least " if at_least else ""
     return TreewidthError(
         f"exact inference needs {bound}{format_bytes(n_bytes)} (width {bound}{width}), more than the "
         f"{format_bytes(memory)} of memory={memory} (by default 2 GB, or what is free)",
-        "use {}, a sparser network, more evidence, or grant more memory",
+        "use {}, a sparser network, more evidence, or more memory",
     )
 
 
 def format_bytes(n_bytes: int) -> str:
-    """Return a number of bytes in the unit that suits it."""
+    """Return a number of bytes as text, in a suitable unit."""
     for unit, factor in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6)):
         if n_bytes >= factor:
             return f"{n_bytes / factor:.3g} {unit}" if n_bytes < 10**18 else f"10^{len(str(n_bytes)) - 1} bytes"
@@ -257,9 +257,9 @@ def format_bytes(n_bytes: int) -> str:
 
 
 class EliminationGraph:
-    """A graph that loses its vertices one by one, the one with the smallest clique table first (min-weight).
+    """A graph whose vertices are eliminated one by one, the smallest clique table first (min-weight).
 
-    The vertices in `targets` stay. ``size[v]`` is the number of cells of the table of v and its neighbours.
+    The vertices in `targets` are kept. ``size[v]`` is the number of cells of the table of v and its neighbours.
     """
 
     def __init__(self, cards: list[int], scopes: Iterable[Sequence[int]], targets: Iterable[int] = ()) -> None:
@@ -274,11 +274,11 @@ class EliminationGraph:
         self.remaining = set(range(len(cards))).difference(targets)
 
     def cost(self, v: int) -> tuple[int, ...]:
-        """Return what decides when a vertex goes; ties go to the smaller number."""
+        """Return the cost by which vertices are eliminated; ties are broken by the smaller index."""
         return (self.size[v],)
 
     def eliminate(self, most: float = inf) -> Iterator[tuple[int, list[int]]]:
-        """Take out the cheapest vertex until none costs `most` or less; yield each with its neighbours, ascending."""
+        """Eliminate the cheapest vertices of cost at most `most`; yield each with its neighbours, ascending."""
         heap = [(self.cost(v), v) for v in self.remaining]
         heapq.heapify(heap)
         while heap:
@@ -294,7 +294,7 @@ class EliminationGraph:
             yield v, neighbours
 
     def connect(self, v: int, neighbours: list[int]) -> set[int]:
-        """Take a vertex out and join its neighbours to each other; return the vertices whose cost may change."""
+        """Remove a vertex and connect its neighbours; return the vertices whose cost may change."""
         clique = set(neighbours)
         for a in neighbours:
             strangers = clique - self.near[a] - {a}
@@ -305,7 +305,7 @@ class EliminationGraph:
 
 
 class FillGraph(EliminationGraph):
-    """The same in the order of the edges that a vertex's neighbours lack (min-fill), then of the table."""
+    """A graph whose vertices are eliminated by the fewest missing edges (min-fill), then the smallest clique table."""
 
     def __init__(self, cards: list[int], scopes: Iterable[Sequence[int]]) -> None:
         super().__init__(cards, scopes)
@@ -316,7 +316,7 @@ class FillGraph(EliminationGraph):
         return (self.missing[v], self.size[v])
 
     def connect(self, v: int, neighbours: list[int]) -> set[int]:
-        """Take a vertex out, edge by edge so that the counts of all others are kept up to date."""
+        """Remove a vertex, adding edge by edge so that the counts of all others are updated."""
         near, missing, size = self.near, self.missing, self.size
         changed = set(neighbours)
         if missing[v]:
@@ -334,7 +334,7 @@ class FillGraph(EliminationGraph):
                         size[a] *= self.cards[b]
                         size[b] *= self.cards[a]
         for a in neighbours:
-            # The pairs (v, x) that a's neighbours lacked: x outside of v's clique.
+            # The missing pairs (v, x) among a's neighbours: x is outside of v's clique.
             missing[a] -= len(near[a]) - len(neighbours)
             near[a].discard(v)
             size[a] //= self.cards[v]
@@ -342,7 +342,7 @@ class FillGraph(EliminationGraph):
         return changed
 
     def _count_missing(self) -> list[int]:
-        """Count the edges that each vertex's neighbours lack."""
+        """Count the missing edges among each vertex's neighbours."""
         edges: list[int]  # among the neighbours of each vertex, twice
         if sum(map(len, self.near)) > DENSE * len(self.near):
             bits = [sum(1 << u for u in near) for near in self.near]
@@ -353,7 +353,7 @@ class FillGraph(EliminationGraph):
 
 
 def _plan(cards: list[int], order: list[int], around: list[list[int]]) -> EliminationPlan:
-    """Make the junction tree of an order from the neighbours that each variable had when it went."""
+    """Build the junction tree of an order from the neighbours of each variable at its elimination."""
     rank = [0] * len(order)
     for place, v in enumerate(order):
         rank[v] = place
@@ -363,7 +363,7 @@ def _plan(cards: list[int], order: list[int], around: list[list[int]]) -> Elimin
     sepsets: list[tuple[int, ...]] = []
     for v, near in zip(reversed(order), reversed(around), strict=True):
         above = homes[min(near, key=rank.__getitem__)] if near else -1
-        if above >= 0 and len(cliques[above]) == len(near):  # all of it: v joins the clique instead of hanging below
+        if above >= 0 and len(cliques[above]) == len(near):  # v extends the clique above
             cliques[above].append(v)
             homes[v] = above
             continue

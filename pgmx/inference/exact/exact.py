@@ -20,7 +20,7 @@ from pgmx.inference.exact.junction_tree import (
 )
 from pgmx.inference.networks.evidence import Network, ReducedNetwork, ZeroProbabilityError
 
-#: Memory that exact inference may take unless the caller says otherwise: 2 GB.
+#: Default memory limit of exact inference: 2 GB.
 MEMORY = 2**31
 
 
@@ -32,8 +32,8 @@ class MostProbable(NamedTuple):
     codes : ndarray of int64, shape (n,)
         State of each variable, observed ones included.
     log_value : float
-        Its unnormalised log-probability; less `ExactInference.log_partition` it is the log-probability given the
-        evidence.
+        Its unnormalised log-probability. The log-probability given the evidence is this value minus
+        `ExactInference.log_partition`.
     """
 
     codes: np.ndarray
@@ -50,31 +50,32 @@ class ExactInference:
     Parameters
     ----------
     factors : PairwisePotentials or LogFactors
-        The network. Cells of minus infinity, disconnected networks and variables without factors are fine.
+        The network. Cells of minus infinity, disconnected networks and variables without factors are allowed.
     evidence : dict of {int: int}, optional
         Codes of observed variables.
     memory : int, default=2**31
-        Bytes that the tables may take together. The need is computed, and checked, before any is allocated.
+        Largest total size of the tables in bytes. It is checked before any table is allocated.
 
     Attributes
     ----------
     plan : EliminationPlan
-        Order of elimination, junction tree, width and cost. Observed variables and variables of one state are apart.
+        Order of elimination, junction tree, width and cost. Observed variables and variables of one state form cliques
+        of their own.
     log_partition : float
-        :math:`\log Z(e)` in nats: the logarithm of the sum over all configurations that agree with the evidence. Less
-        the one without evidence it is :math:`\log p(e)`.
+        :math:`\log Z(e)` in nats: the logarithm of the sum over all configurations that agree with the evidence.
+        :math:`\log p(e)` is this value minus the log-partition without evidence.
     evidence : dict of {int: int}
         As given.
     memory : int or None
-        Bytes that further tables may take; may be changed.
+        Limit in bytes for further tables; may be changed.
     method : str
-        "exact", the name of this engine in a question by name.
+        "exact", the name of this method in :mod:`pgmx.inference`.
     converged : bool
         True.
     errors : ndarray of float64, shape (n,)
-        Zeros: what marginals are off by.
+        Errors of the marginals: zeros.
     r_hat, effective_sample_size : float
-        NaN: nothing is sampled.
+        NaN, since there is no sampling.
 
     Raises
     ------
@@ -86,8 +87,8 @@ class ExactInference:
     Notes
     -----
     The constructor makes one pass over the tree, :math:`O(\sum_C \prod_{v \in C} s_v)` over its cliques C with one
-    exponential per cell; the first marginal makes another. All figures are normalised sums of products of conditional
-    tables: probabilities below 1e-308 are reported as zero.
+    exponential per cell. The first marginal makes a second pass. All results are normalised sums of products of
+    conditional tables. Probabilities below 1e-308 are reported as zero.
 
     References
     ----------
@@ -181,8 +182,9 @@ class ExactInference:
 
         Notes
         -----
-        Variables of one clique cost a sum over its table. Others are carried along the paths between their cliques:
-        each clique on them costs its table times the states of the variables that are carried through it.
+        For variables of one clique the cost is a sum over its table. Other variables are carried along the paths
+        between their cliques. Each clique on these paths costs its table times the number of configurations of the
+        variables carried through it.
         """
         wanted = self._check_distinct(variables)
         cells = prod(int(self.cardinalities[v]) for v in wanted)
@@ -223,7 +225,7 @@ class ExactInference:
         Parameters
         ----------
         n_samples : int
-            How many.
+            Number of samples.
         seed : int, numpy.random.Generator or None, default=0
             Source of randomness; None draws fresh entropy.
 
@@ -235,12 +237,13 @@ class ExactInference:
         Raises
         ------
         TypeError, ValueError
-            If `n_samples` or `seed` is negative or no integer.
+            If `n_samples` or `seed` is negative or not an integer.
 
         Notes
         -----
         Exact ancestral sampling down the tree: no burn-in, samples are independent. Costs
-        :math:`O(\log s)` per sample and clique, s the number of states of what the clique adds.
+        :math:`O(\log s)` per sample and clique, where s is the number of configurations of the variables that the
+        clique adds to its sepset.
         """
         n_samples = check_natural(n_samples, "n_samples", 0)
         rng = np.random.default_rng(seed if isinstance(seed, np.random.Generator) else check_seed(seed))
@@ -262,13 +265,13 @@ class ExactInference:
         return codes
 
     def conditionals(self) -> list[np.ndarray]:
-        """Return the distribution of each clique of `plan` given its sepset; their product is that of the network.
+        """Return the distribution of each clique of `plan` given its sepset; the product is the network's distribution.
 
         Returns
         -------
         list of ndarray of float64
-            Views, one axis per variable of the clique, those of the sepset first; zero where the sepset's states are
-            impossible. A root's is its joint distribution.
+            Views, one axis per variable of the clique, the sepset first. Cells are zero if the sepset's states are
+            impossible. The table of a root is its joint distribution.
         """
         return [table.reshape(shape) for table, shape in zip(self._conditionals, self._tree.shapes, strict=True)]
 
@@ -289,7 +292,7 @@ class ExactInference:
         return (self._conditionals[clique] * sepset[:, None]).reshape(self._tree.shapes[clique])
 
     def _expand(self, wanted: Sequence[int], free: Sequence[int], values: np.ndarray) -> np.ndarray:
-        """Return the joint of `wanted` from that of its free variables: the others have one possible state."""
+        """Return the joint of `wanted` from the joint of its free variables; the others have one possible state."""
         if len(free) == len(wanted):
             return np.ascontiguousarray(values)
         joint = np.zeros([int(self.cardinalities[v]) for v in wanted])
@@ -308,7 +311,7 @@ class ExactInference:
 
     def _check_variable(self, i: int) -> int:
         if not 0 <= i < len(self._cards):
-            raise ValueError(f"there is no variable {i}: they are numbered 0..{len(self._cards) - 1}")
+            raise ValueError(f"there is no variable {i}: variables are numbered 0..{len(self._cards) - 1}")
         return int(i)
 
     def _check_distinct(self, variables: Sequence[int]) -> tuple[int, ...]:
@@ -319,7 +322,7 @@ class ExactInference:
 
 
 def elimination_plan(factors: Network, evidence: Mapping[int, int] | None = None) -> EliminationPlan:
-    """Return what exact inference would cost; nothing is allocated.
+    """Return the elimination order of exact inference and its cost, without allocating tables.
 
     Parameters
     ----------

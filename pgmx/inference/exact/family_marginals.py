@@ -11,21 +11,21 @@ import numpy as np
 from pgmx.inference.exact.elimination import EliminationGraph
 from pgmx.inference.networks.bayesian import BayesianArrays
 
-#: Cells of the distributions that are kept for later questions: 32 MiB.
+#: Cells of the distributions that are cached for later queries: 32 MiB.
 CACHE_CELLS = 2**22
 
 Factor = tuple[tuple[int, ...], np.ndarray]
 
 
 class QueryPlan(NamedTuple):
-    """Variables in the order in which they are summed out, and the cells of the largest table on the way."""
+    """Variables in the order in which they are summed out, and the cells of the largest intermediate table."""
 
     order: list[int]
     cells: int
 
 
 def plan_query(parents: Sequence[Iterable[int]], cards: Sequence[int], variables: Iterable[int]) -> QueryPlan:
-    """Plan how all that `variables` depend on is summed out, smallest table first; nothing is allocated."""
+    """Plan how the ancestors of `variables` are summed out, smallest table first; nothing is allocated."""
     vertices = _find_ancestors(parents, variables)
     place = {v: k for k, v in enumerate(vertices)}
     families = [[place[u] for u in (v, *parents[v])] for v in vertices]
@@ -51,7 +51,7 @@ def _find_ancestors(parents: Sequence[Iterable[int]], variables: Iterable[int]) 
 class FamilyMarginals:
     """Joint distributions of sets of variables under one network, whose tables are normalised.
 
-    No table of more than `max_cells` cells is built. An answer is the same to the last bit whatever was asked before.
+    No table of more than `max_cells` cells is built. Earlier queries do not change a result, to the last bit.
     """
 
     def __init__(self, arrays: BayesianArrays, max_cells: int) -> None:
@@ -59,7 +59,7 @@ class FamilyMarginals:
         self.max_cells = max_cells
         families = [(v, *parents) for v, parents in enumerate(arrays.parents)]
         self._factors = [_drop_single_states(*factor) for factor in zip(families, arrays.tables, strict=True)]
-        # A set of variables within a family of the network is a sum over the largest such family.
+        # If a family of the network contains the variables, their joint is a sum over the largest such family.
         self._families_of: list[list[tuple[int, ...]]] = [[] for _ in families]
         for family in sorted({tuple(sorted(family)) for family in families}, key=lambda key: (-len(key), key)):
             for v in family:
@@ -103,7 +103,7 @@ class FamilyMarginals:
         for v in plan.order:
             touched = [factor for factor in factors if v in factor[0]]
             factors = [factor for factor in factors if v not in factor[0]]
-            if touched:  # not where v has one state
+            if touched:  # nothing to do if v has one state
                 scope, product = _multiply(touched)
                 axis = scope.index(v)
                 factors.append((scope[:axis] + scope[axis + 1 :], product.sum(axis=axis)))
@@ -119,7 +119,7 @@ def _drop_single_states(scope: tuple[int, ...], table: np.ndarray) -> Factor:
 
 
 def _multiply(factors: Sequence[Factor]) -> Factor:
-    """Multiply factors whose axes are in ascending order, the smallest first: the full size is reached late."""
+    """Multiply factors whose axes are in ascending order, the smallest first, so that large products come last."""
     scope = tuple(sorted(set().union(*(factor[0] for factor in factors))))
     product: np.ndarray = np.ones(())
     for variables, values in sorted(factors, key=lambda factor: factor[1].size):

@@ -1,9 +1,9 @@
 """Sums, maxima, conditional tables and joint distributions over the cliques of a junction tree.
 
-Every clique table is laid out as (states of the sepset to the parent, states of the rest), which the order of the
-variables in a plan's cliques makes possible without a single transpose. One pass from the leaves to the roots works in
-logarithms and leaves the conditional distributions of each clique given its sepset; what follows multiplies
-probabilities only, so that nothing overflows, and what underflows is smaller than 1e-308.
+Every clique table has the layout (states of the sepset to the parent, states of the rest). The order of the variables
+in a plan's cliques makes transposes unnecessary. One pass from the leaves to the roots works in logarithms and computes
+the conditional distribution of each clique given its sepset. All later steps multiply probabilities only, so that
+nothing overflows, and only values below 1e-308 underflow.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ Part = tuple[list[int], np.ndarray]
 
 
 class JunctionTree:
-    """The factors of a network, each in a clique that holds its variables.
+    """The factors of a network, each assigned to a clique that contains its variables.
 
-    Factors are scopes, none empty, with tables of logarithms.
+    Factors are non-empty scopes with tables of logarithms.
     """
 
     def __init__(self, plan: EliminationPlan, cards: Sequence[int], factors: Sequence[Factor]) -> None:
@@ -41,7 +41,7 @@ class JunctionTree:
             self._factors[plan.homes[min(scope, key=self.rank.__getitem__)]].append((scope, table))
 
     def rest(self, clique: int) -> tuple[int, ...]:
-        """Return the variables of a clique that its parent does not hold."""
+        """Return the variables of a clique that its parent does not contain."""
         return self.plan.cliques[clique][len(self.plan.sepsets[clique]) :]
 
     def spread(self, clique: int, scope: Sequence[int], table: np.ndarray) -> np.ndarray:
@@ -52,7 +52,7 @@ class JunctionTree:
         return table.transpose(axes).reshape(shape)
 
     def collect(self, clique: int, messages: dict[int, np.ndarray]) -> np.ndarray:
-        """Sum a clique's factors and its children's messages, which are used up: shape (sepset, rest)."""
+        """Sum a clique's factors and its children's messages, which are removed: shape (sepset, rest)."""
         total = np.zeros(self.shapes[clique])
         for scope, table in self._factors[clique]:
             total += self.spread(clique, scope, table)
@@ -88,8 +88,8 @@ class JunctionTree:
 def log_partition_and_conditionals(tree: JunctionTree) -> tuple[float, list[np.ndarray]]:
     """Sum the product of the factors over all states, and condition each clique on the sepset to its parent.
 
-    The conditional tables have the shape (states of the sepset, states of the rest); rows sum to 1, or to 0 where the
-    sepset's state is impossible. If the log-partition is minus infinity, they are not all there.
+    The conditional tables have the shape (states of the sepset, states of the rest); rows sum to 1, or to 0 if the
+    sepset's state is impossible. If the log-partition is minus infinity, some tables are missing.
     """
     messages: dict[int, np.ndarray] = {}
     conditionals: list[np.ndarray] = [np.empty(0)] * len(tree.parents)
@@ -121,7 +121,7 @@ def log_partition_and_conditionals(tree: JunctionTree) -> tuple[float, list[np.n
 def most_probable(tree: JunctionTree) -> tuple[float, list[int]]:
     """Return the logarithm of the largest product of the factors, and the state of each variable there.
 
-    Of equally good states those that come first in the layout of the tables.
+    Ties are broken by the order of the states in the tables.
     """
     messages: dict[int, np.ndarray] = {}
     best: list[np.ndarray] = [np.empty(0)] * len(tree.parents)
@@ -148,8 +148,8 @@ def most_probable(tree: JunctionTree) -> tuple[float, list[int]]:
 def draw(cumulative: np.ndarray, rows: np.ndarray, uniform: np.ndarray) -> np.ndarray:
     """Draw one cell of positive weight from a row of weights for each of N samples, by bisection.
 
-    `cumulative` (k, c) holds the running sums of the weights of each row, which must not all be zero; `rows` (N,) the
-    row of each sample, `uniform` (N,) a number in [0, 1) for each.
+    `cumulative` (k, c) holds the cumulative sums of the weights of each row, which must not all be zero. `rows` (N,) is
+    the row of each sample, `uniform` (N,) its uniform random number in [0, 1).
     """
     # u < 1 in float64, so that u times the total is below the total, and some cell passes it.
     target = uniform * cumulative[rows, -1]
@@ -163,7 +163,7 @@ def draw(cumulative: np.ndarray, rows: np.ndarray, uniform: np.ndarray) -> np.nd
     return high
 
 
-# ---- joint distributions of variables that no single clique holds ----
+# ---- joint distributions of variables of several cliques ----
 
 
 def joint_over_cliques(
@@ -173,11 +173,11 @@ def joint_over_cliques(
     free: Sequence[int],
     check: Callable[[int], None],
 ) -> np.ndarray:
-    """Carry variables along the tree to where their paths meet, summing out everything else.
+    """Return the joint of `free`, variables of two states or more, in this order; all others are summed out.
 
-    The product runs over the smallest connected part of the tree that holds the variables `free`, all of two states or
-    more: the belief of its top clique times the conditionals of the others given their sepsets. `check` is called with
-    the number of cells to be visited at a clique before anything is computed. One axis per variable, as in `free`.
+    The product is over the smallest subtree that contains `free`: the belief of its top clique times the conditionals
+    of the others given their sepsets. `check` is called with the number of cells to be visited at a clique before
+    anything is computed.
     """
     plan = tree.plan
     wanted = set(free)
@@ -201,7 +201,7 @@ def joint_over_cliques(
 
 
 def _paths(parents: Sequence[int], homes: Iterable[int]) -> list[tuple[int, bool]]:
-    """Return the cliques on the paths between some, children first, and whether each is the top of its part."""
+    """Return the cliques on the paths between given cliques, children first, and whether each is a top clique."""
     ends = set(homes)
     marked: dict[int, list[int]] = {}
     roots = []

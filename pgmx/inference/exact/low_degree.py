@@ -1,4 +1,4 @@
-"""Variables of few neighbours summed out exactly, and the parts of a network that remain."""
+"""Exact elimination of variables with few neighbours, and the connected components that remain."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -8,23 +8,24 @@ import numpy as np
 from pgmx.inference.networks.factors import LogFactors
 from pgmx.inference.networks.log_tables import log_sum_exp
 
-#: Neighbours of a variable that is summed out: the table that takes its place is no wider than a pair's.
+#: Largest number of neighbours of a variable that is summed out, so that new tables have at most two variables.
 MOST_NEIGHBOURS = 2
 
 Factors = Sequence[tuple[tuple[int, ...], np.ndarray]]
 
 
 class Part(NamedTuple):
-    """A connected part of a network: the numbers that its variables have in the whole, and its factors."""
+    """A connected component of a network: the indices of its variables in the network, and its factors."""
 
     variables: list[int]
     factors: LogFactors
 
 
 def sum_out_low_degrees(cards: Sequence[int], factors: Factors) -> tuple[np.ndarray, list[Part]]:
-    """Sum out, in turn, every variable of at most two neighbours; return logarithms per variable, and what remains.
+    """Sum out all variables of at most two neighbours; return log-sums per variable and the remaining components.
 
-    The logarithms, float64 (n,), and those of the parts sum to that of the network. Each scope occurs once in a part.
+    The log-sums, float64 (n,), plus the log-partitions of the components give the log-partition of the network. The
+    scopes of a component are distinct.
     """
     tables: dict[tuple[int, ...], np.ndarray] = {}
     around: list[set[tuple[int, ...]]] = [set() for _ in cards]
@@ -63,7 +64,7 @@ def sum_out_low_degrees(cards: Sequence[int], factors: Factors) -> tuple[np.ndar
 
 
 def _list_parts(cards: Sequence[int], tables: dict[tuple[int, ...], np.ndarray], shares: np.ndarray) -> list[Part]:
-    """Return the connected parts of the tables that remain; the shares of their variables become 0."""
+    """Return the connected components of the remaining tables; the shares of their variables become 0."""
     root = list(range(len(cards)))
 
     def find(v: int) -> int:

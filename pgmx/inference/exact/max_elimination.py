@@ -1,4 +1,4 @@
-"""Most probable states by variable elimination, which keeps of its tables the states it chose, in a few bits each."""
+"""Most probable states by variable elimination, which stores only the chosen states of its tables, in a few bits."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _Table = tuple[tuple[int, ...], np.ndarray]
 
 
 class _Choice(NamedTuple):
-    """The best state of a variable for each configuration of others: `n_bits` per state, packed from the lowest on."""
+    """The best state of a variable per configuration of its neighbours, packed in `n_bits` per state, lowest first."""
 
     scope: tuple[int, ...]
     n_bits: int
     packed: np.ndarray
 
     def read_state(self, states: Sequence[int], cards: Sequence[int]) -> int:
-        """Return the state that is best where the others have theirs."""
+        """Return the best state given the states of the other variables."""
         cell = 0
         for v in self.scope:
             cell = cell * cards[v] + states[v]
@@ -47,9 +47,9 @@ class _Choice(NamedTuple):
 def find_most_probable(
     network: Network, evidence: Mapping[int, int], memory: int, most_operations: int
 ) -> MostProbable:
-    """Return a most probable configuration in at most `memory` bytes; a TreewidthError says where they are too few.
+    """Return a most probable configuration in at most `memory` bytes; raise a TreewidthError if they do not suffice.
 
-    Some variables are set to each of their states in turn where that takes at most `most_operations` additions.
+    If necessary, cutset conditioning is used, with at most `most_operations` additions.
     """
     reduced = ReducedNetwork(network, evidence)
     scopes = [scope for scope, _ in reduced.factors]
@@ -87,7 +87,7 @@ def maximise_by_elimination(
 ) -> tuple[float, list[int]]:
     """Return the largest sum of the factors, and a state of each variable there.
 
-    Of equally good states of a variable the first. Where the sum is minus infinity the states mean nothing.
+    Ties are broken by the first state of a variable. If the sum is minus infinity, the states are meaningless.
     """
     rank = plan.rank.tolist()
     waiting: list[list[_Table]] = [[] for _ in cards]
@@ -112,9 +112,9 @@ def maximise_by_elimination(
 
 
 def _maximise_out(tables: list[_Table], cards: Sequence[int], rank: Sequence[int]) -> tuple[float, _Table, _Choice]:
-    """Return the maximum of a sum of tables over their last variable: its largest cell, the table less it, the states.
+    """Maximise a sum of tables over their last variable; return the largest cell, the table minus it, and the states.
 
-    Sums of thousands of factors stay exact to the last digits, as the tables hold differences alone.
+    The tables hold differences only, so that sums of thousands of factors stay exact to the last digits.
     """
     joint = join_scopes((scope for scope, _ in tables), rank)
     small = [table for table in tables if len(table[1]) <= MOST_SMALL_CELLS]

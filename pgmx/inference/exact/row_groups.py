@@ -1,8 +1,8 @@
-"""Rows with missing cells in groups, so that the junction tree of each group is narrow.
+"""Rows with missing values in groups, so that the junction tree of each group is narrow.
 
-What a row knows is evidence, and a column that no row of a group lacks is not in the group's tree. Where the tree of a
-group is large, its rows are parted by whether they lack one variable of the largest clique: the tree of those that know
-it loses the variable.
+The observed values of a row are evidence. A column without missing values in a group is not in the group's tree. If the
+tree of a group is large, its rows are split by whether one variable of the largest clique is missing. The tree of the
+rows in which the variable is observed does not contain it.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ import numpy as np
 from pgmx.inference.exact.elimination import CELL, TreewidthError, format_bytes
 from pgmx.inference.exact.row_posteriors import RowPosteriors
 
-#: Cells of the clique tables of all rows of a group beyond which it is parted.
+#: Cells of the clique tables of all rows of a group above which the group is split.
 MOST_CELLS = 2**26
-#: Bytes that the clique tables of one row may take.
+#: Largest size in bytes of the clique tables of one row.
 ROW_BYTES = 2**27
 
 
 class RowGroups:
-    """The rows of a table, groups of which share a junction tree; arguments and results as those of `RowPosteriors`.
+    """The rows of a table in groups that share a junction tree; arguments and results are as in `RowPosteriors`.
 
-    Raises a TreewidthError where one row alone would take more than `ROW_BYTES`.
+    Raises a TreewidthError if a single row would need more than `ROW_BYTES`.
     """
 
     def __init__(self, cards: Sequence[int], families: Sequence[Sequence[int]], codes: np.ndarray) -> None:
@@ -41,7 +41,7 @@ class RowGroups:
                 continue
             if CELL * group.row_cells > ROW_BYTES:
                 raise TreewidthError(
-                    f"the expected counts of a row with missing cells need {format_bytes(CELL * group.row_cells)} "
+                    f"the expected counts of a row with missing values need {format_bytes(CELL * group.row_cells)} "
                     f"(width {group.tree.plan.width}), more than {format_bytes(ROW_BYTES)}",
                     "limit the parents with max_indegree, or {}",
                     "learn with missing='pairwise' or 'category'",
@@ -54,7 +54,7 @@ class RowGroups:
         return len(self._groups)
 
     def log_likelihoods(self, tables: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the log-probability of what each row observes, (N,)."""
+        """Return the log-probability of the observed values of each row, (N,)."""
         logs = np.empty(self._codes.shape[1])
         self._fill(logs, lambda group, _: group.log_likelihoods(tables))
         return logs
@@ -78,7 +78,7 @@ class RowGroups:
         return draws
 
     def modes(self, tables: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the rows, (n, N), each missing cell with its most probable state given its row."""
+        """Return the rows, (n, N), each missing value replaced by its most probable state given the row."""
         filled = np.empty_like(self._codes)
         self._fill(filled, lambda group, _: group.modes(tables))
         return filled

@@ -1,8 +1,9 @@
-"""Distributions of the missing cells of many rows under one discrete Bayesian network, by one junction tree.
+"""Distributions of the missing values of many rows under one discrete Bayesian network, by one junction tree.
 
-Columns that no row lacks are evidence: their tables are indexed by the states of each row, and the tree has the other
-variables alone. Every clique has a table per row, in the layout of `junction_tree`; a pass to the roots gives the
-probability of each row, a pass back the expected counts of families, or draws. Rows are taken in chunks.
+Columns without missing values are evidence: their tables are indexed by the states of each row, and the tree contains
+the other variables only. Every clique has a table per row, in the layout of `junction_tree`. A pass to the roots
+computes the probability of each row, a pass back the expected counts of families, or draws. Rows are processed in
+chunks.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from pgmx.inference.exact.junction_tree import JunctionTree
 
 #: Bytes of the clique tables of one chunk of rows.
 CHUNK_BYTES = 2**25
-#: Bytes of the distributions that draws of one clique are taken from at a time.
+#: Bytes of the distributions from which one clique is drawn at a time.
 DRAW_BYTES = 2**23
 
 #: For each chunk: its rows, and the conditional tables (rows, states of the sepset, states of the rest) of all cliques.
@@ -25,9 +26,9 @@ Chunk = tuple[slice, list[np.ndarray]]
 
 
 class RowPosteriors:
-    """The rows of a table under networks of one graph, ``codes[v]`` being the number of states where v is missing.
+    """The N rows of a table under networks of one graph; the code of a missing value of v is its number of states.
 
-    `families[v]` is (v, parents...), of N rows. A row takes `row_cells` cells of clique tables.
+    `families[v]` is (v, parents...). A row has `row_cells` cells of clique tables.
     """
 
     def __init__(self, cards: Sequence[int], families: Sequence[Sequence[int]], codes: np.ndarray) -> None:
@@ -53,7 +54,7 @@ class RowPosteriors:
         self.row_cells = plan.cells
 
     def find_split(self) -> int | None:
-        """Return the variable of the largest clique that splits the rows best by whether it is missing, if any does."""
+        """Return the variable of the largest clique whose missingness splits the rows best, None if there is none."""
         largest = max(self.tree.plan.cliques, key=lambda clique: prod(self.tree.cards[k] for k in clique), default=())
         n_missing = self._missing.sum(axis=1)
         smaller = {k: int(min(n_missing[k], self.n_rows - n_missing[k])) for k in largest}
@@ -63,7 +64,7 @@ class RowPosteriors:
     # ---- passes over the rows ----
 
     def log_likelihoods(self, tables: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the log-probability of what each row observes, (N,); ``tables[v]`` has the axes of its family."""
+        """Return the log-probability of the observed values of each row, (N,); ``tables[v]`` has its family's axes."""
         logs = np.empty(self.n_rows)
         for _ in self._chunks(tables, logs):
             pass
@@ -74,7 +75,7 @@ class RowPosteriors:
     ) -> tuple[np.ndarray, list[np.ndarray]]:
         """Return the log-probabilities of the rows, and the expected counts of each family, in the shape of its table.
 
-        `weights`, (N,), counts row i as that many rows.
+        `weights`, (N,), are the weights of the rows.
         """
         logs = np.empty(self.n_rows)
         counts = [np.zeros(table.shape) for table in tables]
@@ -90,7 +91,7 @@ class RowPosteriors:
     def draw(self, tables: Sequence[np.ndarray], n_draws: int, seed: Sequence[int]) -> np.ndarray:
         """Return draws of all variables given each row, (n, N, n_draws).
 
-        The draws of a clique are stratified: one number in each of `n_draws` equal parts of (0, 1), in random order.
+        The draws of a clique are stratified: one per stratum of `n_draws` equal strata of (0, 1), in random order.
         """
         draws = np.repeat(self.codes[:, :, None], n_draws, axis=2)
         for rows, conditionals in self._chunks(tables, np.empty(self.n_rows)):
@@ -103,7 +104,7 @@ class RowPosteriors:
         return draws
 
     def modes(self, tables: Sequence[np.ndarray]) -> np.ndarray:
-        """Return the rows, (n, N), each missing cell with its most probable state given its row."""
+        """Return the rows, (n, N), each missing value replaced by its most probable state given the row."""
         filled = self.codes.copy()
         for rows, conditionals in self._chunks(tables, np.empty(self.n_rows)):
             for clique, belief in self._beliefs(conditionals):
@@ -116,7 +117,7 @@ class RowPosteriors:
     # ---- the tree ----
 
     def _chunks(self, tables: Sequence[np.ndarray], logs: np.ndarray) -> Iterator[Chunk]:
-        """Go from the leaves to the roots for each chunk of rows, and write their log-probabilities."""
+        """Pass from the leaves to the roots for each chunk of rows, and write their log-probabilities."""
         fixed = [self._index(v, tables[v], slice(0, 1)) for v in range(len(tables))]
         is_fixed = [len(scope) == len(family) for scope, family in zip(self._scopes, self.families, strict=True)]
         with np.errstate(divide="ignore"):
@@ -168,7 +169,7 @@ class RowPosteriors:
     def _draw_clique(
         self, clique: int, conditional: np.ndarray, uniforms: np.ndarray, missing: np.ndarray, states: np.ndarray
     ) -> None:
-        """Draw what is missing of the variables that the clique's parent does not hold."""
+        """Draw the missing values of the variables that the clique's parent does not contain."""
         rest = self.tree.rest(clique)
         rows = np.flatnonzero(missing[list(rest)].any(axis=0))
         if not len(rows):
@@ -193,14 +194,14 @@ class RowPosteriors:
     # ---- tables ----
 
     def _axes(self, v: int) -> tuple[list[int], list[int]]:
-        """Return the axes of a family whose variables are evidence in all rows, and the other ones."""
+        """Return the axes of a family whose variables are observed in all rows, and the other axes."""
         free = set(self.free)
         family = self.families[v]
         known = [axis for axis, u in enumerate(family) if u not in free]
         return known, [axis for axis, u in enumerate(family) if u in free]
 
     def _index(self, v: int, table: np.ndarray, rows: slice) -> np.ndarray:
-        """Return the table of a family for each row by what all rows know, (rows, states of the others...)."""
+        """Return each row's table of a family given the variables that all rows observe, (rows, other states...)."""
         known, others = self._axes(v)
         if not known:
             return table[None]
@@ -220,7 +221,7 @@ class RowPosteriors:
         return belief.sum(axis=axes) if axes else belief
 
     def _marginal(self, clique: int, belief: np.ndarray, v: int) -> np.ndarray:
-        """Return the distribution of what of a family may be missing, (rows, states), axes in the family's order."""
+        """Return the joint of a family's variables that may be missing, (rows, states), in the family's order."""
         scope = self._scopes[v]
         order = sorted(range(len(scope)), key=lambda axis: -self.tree.rank[scope[axis]])
         marginal = self._sum(clique, belief, scope)
@@ -244,6 +245,6 @@ class RowPosteriors:
 
 
 def draw_strata(rng: np.random.Generator, n_rows: int, n_draws: int) -> np.ndarray:
-    """Return for each row one number in each of `n_draws` equal parts of [0, 1), in random order: (n_rows, n_draws)."""
+    """Return per row one uniform number in each of `n_draws` equal strata of [0, 1), shuffled: (n_rows, n_draws)."""
     part = rng.permuted(np.broadcast_to(np.arange(float(n_draws)), (n_rows, n_draws)), axis=1)
     return np.minimum((part + rng.random(part.shape)) / n_draws, 1 - 2.0**-53)

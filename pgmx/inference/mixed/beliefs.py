@@ -8,12 +8,12 @@ import numpy as np
 
 from pgmx.inference.exact.elimination import EliminationPlan
 
-#: A factor of the rows: its variables, and logarithms (rows, *states of each); one row stands for all.
+#: A factor of the rows: its variables, and logarithms (rows, *states of each); a single row is the same for all rows.
 RowFactor = tuple[tuple[int, ...], np.ndarray]
 
 
 class RowBeliefs:
-    """The normalised product of factors for each row, by cliques; impossible rows have NaN.
+    """The normalised product of factors per row, as tables over the cliques; NaN for impossible rows.
 
     `log_sums` are the logarithms of the sums of the product over all states, (n_rows,).
     """
@@ -32,7 +32,7 @@ class RowBeliefs:
         self._beliefs = self._distribute(self._collect(tables))
 
     def marginal(self, variables: Sequence[int]) -> np.ndarray:
-        """Return the distribution of variables that are together in a clique: (n_rows, *states of each)."""
+        """Return the joint distribution of variables of one clique: (n_rows, *states of each)."""
         clique = self._home(variables)
         others = self._axes(clique, set(variables))
         kept = [v for v in self.plan.cliques[clique] if v in set(variables)]
@@ -43,7 +43,7 @@ class RowBeliefs:
         return int(self.plan.homes[min(variables, key=self._rank.__getitem__)])
 
     def _axes(self, clique: int, kept: set[int]) -> tuple[int, ...]:
-        """Return the axes of a clique's table over other variables than some."""
+        """Return the axes of a clique's table except those of the kept variables."""
         return tuple(axis + 1 for axis, v in enumerate(self.plan.cliques[clique]) if v not in kept)
 
     def _add(self, tables: list[np.ndarray], clique: int, scope: Sequence[int], table: np.ndarray) -> None:

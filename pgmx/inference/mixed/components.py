@@ -1,7 +1,7 @@
-"""Floats that are not observed, integrated out for each configuration of the states that they depend on.
+"""Unobserved continuous variables, integrated out per configuration of the discrete variables that they depend on.
 
-What is left of a connected part of them is a factor over states and, for each configuration, a normal distribution:
-floats are eliminated before states, so that no mixture is ever replaced by one normal distribution.
+A connected component of them becomes a factor over discrete variables and one normal distribution per configuration.
+Continuous variables are eliminated before discrete ones, so that no mixture is approximated by one normal distribution.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from pgmx.inference.mixed.families import LOG_2_PI, GaussianFamily, MixedFamilie
 
 
 class Component(NamedTuple):
-    """Families of floats (by child) joined by unobserved floats, these, and the unobserved states that they depend on.
+    """Continuous families (by child) that share unobserved continuous variables, and these variables, ascending.
 
-    All are ascending; `scope` holds the states.
+    `scope` contains the unobserved discrete variables that they depend on, ascending.
     """
 
     members: list[int]
@@ -27,10 +27,10 @@ class Component(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """Of B rows and Q configurations of the scope: log-evidence (B, Q), of k floats means and variances (B, Q, k).
+    """For B rows, Q configurations of the scope and k continuous variables: log-evidence (B, Q), means (B, Q, k).
 
-    `roots` (B, Q, k, k) are upper triangular; the covariance of the floats is ``root @ root.T``. It and the variances
-    have 1 in place of B where the rows agree.
+    `roots` (B, Q, k, k) are upper triangular; the covariance is ``root @ root.T``. If the covariances are the same for
+    all rows, the first axis of the roots and variances has length 1.
     """
 
     log_evidence: np.ndarray
@@ -39,12 +39,12 @@ class Solution(NamedTuple):
 
     @property
     def variances(self) -> np.ndarray:
-        """Variances of the floats."""
+        """Variances of the continuous variables, (B, Q, k)."""
         return np.square(self.roots).sum(axis=3)
 
 
 def find_components(network: MixedFamilies, members: Iterable[int], observed: np.ndarray) -> list[Component]:
-    """Split families of floats into those that share no unobserved float."""
+    """Split continuous families into groups that do not share an unobserved continuous variable."""
     groups: dict[int, set[int]] = {}
     root: dict[int, int] = {}
 
@@ -61,7 +61,7 @@ def find_components(network: MixedFamilies, members: Iterable[int], observed: np
             root.setdefault(u, u)
             root[find(u)] = find(floats[0])
     for v in members:
-        # A family without unobserved floats stands alone, under a number that no float has.
+        # A family without unobserved continuous variables is a group of its own, under an unused number.
         groups.setdefault(find(hidden[v][0]) if hidden[v] else -1 - v, set()).add(v)
     components = []
     for families in groups.values():
@@ -72,7 +72,7 @@ def find_components(network: MixedFamilies, members: Iterable[int], observed: np
 
 
 def count_cells(network: MixedFamilies, component: Component) -> int:
-    """Return how many numbers `solve_component` makes per row at most."""
+    """Return the largest number of values that `solve_component` computes per row."""
     n_families, n_floats = len(component.members), len(component.floats)
     return prod(network.cards[d] for d in component.scope) * (n_families + 1) * (n_floats + 1)
 
@@ -80,13 +80,13 @@ def count_cells(network: MixedFamilies, component: Component) -> int:
 def solve_component(
     network: MixedFamilies, component: Component, rows: MixedRows, observed: np.ndarray, *, moments: bool
 ) -> Solution:
-    r"""Integrate the floats of a component out of the product of its families.
+    r"""Integrate the unobserved continuous variables of a component out of the product of its families.
 
-    The families are equations :math:`J u = t + \epsilon` for the unobserved floats u, divided by their standard
-    deviations: with J = QR the posterior mean is :math:`R^{-1} Q^T t`, its covariance :math:`(R^T R)^{-1}`.
+    The families are equations :math:`J u = t + \epsilon` for these variables u, divided by their standard deviations.
+    With J = QR the posterior mean is :math:`R^{-1} Q^T t`, the posterior covariance :math:`(R^T R)^{-1}`.
     """
     parents = sorted({d for v in component.members for d in _family(network, v).states if observed[d]})
-    groups, group = np.unique(rows.codes[parents], axis=1, return_inverse=True)  # of the observed parents' states
+    groups, group = np.unique(rows.codes[parents], axis=1, return_inverse=True)  # observed parents
     n_groups = groups.shape[1] if parents else 1
     group = group.reshape(-1) if parents else np.zeros(rows.codes.shape[1], dtype=np.intp)
     n_cells = prod(network.cards[d] for d in component.scope)
@@ -139,14 +139,14 @@ def _family(network: MixedFamilies, v: int) -> GaussianFamily:
 
 
 def _take(array: np.ndarray, group: np.ndarray) -> np.ndarray:
-    """Return an array of groups for each row, with one entry where there is one group."""
+    """Return the entry of each row's group; a single entry if there is one group."""
     return array if len(array) == 1 else array[group]
 
 
 def _index(
     network: MixedFamilies, states: Sequence[int], scope: Sequence[int], parents: Sequence[int], groups: np.ndarray
 ) -> tuple[np.ndarray, ...]:
-    """Return indices into an array over `states` that make it one over (groups, scope)."""
+    """Return indices that map an array over `states` to an array over (groups, scope)."""
     indices = []
     for d in states:
         if d in scope:

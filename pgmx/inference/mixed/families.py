@@ -1,4 +1,4 @@
-"""The families of a conditional linear Gaussian network as arrays: densities of rows, and rows drawn."""
+"""The families of a conditional linear Gaussian network as arrays: densities of rows, and sampled rows."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ LOG_2_PI = float(np.log(2.0 * np.pi))
 
 
 class RandomNumbers(Protocol):
-    """What draws rows: a generator of numpy, or one that draws row by row."""
+    """A source of random numbers: a numpy generator, or one with a stream per row."""
 
     def random(self, size: int) -> np.ndarray:
-        """Return numbers that are uniform on [0, 1)."""
+        """Return uniform random numbers in [0, 1)."""
         ...
 
     def standard_normal(self, size: int) -> np.ndarray:
-        """Return numbers of the standard normal distribution."""
+        """Return standard normal random numbers."""
         ...
 
 
@@ -35,8 +35,8 @@ class DiscreteFamily(NamedTuple):
 class GaussianFamily(NamedTuple):
     """A regression per configuration of the discrete parents `states` on the parents `floats`.
 
-    `coefficients` are float64 (*states of each discrete parent, 1 + number of floats), the intercept first, and `std`
-    the standard deviations, (*states of each discrete parent), all above 0.
+    `coefficients` are float64 (*states of each discrete parent, 1 + number of continuous parents), the intercept first.
+    `std` are the standard deviations, (*states of each discrete parent), all above 0.
     """
 
     states: tuple[int, ...]
@@ -48,7 +48,8 @@ class GaussianFamily(NamedTuple):
 class MixedRows(NamedTuple):
     """Rows of a network of n variables: `codes` intp and `numbers` float64, both (n, n_rows).
 
-    Each variable has its cells in one of the two; what the other holds, and what missing cells hold, does not matter.
+    The values of a discrete variable are in `codes`, of a continuous variable in `numbers`. The other entries, and the
+    entries of missing values, are arbitrary.
     """
 
     codes: np.ndarray
@@ -60,7 +61,7 @@ class MixedRows(NamedTuple):
 
 
 class RowPiece(NamedTuple):
-    """Some rows, which of their cells are missing and which hold unknown states, bool (n, n_rows)."""
+    """Some rows, and masks of their missing values and unknown states, bool (n, n_rows)."""
 
     rows: MixedRows
     missing: np.ndarray
@@ -69,14 +70,14 @@ class RowPiece(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class MixedFamilies:
-    """A network: the number of states of each variable, 0 for floats, and its family."""
+    """A network: the number of states of each variable, 0 for continuous variables, and its family."""
 
     cards: tuple[int, ...]
     families: tuple[DiscreteFamily | GaussianFamily, ...]
 
     @cached_property
     def parents(self) -> list[tuple[int, ...]]:
-        """The parents of each variable, those with states first."""
+        """The parents of each variable, discrete parents first."""
         return [family.states + getattr(family, "floats", ()) for family in self.families]
 
     @cached_property
@@ -88,7 +89,7 @@ class MixedFamilies:
             for p in parents:
                 children[p].append(v)
         order = [v for v, count in enumerate(waiting) if not count]
-        for v in order:  # it grows
+        for v in order:  # `order` grows in the loop
             for child in children[v]:
                 waiting[child] -= 1
                 if not waiting[child]:
@@ -115,8 +116,8 @@ class MixedFamilies:
     def draw(self, rows: MixedRows, observed: np.ndarray, rng: RandomNumbers, only=None) -> np.ndarray:
         """Draw the variables that are not observed into the rows, parents first.
 
-        `observed` is bool (n,); `only` some variables with all their ancestors. Returns the log-densities of those that
-        are observed, given their parents, summed in each row.
+        `observed` is bool (n,); `only` is a set of variables with all their ancestors. Returns for each row the sum of
+        the log-densities of the observed variables given their parents.
         """
         members = range(len(self.cards)) if only is None else only
         wanted = set(members)
@@ -138,7 +139,7 @@ class MixedFamilies:
 
 
 def normalise(table: np.ndarray) -> np.ndarray:
-    """Return probabilities that add up to 1 along the first axis; the table itself where they do but for rounding."""
+    """Scale probabilities to the sum 1 along the first axis; return the table itself if they already sum to 1."""
     sums = table.sum(axis=0)
     return table if (np.abs(sums - 1.0) < 1e-12).all() else table / sums
 

@@ -1,4 +1,4 @@
-"""Missing cells of many rows under conditional linear Gaussian networks of one graph: expectations, draws, guesses."""
+"""Missing values of many rows under conditional linear Gaussian networks of one graph: expected values and draws."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from pgmx.inference.networks.log_tables import take_logs
 
 
 class RandomNumbers(NamedTuple):
-    """What decides D draws for each of L rows that lack cells.
+    """The random numbers for D draws for each of L incomplete rows.
 
-    `places` are the numbers of the rows among these L; `uniforms` of [0, 1), (columns, L, D), `normals` (m, D). A
-    variable has for each row, in `ranks` (n, L), its column of the former if it has states, else its row of the latter.
+    `places` are the positions of the rows among these L. `uniforms` in [0, 1) are (columns, L, D), `normals` (m, D).
+    `ranks` (n, L) holds per variable and row the index into `uniforms` (discrete) or `normals` (continuous).
     """
 
     places: np.ndarray
@@ -31,9 +31,9 @@ class RandomNumbers(NamedTuple):
 
 
 class MissingCells:
-    """The missing cells of rows, piece by piece, for all parameters of a graph.
+    """The missing values of rows, in independent blocks, for all parameters of a graph.
 
-    `shapes` are the families of the graph, `plans` the pieces and how to compute them.
+    `shapes` are the families of the graph, `plans` the blocks and their computations.
     """
 
     def __init__(self, cards: Sequence[int], shapes: Sequence[Shape], plans: Sequence[tuple[Piece, Question]]):
@@ -62,10 +62,10 @@ class MissingCells:
         )
 
     def expect(self, network: MixedFamilies, rows: MixedRows, weights: np.ndarray) -> tuple[float, list[np.ndarray]]:
-        """Return the log-density of what is known in the pieces, and expected totals of each family, flat.
+        """Return the log-density of the blocks' observed values, and expected totals of each family, flattened.
 
-        The log-density is weighted and summed; so are the counts and moments of the families that pieces touch, in rows
-        where they do. Those of others are 0.
+        Both are weighted sums over rows. The totals are the counts and moments of the families with missing values, in
+        the rows where these are missing; 0 for other families.
         """
         totals = np.zeros(self._total_begins[-1])
         solver = self._solver
@@ -73,19 +73,19 @@ class MissingCells:
         return likelihood, np.split(totals, self._total_begins[1:-1])
 
     def draw(self, network: MixedFamilies, rows: MixedRows, random: RandomNumbers, drawn: MixedRows) -> None:
-        """Write joint draws into `drawn`, of which each row that lacks cells has D copies in succession."""
+        """Write joint draws into `drawn`, which has D consecutive copies of each incomplete row."""
         self._solver.draw(
             0, self._solver.n_pieces, _flatten(network), rows.codes, rows.numbers, *random, drawn.codes, drawn.numbers
         )
 
     def impute(self, network: MixedFamilies, rows: MixedRows, filled: MixedRows) -> None:
-        """Write the most probable states and the mean floats, given the row, into `filled`."""
+        """Write the most probable states and the means of continuous variables, given the row, into `filled`."""
         solver = self._solver
         solver.impute(0, solver.n_pieces, _flatten(network), rows.codes, rows.numbers, filled.codes, filled.numbers)
 
 
 def _flatten(network: MixedFamilies) -> np.ndarray:
-    """Return the parameters of all families, as the solver takes them."""
+    """Return the parameters of all families in the layout of the solver."""
     parts = [np.empty(0)]
     for family in network.families:
         if isinstance(family, DiscreteFamily):
@@ -96,7 +96,7 @@ def _flatten(network: MixedFamilies) -> np.ndarray:
 
 
 def _describe(shapes: Sequence[Shape], piece: Piece, question: Question) -> list[int]:
-    """Return the program of a piece."""
+    """Return the program of a block (see `PieceSolver`)."""
     plan, components = question.plan, question.components
     program = [len(question.states), 0 if plan is None else len(plan.cliques), len(question.families), len(components)]
     program += question.states
@@ -120,12 +120,12 @@ def _describe(shapes: Sequence[Shape], piece: Piece, question: Question) -> list
 
 
 def _steps(sizes: Sequence[int]) -> list[int]:
-    """Return how far apart the cells of an array are along each axis."""
+    """Return the strides of an array of these sizes."""
     return [prod(sizes[k + 1 :]) for k in range(len(sizes))]
 
 
 def _begins(sizes: Iterable[int]) -> np.ndarray:
-    """Return where parts of these sizes begin, and where the last one ends."""
+    """Return the offsets of consecutive segments of these sizes, and the end of the last."""
     return np.fromiter(accumulate(sizes, initial=0), dtype=np.int64)
 
 

@@ -1,6 +1,6 @@
-"""Counts and moments of the families of a conditional linear Gaussian network, of known rows and expected ones.
+"""Observed and expected counts and moments of the families of a conditional linear Gaussian network.
 
-A family of states has counts, (*states of the child and of each parent); a family of floats has for each configuration
+A discrete family has counts, (*states of the child and of each parent). A continuous family has for each configuration
 of its discrete parents the sums of the products of (1, continuous parents, child), (configurations, k + 2, k + 2).
 """
 
@@ -16,7 +16,7 @@ from pgmx.inference.mixed.families import MixedRows
 
 
 class Shape(NamedTuple):
-    """A family by kind: its states (the child first where it has some), and its floats (the child last)."""
+    """A family's discrete variables (a discrete child first) and continuous variables (a continuous child last)."""
 
     child: int
     states: tuple[int, ...]
@@ -37,7 +37,7 @@ def shape_families(cards: Sequence[int], families: Sequence[Sequence[int]]) -> l
 
 
 def make_zeros(cards: Sequence[int], shape: Shape) -> np.ndarray:
-    """Return the counts or moments of no rows."""
+    """Return counts or moments of zero."""
     sizes = [cards[u] for u in shape.states]
     if cards[shape.child]:
         return np.zeros(sizes)
@@ -45,13 +45,13 @@ def make_zeros(cards: Sequence[int], shape: Shape) -> np.ndarray:
 
 
 def count_totals(cards: Sequence[int], shape: Shape) -> int:
-    """Return how many counts or moments a family has."""
+    """Return the number of counts or moments of a family."""
     width = 1 if cards[shape.child] else len(shape.floats) + 1
     return prod(cards[u] for u in shape.states) * width**2
 
 
 def sum_known(cards: Sequence[int], shape: Shape, rows: MixedRows, weights: np.ndarray) -> np.ndarray:
-    """Return the counts or moments of a family in rows that are complete in it."""
+    """Return the counts or moments of a family in rows without missing values in the family."""
     total = make_zeros(cards, shape)
     cells = _number_cells(cards, shape.states, rows)
     if cards[shape.child]:
@@ -67,7 +67,7 @@ def sum_known(cards: Sequence[int], shape: Shape, rows: MixedRows, weights: np.n
 
 
 def _number_cells(cards: Sequence[int], states: Sequence[int], rows: MixedRows) -> np.ndarray:
-    """Return the number of the cell over `states`, (n_rows,)."""
+    """Return the index of each row's cell in a table over `states`, (n_rows,)."""
     cells = np.zeros(rows.codes.shape[1], dtype=np.int64)
     for u in states:
         cells = cells * cards[u] + rows.codes[u]

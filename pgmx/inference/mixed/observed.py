@@ -1,7 +1,8 @@
-"""Log-densities of what rows know under a conditional linear Gaussian network, missing cells summed and integrated out.
+"""Log-densities of the observed values of rows under a conditional linear Gaussian network.
 
-A row is the product of the families that it knows whole and of its pieces (see `pieces`), which are independent.
-Missing variables of which nothing below is known add up to 1, and are left out.
+Missing values are summed or integrated out. The density of a row is the product of its complete families and of its
+independent blocks of missing variables (see `pieces`). Missing variables without observed descendants sum to 1 and are
+left out.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from pgmx.inference.mixed.families import MixedFamilies, MixedRows
 from pgmx.inference.mixed.pieces import Piece, find_pieces
 from pgmx.inference.mixed.posterior import EXACT_CELLS, Question, compute_log_evidence, make_question
 
-#: Sets of missing variables whose plans are kept.
+#: Largest number of cached plans, one per set of missing variables.
 _MOST_PLANS = 4096
 
 
 class ObservedDensities:
-    """Log-densities of what rows know, under one network; rows may come in pieces, which share their plans.
+    """Log-densities of the observed values of rows under one network; chunks of rows share their plans.
 
-    `names` are those of the variables, for messages. Takes discrete, linear Gaussian and mixed networks.
+    `names` are the names of the variables, for messages. Discrete, linear Gaussian and mixed networks are accepted.
     """
 
     def __init__(self, network: MixedFamilies, names: Sequence[Hashable]):
@@ -32,10 +33,10 @@ class ObservedDensities:
         self._plans: dict[tuple[int, ...], tuple[Question | None, np.ndarray]] = {}
 
     def compute(self, rows: MixedRows, missing: np.ndarray) -> np.ndarray:
-        """Return the log-density of each row's known cells, (n_rows,), where `missing`, bool (n, n_rows), are not.
+        """Return the log-density of each row's observed values, (n_rows,); `missing` is bool (n, n_rows).
 
-        Minus infinity for impossible rows, 0 for rows that know nothing. Raises a TreewidthError where the sums of a
-        row would take more than `EXACT_CELLS` numbers.
+        Minus infinity for impossible rows, 0 for rows without observed values. Raises a TreewidthError if a row would
+        need more than `EXACT_CELLS` values.
         """
         total = np.zeros(missing.shape[1])
         for v, family in enumerate(self._families):
@@ -49,7 +50,7 @@ class ObservedDensities:
         return total
 
     def _plan(self, piece: Piece) -> tuple[Question | None, np.ndarray]:
-        """Return how a piece is computed, None where it adds up to 1, and which variables count as known there."""
+        """Return the computation of a block, None if it sums to 1, and which variables count as observed in it."""
         key = tuple(piece.hidden)
         if key not in self._plans:
             if len(self._plans) >= _MOST_PLANS:
@@ -70,8 +71,8 @@ class ObservedDensities:
         question = make_question(self._network, observed, families, hidden, None)
         if question.cells > EXACT_CELLS:
             raise TreewidthError(
-                f"the density of rows that lack {join_names(self._names[v] for v in sorted(hidden))} would take "
-                f"{question.cells:.2g} numbers per row, more than {EXACT_CELLS:,}",
-                remedy="leave out more of the columns, or such rows, or fill the cells by predict()",
+                f"the density of rows with missing {join_names(self._names[v] for v in sorted(hidden))} would need "
+                f"{question.cells:.2g} values per row, more than {EXACT_CELLS:,}",
+                remedy="leave out more of the columns, or such rows, or fill the missing values with predict()",
             )
         return question, observed

@@ -1,7 +1,8 @@
-"""Missing cells of many rows under a conditional linear Gaussian network, in pieces that are independent in each row.
+"""Missing values of many rows under a conditional linear Gaussian network, in conditionally independent blocks.
 
-A piece is a set of missing variables that families join. What is known of it given its row depends on the known members
-of these families alone, so that rows are shared which lack the same variables there, whatever else they lack.
+A block (`Piece`) is a maximal set of missing variables connected by families. Its distribution given the row depends on
+the observed members of these families only. Rows with the same missing variables in these families share a block,
+whatever else is missing in them.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from pgmx.inference.mixed.posterior import Question, make_question
 
 
 class Piece(NamedTuple):
-    """Missing variables, ascending; the families that they are in, by child; and the rows that lack no others there."""
+    """A block: its missing variables, ascending; their families, by child; the rows that share the block."""
 
     hidden: list[int]
     families: list[int]
@@ -24,7 +25,7 @@ class Piece(NamedTuple):
 
 
 def find_pieces(families: Sequence[Sequence[int]], missing: np.ndarray) -> list[Piece]:
-    """Return the pieces of rows that lack the cells `missing`, bool (n, n_rows); families are (v, parents...)."""
+    """Return the blocks of rows with values `missing`, bool (n, n_rows); families are (v, parents...)."""
     n, n_rows = missing.shape
     if n_rows > 1 and (missing == missing[:, :1]).all():
         return [piece._replace(rows=np.arange(n_rows)) for piece in find_pieces(families, missing[:, :1])]
@@ -36,7 +37,7 @@ def find_pieces(families: Sequence[Sequence[int]], missing: np.ndarray) -> list[
             near[u].update(family)
     labels = np.where(missing, np.arange(n, dtype=np.int32)[:, None], n)
     changed = True
-    while changed:  # the least label of a piece spreads over it
+    while changed:  # the smallest label of a block spreads over it
         changed = False
         for order in (range(n), range(n - 1, -1, -1)):
             for v in order:
@@ -60,7 +61,7 @@ def find_pieces(families: Sequence[Sequence[int]], missing: np.ndarray) -> list[
 
 
 def plan_piece(network: MixedFamilies, piece: Piece) -> Question:
-    """Plan the computation for a piece; the plan holds for all parameters of the same graph."""
+    """Plan the computation for a block; the plan is valid for all parameters of the same graph."""
     observed = np.ones(len(network.cards), dtype=bool)
     observed[piece.hidden] = False
     return make_question(network, observed, piece.families, piece.hidden, piece.hidden)

@@ -1,4 +1,4 @@
-"""Exact answers of a conditional linear Gaussian network: distributions of states, means and variances of floats."""
+"""Exact inference in a conditional linear Gaussian network: distributions of states, means and variances."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from pgmx.inference.mixed.components import Component, Solution, count_cells, fi
 from pgmx.inference.mixed.families import DiscreteFamily, MixedFamilies, MixedRows
 from pgmx.inference.networks.log_tables import take_logs
 
-#: Most numbers per row that exact answers may take.
+#: Largest number of values per row of exact inference.
 EXACT_CELLS = 1 << 27
-#: Numbers that are made at a time, for as many rows as that allows.
+#: Number of values that are computed at a time, which limits the rows per block.
 _BLOCK = 1 << 21
 
 
 class Answers(NamedTuple):
-    """Distributions of states, (n_rows, states), and means and variances of floats, (n_rows,), by variable."""
+    """By variable: distributions of discrete variables, (n_rows, states); means and variances of others, (n_rows,)."""
 
     probabilities: dict[int, np.ndarray]
     means: dict[int, np.ndarray]
@@ -33,10 +33,10 @@ class Answers(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What has to be computed for some targets: families of states, components of floats, and the junction tree.
+    """The computation for some targets: discrete families, components of continuous variables, and the junction tree.
 
-    `states` are the unobserved discrete variables, which the plan numbers in this order; `cells` is how many numbers a
-    row takes.
+    `states` are the unobserved discrete variables, which the plan numbers in this order. `cells` is the number of
+    values per row.
     """
 
     targets: list[int]
@@ -50,8 +50,8 @@ class Question(NamedTuple):
 def plan_question(network: MixedFamilies, observed: np.ndarray, targets: Sequence[int] | None = None) -> Question:
     """Plan the computation for unobserved targets, given which variables are observed, bool (n,).
 
-    Only ancestors of the targets and of what is observed matter, and of their families those that a path of unobserved
-    variables joins with a target. Without targets all of these families matter, for `compute_log_evidence`.
+    Only ancestors of the targets and of observed variables matter, and only families that a path of unobserved
+    variables connects with a target. Without targets (for `compute_log_evidence`) all families of ancestors matter.
     """
     relevant = network.list_ancestors([*(targets or ()), *np.flatnonzero(observed).tolist()])
     hidden = {v: [u for u in (v, *network.parents[v]) if not observed[u]] for v in relevant}
@@ -78,7 +78,7 @@ def make_question(
     hidden: Iterable[int],
     targets: Iterable[int] | None,
 ) -> Question:
-    """Plan the computation with some families (by child), whose unobserved variables are `hidden`."""
+    """Plan the computation with given families (by child), whose unobserved variables are `hidden`."""
     families = set(families)
     of_states = sorted(v for v in families if network.cards[v])
     components = find_components(network, (v for v in families if not network.cards[v]), observed)
@@ -93,7 +93,7 @@ def make_question(
 
 
 def answer_question(network: MixedFamilies, question: Question, rows: MixedRows, observed: np.ndarray) -> Answers:
-    """Return the exact answers for rows in which the same variables are observed; NaN for impossible rows."""
+    """Return the exact results for rows with the same observed variables; NaN for impossible rows."""
     n_rows = rows.codes.shape[1]
     answers = Answers({}, {}, {})
     for kind, variables in zip(answers, _split_targets(network, question.targets), strict=True):
@@ -107,7 +107,7 @@ def answer_question(network: MixedFamilies, question: Question, rows: MixedRows,
 def compute_log_evidence(
     network: MixedFamilies, question: Question, rows: MixedRows, observed: np.ndarray
 ) -> np.ndarray:
-    """Return the log-density of what is observed in each row, (n_rows,); the question is one without targets."""
+    """Return the log-density of the observed values of each row, (n_rows,); the question has no targets."""
     total = np.zeros(rows.codes.shape[1])
     cards = [network.cards[u] for u in question.states]
     for block in split_rows(question, len(total)):
@@ -121,13 +121,13 @@ def compute_log_evidence(
 
 
 def split_rows(question: Question, n_rows: int) -> Iterator[slice]:
-    """Yield blocks of rows whose computation has space."""
+    """Yield blocks of rows whose computation fits into memory."""
     step = max(1, _BLOCK // max(question.cells, 1))
     return (slice(begin, begin + step) for begin in range(0, n_rows, step))
 
 
 def find_impossible(network: MixedFamilies, rows: MixedRows, missing: np.ndarray) -> np.ndarray:
-    """Return the positions of rows in which a known state has probability 0 given known parents.
+    """Return the positions of rows in which an observed state has probability 0 given observed parents.
 
     `missing` is bool (n, n_rows).
     """
@@ -174,7 +174,7 @@ def _answer_block(
 def make_factors(
     network: MixedFamilies, question: Question, rows: MixedRows, observed: np.ndarray
 ) -> tuple[list[RowFactor], list[tuple[tuple[int, ...], Solution]]]:
-    """Return the factors over states, those of the components last, and scopes and solutions of the components."""
+    """Return the factors over discrete variables, components last, and scopes and solutions of the components."""
     place = {u: k for k, u in enumerate(question.states)}
     factors: list[RowFactor] = [_restrict(network, v, rows, observed, place) for v in question.families]
     solutions = []
@@ -191,7 +191,7 @@ def make_factors(
 def _restrict(
     network: MixedFamilies, v: int, rows: MixedRows, observed: np.ndarray, place: dict[int, int]
 ) -> RowFactor:
-    """Return a family of states over those of its variables that are not observed."""
+    """Return a discrete family restricted to its unobserved variables."""
     family = network.families[v]
     assert isinstance(family, DiscreteFamily)
     variables = (v, *family.states)

@@ -1,4 +1,4 @@
-"""Answers of a conditional linear Gaussian network by likelihood weighting."""
+"""Approximate inference in a conditional linear Gaussian network by likelihood weighting."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ import numpy as np
 from pgmx.inference.mixed.families import MixedFamilies, MixedRows
 from pgmx.inference.mixed.posterior import Answers
 
-#: Samples drawn at a time, those of one row at least.
+#: Number of samples drawn at a time; at least all samples of one row.
 _BLOCK = 1 << 16
 
 
 class RowStreams:
-    """Random numbers of rows, `n_samples` of each at a time: what `MixedFamilies.draw` asks of a generator."""
+    """Random numbers for `MixedFamilies.draw` with one stream per row, `n_samples` numbers per row at a time."""
 
     def __init__(self, key: int, numbers: np.ndarray, n_samples: int):
         self._generators = [np.random.Generator(np.random.Philox(key=[key, number])) for number in numbers.tolist()]
         self._n_samples = n_samples
 
     def random(self, size: int) -> np.ndarray:
-        """Return numbers that are uniform on [0, 1), those of a row together."""
+        """Return uniform random numbers in [0, 1), contiguous per row."""
         numbers = np.empty((len(self._generators), self._n_samples))
         for generator, row in zip(self._generators, numbers, strict=True):
             generator.random(out=row)
         return numbers.ravel()
 
     def standard_normal(self, size: int) -> np.ndarray:
-        """Return numbers of the standard normal distribution, those of a row together."""
+        """Return standard normal random numbers, contiguous per row."""
         numbers = np.empty((len(self._generators), self._n_samples))
         for generator, row in zip(self._generators, numbers, strict=True):
             generator.standard_normal(out=row)
@@ -36,12 +36,12 @@ class RowStreams:
 
 
 def make_key(seed: int | None) -> int:
-    """Return 64 bits that are made of a seed, or of fresh entropy."""
+    """Return 64 bits derived from a seed, or from fresh entropy."""
     return int(np.random.SeedSequence(seed).generate_state(1, np.uint64)[0])
 
 
 class WeightedAnswers(NamedTuple):
-    """Estimates, and the effective sample size behind those of each row, (n_rows,)."""
+    """Estimates, and the effective sample size of each row, (n_rows,)."""
 
     answers: Answers
     effective_sizes: np.ndarray
@@ -56,11 +56,11 @@ def weigh_samples(
     key: int,
     row_numbers: np.ndarray,
 ) -> WeightedAnswers:
-    r"""Estimate distributions of unobserved targets from samples weighted by the likelihood of what is observed.
+    r"""Estimate distributions of unobserved targets from samples weighted by the likelihood of the observed values.
 
-    What is not observed is drawn given its parents; the weight w of a sample is the density of what is observed given
-    its parents. The samples of a row are drawn by `key` and its own of the `row_numbers`, whatever the other rows are.
-    The effective sample size is :math:`(\sum w)^2 / \sum w^2`, 0 for rows that no sample explains: NaN.
+    Unobserved variables are drawn given their parents. The weight w of a sample is the density of the observed values
+    given their parents. The samples of a row depend on `key` and its entry of `row_numbers` only, not on other rows.
+    The effective sample size is :math:`(\sum w)^2 / \sum w^2`. It is 0, and estimates are NaN, if all weights are 0.
     """
     n_rows = rows.codes.shape[1]
     answers = Answers({}, {}, {})

@@ -1,4 +1,4 @@
-"""A discrete Bayesian network as arrays: what sampling, scores, likelihoods and divergences read of pgmpy's objects."""
+"""A discrete Bayesian network as arrays, read from pgmpy's objects for sampling, scores, likelihoods, divergences."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class BayesianArrays(NamedTuple):
-    """A discrete Bayesian network by position, variables in the order of its nodes.
+    """A discrete Bayesian network whose variables are numbered in the order of its nodes.
 
     ``tables[v][x, u1, u2, ...]`` is P(x | u1, u2, ...), parents in the order of ``parents[v]``, the states of each
     variable in the order of ``states``.
@@ -29,10 +29,10 @@ class BayesianArrays(NamedTuple):
 
     @classmethod
     def from_model(cls, model: DiscreteBayesianNetwork | FittedLearner, name: str = "model") -> BayesianArrays:
-        """Read pgmpy's network, or a learner's, tables as they are, without scaling; `name` is what a message calls it.
+        """Read pgmpy's or a learner's network, without scaling its tables; messages use `name` for the argument.
 
-        Raises a TypeError for another kind of model, and a ValueError if a node has no table, or one for other parents
-        or for other states of a parent than the parent's own table has.
+        Raises a TypeError for another kind of model. Raises a ValueError if a node has no table, or if its table has
+        other parents than the graph or other states of a parent than the parent's own table.
         """
         network: Any = take_model(model)
         cpds: list[Any] | None = list(network.cpds) if callable(getattr(network, "get_cpds", None)) else None
@@ -45,7 +45,7 @@ class BayesianArrays(NamedTuple):
                 raise ValueError(f"node {node!r} has no conditional probability table: fit the model or add its CPD")
             if set(table_of[node].variables[1:]) != set(network.predecessors(node)):
                 raise ValueError(
-                    f"the table of node {node!r} is given {table_of[node].variables[1:]}, which are not its parents"
+                    f"the table of node {node!r} has the parents {table_of[node].variables[1:]}, the graph has others"
                 )
         position = {node: v for v, node in enumerate(names)}
         states = [tuple(table_of[node].state_names[node]) for node in names]
@@ -71,7 +71,7 @@ class BayesianArrays(NamedTuple):
         return [len(states) for states in self.states]
 
     def normalise(self) -> BayesianArrays:
-        """Return the network with every distribution scaled to the sum 1: files hold rounded decimals."""
+        """Return the network with every distribution scaled to the sum 1, since files hold rounded decimals."""
         return self._replace(tables=[table / table.sum(axis=0) for table in self.tables])
 
     def to_factors(self) -> LogFactors:
@@ -82,8 +82,8 @@ class BayesianArrays(NamedTuple):
     def align(self, names: Sequence[Hashable], states: Sequence[tuple]) -> BayesianArrays:
         """Return the network with its variables, and the states of each, in another order.
 
-        States that are not among `states` are left out, and states that the network does not have get probability 0,
-        so that distributions need not sum to 1 any more.
+        States that are not in `states` are left out. States that the network does not have get probability 0.
+        Distributions may then no longer sum to 1.
         """
         from pgmx.data.recode import match_states
 

@@ -1,4 +1,4 @@
-"""A network given evidence: the observed variables taken out of its factors."""
+"""A network given evidence: the observed variables are removed from its factors."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from pgmx.inference.networks.potentials import PairwisePotentials
 Network = LogFactors | PairwisePotentials
 
 
-#: What an error says of evidence, and of a network without any configuration.
+#: Messages for impossible evidence, and for a network without a possible configuration.
 _EVIDENCE = "the evidence {evidence} has probability zero{factor}: nothing can be inferred from it"
 _NETWORK = "every configuration has probability zero{factor}: some log-potentials must be above minus infinity"
 
-#: Observed variables that an error shows.
+#: Number of observed variables that a message shows.
 _SHOWN = 8
 
 
 class ZeroProbabilityError(ValueError):
-    """The evidence, or every configuration, has probability zero, or none of a larger one was found.
+    """The evidence or every configuration has probability zero, or no possible configuration was found.
 
-    `scope` holds the variables of the factor that rules it out, if a single one does. The message is `template`, with
-    ``{evidence}``, ``{given}`` (the same at the end of a clause), ``{factor}`` and ``{scope}`` (its variables) filled.
+    `scope` contains the variables of the factor that rules it out, if it is a single factor. In the message `template`,
+    ``{evidence}``, ``{given}`` ("with evidence ..."), ``{factor}`` and ``{scope}`` (its variables) are replaced.
     """
 
     def __init__(self, evidence: Mapping, scope: Iterable[Any] = (), template: str = "") -> None:
@@ -49,13 +49,13 @@ class ZeroProbabilityError(ValueError):
         return type(self), (self.evidence, self.scope, self.template)
 
     def with_names(self, names: Sequence[Hashable], states: Sequence[Sequence]) -> ZeroProbabilityError:
-        """Return the error about numbers with names and states; auxiliary variables, which have none, are left out."""
+        """Return the error with names and states instead of indices and codes; auxiliary variables are left out."""
         evidence = {names[v]: states[v][code] for v, code in self.evidence.items()}
         return type(self)(evidence, [names[v] for v in self.scope if v < len(names)], self.template)
 
 
 def show_evidence(evidence: Mapping) -> str:
-    """Return observed variables and their states as text, a long list cut."""
+    """Return observed variables and their states as text; a long list is shortened."""
     pairs = ", ".join(f"{name!r}: {state!r}" for name, state in islice(evidence.items(), _SHOWN))
     more = "" if len(evidence) <= _SHOWN else f", ... ({len(evidence)} in all)"
     return f"{{{pairs}{more}}}"
@@ -64,8 +64,8 @@ def show_evidence(evidence: Mapping) -> str:
 class ReducedNetwork:
     """A network given evidence: its scopes hold free variables of two states or more.
 
-    ``cards`` counts the states that remain per variable, ``factors`` are non-empty scopes with views of the tables, and
-    ``constant`` is the sum of what all other tables hold at the evidence. A factor that gives it probability zero
+    ``cards`` are the numbers of remaining states per variable, ``factors`` non-empty scopes with views of the tables.
+    ``constant`` is the sum of all other tables at the evidence. A factor that gives the evidence probability zero
     raises a ZeroProbabilityError.
     """
 
@@ -73,7 +73,7 @@ class ReducedNetwork:
         if not isinstance(network, LogFactors | PairwisePotentials):
             raise TypeError(
                 f"a network must be PairwisePotentials or LogFactors, got {type(network).__name__}: "
-                "read_network turns pgmpy's into LogFactors"
+                "convert pgmpy's networks with read_network"
             )
         self.network = network
         self.evidence = check_evidence(evidence, network.cardinalities)
@@ -82,7 +82,7 @@ class ReducedNetwork:
             self.cards[v] = 1
         self.factors: list[tuple[tuple[int, ...], np.ndarray]] = []
         self.constant = 0.0
-        # Most networks have no such variables, and their tables are taken as they are.
+        # Most networks have no such variables, and their tables are used without a copy.
         settled = {v for v, size in enumerate(self.cards) if size == 1}
         for scope, table in _scopes_and_tables(network):
             free = scope
@@ -99,7 +99,7 @@ class ReducedNetwork:
 
 
 def check_evidence(evidence: Mapping[int, int] | None, cardinalities: np.ndarray) -> dict[int, int]:
-    """Return evidence as plain integers, sorted by variable, refusing unknown variables and codes."""
+    """Return evidence as plain integers, sorted by variable; raise for unknown variables and codes."""
     if evidence is not None and not isinstance(evidence, Mapping):
         raise TypeError(f"evidence must be a dict of {{variable: code}}, got {type(evidence).__name__}")
     codes = {}
@@ -111,7 +111,7 @@ def check_evidence(evidence: Mapping[int, int] | None, cardinalities: np.ndarray
                 f"evidence must give codes of variable numbers, both integers, got {v!r}: {code!r}"
             ) from None
         if not 0 <= v < len(cardinalities):
-            raise ValueError(f"evidence names variable {v}: they are numbered 0..{len(cardinalities) - 1}")
+            raise ValueError(f"evidence names variable {v}: variables are numbered 0..{len(cardinalities) - 1}")
         if not 0 <= code < cardinalities[v]:
             raise ValueError(f"evidence gives variable {v} the code {code}: it must be in 0..{cardinalities[v] - 1}")
         codes[v] = code

@@ -1,4 +1,4 @@
-"""Factors of any number of variables, in logarithms, and how they are read from pgmpy's networks."""
+"""Factors of any number of variables, in logarithms, and their conversion from pgmpy's networks."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class LogFactors:
         The distinct variables :math:`S_k` of each factor, in the order of the axes of its table. A scope may be empty
         (a constant), and may occur more than once.
     tables : sequence of array_like of float
-        The tables :math:`\phi_k`, one axis per variable; minus infinity stands for probability zero.
+        The tables :math:`\phi_k`, one axis per variable; minus infinity means probability zero.
 
     Raises
     ------
     ValueError
-        If a scope names an unknown variable or one twice, a shape disagrees, or a value is NaN or plus infinity.
+        If a scope has an unknown or a repeated variable, a shape does not match, or a value is NaN or plus infinity.
 
     Notes
     -----
-    Tables are copied unless they are read-only already. A variable in no scope is uniform and independent.
+    Tables are copied unless they are already read-only. A variable that is not in any scope is uniform and independent.
 
     Examples
     --------
@@ -71,7 +71,7 @@ class LogFactors:
         tables = []
         for k, (scope, table) in enumerate(zip(scopes, self.tables, strict=True)):
             if len(set(scope)) < len(scope) or not all(0 <= v < len(sizes) for v in scope):
-                raise ValueError(f"scope {k}, {scope}, must hold distinct variables out of 0..{len(sizes) - 1}")
+                raise ValueError(f"scope {k}, {scope}, must consist of distinct variables in 0..{len(sizes) - 1}")
             values = freeze(table, np.float64, f"tables[{k}]")
             if values.shape != tuple(sizes[v] for v in scope):
                 raise ValueError(
@@ -110,7 +110,7 @@ class LogFactors:
         Returns
         -------
         LogFactors
-            The factors of the variables first, then those of the edges in their order.
+            First the factors of the variables, then the factors of the edges in their order.
         """
         alone = [(i,) for i in range(potentials.n_variables)]
         joined = [(i, j) for i, j in potentials.edges.tolist()]
@@ -133,7 +133,7 @@ class LogFactors:
         Returns
         -------
         ndarray of float64, shape (N,)
-            ``log p(x) + log Z``, minus infinity where a row is impossible.
+            ``log p(x) + log Z``, minus infinity for impossible rows.
 
         Raises
         ------
@@ -152,13 +152,13 @@ class LogFactors:
         Returns
         -------
         PairwisePotentials
-            Variables ``0..n-1`` are those of the factors. Each factor of three or more variables adds one auxiliary
-            variable after them, in the order of the factors, whose states are the cells of its table; edges of zeros
-            and minus infinities tie it to the variables of the scope. Constants are left out.
+            Variables ``0..n-1`` are the variables of the factors. Each factor of three or more variables adds one
+            auxiliary variable after them, in the order of the factors. Its states are the cells of the factor's table.
+            Edges with values zero and minus infinity link it to the variables of the scope. Constants are left out.
 
         Notes
         -----
-        An auxiliary variable of a factor of k variables and c cells costs k tables of c times s cells.
+        The auxiliary variable of a factor with k variables and c cells needs k tables of c times s cells.
         """
         sizes = self.cardinalities.tolist()
         nodes = [np.zeros(size) for size in sizes]
@@ -178,7 +178,7 @@ class LogFactors:
 
 
 class NamedFactors(NamedTuple):
-    """A network as arrays, with the names that its owner gave to variables and states.
+    """A network as arrays, with the names of variables and states.
 
     Attributes
     ----------
@@ -187,7 +187,7 @@ class NamedFactors(NamedTuple):
     states : tuple of tuple
         State names of each variable, in the order of the codes.
     factors : LogFactors
-        The factors, in the network's order; at the end a factor of ones for each variable without any.
+        The factors in the network's order, then a factor of ones for each variable without a factor.
     """
 
     names: tuple[Hashable, ...]
@@ -196,7 +196,7 @@ class NamedFactors(NamedTuple):
 
 
 class NamedTables(NamedTuple):
-    """Factors as their owner has them: names, states, the positions of each factor's variables, values (not logs)."""
+    """Factors of the original network: names, states, the positions of each factor's variables, values (not logs)."""
 
     names: Sequence[Hashable]
     states: Sequence[Sequence]
@@ -211,29 +211,29 @@ class NamedTables(NamedTuple):
 
 
 def read_network(model: DiscreteMarkovNetwork, states: Mapping[Hashable, Sequence] | None = None) -> NamedFactors:
-    """Read a discrete Markov network of another package by its methods: pgmpy's ``DiscreteMarkovNetwork``.
+    """Read a discrete Markov network of another package, such as pgmpy's ``DiscreteMarkovNetwork``.
 
     Parameters
     ----------
     model : pgmpy.models.DiscreteMarkovNetwork
-        Or anything with ``nodes()`` and ``get_factors()``; factors have ``variables``, ``values`` (one axis per
-        variable) and, for other states than 0, 1, ..., ``state_names``.
+        Or any object with ``nodes()`` and ``get_factors()``. Factors have ``variables``, ``values`` (one axis per
+        variable) and, for states other than 0, 1, ..., ``state_names``.
     states : dict of {name: sequence}, optional
-        State names of variables that occur in no factor; such a variable is uniform.
+        State names of variables that do not occur in any factor; such a variable is uniform.
 
     Returns
     -------
     NamedFactors
-        Names, states and factors. Where factors give the states of a variable in different orders, the first one's
-        order holds and the tables of the others are permuted.
+        Names, states and factors. If factors list the states of a variable in different orders, the order of the first
+        factor is used and the other tables are permuted.
 
     Raises
     ------
     TypeError
         If the model has no such methods.
     ValueError
-        If a variable is in no factor and not in `states`, factors disagree about the states of a variable, a factor
-        names a variable that is no node, or a value is negative, NaN or infinite.
+        If a variable is neither in a factor nor in `states`, factors disagree about the states of a variable, a factor
+        has a variable that is not a node, or a value is negative, NaN or infinite.
 
     Examples
     --------
@@ -253,11 +253,11 @@ def read_network(model: DiscreteMarkovNetwork, states: Mapping[Hashable, Sequenc
 
 
 def read_tables(model: DiscreteMarkovNetwork, states: Mapping[Hashable, Sequence] | None = None) -> NamedTables:
-    """Read what `read_network` reads, as values."""
+    """Read a network as `read_network` does, but with values instead of logarithms."""
     if not callable(getattr(model, "nodes", None)) or not callable(getattr(model, "get_factors", None)):
         raise TypeError(
             f"a discrete Markov network with nodes() and get_factors() is needed, got {type(model).__name__}: "
-            "turn a Bayesian network into one with to_markov_model()"
+            "convert a Bayesian network with to_markov_model()"
         )
     names = tuple(model.nodes())
     if not names:
@@ -269,7 +269,7 @@ def read_tables(model: DiscreteMarkovNetwork, states: Mapping[Hashable, Sequence
         variables = list(factor.variables)
         for name in variables:
             if name not in position:
-                raise ValueError(f"a factor names {name!r}, which is no node of the network: add the node")
+                raise ValueError(f"a factor has the variable {name!r}, which is not a node: add it to the network")
         tables.append(_read_table(factor, variables, known))
         scopes.append(tuple(position[name] for name in variables))
     for name in names:
@@ -278,7 +278,7 @@ def read_tables(model: DiscreteMarkovNetwork, states: Mapping[Hashable, Sequence
         if name not in (states or {}):
             raise ValueError(
                 f"variable {name!r} is in no factor, so its states are unknown: add a factor of it "
-                "(of ones for a uniform variable), or name its states in `states`"
+                "(of ones for a uniform variable), or give its states in `states`"
             )
         known[name] = tuple((states or {})[name])
         scopes.append((position[name],))

@@ -12,7 +12,7 @@ def take_logs(table: np.ndarray) -> np.ndarray:
 
 
 def log_sum_exp(rows: np.ndarray) -> np.ndarray:
-    """Return the logarithm of the sum of exponentials along the last axis; minus infinity stands for zero."""
+    """Return the logarithm of the sum of exponentials along the last axis; minus infinity means zero."""
     top = rows.max(axis=-1)
     top = np.where(top == -np.inf, 0.0, top)
     return top + take_logs(np.exp(rows - top[..., None]).sum(axis=-1))

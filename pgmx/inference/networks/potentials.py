@@ -1,4 +1,4 @@
-"""Log-potentials of a pairwise Markov network as flat arrays: what learners produce and inference reads."""
+"""Log-potentials of a pairwise Markov network as flat arrays, produced by learners and read by inference."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class PairwisePotentials:
 
     .. math:: \log p(x) = \sum_i \theta_i(x_i) + \sum_{(i, j)} W_{ij}(x_i, x_j) - \log Z
 
-    in nats. Variables are numbered from 0, the states of each from 0. Cells may be minus infinity: states and pairs of
-    states of probability zero.
+    in nats. Variables and their states are numbered from 0. Cells of minus infinity are states, or pairs of states, of
+    probability zero.
 
     Parameters
     ----------
@@ -31,19 +31,19 @@ class PairwisePotentials:
     node_values : array_like of float, shape (sum of cardinalities,)
         The vectors :math:`\theta_i`, one after the other.
     edges : array_like of int, shape (m, 2)
-        Pairs (i, j) with i < j, in lexicographic order, each once.
+        Distinct pairs (i, j) with i < j, in lexicographic order.
     edge_values : array_like of float, shape (sum over edges of s_i s_j,)
-        The tables :math:`W_{ij}` in the order of `edges`, each row by row with shape (s_i, s_j).
+        The tables :math:`W_{ij}` in the order of `edges`, each of shape (s_i, s_j) in row-major order.
 
     Raises
     ------
     ValueError
-        If shapes disagree, edges are out of order, or a value is NaN or plus infinity.
+        If shapes do not match, edges are out of order, or a value is NaN or plus infinity.
 
     Notes
     -----
-    The four arrays are copied unless they are read-only already, and are read-only. Checking costs one pass over them.
-    `build` takes tables in any order.
+    The attributes are read-only arrays: copies, unless the arguments are already read-only. Checks take one pass over
+    them. `build` accepts tables in any order.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class PairwisePotentials:
             object.__setattr__(self, name, array)
 
     def __reduce__(self) -> tuple:
-        # Arrays come out of a pickle writable; the constructor freezes them again.
+        # Unpickled arrays are writable; the constructor makes them read-only again.
         return PairwisePotentials, (self.cardinalities, self.node_values, self.edges, self.edge_values)
 
     def __repr__(self) -> str:
@@ -127,7 +127,7 @@ class PairwisePotentials:
         Raises
         ------
         ValueError
-            If a shape disagrees with the cardinalities, a pair joins a variable to itself or an unknown one.
+            If a shape does not match the cardinalities, or a pair consists of equal or unknown variables.
         """
         cards = np.asarray(cardinalities, dtype=np.int64)
         sizes = cards.tolist()
@@ -145,7 +145,7 @@ class PairwisePotentials:
         for (first, second), table in _items(tables):
             i, j = int(first), int(second)
             if not (0 <= i < len(sizes) and 0 <= j < len(sizes)) or i == j:
-                raise ValueError(f"({i}, {j}) is no pair of distinct variables out of 0..{len(sizes) - 1}")
+                raise ValueError(f"({i}, {j}) is not a pair of distinct variables in 0..{len(sizes) - 1}")
             values = np.asarray(table, dtype=np.float64)
             if values.shape != (sizes[i], sizes[j]):
                 raise ValueError(
@@ -190,12 +190,12 @@ class PairwisePotentials:
 
     @cached_property
     def node_offsets(self) -> np.ndarray:
-        """Where each variable's vector begins in `node_values`: int64 of shape (n + 1,)."""
+        """The offset of each variable's vector in `node_values`: int64 of shape (n + 1,)."""
         return _offsets(self.cardinalities)
 
     @cached_property
     def edge_offsets(self) -> np.ndarray:
-        """Where each edge's table begins in `edge_values`: int64 of shape (m + 1,)."""
+        """The offset of each edge's table in `edge_values`: int64 of shape (m + 1,)."""
         return _offsets(self.cardinalities[self.edges[:, 0]] * self.cardinalities[self.edges[:, 1]])
 
     def node(self, i: int) -> np.ndarray:
@@ -213,7 +213,7 @@ class PairwisePotentials:
         return [self.table(e) for e in range(self.n_edges)]
 
     def neighbours(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the neighbours of each variable, in compressed rows.
+        """Return the neighbours of each variable, in compressed sparse rows (CSR).
 
         Returns
         -------
@@ -222,7 +222,7 @@ class PairwisePotentials:
         neighbour : ndarray of int64, shape (2m,)
             Neighbours, in ascending order within a variable.
         edge : ndarray of int64, shape (2m,)
-            Numbers of the edges to them.
+            Indices of the edges to them.
         """
         return self._neighbours
 
@@ -245,7 +245,7 @@ class PairwisePotentials:
         Returns
         -------
         ndarray of float64, shape (N,)
-            ``log p(x) + log Z``, minus infinity where a row is impossible.
+            ``log p(x) + log Z``, minus infinity for impossible rows.
 
         Raises
         ------
@@ -271,8 +271,8 @@ class PairwisePotentials:
         Returns
         -------
         list of ndarray of float64, shape (s_i, N)
-            ``theta_i(a) + sum_j W_ij(a, x_j)`` for each state a and row; all minus infinity where the others are
-            impossible together with any state.
+            ``theta_i(a) + sum_j W_ij(a, x_j)`` for each state a and row; all minus infinity if every state is
+            impossible given the others.
 
         Raises
         ------
@@ -290,12 +290,12 @@ class PairwisePotentials:
         codes : array_like of int, shape (n, N)
             State codes.
         weights : array_like of float, shape (N,), optional
-            Factor of each row; a row of weight 0 counts 0 even where it is impossible. None means ones.
+            Factor of each row; a row of weight 0 contributes 0 even if it is impossible. None means ones.
 
         Returns
         -------
         ndarray of float64, shape (N,)
-            One value per row, minus infinity where a variable's state is impossible given the others.
+            One value per row, minus infinity if a variable's state is impossible given the others.
 
         Raises
         ------
@@ -304,7 +304,7 @@ class PairwisePotentials:
 
         Notes
         -----
-        Costs the sum over edges of N (s_i + s_j), in chunks of rows of at most 8 MB.
+        The cost is the sum over edges of N (s_i + s_j). Rows are processed in chunks of at most 8 MB.
         """
         codes = check_codes(codes, self.cardinalities)
         n_rows = codes.shape[1]
@@ -316,7 +316,7 @@ class PairwisePotentials:
             for i in range(self.n_variables):
                 field = self._field(i, part)
                 value, normaliser = field[part[i], rows], log_sum_exp(field.T)
-                # Where any state is impossible both are minus infinity, and their difference would be NaN.
+                # If every state is impossible, both are minus infinity and their difference would be NaN.
                 total[start : start + step] += value - np.where(normaliser == -np.inf, 0.0, normaliser)
         if weights is None:
             return total
@@ -348,15 +348,15 @@ def _check_edges(edges: np.ndarray, n: int) -> None:
     first, second = edges.T
     if first.min() < 0 or second.max() >= n or not (first < second).all():
         wrong = edges[(first < 0) | (second >= n) | (first >= second)][0].tolist()
-        raise ValueError(f"{tuple(wrong)} is no edge (i, j) with 0 <= i < j < {n}; PairwisePotentials.build sorts them")
+        raise ValueError(f"{tuple(wrong)} is not an edge (i, j) with 0 <= i < j < {n}; use PairwisePotentials.build")
     if not (np.diff(first * n + second) > 0).all():
         raise ValueError(
-            "edges must be in lexicographic order, each once: PairwisePotentials.build sorts and adds them up"
+            "edges must be distinct and in lexicographic order: PairwisePotentials.build sorts and adds them"
         )
 
 
 def _offsets(sizes: np.ndarray) -> np.ndarray:
-    """Return where blocks of k sizes laid end to end begin, and where the last one ends: read-only int64 (k + 1,)."""
+    """Return the offsets of consecutive blocks of these k sizes, and the end of the last: read-only int64 (k + 1,)."""
     return read_only(np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]))
 
 

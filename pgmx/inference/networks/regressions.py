@@ -29,7 +29,7 @@ class Regression(NamedTuple):
 
 
 def read_regressions(model: LinearGaussianBayesianNetwork, names: list) -> list[Regression]:
-    """Return the parameters of all variables; ValueError where a density has none, or no positive deviation."""
+    """Return the parameters of all variables; raise if one has no parameters or no positive standard deviation."""
     place = {name: v for v, name in enumerate(names)}
     regressions = []
     for v, name in enumerate(names):

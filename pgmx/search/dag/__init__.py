@@ -1,20 +1,19 @@
 """Searches over directed acyclic graphs.
 
-- `state`: a graph, the gains of its moves and its score, kept in step: what every search over graphs works on
-- `course`: the course of a search: its limits, its stages, the best graph so far, and where it can be resumed
-- `legality`: graphs read from a checkpoint: whether a search may come to them, and what they score
-- `starts`: first graphs of a search: a maximum-weight forest, and a random graph
+- `state`: the state of every search over graphs: a graph, the gains of its moves and its score
+- `course`: the progress of a search: its limits, its stages, the best graph so far, and checkpoints
+- `legality`: graphs read from a checkpoint: whether a search can reach them, and their scores
+- `starts`: initial graphs of a search: a maximum-weight forest, and a random graph
 - `annealing`: simulated annealing over directed acyclic graphs
-- `best`: the search for the best score: the thorough search, equivalence classes, orders with kicks, sets of parents
+- `best`: the search for the best score: the thorough search, equivalence classes, orders with kicks, parent sets
 - `best_first`: best-first search over directed acyclic graphs
 - `equivalence`: greedy search over equivalence classes
-- `families`: steps over the sets of parents of single variables, which moves of one arc do not make
-- `exact`: the network of highest score, and the proof
+- `families`: moves that change the parent set of one variable by more than one arc
+- `exact`: the network of highest score, with a proof of optimality
 - `hill_climb`: greedy hill climbing over directed acyclic graphs, also past local optima
 - `orders`: search over the orders of the variables
-- `trials`: trials of blocks of nodes in compiled code and on threads, which reinsertion makes
-- `reinsertion`: optimal reinsertion: take nodes out of the graph with all their arcs, and let a climb put them back
-  better
-- `restarts`: random restarts: some random legal moves from an optimum, then a climb, many times over
-- `thorough`: the thorough search: climbs under two orders of ties, and reinsertion into the optima they end in
+- `trials`: trials of blocks of nodes for reinsertion, in compiled code and on threads
+- `reinsertion`: optimal reinsertion: remove all arcs of some nodes, and climb again
+- `restarts`: random restarts: repeatedly some random legal moves from an optimum, then a climb
+- `thorough`: the thorough search: climbs with two orders of ties, and reinsertion from their optima
 """

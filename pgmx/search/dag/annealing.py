@@ -37,5 +37,5 @@ def anneal(
 
 
 def choose_temperature(state: DagState) -> float:
-    """Return a tenth of what the best single parent gains, the median over the variables, in nats, at least 1."""
+    """Return a tenth of the best single parent's gain in nats, the median over the variables, at least 1."""
     return max(0.1 * float(np.median(state.first_gains)), 1.0)

@@ -1,4 +1,4 @@
-"""The search for the best score: the thorough search, equivalence classes, orders with kicks, and sets of parents."""
+"""The search for the best score: the thorough search, equivalence classes, orders with kicks, and parent sets."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,27 +21,27 @@ from pgmx.search.dag.state import DagProblem, DagState
 from pgmx.search.dag.thorough import N_STAGES as N_THOROUGH_STAGES
 from pgmx.search.dag.thorough import search_thoroughly
 
-#: Members of the portfolio, as the history names them.
+#: Searches of the portfolio, by their names in the history.
 MEMBERS = (
     *("greedy", "thorough", "order of the best graph", "random order", "last climb", "equivalence classes"),
     *("all sets of parents", "pairs of parents", "order of a greedy graph"),
 )
 GREEDY, THOROUGH, BEST_ORDER, RANDOM_ORDER, LAST_CLIMB, CLASSES, ALL_SETS, PAIRS, GREEDY_ORDER = range(len(MEMBERS))
 
-#: Searches over orders from a random order; one from that of a greedy graph and one from the best graph's follow.
+#: Searches over orders from random orders; two further searches start at orders of a greedy and of the best graph.
 N_RANDOM_ORDERS = 4
 
-#: Kicks without a better order that end a search over orders, and how many more each variable adds.
+#: Kicks without a better order that end a search over orders: a constant, and the number added per variable.
 KICK_PATIENCE, KICK_PATIENCE_PER_VARIABLE = 100, 1
 
-#: Most variables whose equivalence classes are searched: with 56 that takes .04 s, with 724 it takes 14.
+#: Largest number of variables whose equivalence classes are searched: 0.04 s for 56 variables, 14 s for 724.
 MOST_VARIABLES_IN_CLASSES = 300
 
 #: Moves without a better graph that end the last climb.
 LAST_PATIENCE = 100
 
-#: Stages from the first one: those of the thorough search, the classes from the first graph, the orders, the classes
-#: from the best graph, the last climb, the sets of parents.
+#: Number of stages: the thorough search, the classes from the first graph, the orders, the classes from the best graph,
+#: the last climb, and the parent sets.
 N_STAGES = N_THOROUGH_STAGES + 5
 
 
@@ -55,11 +55,11 @@ def search_for_best(
     first_stage: int = 1,
     n_jobs: int | None = None,
 ) -> None:
-    """Search in `N_STAGES` stages, from number `first_stage`, after `climb_first` has gone to a local optimum.
+    """Search in `N_STAGES` stages, from number `first_stage`, after `climb_first` has reached a local optimum.
 
-    The thorough search; equivalence classes; climbs over orders with kicks, from random orders and that of the best
-    graph; both kinds of steps from the best graph of all; then all families where they are few, else pairs of parents.
-    `course` never loses the best graph, so that none of them ends below.
+    The stages are the thorough search, equivalence classes, climbs over orders with kicks (from random orders and from
+    the best graph's order), equivalence classes and a climb from the best graph, and finally all families if they are
+    few, else pairs of parents. `course` keeps the best graph, so that the score never decreases.
     """
     first_stage_of_orders = first_stage + N_THOROUGH_STAGES + 1
 
@@ -99,7 +99,7 @@ def search_for_best(
 
 
 def _search_orders(problem: DagProblem, state: DagState, course: Course, seed: int, n_jobs: int | None) -> None:
-    """Search from random orders, on threads unless the course is to be resumed from within; then from two others."""
+    """Search from random orders, on threads unless a stage needs checkpoints; then from two other orders."""
     n = problem.n
     n_threads = count_threads(n_jobs) if state.is_compiled and course.run.checkpoint is None else 1
     patience = KICK_PATIENCE + KICK_PATIENCE_PER_VARIABLE * n
@@ -120,13 +120,13 @@ def _search_orders(problem: DagProblem, state: DagState, course: Course, seed: i
         else:
             course.member, order = BEST_ORDER, sort_topologically(n, course.best_edges(state), state.priority)
         orders.search(order, number, patience=patience)
-        course.memo = Snapshot({})  # of the start that was resumed
+        course.memo = Snapshot({})  # the memo belongs to the start that was resumed
 
 
 def _find_greedy_order(problem: DagProblem, state: DagState, course: Course) -> np.ndarray:
-    """Return the order of the graph that a climb from the first one ends in, equal gains as `state` decides them now.
+    """Return the order of the graph at the end of a climb from the first graph, with the present tie-breaking.
 
-    A start that is resumed has its order in the memo.
+    If a start is resumed, its order is in the memo.
     """
     if not course.memo:
         state.reset(problem.start)
@@ -136,7 +136,7 @@ def _find_greedy_order(problem: DagProblem, state: DagState, course: Course) -> 
 
 
 def _climb_with_patience(problem: DagProblem, state: DagState, course: Course) -> None:
-    """Climb past local optima, where moves that lower the score can be listed: with a compiled score."""
+    """Climb past local optima if moves that lower the score can be listed, which needs a compiled score."""
     if not state.is_compiled:
         climb(state, course)
         return

@@ -12,18 +12,18 @@ from pgmx.scores.gains import expect_families, is_far
 from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.state import DagState
 
-_Entry = tuple[float, int, bytes]  # less the score, a running number, the arcs
+_Entry = tuple[float, int, bytes]  # minus the score, a running number, the arcs
 
-#: Graphs of the open list whose rows are asked for ahead where counts come in messages.
+#: Graphs of the open list whose rows are prefetched if counts are remote.
 GRAPHS_AHEAD = 4
 
 
 def best_first(state: DagState, course: Course, *, width: int, patience: int, max_open: int) -> None:
-    """Expand the best graph not yet expanded, again and again; an expansion counts as a move.
+    """Repeatedly expand the best graph that is not yet expanded; an expansion counts as a move.
 
-    Its `width` best moves lead to graphs on the open list, of which the worst are dropped beyond twice `max_open`. A
-    graph is opened once, and `patience` expansions without a new best score end the search. `state` must offer all
-    moves. Cost: a row of gains for each child in which the graph differs from the one expanded before.
+    The graphs of its `width` best moves enter the open list. If the list exceeds twice `max_open`, the worst graphs are
+    dropped. A graph enters once, and `patience` expansions without a new best score end the search. `state` must offer
+    all moves. Cost: one row of gains for each child whose parents differ from the previously expanded graph.
     """
     memo = course.read_memo("open_scores", "open_numbers", "open_sizes", "open_keys", "seen", "idle")
     if memo:
@@ -34,14 +34,14 @@ def best_first(state: DagState, course: Course, *, width: int, patience: int, ma
     number = n_stored = max((entry[1] for entry in open_list), default=0)
     while open_list and idle <= patience:
         over = course.is_over()
-        if over or course.run.is_snapshot_due():  # the list is long: it is packed only where it is written
+        if over or course.run.is_snapshot_due():  # packing the long list is slow: do it only for a snapshot
             course.mark_safe(state, **_pack_memo(open_list, seen, idle))
         if over:
             raise Stopped
         less_score, rank, key = heapq.heappop(open_list)
         course.keep_best(state)
         arcs = _read_arcs(key)
-        legal = course.legal if rank <= n_stored else None  # checked one by one: the list is long
+        legal = course.legal if rank <= n_stored else None  # checked one by one, since the list is long
         if legal is not None:
             legal.check(memo, arcs, "open_keys")
         _expect_graphs(state, arcs, open_list)
@@ -66,7 +66,7 @@ def best_first(state: DagState, course: Course, *, width: int, patience: int, ma
 
 
 def _expect_graphs(state: DagState, arcs: np.ndarray, open_list: list[_Entry]) -> None:
-    """Have what a graph changes asked for, and what the next ones of the open list then do."""
+    """Prefetch the families that a graph changes, then those of the next graphs of the open list."""
     if not is_far(state.source):
         return
     now, families, n_needed = state.edges(), [], 0
@@ -78,7 +78,7 @@ def _expect_graphs(state: DagState, arcs: np.ndarray, open_list: list[_Entry]) -
 
 
 def _list_changes(before: np.ndarray, after: np.ndarray) -> list[tuple[int, np.ndarray]]:
-    """Return the families of the children that have other parents in the second of two graphs."""
+    """Return the families of the children whose parents differ between two graphs, as in the second graph."""
     arcs = set(map(tuple, after.tolist()))
     parents: dict[int, list[int]] = {head: [] for _, head in arcs ^ set(map(tuple, before.tolist()))}
     for tail, head in sorted(arcs):
@@ -104,7 +104,7 @@ def _read_arcs(key: bytes) -> np.ndarray:
 
 
 def _hash_key(key: bytes) -> int:
-    # eight bytes stand for a graph: two among a million graphs fall together with probability 3e-8
+    # eight bytes identify a graph: the probability of a collision among a million graphs is 3e-8
     return int.from_bytes(blake2b(key, digest_size=8).digest(), "little", signed=True)
 
 

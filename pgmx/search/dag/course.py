@@ -1,6 +1,6 @@
-"""The course of a search: its limits, its stages, the best graph so far, and where it can be resumed.
+"""The progress of a search: its limits, its stages, the best graph so far, and checkpoints.
 
-A part of a search on another thread has a course of its own, which that of the whole takes over when it comes to it.
+A part of a search on another thread has its own course. The main course adopts its results later, in a fixed order.
 """
 
 from collections.abc import Callable
@@ -22,18 +22,18 @@ class Stopped(Exception):
 
 
 class _Place(NamedTuple):
-    """Where a course can be resumed, and the rows of the history until then."""
+    """A point at which a course can be resumed, and the rows of the history until then."""
 
     snapshot: dict[str, Any]
     n_rows: int
 
 
 class Course:
-    """The way of one search from its first graph to its best one.
+    """The progress of one search from its first graph to its best graph.
 
-    A search calls `check` before a move, which raises `Stopped` when a limit or the callback says so, `record_move`
-    after it, and `mark_safe` wherever it can be resumed with what it passes there. It is divided into numbered stages;
-    a search that is resumed begins in `stage`, with what that stage passed last in `memo`.
+    A search calls `check` before a move, which raises `Stopped` if a limit or the callback ends the search, and
+    `record_move` after it. It calls `mark_safe` with all data needed to resume there. A search consists of numbered
+    stages. A resumed search begins in `stage`, with the data of the last `mark_safe` in `memo`.
     """
 
     def __init__(self, limits: ClimbLimits, run: Run | None = None):
@@ -41,30 +41,30 @@ class Course:
         self.run = Run(SearchProgress) if run is None else run
         self.n_iter = 0
         self.best_score = -np.inf
-        #: No graph has a higher score; NaN where the search proves nothing.
+        #: An upper bound on the score of every graph; NaN if the search does not prove a bound.
         self.upper_bound = np.nan
         self.stage = 0
-        #: What finds the graphs that are recorded, as a number in the history; None leaves it out.
+        #: The part of the search that finds the recorded graphs, as a number in the history; None leaves it out.
         self.member: int | None = None
         self.memo = Snapshot({})
-        #: What a graph of the checkpoint must be; None where the search was not resumed.
+        #: Checks for graphs of the checkpoint; None if the search was not resumed.
         self.legal: LegalGraphs | None = None
-        self._best_edges: np.ndarray | None = None  # None while the present graph is the best one
+        self._best_edges: np.ndarray | None = None  # None while the present graph is the best
         self._aside: tuple[float, np.ndarray] | None = None
         self._last_place: _Place | None = None
 
     # ---- the best graph ----
 
     def set_best(self, state: DagState) -> None:
-        """Take the present graph as the best one."""
+        """Set the present graph as the best graph."""
         self.best_score, self._best_edges = state.score, None
 
     def begin_at(self, edges: np.ndarray, score: float) -> None:
-        """Take a graph as the best one, whatever the best one was."""
+        """Set a graph as the best graph, regardless of the previous best."""
         self.best_score, self._best_edges = score, edges
 
     def keep_best(self, state: DagState) -> None:
-        """Keep a copy of the present graph if it is the best one: the next moves lead away from it."""
+        """Copy the present graph if it is the best, since the next moves change it."""
         if self._best_edges is None:
             self._best_edges = state.edges()
 
@@ -73,7 +73,7 @@ class Course:
         return state.edges() if self._best_edges is None else self._best_edges
 
     def return_to_best(self, state: DagState) -> None:
-        """Bring the best graph into `state`, no move tabu."""
+        """Set `state` to the best graph, with an empty tabu list."""
         edges = self.best_edges(state)
         if not np.array_equal(edges, state.edges()):
             state.reset(edges)
@@ -81,22 +81,22 @@ class Course:
         self.set_best(state)
 
     def set_aside(self, state: DagState) -> None:
-        """Put the best graph aside: the search begins again, from the next graph that `set_best` takes."""
+        """Set the best graph aside and restart the search, from the next graph passed to `set_best`."""
         self._aside = (self.best_score, self.best_edges(state))
 
     def recall(self) -> None:
-        """Take the better of the best graph and the one that was set aside."""
+        """Set the best graph to the better of the best graph and the graph that was set aside."""
         if self._aside is not None and not _exceeds(self.best_score, self._aside[0]):
             self.best_score, self._best_edges = self._aside
         self._aside = None
 
     def is_better(self, score: float) -> bool:
-        """Return whether a score is higher than the best one by more than rounding."""
+        """Return whether a score exceeds the best score by more than rounding."""
         return _exceeds(score, self.best_score)
 
     def least_gain(self) -> float:
-        """Return the smallest gain that counts: `epsilon`, or the rounding of the score where that is more."""
-        # without this, epsilon=0 would turn a neutral arc for ever
+        """Return the smallest gain that counts: the larger of `epsilon` and the rounding of the score."""
+        # otherwise epsilon=0 would reverse a neutral arc endlessly
         return max(self.limits.epsilon, 1e-12 * abs(self.best_score))
 
     # ---- limits and moves ----
@@ -106,38 +106,38 @@ class Course:
         return replace(self.limits, max_iter=self.limits.max_iter - self.n_iter)
 
     def is_over(self) -> bool:
-        """Return whether no further move may be made."""
+        """Return whether a limit allows no further move."""
         if self.n_iter >= self.limits.max_iter and not self.run.stopped_by:
             self.run.end("max_iter")
         return self.run.is_over()
 
     def check(self) -> None:
-        """Raise `Stopped` when no further move may be made."""
+        """Raise `Stopped` if a limit allows no further move."""
         if self.is_over():
             raise Stopped
 
     def record_move(self, state: DagState) -> bool:
-        """Record a move, and return whether the graph is the best one now."""
+        """Record a move, and return whether the graph is now the best."""
         self.n_iter += 1
         return self.record_graph(state)
 
     def can_climb_at_once(self, state: DagState) -> bool:
-        """Return whether moves that improve the present graph, the best one, may be made before they are recorded."""
+        """Return whether the present graph is the best and may be improved by moves that are recorded later."""
         if not state.is_compiled or self.run.has_callback or self._best_edges is not None:
             return False
         return self.limits.epsilon > 2e-12 * abs(self.best_score)  # the least gain stays the same
 
     def record_moves(self, scores: np.ndarray, n_edges: np.ndarray) -> None:
-        """Record moves, each of which led to the best graph until then; they have the time of the last one."""
+        """Record moves, each of which improved the best graph; all get the time of the last move."""
         if len(scores):
             self.n_iter += len(scores)
             self.best_score = float(scores[-1])
             self.record_rows(scores.tolist(), n_edges.tolist())
 
     def record_graph(self, state: DagState) -> bool:
-        """Record a graph after moves on trial, which are counted already; return whether it is the best one."""
+        """Record a graph after trial moves, which are already counted; return whether it is the best."""
         score = state.score
-        # while the present graph counts as the best, a move that was made is an improvement by its gain
+        # while the present graph is the best, each accepted move improves it by its gain
         improved = self._best_edges is None or self.is_better(score)
         if improved:
             self.best_score, self._best_edges = score, None
@@ -145,22 +145,22 @@ class Course:
         return improved
 
     def count_trial_move(self) -> None:
-        """Count a move that is about to be made on trial, or raise `Stopped` when no further move may be made."""
+        """Count the next trial move, or raise `Stopped` if a limit allows no further move."""
         self.check()
         self.n_iter += 1
 
     def offer(self, edges: np.ndarray, score: float, n_moves: int) -> None:
-        """Take a graph that another course came to by `n_moves`, if it is better."""
+        """Adopt a graph that another course reached by `n_moves`, if it is better."""
         self.n_iter += n_moves
         if self.adopt(edges, score):
             self.record(score, len(edges))
 
     def record(self, score: float, n_edges: int) -> None:
-        """Record a graph by its score and the number of its arcs."""
+        """Record a graph's score and number of arcs."""
         self.run.record(n_iter=self.n_iter, score=score, n_edges=n_edges, **self._member())
 
     def record_rows(self, scores: list[float], n_edges: list[int]) -> None:
-        """Record graphs at once, without a callback."""
+        """Record several graphs, without a callback."""
         members = {name: [value] * len(scores) for name, value in self._member().items()}
         self.run.add_rows(score=scores, n_edges=n_edges, **members)
 
@@ -168,7 +168,7 @@ class Course:
         return {} if self.member is None else {"member": self.member}
 
     def adopt(self, edges: np.ndarray, score: float) -> bool:
-        """Take a graph as the best one if it is better, equivalent graphs being equal; return whether it is."""
+        """Adopt a graph if it is better than the best graph (equivalent graphs are equal); return whether it is."""
         better = _exceeds(score, self.best_score)
         if better:
             self.best_score, self._best_edges = score, edges
@@ -177,7 +177,7 @@ class Course:
     # ---- stages and snapshots ----
 
     def enter(self, stage: int) -> bool:
-        """Begin a stage; False where a resumed search is past it."""
+        """Begin a stage; return False if a resumed search has already completed it."""
         if stage < self.stage:
             return False
         self.run.stage = stage + 1
@@ -186,7 +186,7 @@ class Course:
         return True
 
     def mark_safe(self, state: DagState, **memo: Any) -> None:
-        """Note that the search can be resumed here with `memo` (numbers, strings and arrays, not to be changed)."""
+        """Mark a point at which the search can be resumed with `memo` (numbers, strings, arrays that do not change)."""
         if self.run.checkpoint is not None:
             self._last_place = self._describe(state, memo)
         if self.run.is_snapshot_due():
@@ -207,9 +207,9 @@ class Course:
         return _Place(snapshot, self.run.n_rows)
 
     def save(self, state: DagState | None = None) -> None:
-        """Write a snapshot of the last safe place, in its absence of `state` at the begin of a stage.
+        """Write a snapshot of the last safe point, or of `state` at the beginning of a stage if there is none.
 
-        What was tried since then is tried again, and must not count twice.
+        Later trials are repeated after a resume, and must not be counted twice.
         """
         place = self._last_place
         if place is None and state is not None and self.run.checkpoint is not None:
@@ -218,7 +218,7 @@ class Course:
             self.run.save(place.snapshot, n_rows=place.n_rows)
 
     def restore(self, state: DagState, last_stage: int) -> bool:
-        """Go from the first graph to where the snapshot in the checkpoint was taken; return whether there is one."""
+        """Restore the state of the checkpoint's snapshot; return whether there is one."""
         snapshot = self.run.restore()
         if snapshot is None:
             return False
@@ -252,31 +252,31 @@ class Course:
         return tabu
 
     def read_memo(self, *names: str) -> Snapshot:
-        """Return what the stage passed last to `mark_safe`, under exactly these names; empty where it begins."""
+        """Return the last memo of the stage, which has exactly these names; empty at the beginning of a stage."""
         if self.memo:
             self.memo.check_names(names)
         return self.memo
 
 
 def _exceeds(score: float, best: float) -> bool:
-    """Return whether a score is higher by more than rounding."""
+    """Return whether a score exceeds the best by more than rounding."""
     return score > (best + 1e-12 * abs(best) if np.isfinite(best) else best)
 
 
 class SideCourse(Course):
-    """The course of a part that begins at a graph of its own, with the limits that `course` has left.
+    """The course of a part of a search with its own first graph and the remaining limits of `course`.
 
-    It depends on no graph that `course` comes to, so that both may be searched at the same time.
+    It does not depend on the graphs of `course`, so that both can run at the same time.
     """
 
     def __init__(self, course: Course):
         super().__init__(course.remaining_limits(), Run.from_wall_deadline(SearchProgress, course.run.wall_deadline))
         self.is_finished = False
-        self._keeps_graphs = course.run.has_callback  # which may end the search at any of them
+        self._keeps_graphs = course.run.has_callback  # the callback may end the search at any graph
         self._graphs: list[tuple[int, np.ndarray]] = []  # moves until then, arcs
 
     def search(self, search: Callable[[], None], state: DagState) -> None:
-        """Search to the end, or until the clock or the group of this thread ends it."""
+        """Search to the end, or until the time limit or another thread of the group ends it."""
         try:
             search()
             self.is_finished = True
@@ -295,13 +295,13 @@ class SideCourse(Course):
         return super().record_graph(state)
 
     def is_cut_by(self, course: Course) -> bool:
-        """Return whether `course` may not make as many moves; then they have to be made again."""
+        """Return whether `course` has fewer moves left than were made here; then the search must be repeated."""
         return self.n_iter >= course.remaining_limits().max_iter
 
     def hand_over(self, course: Course) -> None:
-        """Let `course` go on where this one ended, with its best graph.
+        """Let `course` continue where this one ended, with its best graph.
 
-        Rows of the history and calls of the callback are those of one part after the other.
+        History and callback calls are as if the parts had run one after the other.
         """
         before = course.n_iter
         history = self.run.history
@@ -319,5 +319,5 @@ class SideCourse(Course):
         course.begin_at(self._best_edges, self.best_score)
         if not self.is_finished:
             course.check()
-            course.run.end("max_time")  # by a clock that is ahead
+            course.run.end("max_time")  # the other thread noticed the time limit first
             raise Stopped

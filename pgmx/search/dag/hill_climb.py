@@ -9,10 +9,10 @@ from pgmx.scores.rows_ahead import RowHelpers
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.state import DagState
 
-#: So many moves are left, about, where m variables have an addition that improves: A (1 + m)^B.
+#: Estimated number of remaining moves if m variables have an addition that improves: A (1 + m)^B.
 _MOVES_LEFT, _EXPONENT = 0.5, 1.25
 
-#: Moves on trial between two looks at the clock, where no score has to be computed.
+#: Trial moves between two checks of the time limit, if no score has to be computed.
 MOVES_PER_CHECK = 256
 
 
@@ -24,11 +24,11 @@ def climb(
     make_source: Callable[[], GainSource] | None = None,
     n_threads: int = 1,
 ) -> None:
-    """Make the best move again and again until none improves the best graph for `patience` moves.
+    """Repeatedly make the best move, until `patience` moves did not improve the best graph.
 
-    `course` has the best graph in the end, and `state` too where `patience` is 0. A move costs one row of gains (two
-    for a reversal) and O(n + arcs) to choose it (Koller and Friedman, 2009, algorithm 18.2). With sources of
-    `make_source` up to `n_threads` threads compute rows while no move is recorded by itself.
+    At the end `course` has the best graph; `state` is at it if `patience` is 0. A move costs one row of gains (two for
+    a reversal) and O(n + arcs) to choose it (Koller and Friedman, 2009, algorithm 18.2). If moves need not be recorded
+    one by one, up to `n_threads` threads compute rows, with sources of `make_source`.
     """
     memo = course.read_memo("idle")
     idle = memo.integer("idle", 0, course.n_iter) if memo else 0
@@ -46,7 +46,7 @@ def _climb(state: DagState, course: Course, helpers: RowHelpers, idle: int, pati
         move = state.moves.best()
         if move is None or move[3] < course.least_gain():
             if idle == 0 and state.moves.clear_tabu():
-                continue  # a move that only the tabu list forbids may still improve
+                continue  # a move that is forbidden only by the tabu list may still improve the best graph
             if move is None or idle >= patience:
                 return
             course.keep_best(state)
@@ -57,7 +57,7 @@ def _climb(state: DagState, course: Course, helpers: RowHelpers, idle: int, pati
 
 
 def _climb_at_once(state: DagState, course: Course, helpers: RowHelpers) -> bool:
-    """Make some moves in compiled code; return whether they end in a local optimum."""
+    """Make moves in compiled code; return whether they end in a local optimum."""
     began, left = thread_time(), course.limits.max_iter - course.n_iter
     scores, n_edges, is_optimum = state.climb_on_record(course.least_gain(), left)
     seconds = thread_time() - began
@@ -69,16 +69,17 @@ def _climb_at_once(state: DagState, course: Course, helpers: RowHelpers) -> bool
 
 
 def estimate_moves_left(state: DagState, course: Course) -> float:
-    """Return about how many moves a climb from the empty graph, or on from a later one, has before it.
+    """Estimate the number of remaining moves of a climb that started at the empty graph.
 
-    The law was fitted to 52 climbs on networks of 20 to 223 variables; it is within a factor of 2 at 96 % of the moves.
+    The formula was fitted to 52 climbs on networks of 20 to 223 variables. It is within a factor of 2 at 96 % of the
+    moves.
     """
     n_improvable = state.moves.count_improvable(course.least_gain())
     return min(_MOVES_LEFT * (1 + n_improvable) ** _EXPONENT, course.limits.max_iter - course.n_iter)
 
 
 def climb_on_trial(state: DagState, course: Course) -> None:
-    """Climb to a local optimum on trial: the moves count, but are not recorded or compared with the best graph."""
+    """Climb to a local optimum by trial moves: they count, but are not recorded or compared with the best graph."""
     least = course.least_gain()
     while True:
         n_moves, is_optimum = state.climb(least, int(min(course.limits.max_iter - course.n_iter, MOVES_PER_CHECK)))

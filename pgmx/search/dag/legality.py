@@ -1,4 +1,4 @@
-"""Graphs read from a checkpoint: whether a search may come to them, and what they score."""
+"""Graphs read from a checkpoint: whether a search can reach them, and their scores."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ from pgmx.search.dag.state import DagState
 
 
 class LegalGraphs:
-    """The graphs that a search can come to from the first one, at which `state` is."""
+    """The graphs that a search can reach from the first graph, which `state` is at."""
 
     def __init__(self, state: DagState, max_indegree: int):
         self._state = state
@@ -24,7 +24,7 @@ class LegalGraphs:
         return edges
 
     def check(self, snapshot: Snapshot, edges: np.ndarray, name: str) -> None:
-        """Raise an error unless the arcs, of ids in range, are a graph that the search may come to."""
+        """Raise an error unless the arcs, with valid ids, are a graph that the search can reach."""
         n, heads, arcs = self._state.n, edges[:, 1], set(map(tuple, edges.tolist()))
         snapshot.check(len(arcs) == len(edges), f"an arc in {name!r} twice")
         snapshot.check(self._allowed[heads, edges[:, 0]].all(), f"an arc in {name!r} that is not allowed")
@@ -35,14 +35,14 @@ class LegalGraphs:
         snapshot.check(find_cycle(n, edges.tolist()) is None, f"a cycle in {name!r}")
 
     def read_score(self, snapshot: Snapshot, name: str, edges: np.ndarray) -> float:
-        """Return the stored score of a graph, which must be the one computed again; `state` is at the graph then."""
+        """Return the stored score of a graph, checked against the recomputed score; `state` is then at the graph."""
         self._state.reset(edges)
         score = snapshot.number(name)
         self.check_score(snapshot, score, name)
         return score
 
     def check_score(self, snapshot: Snapshot, score: float, name: str, rounding: float = 1e-9) -> None:
-        """Raise an error unless a stored score is that of the present graph, up to relative rounding."""
+        """Raise an error unless a stored score equals the present graph's score, up to relative rounding."""
         slack = rounding * max(1.0, float(np.abs(self._state.scores).sum()))
         expected = self._state.score
         snapshot.check(abs(score - expected) <= slack, f"{name}={score}, but the graph has the score {expected}")

@@ -1,11 +1,11 @@
-"""Optimal reinsertion: take nodes out of the graph with all their arcs, and let a climb put them back better.
+"""Optimal reinsertion: remove all arcs of some nodes, and climb again.
 
-A local optimum of single-arc moves often holds wrong arcs that only a joint change can mend: a node whose parents
-matter together, or siblings tied to each other in place of their parents. Detaching a few nodes and climbing again
-crosses such barriers. A trial that does not raise the score is undone.
+A local optimum of single-arc moves often contains wrong arcs that only a joint change can correct: a node whose parents
+matter only jointly, or siblings that are connected to each other instead of to their parents. Detaching a few nodes and
+climbing again escapes such optima. A trial that does not raise the score is undone.
 
-The operator is that of Moore and Wong (Optimal reinsertion, ICML 2003), with climbing in place of their exhaustive
-step, and with blocks of several nodes. Between rounds covered arcs are reversed at random (Castelo and Kocka, On
+The operator is due to Moore and Wong (Optimal reinsertion, ICML 2003); a climb replaces their exhaustive step, and
+blocks of several nodes are used. Between rounds covered arcs are reversed at random (Castelo and Kocka, On
 inclusion-driven learning of Bayesian networks, JMLR 4, 2003, section 5).
 """
 
@@ -23,22 +23,22 @@ from pgmx.search.dag.hill_climb import climb_on_trial
 from pgmx.search.dag.state import DagState
 from pgmx.search.dag.trials import BlockTrials, End
 
-#: Nodes of the small blocks, which are tried at every node.
+#: Sizes of the small blocks, which are tried at every node.
 BLOCK_SIZES = (1, 2)
 
-#: Nodes of the larger blocks, which are tried at random: from, to.
+#: Smallest and largest size of the larger blocks, which are drawn at random.
 REGION_SIZES = (3, 6)
 
-#: Rounds of small blocks after the first, each from another graph of the equivalence class of the optimum.
+#: Further rounds of small blocks, each from another graph in the optimum's equivalence class.
 N_MORE_ROUNDS = 1
 
 
 class Reinsertion:
-    """Trials on one state, which holds the best graph before and after each of the two stages.
+    """Trials on one state, which is at the best graph before and after each of the two stages.
 
-    `seed` draws the order of the nodes, their companions and regions; the arcs in `required`, (k, 2), are never taken
-    out; `most_threads` says how many threads may try blocks now. Cost: about two rows of gains for each arc of a block;
-    most of them were computed before, so that the source of gains should cache them.
+    `seed` determines the random order of the nodes, blocks and regions. The arcs in `required`, (k, 2), are never
+    removed. `most_threads` returns the number of threads that may try blocks now. Cost: about two rows of gains per arc
+    of a block. Most rows were computed before, so that the source of gains should cache them.
     """
 
     def __init__(
@@ -58,19 +58,19 @@ class Reinsertion:
         self._trials: BlockTrials | None = None
         if state.is_compiled and make_source is not None:
             self._trials = BlockTrials(state, course, make_source, most_threads)
-        self._regions: dict[int, list[int]] = {}  # that were drawn for the present graph, by number
+        self._regions: dict[int, list[int]] = {}  # regions drawn for the present graph, by number
         self._waiting = np.zeros((len(BLOCK_SIZES), state.n), dtype=bool)
         self._n_sweeps = self._position = 0
-        self._size = 0  # of the sweep that is under way, as a position in BLOCK_SIZES
+        self._size = 0  # block size of the present sweep, as a position in BLOCK_SIZES
 
     # ---- the two stages ----
 
     def reinsert_small_blocks(self) -> None:
-        """Reinsert single nodes, then pairs of neighbours, until none is left that goes in better.
+        """Reinsert single nodes, then pairs of neighbours, until no trial improves the score.
 
-        A node is tried again after an arc at it or at one of its neighbours changed. When nothing is left to try,
-        covered arcs are reversed at random, which leads to a Markov equivalent graph with other neighbours in the space
-        of graphs, and the trials begin again where a climb from there succeeds.
+        A node is tried again after an arc at it or at one of its neighbours changed. After all trials failed, covered
+        arcs are reversed at random. This gives a Markov equivalent graph with other neighbours in the space of graphs.
+        If a climb from it improves the score, the trials begin again.
         """
         memo = self._read_memo("rounds_left")
         rounds_left = memo.integer("rounds_left", 0, N_MORE_ROUNDS) if memo else N_MORE_ROUNDS
@@ -87,7 +87,8 @@ class Reinsertion:
     def reinsert_regions(self) -> None:
         """Reinsert connected blocks of three to six nodes, drawn at random.
 
-        After each success the small blocks around it are tried; as many failures in a row as there are nodes end it.
+        After each success the small blocks around it are tried. The stage ends after n consecutive failures, where n is
+        the number of nodes.
         """
         memo = self._read_memo("n_tries", "idle_tries")
         n_tries = memo.integer("n_tries", 0) if memo else 0
@@ -108,7 +109,7 @@ class Reinsertion:
     # ---- trials ----
 
     def _sweep(self, **memo: Any) -> None:
-        """Try all nodes that wait, the smallest block first, in drawn orders."""
+        """Try all queued nodes, the smallest blocks first, in random orders."""
         n = self.state.n
         while self._waiting.any():
             if self._position == 0:
@@ -133,7 +134,7 @@ class Reinsertion:
 
     @property
     def _n_at_once(self) -> int:
-        """How many blocks are drawn before the first of them is tried."""
+        """The number of blocks that are drawn before the first of them is tried."""
         return 1 if self._trials is None else self._trials.n_at_once
 
     def _try_blocks(
@@ -143,9 +144,9 @@ class Reinsertion:
         nodes: Sequence[int] = (),
         meanwhile: Callable[[], None] = lambda: None,
     ) -> tuple[int, bool]:
-        """Try blocks in order until one leads to a better graph; return how many failed, and whether one did.
+        """Try blocks in order until one leads to a better graph; return the number of failures, and whether one did.
 
-        The `nodes` of those that were tried no longer wait at `size`.
+        The `nodes` of the blocks that were tried are no longer queued at `size`.
         """
         if self._trials is None:
             n_failed, end = 0, End.UNKNOWN
@@ -162,7 +163,7 @@ class Reinsertion:
         return n_tried, False
 
     def _try(self, change: Callable[[], int]) -> bool:
-        """Change the graph and climb; stay there if the graph is better than the best one, else go back."""
+        """Change the graph and climb; keep the result if it is better than the best graph, else undo it."""
         state, course = self.state, self.course
         course.keep_best(state)
         state.mark()
@@ -180,7 +181,7 @@ class Reinsertion:
         return False
 
     def _accept(self) -> None:
-        """Stay with the graph that a trial led to; the nodes near its changes are tried again."""
+        """Keep the graph of a trial; the nodes near its changes are tried again."""
         self._regions.clear()
         variables = self.state.ends_since_mark()
         self.state.accept()
@@ -191,7 +192,7 @@ class Reinsertion:
         return partial(self.state.detach, block, self._required)
 
     def _reverse_covered_arcs(self, rng: np.random.Generator) -> int:
-        """Reverse covered arcs drawn at random, half as many times as there are nodes; return how many were."""
+        """Reverse random covered arcs, at most half the number of nodes; return the number of reversals."""
         n_reversed = 0
         for _ in range(self.state.n // 2):
             covered = self.state.moves.covered_edges()
@@ -209,7 +210,7 @@ class Reinsertion:
         return self.state.moves.neighbours_of(v)
 
     def _draw_block(self, v: int, draws: list[float]) -> list[int]:
-        """Return a node and drawn neighbours of it, one fewer than there are draws."""
+        """Return a node and random neighbours of it, one fewer than the number of draws."""
         others = self._neighbours(v) if len(draws) > 1 else []
         block = [v]
         for draw in draws[1:]:
@@ -218,7 +219,7 @@ class Reinsertion:
         return block
 
     def _draw_regions(self, first: int, n: int) -> None:
-        """Draw regions of the present graph, which are taken next unless the graph changes."""
+        """Draw regions of the present graph, which are used next unless the graph changes."""
         for number in range(first, first + n):
             self._regions[number] = self._draw_region(number)
 
@@ -230,7 +231,7 @@ class Reinsertion:
         return [self._regions.pop(number) for number in range(first, first + n)]
 
     def _draw_region(self, number: int) -> list[int]:
-        """Grow a block of a drawn size from a drawn node along drawn arcs."""
+        """Grow a block of random size from a random node along random arcs."""
         rng = np.random.default_rng(np.array([self.seed, 2, number], dtype=np.uint32))  # faster than of a list
         size = int(rng.integers(REGION_SIZES[0], REGION_SIZES[1] + 1))
         block = [int(rng.integers(self.state.n))]
@@ -242,14 +243,14 @@ class Reinsertion:
                 rim += [u for u in self._neighbours(v) if u not in block]
         return block
 
-    # ---- nodes that wait ----
+    # ---- queued nodes ----
 
     def _enqueue_near(self, variables: set[int]) -> None:
         near = variables.union(*map(self._neighbours, variables))
         self._waiting[:, list(near)] = True
 
     def _read_memo(self, *names: str) -> Snapshot:
-        """Return the memo of the stage, and go on from its place among the nodes."""
+        """Return the memo of the stage, and continue from its position among the nodes."""
         memo = self.course.read_memo("waiting", "n_sweeps", "position", "size", *names)
         if memo:
             self._waiting = memo.array("waiting", bool, self._waiting.shape)

@@ -1,4 +1,4 @@
-"""Random restarts: some random legal moves from an optimum, then a climb, many times over."""
+"""Random restarts: repeatedly some random legal moves from an optimum, then a climb."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -19,7 +19,7 @@ from pgmx.search.dag.state import ClimbLimits, DagProblem, DagState
 
 
 class Restart(NamedTuple):
-    """What one restart found."""
+    """The result of one restart."""
 
     score: float
     edges: np.ndarray
@@ -38,11 +38,11 @@ def restart(
     n_jobs: int | None = None,
     is_last: bool = False,
 ) -> None:
-    """Start again `n_restarts` times, each `n_moves` random moves away from the best graph, and take the best result.
+    """Restart `n_restarts` times, each `n_moves` random moves away from the best graph, and keep the best result.
 
-    Where the search ends with them (`is_last`), the moves that are left are estimated by those of a restart so far.
+    If the search ends with the restarts (`is_last`), the remaining moves are estimated from the restarts so far.
     Restart i draws from ``default_rng([seed, i])``, so that the result is the same for any `n_jobs`. Restarts of this
-    thread use `state`, others a state of their own.
+    thread use `state`, others have their own state.
     """
     memo, done = course.read_memo("optimum", "done"), 0
     optimum = course.best_edges(state).copy()
@@ -62,29 +62,29 @@ def restart(
             course.mark_safe(state, optimum=optimum, done=done)
             course.check()
             one = next(ordered, None)
-            if one is None:  # the run of which this is a task was ended
+            if one is None:  # the run that this task belongs to has ended
                 course.check()
                 raise Stopped
             limits = _remaining(course)
-            if one.n_moves > limits.max_iter:  # one after the other, it would have been cut there
+            if one.n_moves > limits.max_iter:  # a sequential run would have stopped there
                 one = replace(task, limits=limits).restart(state, done)
             n_tried, n_made = n_tried + 1, n_made + one.n_moves
             course.offer(one.edges, one.score, one.n_moves)
             if not one.finished:
                 course.check()
-                course.run.end("max_time")  # by a worker's clock, which is ahead
+                course.run.end("max_time")  # a worker noticed the time limit first
                 raise Stopped
             done += 1
 
 
 def _remaining(course: Course) -> ClimbLimits:
-    """Return the limits of a restart: the moves that remain, and no patience."""
+    """Return the limits of a restart: the remaining moves, and no patience."""
     return replace(course.remaining_limits(), patience=0)
 
 
 @dataclass(frozen=True, eq=False)  # dask hashes its tasks, and an array has no hash
 class _Task:
-    """Restarts on a state of their own, as a task that can be sent."""
+    """Restarts on their own state, as a task that can be pickled."""
 
     limits: ClimbLimits
     wall_deadline: float
@@ -93,11 +93,11 @@ class _Task:
     seed: int
 
     def prepare(self, problem: DagProblem) -> Callable[[int], Restart]:
-        """Return the restart of a number, on a new state."""
+        """Return the function that runs restart i on a new state."""
         return partial(self.restart, problem.make_state())
 
     def restart(self, state: DagState, number: int) -> Restart:
-        """Move away from the optimum at random and climb."""
+        """Make random moves from the optimum and climb."""
         state.reset(self.optimum)
         state.moves.clear_tabu()
         course = Course(self.limits, Run.from_wall_deadline(SearchProgress, self.wall_deadline))
@@ -112,18 +112,18 @@ class _Task:
 
 
 class _OnThreads:
-    """The same on threads of this process, with copies of a state."""
+    """Restarts on threads of this process, with copies of a state."""
 
     def __init__(self, task: _Task, make_state: Callable[[], DagState]):
         self.task, self.make_state = task, make_state
 
     def prepare(self, problem: DagProblem) -> Callable[[int], Restart]:
-        """Return the restart of a number, on a copy of the state."""
+        """Return the function that runs restart i on a copy of the state."""
         return partial(self.task.restart, self.make_state())
 
 
 def perturb(state: DagState, course: Course, n_moves: int, rng: np.random.Generator) -> None:
-    """Make random legal moves: a kind that is possible is drawn, then a pair of variables until it is legal."""
+    """Make random legal moves: draw a possible kind of move, then pairs of variables until the move is legal."""
     for _ in range(n_moves if state.n > 1 else 0):
         for _ in range(20 * state.n):
             edges = state.moves.n_edges

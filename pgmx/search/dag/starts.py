@@ -1,4 +1,4 @@
-"""First graphs of a search: a maximum-weight forest, and a random graph."""
+"""Initial graphs of a search: a maximum-weight forest, and a random graph."""
 
 from collections.abc import Iterable
 
@@ -12,9 +12,9 @@ from pgmx.search.knowledge.constraints import EdgeConstraints
 
 
 def find_forest(state: DagState) -> Forest:
-    """Return the rooted forest of largest gain: from the graph without arcs, the Chow-Liu forest of the score.
+    """Return the rooted forest of largest gain; for a graph without arcs, this is the Chow-Liu forest of the score.
 
-    A variable that has required parents already is weighed with them.
+    The weights of a variable with required parents are conditional on them.
     """
     present = state.edges()
     weights = np.where(np.isfinite(state.gains), state.gains + state.bonus[ADD], -1.0)
@@ -35,7 +35,7 @@ def grow_tree(state: DagState) -> None:
 
 
 def grow_at_random(state: DagState, seed: int) -> None:
-    """Add random arcs: in a random order each variable takes one random predecessor as parent, where legal."""
+    """Add random arcs: in a random order, each variable gets one random predecessor as parent, if legal."""
     rng = np.random.default_rng([seed, 2])
     order = rng.permutation(state.n).tolist()
     _add_arcs(state, [(order[int(rng.integers(i))], order[i]) for i in range(1, state.n)])

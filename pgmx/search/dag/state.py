@@ -1,4 +1,4 @@
-"""What every search over graphs works on: a problem, and a graph with the gains of its moves and its score."""
+"""The problem and the state of every search over graphs: a graph, the gains of its moves, and its score."""
 
 from collections.abc import Callable, Collection, Iterable
 from copy import copy
@@ -17,21 +17,21 @@ from pgmx.scores.gains import GainSource, RowCache, expect_families
 
 _NO_ARCS = np.empty((0, 2), dtype=np.int64)
 
-#: Least and most seconds that a climb in compiled code should take, after which Ctrl-C and the clock are heard, and the
-#: most rows of gains that it asks for meanwhile.
+#: Range of seconds that a climb in compiled code should take (then Ctrl-C and the time limit are checked), and the
+#: largest number of rows of gains that it computes.
 _LEAST_SECONDS, _MOST_SECONDS, _MOST_ROWS = 0.005, 0.02, 1 << 10
 
-#: Most numbers in the record of such a climb.
+#: Largest number of values in the record of such a climb.
 _TRACE = 1 << 17
 
 
 @dataclass(frozen=True)
 class ClimbLimits:
-    """When a search ends, and what it may try.
+    """The limits of a search.
 
-    A move that gains less than `epsilon` is no improvement. `max_iter` may be infinite. The last `tabu_length` moves
-    may not be undone; the list is emptied where no other move improves the best graph, so that a local optimum is one
-    of all moves. A climb ends after `patience` moves without a new best score; 0 ends it at the first local optimum.
+    A move that gains less than `epsilon` is not an improvement. `max_iter` may be infinite. The last `tabu_length`
+    moves may not be undone. The tabu list is emptied if no other move improves the best graph, so that local optima are
+    optimal among all moves. A climb ends after `patience` moves without a new best score, or at once if it is 0.
     """
 
     epsilon: float
@@ -44,9 +44,9 @@ class ClimbLimits:
 class DagState:
     """A directed acyclic graph under search: its legal `moves`, their `gains`, and the family `scores`.
 
-    ``gains[child, u]``, (n, n), is what deleting u gains where it is a parent, and what adding it gains otherwise; a
-    move costs one row of gains (two for a reversal). `priority`, or what it returns for the gains without arcs, ranks
-    equal gains by head, then tail. `best` offers no addition below `least_gain`. Required arcs are not put in.
+    ``gains[child, u]``, (n, n), is the gain of deleting u if it is a parent, otherwise of adding it. A move costs one
+    row of gains (two for a reversal). `priority` (an array, or a function of the gains without arcs) ranks equal gains
+    by head, then tail. `best` offers no addition below `least_gain`. Required arcs are not added.
     """
 
     def __init__(
@@ -70,11 +70,11 @@ class DagState:
         source.start(self.gains, self.scores)
         self.first_gains = self.gains.max(axis=1)
         self.priority = np.asarray(priority(self.gains) if callable(priority) else priority, dtype=np.int64)
-        #: Which arcs may be added where candidates were chosen, uint8 (n, n).
+        #: The arcs that may be added if candidates were chosen, uint8 (n, n).
         self.mask: np.ndarray | None = None
         if max_candidates is not None and max_candidates < n - 1:
             self._restrict(max_candidates, required)
-        #: Which arcs may be added, a bit each, (n, n / 8) by child and parent.
+        #: The arcs that may be added, as bits, (n, n / 8) by child and parent.
         self.allowed = np.packbits(self.gains > -np.inf, axis=1)
         self.required = _NO_ARCS if required is None else required
         self.bonus = bonus
@@ -96,7 +96,7 @@ class DagState:
         for tail, head in edges.tolist():
             self.moves.insert_edge(tail, head)
         self.moves.refresh_all()
-        self._most_rows = 1  # of a climb in compiled code
+        self._most_rows = 1  # largest number of rows of a climb in compiled code
 
     def _restrict(self, max_candidates: int, required: np.ndarray | None) -> None:
         allowed = choose_candidates(self.gains, self.priority, max_candidates)
@@ -107,9 +107,9 @@ class DagState:
         self.gains[allowed == 0] = -np.inf
 
     def copy_maker(self, make_source: Callable[[], GainSource]) -> Callable[[], "DagState"]:
-        """Return what makes copies of the state as it is now, with sources of their own, on any thread.
+        """Return a function that copies the present state on any thread, with a new source of gains.
 
-        Nothing is scored: a copy takes the gains over, 8 n² bytes, and lists the moves.
+        Nothing is scored: the copy gets the gains, 8 n² bytes, and lists the moves.
         """
         gains, scores, edges, mask = self.gains.copy(), self.scores.copy(), self.edges(), self.mask
         original = copy(self)
@@ -125,11 +125,11 @@ class DagState:
 
         return make
 
-    # ---- what a search asks ----
+    # ---- queries of a search ----
 
     @property
     def prior(self) -> float:
-        """Log prior of the graph, by the number of arcs, so that it is the same whatever moves led there."""
+        """Log prior of the graph, computed from the number of arcs, so that it does not depend on the moves made."""
         return self.offset + self.moves.n_edges * self.bonus[ADD]
 
     @prior.setter
@@ -146,25 +146,25 @@ class DagState:
         return self.moves.edges()
 
     def score_graph(self, edges: np.ndarray) -> float:
-        """Return the score of a graph, whatever the present one is; edges are by head and tail."""
+        """Return the score of any graph, independent of the present one; edges are by head and tail."""
         parents = [edges[edges[:, 1] == v, 0].astype(np.int32) for v in range(self.n)]
         expect_families(self.source, list(enumerate(parents)), n_needed=self.n, has_rows=False)
         scores = [self.source.family_score(v, family) for v, family in enumerate(parents)]
         return float(np.sum(scores)) + self.offset + len(edges) * self.bonus[ADD]
 
-    # ---- what a search does ----
+    # ---- actions of a search ----
 
     def make(self, op: int, tail: int, head: int, least_gain: float = np.inf) -> None:
-        """Make a legal move and bring gains and score up to date; additions of `least_gain` are expected to follow."""
+        """Make a legal move and update gains and score; additions that gain `least_gain` are expected to follow."""
         self.moves.make(op, tail, head, least_gain)
 
     def reverse_ties(self) -> None:
-        """Decide equal gains the other way round from now on."""
+        """Break ties of gains in the reverse order from now on."""
         self.priority = self.n - 1 - self.priority
         self.moves.set_priority(self.priority)
 
     def reset(self, edges: np.ndarray) -> None:
-        """Go to another acyclic graph; only children whose parents differ are scored anew."""
+        """Move to another acyclic graph; only children whose parents differ are rescored."""
         now, then = (np.sort(arcs[:, 0] * self.n + arcs[:, 1]) for arcs in (self.edges(), np.asarray(edges)))
         gone, come = np.setdiff1d(now, then, assume_unique=True), np.setdiff1d(then, now, assume_unique=True)
         self._exchange(
@@ -172,20 +172,20 @@ class DagState:
         )
 
     def detach(self, nodes: Iterable[int], keep: Collection[tuple[int, int]] = ()) -> int:
-        """Delete all arcs at `nodes` but those in `keep`; return how many."""
+        """Delete all arcs at `nodes` except those in `keep`; return their number."""
         arcs = [arc for arc in self.moves.arcs_at(nodes) if arc not in keep]
         self._exchange(arcs, [])
         return len(arcs)
 
     def climb(self, least_gain: float, most_moves: int) -> tuple[int, bool]:
-        """Make best moves until none gains `least_gain`; return how many were made, and whether none is left.
+        """Make best moves until none gains `least_gain`; return the number of moves, and whether none is left.
 
-        It ends early after `most_moves`, or after moves that took time, so that the caller can look at the clock.
+        It ends early after `most_moves` or after some time, so that the caller can check the time limit.
         """
         return self._climb(least_gain, most_moves, None)
 
     def climb_on_record(self, least_gain: float, most_moves: int | float) -> tuple[np.ndarray, np.ndarray, bool]:
-        """Do the same, and return the score and the number of arcs after each move in place of how many."""
+        """Climb as `climb`, but return score and number of arcs after each move, and whether no move is left."""
         trace = np.empty((int(min(most_moves, max(_TRACE // (self.n + 1), 1))), self.n + 1))
         n_made, is_optimum = self._climb(least_gain, len(trace), trace)
         n_edges = trace[:n_made, -1].astype(np.int64)
@@ -204,11 +204,11 @@ class DagState:
 
     @property
     def is_compiled(self) -> bool:
-        """Whether the source is compiled, so that climbs hold no lock of Python's."""
+        """Whether the source is compiled, so that climbs release Python's global interpreter lock."""
         return isinstance(self.source, Scorer)
 
     def mark(self) -> None:
-        """Remember the graph as it is, for `undo`."""
+        """Store the present graph for `undo`."""
         self.moves.mark()
 
     def ends_since_mark(self) -> set[int]:
@@ -216,17 +216,17 @@ class DagState:
         return self.moves.ends_since_mark()
 
     def undo(self) -> None:
-        """Go back to the graph of the last `mark`, without scoring anything."""
+        """Return to the graph of the last `mark`, without rescoring."""
         self.moves.undo()
 
     def accept(self) -> None:
-        """Stay with the present graph: `mark` is over."""
+        """Keep the present graph and drop the `mark`."""
         self.moves.accept()
 
-    # ---- inside ----
+    # ---- internal ----
 
     def _exchange(self, gone: list[tuple[int, int]], come: list[tuple[int, int]]) -> None:
-        """Replace arcs, and score their heads anew."""
+        """Replace arcs, and rescore their heads."""
         for tail, head in gone:
             self.moves.delete_unscored(tail, head)
         for tail, head in come:
@@ -236,11 +236,11 @@ class DagState:
 
 @dataclass(frozen=True, eq=False)
 class DagProblem:
-    """A score, its variables, and what is known of the graph, in a form that can be sent to another process.
+    """A score, its variables, and knowledge about the graph, in a form that can be sent to another process.
 
     `make_source` returns a new source of gains (one per thread, see `pgmx.scores.gains`). `start`, (m, 2), are the arcs
-    of the first graph, the `required` ones (k, 2) among them. `bonus` is what an addition, a deletion and a reversal
-    gain by the structure prior, `offset` its logarithm without arcs. `all_moves` offers moves that lower the score.
+    of the first graph, including the `required` arcs (k, 2). `bonus` are the gains of an addition, a deletion and a
+    reversal by the structure prior, `offset` is its log without arcs. `all_moves` offers moves that lower the score.
     """
 
     n: int
@@ -253,7 +253,7 @@ class DagProblem:
     offset: float = 0.0
     max_candidates: int | None = None
     all_moves: bool = False
-    #: What the score proves of families that are not scored yet.
+    #: Bounds of the score for families that are not scored yet.
     bounds: FamilyBounds = field(default_factory=FamilyBounds)
 
     def make_state(self) -> DagState:
@@ -278,9 +278,9 @@ class DagProblem:
 def rank_by_partners(gains: np.ndarray, permutation: np.ndarray) -> np.ndarray:
     """Return the rank of each variable among ties: more partners first, then by `permutation`; the smaller rank wins.
 
-    `gains` is that of the graph without arcs; a partner of x is a variable that gains as its only parent. Under a
-    score-equivalent score the two directions of the first arc between two variables tie, and which one wins decides
-    between distant local optima: arcs into the variable of more partners lead to better scores and fewer arcs.
+    `gains` are the gains of the graph without arcs. A partner of x is a variable that gains as its only parent. Under a
+    score-equivalent score the two directions of the first arc between two variables tie. The choice leads to different
+    local optima: arcs into the variable with more partners give better scores and fewer arcs.
     """
     n_partners = np.count_nonzero(gains > 0, axis=1)
     priority = np.empty(len(permutation), dtype=np.int64)
@@ -289,10 +289,10 @@ def rank_by_partners(gains: np.ndarray, permutation: np.ndarray) -> np.ndarray:
 
 
 def choose_candidates(gains: np.ndarray, priority: np.ndarray, k: int) -> np.ndarray:
-    """Return which arcs remain when each variable keeps its k best partners, uint8 (n, n) by child and parent.
+    """Return the arcs that remain if each variable keeps its k best partners, uint8 (n, n) by child and parent.
 
-    ``gains[child, u]`` is that of the graph without arcs. An arc remains in both directions, so that it can be
-    reversed. It is the sparse candidate algorithm of Friedman, Nachman and Pe'er (1999) with one choice of candidates.
+    ``gains[child, u]`` are the gains of the graph without arcs. An arc remains in both directions, so that it can be
+    reversed. This is one iteration of the sparse candidate algorithm of Friedman, Nachman and Pe'er (1999).
     """
     n = len(gains)
     allowed = np.zeros((n, n), dtype=np.uint8)
@@ -301,7 +301,7 @@ def choose_candidates(gains: np.ndarray, priority: np.ndarray, k: int) -> np.nda
         best = np.argpartition(-row, min(k, n - 1))[: k + 1]
         cut = np.sort(-row[best])[min(k, n) - 1] if k else -np.inf
         sure = np.flatnonzero(-row < cut)
-        tied = np.flatnonzero((-row == cut) & (row > -np.inf))  # what cannot be a parent is no choice
+        tied = np.flatnonzero((-row == cut) & (row > -np.inf))  # -inf: cannot be a parent
         tied = tied[np.argsort(priority[tied])][: max(k - len(sure), 0)]
         allowed[child, sure] = allowed[child, tied] = 1
     allowed |= allowed.T

@@ -1,4 +1,4 @@
-"""The thorough search: climbs under two orders of ties, reinsertion into the optima they end in, and kicks."""
+"""The thorough search: climbs with two orders of ties, reinsertion from their optima, and kicks."""
 
 from collections.abc import Callable
 from functools import partial
@@ -11,10 +11,10 @@ from pgmx.search.dag.orders.kicks import OrderSearch
 from pgmx.search.dag.reinsertion import Reinsertion
 from pgmx.search.dag.state import DagProblem, DagState
 
-#: Stages from the first one.
+#: Number of stages.
 N_STAGES = 6
 
-#: Kicks of the order without a better one that end them, and the most variables for which they are cheap.
+#: Kicks without a better order that end the kicks, and the largest number of variables for which kicks are cheap.
 KICK_PATIENCE, MOST_VARIABLES_TO_KICK = 60, 24
 
 
@@ -28,11 +28,11 @@ def search_thoroughly(
     first_stage: int = 1,
     n_jobs: int | None = None,
 ) -> None:
-    """Search in `N_STAGES` stages, from number `first_stage`, after `climb_first` has gone to a local optimum.
+    """Search in `N_STAGES` stages, from number `first_stage`, after `climb_first` has reached a local optimum.
 
-    Small blocks are reinserted into the optimum; a second climb begins at the first graph, equal gains decided the
-    other way round; small blocks are reinserted there, larger ones into the better of the two. Kicks of the order of
-    few variables and a climb end it. With threads both optima are searched at once, unless there is a checkpoint.
+    Small blocks are reinserted into the optimum. A second climb begins at the first graph, with ties broken in reverse;
+    small blocks are reinserted into its optimum, larger blocks into the better of the two. For few variables, kicks of
+    the order follow; then a climb. With threads, both optima are searched in parallel, unless there is a checkpoint.
     """
     optima = _Optima(problem, seed, first_stage, count_threads(n_jobs))
     if optima.n_threads > 1 and state.is_compiled and course.run.checkpoint is None:
@@ -58,14 +58,14 @@ def search_thoroughly(
 
 
 class _Optima:
-    """The searches from the two climbs, which have nothing in common but the first graph."""
+    """The searches from the two climbs, which share only the first graph."""
 
     def __init__(self, problem: DagProblem, seed: int, first_stage: int, n_threads: int):
         self.problem, self.seed, self.first_stage, self.n_threads = problem, seed, first_stage, n_threads
         self._n_running = 1
 
     def reinsertion(self, state: DagState, course: Course, seed: int) -> Reinsertion:
-        """Return reinsertion on a state, on the threads that no other search has."""
+        """Return reinsertion on a state, on the threads that are not used by another search."""
         problem = self.problem
         return Reinsertion(
             state,
@@ -77,7 +77,7 @@ class _Optima:
         )
 
     def count_free_threads(self) -> int:
-        """Return how many threads a search has while so many run."""
+        """Return the number of threads per running search."""
         return max(1, self.n_threads // self._n_running)
 
     def search_first(self, state: DagState, course: Course) -> None:
@@ -87,10 +87,10 @@ class _Optima:
                 course.return_to_best(state)
             self.reinsertion(state, course, self.seed).reinsert_small_blocks()
         elif course.stage > self.first_stage:
-            state.reverse_ties()  # a resumed search is past the first climb
+            state.reverse_ties()  # a resumed search has already completed the first climb
 
     def search_second(self, state: DagState, course: Course) -> None:
-        """Climb from the first graph, equal gains decided the other way round, and reinsert small blocks there."""
+        """Climb from the first graph with ties broken in reverse, and reinsert small blocks into the optimum."""
         if course.enter(self.first_stage + 1):
             if not course.memo:
                 course.set_aside(state)
@@ -104,7 +104,7 @@ class _Optima:
             self.reinsertion(state, course, self.seed + 1).reinsert_small_blocks()
 
     def search_together(self, state: DagState, course: Course, climb_first: Callable[[int], None]) -> None:
-        """Search both optima at the same time, the second on a copy of the state."""
+        """Search both optima in parallel, the second on a copy of the state."""
         make_copy, side = state.copy_maker(self.problem.make_source), SideCourse(course)
 
         def search_first() -> None:

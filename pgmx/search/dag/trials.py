@@ -1,4 +1,4 @@
-"""Trials of blocks of nodes, many in one call of compiled code and on threads: which one leads to a better graph."""
+"""Trials of blocks of nodes, many in one call of compiled code and on threads: find the first improvement."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
@@ -14,15 +14,15 @@ from pgmx.scores.gains import GainSource
 from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.state import DagState
 
-#: Seconds that the trials of one call should take on a thread, and how many they may be.
+#: Target seconds per call on a thread, and the smallest and largest number of trials per call.
 _CALL_SECONDS, _FEWEST, _MOST = 0.02, 2, 128
 
-#: Rows of gains that one call may ask for, first and at most; and its seconds from which they become fewer.
+#: Rows of gains per call, initially and at most; seconds per call above which this number is reduced.
 _FIRST_ROWS, _MOST_ROWS, _LONG = 16, 1 << 10, 0.05
 
 
 class End(Enum):
-    """How the trials of a list ended: all failed, the next one succeeded, or the next one must be made by itself."""
+    """How the trials of a list ended: all failed, the next one succeeded, or the next one must be made alone."""
 
     FAILED, BETTER, UNKNOWN = range(3)
 
@@ -30,8 +30,8 @@ class End(Enum):
 class BlockTrials:
     """Trials on a state whose source is compiled, and on copies of it, one per further thread.
 
-    In a trial all arcs at a block of nodes are taken out, but required ones, and a climb follows; it succeeds where the
-    score is better than the best one. Most trials fail, so that threads try later blocks before it is known.
+    A trial removes all arcs at a block of nodes, except required ones, and climbs. It succeeds if the score exceeds the
+    best score. Most trials fail, so that threads try later blocks before the result of earlier blocks is known.
     """
 
     def __init__(
@@ -40,12 +40,12 @@ class BlockTrials:
         self.state, self.course = state, course
         self._make_source, self._most_threads = make_source, most_threads
         self._copies: list[DagState] = []
-        self._graphs: list[np.ndarray] = []  # of the copies
+        self._graphs: list[np.ndarray] = []  # graphs of the copies
         self._seconds, self._most_rows = 1e-3, _FIRST_ROWS
 
     @property
     def n_at_once(self) -> int:
-        """How many blocks are best given at once."""
+        """The best number of blocks per call."""
         return self._count_threads() * self._n_per_thread
 
     @property
@@ -59,10 +59,10 @@ class BlockTrials:
     def try_blocks(
         self, blocks: Sequence[Sequence[int]], meanwhile: Callable[[], None] = lambda: None
     ) -> tuple[int, End]:
-        """Try blocks in order until one succeeds, whose graph stays; return how many failed before, and how it ended.
+        """Try blocks in order until one succeeds, and keep its graph; return the number of failures, and the end.
 
-        The moves of all trials are counted, also of the one that succeeded. Where other threads try too, one calls
-        `meanwhile` first, which may look at the graph.
+        The moves of all trials are counted, including those of the success. If other threads run trials, one thread
+        first calls `meanwhile`, which may read the graph.
         """
         state, course = self.state, self.course
         if course.run.is_over():
@@ -86,7 +86,7 @@ class BlockTrials:
         ends = call_side_by_side([partial(run, one) for one in states], self._seconds * len(blocks))
         seconds = perf_counter() - began
         stop = min([k for end in ends for k in end[:2] if k >= 0], default=len(blocks))
-        # by processor time, since others may use the processors too
+        # processor time, since other programs may use the processors too
         self._seconds = sum(end[3] for end in ends) / max(sum(end[2] for end in ends), 1)
         if seconds > _LONG:
             self._most_rows = max(self._most_rows // 2, 1)
@@ -95,14 +95,14 @@ class BlockTrials:
         return self._conclude(states, [end[0] for end in ends], n_moves, stop)
 
     def _conclude(self, states: list[DagState], winners: list[int], n_moves: np.ndarray, stop: int) -> tuple[int, End]:
-        """Leave the graph of the first success in `state` where it came to it, and all others as they were."""
+        """Keep the first success in the state that found it, and undo all other trials."""
         course = self.course
         for one, winner in zip(states[1:], winners[1:], strict=True):
             if winner >= 0:
                 one.undo()
         moves = n_moves[: stop + 1].tolist()
         left = course.limits.max_iter - course.n_iter
-        cut = len(moves) if sum(moves) <= left else bisect_right(list(accumulate(moves)), left)  # a limit ends that one
+        cut = len(moves) if sum(moves) <= left else bisect_right(list(accumulate(moves)), left)  # by max_iter
         is_better = winners[0] == stop and cut > stop and course.is_better(states[0].score)
         if winners[0] >= 0 and not is_better:
             states[0].undo()
@@ -113,7 +113,7 @@ class BlockTrials:
         return stop, End.FAILED if stop == len(n_moves) else End.UNKNOWN
 
     def _bring_up_to_date(self, n_copies: int) -> list[DagState]:
-        """Return so many copies of the state."""
+        """Return `n_copies` copies of the state."""
         if not n_copies:
             return []
         if len(self._copies) < n_copies:

@@ -1,4 +1,4 @@
-"""Sources that score all inactive pairs, without scoring all of them again: the best pair, feature, or working set."""
+"""Sources that score all inactive pairs and rescore only where necessary: the best pair, feature, or working set."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -10,16 +10,16 @@ from pgmx.runs.run import Run
 from pgmx.runs.snapshot import Snapshot
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
-#: Stale pairs that are scored again at a time while the best one is searched.
+#: Number of outdated pairs that are rescored at a time while the best pair is searched.
 _BATCH = 256
 
 
 class ScoredLoss(Protocol):
-    """What `ExhaustiveEdges` asks of a loss."""
+    """The methods of a loss that `ExhaustiveEdges` needs."""
 
     @property
     def drift(self) -> np.ndarray:
-        """For each variable a number that only grows: d_e s_e changes by at most half the growth of its ends."""
+        """A non-decreasing value per variable: d_e s_e changes by at most half the total increase at its two ends."""
         ...
 
     def scores(self, pairs: np.ndarray) -> np.ndarray:
@@ -28,11 +28,11 @@ class ScoredLoss(Protocol):
 
 
 class ExhaustiveEdges:
-    """Scores of all pairs, stored with a bound on how far each may have moved.
+    """Scores of all pairs, stored with a bound on the change of each.
 
-    Where variable i has drifted by δ_i since pair e = {i, j} was scored, s_e is at most its score then plus
-    (δ_i + δ_j) / (2 d_e); a pair whose bound stays below the best score is not scored again, and results are exactly
-    those of scoring everything. Pairs, of 40 bytes each, are compared by s_e / c_e, with the c_e of `weight`, or 1.
+    If variable i has drifted by δ_i since pair e = {i, j} was scored, s_e is at most the old score plus
+    (δ_i + δ_j) / (2 d_e). A pair whose bound is below the best score is not rescored. The result is exactly the same as
+    if all pairs were rescored. Pairs (40 bytes each) are compared by s_e / c_e, with c_e from `weight`, or 1.
     """
 
     def __init__(
@@ -51,17 +51,17 @@ class ExhaustiveEdges:
         self._pairs = pairs
         sizes = np.sqrt(cardinalities[pairs[:, 0]] * cardinalities[pairs[:, 1]].astype(float))
         self._weight = np.ones(len(pairs)) if weight is None else weight(pairs.astype(np.int64))
-        self._reach = 0.5 / (sizes * self._weight)  # how far a unit of drift moves s_e / c_e
+        self._reach = 0.5 / (sizes * self._weight)  # change of s_e / c_e per unit of drift
         self._scores = np.full(len(pairs), np.inf)
-        self._seen = np.zeros(len(pairs))  # drift of both ends together when the pair was scored
+        self._seen = np.zeros(len(pairs))  # total drift of both ends when the pair was scored
         self._alive = np.ones(len(pairs), dtype=bool)
 
     def remove(self, pairs: np.ndarray) -> None:
-        """Take pairs (k, 2) out, for instance because they are active; unknown ones are ignored."""
+        """Remove pairs (k, 2), for instance active ones; unknown pairs are ignored."""
         self._alive[self._positions(pairs)] = False
 
     def forget(self, pairs: np.ndarray) -> None:
-        """Let pairs (k, 2) be scored anew, whatever the drift says."""
+        """Mark pairs (k, 2) to be rescored, regardless of the drift."""
         self._scores[self._positions(pairs)] = np.inf
 
     def _positions(self, pairs: np.ndarray) -> np.ndarray:
@@ -83,7 +83,7 @@ class ExhaustiveEdges:
         return self._above(lam)
 
     def best(self, loss: ScoredLoss, lam: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the pair with the largest s_e / c_e above `lam` and this ratio; empty arrays where there is none."""
+        """Return the pair with the largest s_e / c_e above `lam` and this ratio; empty arrays if there is none."""
         bounds, stale = self._bounds(loss)
         known = max(lam, float(np.max(bounds[self._alive & ~stale], initial=lam)))
         again = np.flatnonzero(stale & (bounds > known))
@@ -103,7 +103,7 @@ class ExhaustiveEdges:
         return self._pairs[at : at + 1].astype(np.int64), bounds[at : at + 1]
 
     def batch(self, loss: ScoredLoss, lam: float, alpha: float, limit: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return violators from (1 - alpha) mean + alpha max of all violators on, no two of which share a variable."""
+        """Return violators above (1 - alpha) mean + alpha max of all violators, no two of which share a variable."""
         pairs, ratios = self.violators(loss, lam)
         if not len(pairs):
             return pairs, ratios
@@ -113,7 +113,7 @@ class ExhaustiveEdges:
         return pairs[chosen], ratios[chosen]
 
     def _bounds(self, loss: ScoredLoss) -> tuple[np.ndarray, np.ndarray]:
-        """Return the bound of each pair, -inf where it is not alive, and whether it may have moved."""
+        """Return the bound of each pair, -inf if it was removed, and whether the score may have changed."""
         drift = np.asarray(loss.drift)
         moved = drift[self._pairs[:, 0]] + drift[self._pairs[:, 1]] - self._seen
         bounds = np.where(self._alive, self._scores + moved * self._reach, -np.inf)
@@ -133,7 +133,7 @@ class ExhaustiveEdges:
 
 
 class _AllPairs:
-    """What the sources that score all pairs have in common; subclasses choose from the scores."""
+    """Base class of the sources that score all pairs; subclasses choose from the scores."""
 
     is_exhaustive = True
 
@@ -154,10 +154,10 @@ class _AllPairs:
         return loss
 
     def mark_changed(self, variables: np.ndarray) -> None:
-        """Do nothing: the drift of the loss bounds how far scores have moved."""
+        """Do nothing: the drift of the loss bounds the change of the scores."""
 
     def state(self) -> dict[str, Any]:
-        """Return the number of tests: the active edges say where the run is."""
+        """Return the number of tests; the active edges determine the rest of the state."""
         return {"n_tests": self.n_tests}
 
     def restore(self, state: Snapshot | None, loss: PenalisedLoss) -> None:
@@ -176,9 +176,9 @@ class _AllPairs:
 
 
 class BestEdge(_AllPairs):
-    """The pair that violates its condition of optimality most, or a batch of pairs without common variables.
+    """The pair that violates its optimality condition most, or a batch of pairs without common variables.
 
-    A batch holds violators from (1 - alpha) mean + alpha max of the scores of all violators on; None means one edge.
+    A batch consists of violators above (1 - alpha) mean + alpha max of all violators' scores; None means one edge.
     """
 
     def __init__(self, edges: ExhaustiveEdges, tol: float, alpha: float | None = None):
@@ -198,9 +198,9 @@ class BestEdge(_AllPairs):
 
 
 class BestFeature(_AllPairs):
-    """The single parameter whose gradient violates its condition of optimality most.
+    """The single parameter whose gradient violates its optimality condition most.
 
-    The edges are those of variables with one state each, for a feature's score is not divided by the size of its table.
+    The edges have variables of one state each, since a feature's score is not divided by the size of its table.
     `max_sweeps` limits the steps of each block around the new feature; 1 is grafting-light.
     """
 
@@ -262,9 +262,9 @@ class FeatureScores:
 
 
 class WorkingSet(_AllPairs):
-    """Violators by the batch, best first, each batch twice as large; all that is active is optimised.
+    """Violators in batches, best first, each batch twice as large; all active parameters are optimised.
 
-    The tolerance holds once all violators were taken; it is ten times as large before.
+    The tolerance is ten times as large until all violators are active.
     """
 
     def __init__(self, edges: ExhaustiveEdges, tol: float, first: int):
@@ -290,7 +290,7 @@ class WorkingSet(_AllPairs):
         return {**super().state(), "size": min(self._size, 1 << 62)}
 
     def restore(self, state: Snapshot | None, loss: PenalisedLoss) -> None:
-        """Leave the active edges out, and go on with the size of the next batch."""
+        """Leave the active edges out, and continue with the size of the next batch."""
         super().restore(state, loss)
         if state is not None:
             self._size = state.integer("size", 1)

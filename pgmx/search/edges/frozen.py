@@ -1,4 +1,4 @@
-"""Edges that failed their test, by the hundred million, until the queue is empty."""
+"""Compact storage of the edges that failed their test, up to hundreds of millions, until the queue is empty."""
 
 from collections.abc import Iterator
 
@@ -6,16 +6,17 @@ import numpy as np
 
 from pgmx.search.edges.random_pairs import RandomPairs, ends_of, id_of
 
-#: Edges that are packed together, and those of them that show whether they follow the random order of all pairs.
+#: Number of edges in a block, and of edges checked for whether a block follows the random order of all pairs.
 _BLOCK = 1 << 16
 _SAMPLE = 64
 
 
 class FrozenEdges:
-    """Edges with their offsets in the order in which they came (the container L of the papers).
+    """Edges with their offsets in the order of insertion (the container L of the papers).
 
-    Blocks of edges that follow `order`, but for gaps, are kept as runs of positions: 8 bytes per edge, which are its
-    offset. Numbers of other edges take 4 bytes more, or 8 from 2**32 on. Nothing is copied as the container grows.
+    Blocks of edges that follow `order`, except for gaps, are stored as runs of positions, so that an edge needs only 8
+    bytes for its offset. Other edges need 4 more bytes for their ids, or 8 if an id is 2**32 or more. The container
+    grows without copying.
     """
 
     def __init__(self, order: RandomPairs | None = None) -> None:
@@ -25,7 +26,7 @@ class FrozenEdges:
     def _clear(self) -> None:
         self._blocks: list[tuple[np.ndarray, np.ndarray]] = []
         self._edges, self._offsets = np.empty(0, dtype=np.int64), np.empty(0)
-        self._size = 0  # of the last block, which is not packed yet
+        self._size = 0  # size of the last block, which is not packed yet
         self._n_packed = 0
 
     def __len__(self) -> int:
@@ -59,7 +60,7 @@ class FrozenEdges:
         self._edges, self._offsets = np.resize(self._edges, size), np.resize(self._offsets, size)
 
     def _pack(self, edges: np.ndarray) -> np.ndarray:
-        """Return edges as runs of positions, int64 (2, runs) of begins and lengths, or else as their numbers."""
+        """Return edges as runs of positions, int64 (2, runs) of begins and lengths, or else as ids."""
         if self._order is not None and self._follows_order(edges[:_SAMPLE]):
             places = self._order.position(ends_of(edges, self._order.n_variables))
             begins = np.concatenate(([0], np.flatnonzero(np.diff(places) != 1) + 1))
@@ -92,7 +93,7 @@ class FrozenEdges:
         return np.concatenate(edges), np.concatenate(offsets)
 
     def drain(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Take all edges out, and yield them and their offsets in parts, whose memory is given up one by one."""
+        """Remove all edges, and yield them and their offsets in blocks, whose memory is freed one by one."""
         blocks, last = self._blocks[::-1], (self._edges[: self._size], self._offsets[: self._size])
         self._clear()
         while blocks:
@@ -101,7 +102,7 @@ class FrozenEdges:
         yield last
 
     def discard(self, edges: np.ndarray) -> None:
-        """Take edges out; those that are not there are ignored."""
+        """Remove edges; missing edges are ignored."""
         blocks = []
         for packed, offsets in self._blocks:
             numbers = self._unpack(packed)

@@ -1,4 +1,4 @@
-"""Grafting: edges are activated in rounds, and the parameters of what is active are optimised in between."""
+"""Grafting: edges are activated in rounds, and the active parameters are optimised in between."""
 
 from collections.abc import Callable
 from math import inf
@@ -14,18 +14,18 @@ from pgmx.search.edges.iterates import SLACK, Iterates
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 from pgmx.solvers.markov.pseudolikelihood import SINGLE_TOL
 
-#: Optimisations in a row that may change the model without letting a pair in: a loss that is not convex may never stop.
+#: Largest number of consecutive optimisations that change the model but activate no pair; a non-convex loss may cycle.
 MOST_IDLE = 50
 
-#: Why rounds end of their own accord.
+#: Reasons for which a run is complete.
 COMPLETE = ("converged", "max_edges", "unsettled")
 
-#: What sums of floats may add to the violation of a block, where they decide.
+#: Rounding error of sums that is allowed for in the violation of a block.
 _ROUNDING = 2e-6
 
 
 class EdgeSource(Protocol):
-    """What chooses the next edges of a run; the penalty λ is that of the loss."""
+    """A source chooses the next edges of a run; the penalty λ is an attribute of the loss."""
 
     #: Whether all pairs are scored in any case.
     is_exhaustive: bool
@@ -40,28 +40,28 @@ class EdgeSource(Protocol):
         ...
 
     def restore(self, state: Snapshot | None, loss: PenalisedLoss) -> None:
-        """Begin with the active edges of the loss, at the `state` of an earlier run where there is one."""
+        """Begin with the active edges of the loss, from the `state` of an earlier run if there is one."""
         ...
 
     def next_round(self, loss: PenalisedLoss, limit: int, run: Run) -> int:
-        """Activate at most `limit` edges and optimise around them; return how many, 0 if none passes or time is up."""
+        """Activate at most `limit` edges and optimise around them; return their number, 0 if none passes."""
         ...
 
     def mark_changed(self, variables: np.ndarray) -> None:
-        """Take note that a further optimisation changed the conditionals of variables."""
+        """Record that a further optimisation changed the conditionals of variables."""
         ...
 
     def state(self) -> dict[str, Any]:
-        """Return what a checkpoint must hold besides the parameters."""
+        """Return the data of a checkpoint, in addition to the parameters."""
         ...
 
 
 class Grafting:
-    """Rounds until nothing violates its condition of optimality, by at most `tol`, or a limit is reached.
+    """Run rounds until no optimality condition is violated by more than `tol`, or a limit is reached.
 
-    `max_edges` counts the edges that are active from the start too. `measure` returns further figures of the history
-    for the loss and the number of activated edges; its time is not that of the run. `store` is where it keeps its
-    state, by default the checkpoint of the run.
+    `max_edges` includes the edges that are active from the start. `measure` returns further values of the history from
+    the loss and the number of activated edges; its time does not count. The state is written to `store`, by default the
+    checkpoint of the run.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Grafting:
         self._measure = measure
         self._n_idle = self._n_presses = 0
         self._first = 0, self.n_active  # rounds and active edges where grafting began
-        self._iterates: Iterates | None = None  # of a loss that is not convex
+        self._iterates: Iterates | None = None  # for a non-convex loss
 
     def begin(
         self,
@@ -93,9 +93,9 @@ class Grafting:
         *,
         optimise: bool = True,
     ) -> None:
-        """Go on from what is stored, or begin with required edges (k, 2) and the parameters of a start.
+        """Resume from the store, or begin with required edges (k, 2) and initial parameters.
 
-        `is_candidate` says which further pairs (k, 2) may be active in the store; None allows all. `optimise` says
+        `is_candidate` returns which further pairs (k, 2) may be active in the store; None allows all. `optimise` is
         whether the first edges are optimised before the first round.
         """
         snapshot = self._store.snapshot
@@ -122,7 +122,7 @@ class Grafting:
         if is_candidate is not None:
             n = self.loss.n_variables
             is_known = np.isin(edges @ (n, 1), known @ (n, 1))
-            part.check((is_known | is_candidate(edges)).all(), "an edge that is no candidate")
+            part.check((is_known | is_candidate(edges)).all(), "an edge that is not a candidate")
         self.loss.restore(part)
         self._n_idle = snapshot.integer("n_idle", 0, MOST_IDLE)
         self._n_presses = snapshot.integer("n_presses", 0)
@@ -137,10 +137,9 @@ class Grafting:
             self._iterates = Iterates.from_state(self.loss, iterates, expected + slack)
 
     def graft(self) -> str:
-        """Run rounds until something ends them, and return what: "converged", "max_edges", "max_time", "callback", ...
+        """Run rounds, and return the reason for the end: "converged", "max_edges", "max_time", "callback", ...
 
-        "unsettled" means that a loss which is not convex did not converge. It may be called again after λ has become
-        smaller.
+        "unsettled" means that a non-convex loss did not converge. The method may be called again with a smaller λ.
         """
         if self._iterates is None and not self.loss.is_convex:
             self._iterates = Iterates(self.loss)
@@ -169,12 +168,12 @@ class Grafting:
         return reason
 
     def _estimate_left(self) -> float | None:
-        """Return in how many rounds `max_edges` will be reached, at the rate since the run began."""
+        """Estimate the number of rounds until `max_edges` is reached, from the rate so far."""
         n_added = self.n_active - self._first[1]
         return (self.max_edges - self.n_active) * (self.n_iter - self._first[0]) / n_added if n_added > 0 else None
 
     def _do_round(self) -> str:
-        """Activate edges, or optimise everything where none passes; return why the run ends, if it does."""
+        """Activate edges, or optimise all parameters if none passes; return the reason if the run ends."""
         if self.run.is_over():
             return self.run.stopped_by
         limit = self.max_edges - self.n_active
@@ -191,9 +190,9 @@ class Grafting:
             variables = self.loss.optimise(tol=tol, deadline=self.run.deadline)
             if not len(variables):
                 slack = _ROUNDING if self.tol >= SINGLE_TOL else 0.0
-                if self.loss.kkt_residual() <= self.tol + slack:  # and no pair violates its own for this very model
+                if self.loss.kkt_residual() <= self.tol + slack:  # and no pair violates its condition for this model
                     return self.run.stopped_by if self.run.is_over() else "converged"
-                self._n_presses += 1  # unchanged by the measure of the loss alone
+                self._n_presses += 1  # the loss counts the model as unchanged, but its residual is too large
             self.source.mark_changed(variables)
             self._n_idle += 1
         self.n_iter += 1

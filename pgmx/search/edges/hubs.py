@@ -1,4 +1,4 @@
-"""Nodes of high degree, whose edges are tested first: in which order, and how far each hub has come."""
+"""Nodes of high degree (hubs), whose edges are tested first: the order of the tests, and the progress of each hub."""
 
 from collections.abc import Callable
 
@@ -7,15 +7,15 @@ import numpy as np
 from pgmx.runs.snapshot import Snapshot
 from pgmx.search.edges.random_pairs import RandomOrder, id_of
 
-_OTHER_STREAM = 0x5851F42D4C957F2D  # sets the order of the nodes apart from that of the pairs
+_OTHER_STREAM = 0x5851F42D4C957F2D  # makes the order of the nodes independent of the order of the pairs
 
 
 class HubPartners:
-    """In which order the edges of hubs are tested: `hubs` are the hubs, oldest first, `number` their numbers or -1.
+    """The order in which edges of hubs are tested: `hubs`, oldest first, and the `number` of each node or -1.
 
-    Partners of a hub come in one random order of all nodes, which each hub enters behind itself; the t-th one has turn
-    t. Edges of equal priority are tested by turn, then by the number of the hub, so that new hubs catch up. An edge
-    between two hubs belongs to the younger one, at the turn that is the older one's number.
+    The partners of a hub are the other nodes in a random cyclic order, starting after the hub; the t-th partner has
+    position t. Edges of equal priority are tested by position, then by the number of the hub, so that new hubs catch
+    up. An edge between two hubs belongs to the younger hub; its position is the older hub's number.
     """
 
     def __init__(self, n_variables: int, seed: int):
@@ -31,19 +31,19 @@ class HubPartners:
         self.hubs = np.concatenate((self.hubs, hubs))
 
     def partner(self, hubs: np.ndarray, turns: np.ndarray) -> np.ndarray:
-        """Return the partners of hubs at turns from 0 to n - 2."""
+        """Return the partners of hubs at positions from 0 to n - 2."""
         places = self.rank[hubs] + turns + 1
         places[places >= self.n_variables] -= self.n_variables
         return self.nodes[places]
 
     def turn(self, hubs: np.ndarray, partners: np.ndarray) -> np.ndarray:
-        """Return at which turn hubs meet their partners."""
+        """Return the positions of partners in the orders of their hubs."""
         turns = self.rank[partners] - self.rank[hubs] - 1
         turns[turns < 0] += self.n_variables
         return turns
 
     def edges(self, hub: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the numbers of all edges of a hub, and what decides between them at equal priorities."""
+        """Return the ids of all edges of a hub, and the values that break ties of their priorities."""
         turns = np.arange(self.n_variables - 1)
         hubs = np.full(self.n_variables - 1, hub)
         partners = self.partner(hubs, turns)
@@ -54,22 +54,22 @@ class HubPartners:
 
 
 class HubTurns:
-    """Groups of hubs that have taken equally many turns; the group of fewest turns is the last, and the next to go.
+    """Groups of hubs with equal numbers of tested partners; the group with the fewest is the last and continues next.
 
-    The progress of a group counts turns of its members, who go one after the other, the oldest first.
+    The progress of a group is the number of tests of its members, which alternate, the oldest first.
     """
 
     def __init__(self) -> None:
         self.groups: list[tuple[np.ndarray, int]] = []
 
     def add(self, hubs: np.ndarray) -> None:
-        """Add new hubs, which have taken no turn yet."""
+        """Add new hubs, which have no tested partners yet."""
         if self.groups and self.groups[-1][1] == 0:
             hubs = np.concatenate((self.groups.pop()[0], hubs))
         self.groups.append((hubs, 0))
 
     def window(self, size: int, n_turns: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return hubs and turns of the next `size` goes of the last group, fewer where it meets the group before."""
+        """Return hubs and positions of the last group's next `size` tests, fewer if it reaches the previous group."""
         members, progress = self.groups[-1]
         while len(self.groups) > 1:
             before, their_progress = self.groups[-2]
@@ -77,14 +77,14 @@ class HubTurns:
             if progress < meeting * len(members):
                 n_turns = min(n_turns, meeting)
                 break
-            # The group before is older, so its members who still lack this turn go first.
+            # The previous group is older, so its members that have not reached this position come first.
             members, progress = np.concatenate((before, members)), meeting * (len(before) + len(members)) + ahead
             self.groups[-2:] = [(members, progress)]
         goes = np.arange(progress, min(progress + size, n_turns * len(members)))
         return members[goes % len(members)], goes // len(members)
 
     def advance(self, goes: int, n_turns: int) -> None:
-        """Let the last group go on; it is dropped when all its turns are taken."""
+        """Advance the last group; it is removed after its last position."""
         members, progress = self.groups[-1]
         if progress + goes >= n_turns * len(members):
             self.groups.pop()
@@ -92,7 +92,7 @@ class HubTurns:
             self.groups[-1] = members, progress + goes
 
     def turns_taken(self, hubs: np.ndarray, n_turns: int, n_variables: int) -> np.ndarray:
-        """Return how many turns each node has taken; hubs in no group have taken all."""
+        """Return the number of tested partners of each node; hubs that are not in a group have tested all."""
         counts = np.zeros(n_variables, dtype=np.int64)
         counts[hubs] = n_turns
         for members, progress in self.groups:
@@ -102,7 +102,7 @@ class HubTurns:
         return counts
 
     def state(self, name: str) -> dict[str, np.ndarray]:
-        """Return what `restore` needs, under names that begin with `name`."""
+        """Return the arrays for `restore`, under names that begin with `name`."""
         return {
             f"{name}_members": np.concatenate([members for members, _ in self.groups] or [np.empty(0, dtype=np.int64)]),
             f"{name}_sizes": np.array([len(members) for members, _ in self.groups], dtype=np.int64),
@@ -110,7 +110,7 @@ class HubTurns:
         }
 
     def restore(self, state: Snapshot, name: str, number: np.ndarray, n_turns_of: Callable[[np.ndarray], int]) -> None:
-        """Go on from a state; `number` gives the number of each hub, `n_turns_of` how many turns a group takes."""
+        """Continue from a state; `number` is the number of each hub, `n_turns_of` returns a group's positions."""
         most = len(number) - 1
         members = state.array(f"{name}_members", np.int64, (None,), least=0, most=most, distinct=True)
         sizes = state.array(f"{name}_sizes", np.int64, (None,), least=1, most=len(members))

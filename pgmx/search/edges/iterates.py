@@ -1,4 +1,4 @@
-"""The parameters that a run on a loss which is not convex passed through, and the return to the best of them."""
+"""The earlier parameters (iterates) of a run on a non-convex loss, and the return to the best of them."""
 
 from math import inf, isfinite
 from typing import Any
@@ -8,21 +8,21 @@ import numpy as np
 from pgmx.runs.snapshot import Snapshot
 from pgmx.solvers.markov.penalised_loss import MOST_VALUE, PenalisedLoss
 
-#: Relative rise of an objective that is not convex which is put down to its tolerance.
+#: Relative increase of a non-convex objective that is within its tolerance.
 SLACK = 1e-4
 
-#: Earlier parameters that are stored in any case, and numbers that all together may hold beyond these: 64 MB.
+#: Number of iterates that are stored in any case, and the number of values that further iterates may hold: 64 MB.
 _FEW, _MOST_NUMBERS = 32, 1 << 23
 
-#: Iterates that are measured, evenly spaced, before those around the best one are.
+#: Number of evenly spaced iterates that are evaluated before the iterates around the best.
 _MEASURED = 32
 
 
 class Iterates:
-    """Parameters of a loss in the course of a run, evenly thinned out where memory is short, the first among them.
+    """Parameters of a loss during a run, including the first; evenly thinned out if memory is short.
 
-    A loss that is not convex may leave good parameters for ones whose objective is low for the messages of the run
-    alone. Iterates are therefore compared by their objective at messages that begin uniform.
+    The minimisation of a non-convex loss may leave good parameters for others whose objective is low only with the
+    present messages. Iterates are therefore compared by their objective with messages that start uniform.
     """
 
     def __init__(self, loss: PenalisedLoss):
@@ -42,7 +42,7 @@ class Iterates:
             self._n_numbers = sum(len(nodes) + len(tables) for nodes, tables in self._stored)
 
     def state(self) -> dict[str, Any]:
-        """Return what `from_state` needs, as arrays: parameters of nodes and tables of each iterate after the other."""
+        """Return arrays for `from_state`: parameters of nodes and tables, one iterate after the other."""
         return {
             "n_offered": self._n_offered,
             "stride": self._stride,
@@ -53,7 +53,7 @@ class Iterates:
 
     @classmethod
     def from_state(cls, loss: PenalisedLoss, state: Snapshot, most: float) -> "Iterates":
-        """Go on from a state of a run whose present edges are those of the loss, its objective at most `most`."""
+        """Continue from the state of a run with the edges of the loss and objectives of at most `most`."""
         self, n_nodes = cls(loss), len(loss.node_values)
         state.check_names(self.state())
         self._n_offered, self._stride = state.integer("n_offered", 0), state.integer("stride", 1)
@@ -70,7 +70,7 @@ class Iterates:
         return self
 
     def return_to_best(self) -> bool:
-        """Go back to the iterate of the lowest objective; return whether that is where the loss is."""
+        """Return to the iterate of the lowest objective; return whether the loss was already there."""
         if not self._stored:
             return True
         self._loss.kkt_residual()  # checks whether it has converged
@@ -82,9 +82,9 @@ class Iterates:
         return isfinite(self._measure(best)) and best == len(self._stored) - 1
 
     def _find_best(self) -> int:
-        """Return the position of the lowest objective of evenly spaced iterates, then of those around it.
+        """Return the position of the lowest objective among evenly spaced iterates, then among those around it.
 
-        Of equal ones that is the last; where none has an objective, the first of all.
+        Ties are broken by the last iterate. If no iterate has an objective, it is the first.
         """
         objectives: dict[int, float] = {}
         low, high = 0, len(self._stored) - 1
@@ -99,7 +99,7 @@ class Iterates:
             low, high = max(best - stride, 0), min(best + stride, len(self._stored) - 1)
 
     def _measure(self, k: int) -> float:
-        """Go back to an iterate and return its objective, infinity where belief propagation has no answer."""
+        """Return to an iterate and compute its objective, infinity if belief propagation fails."""
         self._loss.revert(self._stored[k])
         self._loss.kkt_residual()
         return self._loss.objective() if self._loss.converged else inf

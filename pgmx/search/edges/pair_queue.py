@@ -1,7 +1,7 @@
-"""All pairs that wait to be tested: those that were tested before, and others in their order without a list of them.
+"""The queue of all pairs to be tested: tested pairs are stored, untested pairs are computed in their order.
 
-Whether a pair was seen follows from three things: its place in a random order of all pairs, of which a prefix was
-drawn; the turns that hubs have taken through their partners; and the pairs that are excluded.
+Three facts determine whether a pair was seen: its position in a random order of all pairs, of which a prefix was drawn;
+the progress of hubs through their partners; and the excluded pairs.
 """
 
 from collections.abc import Callable, Iterator
@@ -22,11 +22,11 @@ from pgmx.search.edges.tested_pairs import (
 )
 
 _LEAST_WINDOW, _LARGEST_WINDOW = 64, 8192
-_BLOCK = 1 << 18  # pairs that are listed at once where all are
+_BLOCK = 1 << 18  # number of pairs per block when all pairs are listed
 
 
 class ExcludedPairs:
-    """Pairs that are never tested: those that a rule does not allow, always the same ones, and those added later."""
+    """Pairs that are never tested: pairs that a fixed rule does not allow, and pairs added later."""
 
     def __init__(self, allowed: Callable[[np.ndarray], np.ndarray] | None, n_variables: int):
         self.n_variables = n_variables
@@ -51,11 +51,11 @@ class ExcludedPairs:
 
 
 class UnseenPairs:
-    """Pairs that were not tested yet: first those between hubs, then those of hubs, then all others at random.
+    """Untested pairs: first the pairs between hubs, then pairs with one hub, then all others in random order.
 
-    `partners` is shared with the queue of tested pairs; `add_hubs` is called after its `add`. Memory: O(n), and a
-    window of at most some thousand pairs that are computed ahead. A pair costs O(1) but for those that are skipped: a
-    hub's turns with partners met before, random pairs of which an end is a hub.
+    `partners` is shared with the queue of tested pairs; `add_hubs` is called after its `add`. Memory: O(n), plus a
+    window of at most some thousand precomputed pairs. A pair costs O(1), except for skipped pairs: a hub's partners
+    that were tested before, and random pairs with a hub.
     """
 
     def __init__(self, order: RandomPairs, partners: HubPartners, excluded: ExcludedPairs):
@@ -63,14 +63,14 @@ class UnseenPairs:
         self.partners = partners
         self.excluded = excluded
         self.n_variables = order.n_variables
-        self._meetings = HubTurns()  # of young hubs with older ones
-        self._visits = HubTurns()  # of hubs with other nodes
+        self._meetings = HubTurns()  # pairs of young hubs with older hubs
+        self._visits = HubTurns()  # pairs of hubs with other nodes
         self._drawn = 0
         self._close_window()
         self._window_size = _LEAST_WINDOW
 
     def add_hubs(self, hubs: np.ndarray) -> None:
-        """Bring forward the pairs of new hubs, ascending by their numbers."""
+        """Move the pairs of new hubs (ascending by number) to the front."""
         self._advance()
         self._window_size = _LEAST_WINDOW
         self._visits.add(hubs)
@@ -83,7 +83,7 @@ class UnseenPairs:
         self.excluded.add(ids)
 
     def take(self, count: int) -> np.ndarray:
-        """Return the numbers of at least one of the next `count` pairs, which are seen now; none when all were."""
+        """Return the ids of at least one of the next `count` pairs and mark them as seen; none if all were seen."""
         while self._used == len(self._ids):
             if not self._open_window(count):
                 break
@@ -92,11 +92,11 @@ class UnseenPairs:
         return ids
 
     def put_back(self, count: int) -> None:
-        """Count as unseen again the last `count` pairs of the latest `take`."""
+        """Mark the last `count` pairs of the latest `take` as unseen again."""
         self._used -= count
 
     def state(self) -> dict[str, np.ndarray]:
-        """Return what :meth:`restore` needs, beside the constructor's arguments."""
+        """Return the arrays for :meth:`restore`, in addition to the constructor's arguments."""
         self._advance()
         return {
             "drawn": np.array(self._drawn),
@@ -105,7 +105,7 @@ class UnseenPairs:
         }
 
     def restore(self, state: Snapshot) -> None:
-        """Go on from a state."""
+        """Continue from a state."""
         self._close_window()
         names = [f"{turns}_{name}" for turns in ("meetings", "visits") for name in ("members", "sizes", "progress")]
         state.check_names(("drawn", *names))
@@ -115,7 +115,7 @@ class UnseenPairs:
         self._visits.restore(state, "visits", number, lambda group: self.n_variables - 1)
 
     def seen(self) -> Iterator[np.ndarray]:
-        """Yield the numbers of the pairs that were seen and are not excluded, in parts; none is there twice."""
+        """Yield the ids of the pairs that were seen and are not excluded, in blocks, without duplicates."""
         n, partners = self.n_variables, self.partners
         visits = self._visits.turns_taken(partners.hubs, n - 1, n)[partners.hubs]
         meetings = self._meetings.turns_taken(partners.hubs, len(partners.hubs), n)[partners.hubs]
@@ -131,15 +131,15 @@ class UnseenPairs:
             ids = id_of(self.order.pair(np.arange(first, min(first + _BLOCK, self._drawn))), n)
             yield ids[~self.excluded.contains(ids)]
 
-    # ---- windows: pairs computed ahead, of which `_used` have been taken ----
+    # ---- windows: precomputed pairs, of which `_used` have been taken ----
 
     def _close_window(self) -> None:
         self._ids = np.empty(0, dtype=np.int64)
-        self._goes = np.empty(0, dtype=np.int64)  # goes of the source up to each of these pairs
+        self._goes = np.empty(0, dtype=np.int64)  # steps of the source up to each of these pairs
         self._used = self._width = 0
 
     def _advance(self) -> None:
-        """Move the source to where the pairs taken leave it, and forget the pairs computed ahead."""
+        """Advance the source by the pairs that were taken, and drop the precomputed pairs."""
         if self._width:
             goes = self._width
             if self._used < len(self._ids):
@@ -153,11 +153,11 @@ class UnseenPairs:
         self._close_window()
 
     def _last_meeting(self) -> int:
-        """Return how many meetings the youngest of the next hubs has: one with each older hub."""
+        """Return the number of pairs that the youngest of the next hubs has with older hubs."""
         return int(self.partners.number[self._meetings.groups[-1][0][-1]])
 
     def _open_window(self, count: int) -> bool:
-        """Compute the next pairs; False when there is none left."""
+        """Compute the next pairs; return False if none is left."""
         self._advance()
         size = max(2 * count, self._window_size)
         self._window_size = min(2 * self._window_size, _LARGEST_WINDOW)
@@ -168,7 +168,7 @@ class UnseenPairs:
             pairs, unseen = self._next_visits(size)
         elif self._drawn < len(self.order):
             pairs = self.order.pair(np.arange(self._drawn, min(self._drawn + size, len(self.order))))
-            # The stream comes after the hubs, whose pairs have all been seen by now.
+            # Random pairs come after the pairs of hubs, which have all been seen by now.
             if len(self.partners.hubs):
                 unseen = np.all(self.partners.number[pairs] < 0, axis=1)
         else:
@@ -182,7 +182,7 @@ class UnseenPairs:
         return True
 
     def _next_meetings(self, size: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return pairs of hubs, and which of them are unseen."""
+        """Return pairs of two hubs, and which of them are unseen."""
         young, turns = self._meetings.window(size, self._last_meeting())
         old = self.partners.hubs[turns]
         visits = self._visits.turns_taken(self.partners.hubs, self.n_variables - 1, self.n_variables)
@@ -190,7 +190,7 @@ class UnseenPairs:
         return self._pairs_not_drawn(young, old, unseen)
 
     def _next_visits(self, size: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return pairs of a hub and another node, and which of them are unseen; those of two hubs have been."""
+        """Return pairs of a hub and another node, and which of them are unseen; pairs of two hubs were seen before."""
         hubs, turns = self._visits.window(size, self.n_variables - 1)
         others = self.partners.partner(hubs, turns)
         return self._pairs_not_drawn(hubs, others, self.partners.number[others] < 0)
@@ -199,17 +199,17 @@ class UnseenPairs:
         self, first: np.ndarray, second: np.ndarray, unseen: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         pairs = np.column_stack((np.minimum(first, second), np.maximum(first, second)))
-        if self._drawn:  # a hub's turn with itself, which is not unseen, has no position
+        if self._drawn:  # a hub paired with itself is not unseen and has no position
             unseen[unseen] = self.order.position(pairs[unseen]) >= self._drawn
         return pairs, unseen
 
 
 class EdgeQueue:
-    """Edges by priority, the smallest first; an edge {i, j}, i < j, goes by the number i n + j.
+    """Edges by priority, the smallest first; an edge {i, j}, i < j, has the id i n + j.
 
-    Untested edges have the priority 0, less 1 per end that is a hub; refilled ones their own (see `tested_pairs`), less
-    1 when an end becomes a hub. Ties: untested edges in a random order, those of hubs as in `HubPartners`. With the
-    mode "sampled" untested edges are computed when needed; with "all" they wait in the store.
+    Untested edges have the priority 0, minus 1 per end that is a hub. Refilled edges have their own priority (see
+    `tested_pairs`), minus 1 when an end becomes a hub. Ties: untested edges have a random order, edges of hubs the
+    order of `HubPartners`. In the mode "sampled" untested edges are computed when needed; in "all" they are stored.
     """
 
     def __init__(
@@ -224,7 +224,7 @@ class EdgeQueue:
         self.partners = HubPartners(n_variables, seed)
         self.excluded = ExcludedPairs(allowed, n_variables)
         self._unseen: UnseenPairs | None = None
-        self._is_unseen = False  # whether the latest edges taken were untested ones that are computed
+        self._is_unseen = False  # whether the latest edges taken were computed untested edges
         self.order = order = RandomPairs(n_variables, seed)
         self.tested: TestedPairs = ExactPairs(order)
         if mode == "all":
@@ -243,7 +243,7 @@ class EdgeQueue:
         self.tested.add_untested(places, ids)
 
     def take(self, count: int) -> np.ndarray:
-        """Return the numbers of at least one of the next `count` edges; none when the queue is empty."""
+        """Return the ids of at least one of the next `count` edges; none if the queue is empty."""
         if self._unseen is not None:
             ids = self._unseen.take(count)
             self._is_unseen = len(ids) > 0
@@ -252,29 +252,29 @@ class EdgeQueue:
         return self.tested.take(count)
 
     def put_back(self, count: int) -> None:
-        """Put the last `count` edges of the latest `take` back in their places."""
+        """Return the last `count` edges of the latest `take` to their positions."""
         if self._is_unseen and self._unseen is not None:
             self._unseen.put_back(count)
         else:
             self.tested.put_back(count)
 
     def freeze(self, ids: np.ndarray, priorities: np.ndarray) -> None:
-        """Let edges that were tested wait for the next pass with these priorities."""
+        """Store tested edges with these priorities for the next pass."""
         self.tested.freeze(ids, priorities)
         self._round_priorities(max(MOST_EXACT, int(MOST_FROZEN_SHARE * len(self.order))))
 
     def begin_pass(self) -> None:
-        """Let the frozen edges wait to be tested again."""
+        """Move the frozen edges to the queue."""
         self._round_priorities(MOST_EXACT)
         self.tested.begin_pass()
 
     def _round_priorities(self, most: int) -> None:
-        """Give edges levels, from now on, where more than `most` are frozen."""
+        """Round priorities to levels from now on if more than `most` edges are frozen."""
         if isinstance(self.tested, ExactPairs) and self.tested.n_frozen > most:
             self.tested = LevelledPairs.from_exact(self.tested)
 
     def prefer(self, hubs: np.ndarray) -> None:
-        """Lower the priorities of all waiting edges of nodes that become hubs."""
+        """Lower the priorities of all queued edges of nodes that become hubs."""
         self.partners.add(hubs)
         if self._unseen is not None:
             self._unseen.add_hubs(hubs)
@@ -283,7 +283,7 @@ class EdgeQueue:
                 self.tested.lower(*self.partners.edges(hub))
 
     def exclude(self, ids: np.ndarray) -> None:
-        """Take edges out for good."""
+        """Remove edges permanently."""
         if self._unseen is not None:
             self._unseen.exclude(ids)
         else:
@@ -291,7 +291,7 @@ class EdgeQueue:
         self.tested.discard(ids)
 
     def state(self) -> dict[str, Any]:
-        """Return what `restore` needs beside the constructor's arguments, as arrays."""
+        """Return the arrays for `restore`, in addition to the constructor's arguments."""
         return {
             "hubs": self.partners.hubs.copy(),
             "excluded": self.excluded.ids.copy(),
@@ -300,7 +300,7 @@ class EdgeQueue:
         }
 
     def restore(self, state: Snapshot, others: np.ndarray) -> None:
-        """Go on from a state of a queue that was made with the same arguments; `others` are edges seen outside it."""
+        """Continue from the state of a queue with the same arguments; `others` are edges seen outside it."""
         unseen, tested = state.take_part("unseen_"), state.take_part("tested_")
         state.check_names(("hubs", "excluded"))
         n = self.n_variables
@@ -319,7 +319,7 @@ class EdgeQueue:
         self._check_seen(state, np.setdiff1d(others, excluded))
 
     def _check_seen(self, state: Snapshot, others: np.ndarray) -> None:
-        """Raise an error unless these and the tested ones are exactly the pairs that were seen and are not excluded."""
+        """Raise an error unless `others` and the tested pairs are exactly the seen pairs that are not excluded."""
         n_seen = 0
         for part in self._all_pairs() if self._unseen is None else self._unseen.seen():
             state.check((self.tested.contains(part) | np.isin(part, others)).all(), "fewer pairs than were tested")
@@ -334,10 +334,10 @@ class EdgeQueue:
             yield ids[~self.excluded.contains(ids)]
 
     def _check_pairs(self, state: Snapshot, others: np.ndarray) -> None:
-        """Raise an error unless `others` are pairs, none is there twice, and those that wait may be tested."""
+        """Raise an error unless `others` are distinct pairs and all queued pairs may be tested."""
         pairs = ends_of(others, self.n_variables)
         state.check(((pairs[:, 0] >= 0) & (pairs[:, 0] < pairs[:, 1])).all(), "edges between unknown variables")
         twice = len(np.unique(others)) < len(others) or self.tested.contains(others).any()
         state.check(not twice, "an edge in two places")
         for ids in self.tested.parts():
-            state.check(not self.excluded.contains(ids).any(), "an edge that is no candidate")
+            state.check(not self.excluded.contains(ids).any(), "an edge that is not a candidate")

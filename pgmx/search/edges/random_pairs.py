@@ -1,6 +1,6 @@
 """Random orders of the pairs of variables that are computed, not stored.
 
-A pair {i, j}, i < j, goes by the whole number i n + j.
+A pair {i, j}, i < j, has the id i n + j.
 """
 
 from math import isqrt
@@ -13,14 +13,14 @@ _WORD = (1 << 64) - 1
 
 
 def id_of(pairs: np.ndarray, n_variables: int) -> np.ndarray:
-    """Return the numbers i n + j, int64 (k,), of pairs (k, 2) of two different ids in either order."""
+    """Return the ids i n + j, int64 (k,), of pairs (k, 2) of two different variables in either order."""
     pairs = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
     first, second = pairs[:, 0], pairs[:, 1]
     return np.minimum(first, second) * n_variables + np.maximum(first, second)
 
 
 def ends_of(ids: np.ndarray, n_variables: int) -> np.ndarray:
-    """Return the pairs, int64 (k, 2), i < j, of the numbers i n + j."""
+    """Return the pairs, int64 (k, 2), i < j, of the ids i n + j."""
     pairs = np.empty((len(ids), 2), dtype=np.int64)
     np.floor_divide(ids, n_variables, out=pairs[:, 0])
     np.subtract(ids, pairs[:, 0] * n_variables, out=pairs[:, 1])
@@ -40,32 +40,32 @@ def _mixed(words: np.ndarray) -> np.ndarray:
 class RandomOrder:
     """A pseudo-random permutation of 0, ..., size - 1 in constant memory; `size` is below 2**62.
 
-    A balanced Feistel network over pairs of digits to the base ⌈√size⌉; numbers that it sends beyond `size` go through
-    it again (cycle walking), which happens to few, as the square of the base is hardly larger than `size` (Black and
-    Rogaway, 2002, methods 2 and 3). Cost: about 50 ns per number in arrays of some thousands, in both directions.
+    A balanced Feistel network over pairs of digits to the base ⌈√size⌉. Values beyond `size` pass through it again
+    (cycle walking), which is rare, since the square of the base is hardly larger than `size` (Black and Rogaway, 2002,
+    methods 2 and 3). Cost: about 50 ns per value in arrays of some thousands, in both directions.
     """
 
     def __init__(self, size: int, seed: int):
         self.size = size
         self._side = np.uint64(isqrt(size - 1) + 1 if size > 0 else 1)
-        # The seed is mixed first: the keys of seeds next to each other would overlap otherwise.
+        # The seed is mixed first: otherwise the keys of neighbouring seeds would overlap.
         start = int(_mixed(np.array([(seed * _GOLDEN + _GOLDEN) & _WORD], dtype=np.uint64))[0])
         counters = np.array([(start + (k + 1) * _GOLDEN) & _WORD for k in range(_ROUNDS)], dtype=np.uint64)
         self._keys = _mixed(counters)
 
     def value(self, positions: np.ndarray) -> np.ndarray:
-        """Return the numbers at the positions, int64 of the same shape."""
+        """Return the values at the positions, int64 of the same shape."""
         return self._cycle(positions, self._forward)
 
     def position(self, values: np.ndarray) -> np.ndarray:
-        """Return the positions of the numbers, int64 of the same shape."""
+        """Return the positions of the values, int64 of the same shape."""
         return self._cycle(values, self._backward)
 
     def _cycle(self, numbers: np.ndarray, step) -> np.ndarray:
         image = step(np.asarray(numbers, dtype=np.int64).astype(np.uint64))
         size = np.uint64(self.size)
         outside = np.flatnonzero(image >= size)
-        if len(outside) and not 0 <= np.min(numbers) <= np.max(numbers) < self.size:  # would never come back
+        if len(outside) and not 0 <= np.min(numbers) <= np.max(numbers) < self.size:  # would never return to the range
             raise ValueError(f"numbers from {np.min(numbers)} to {np.max(numbers)} are not all below {self.size}")
         while len(outside):
             image[outside] = step(image[outside])
@@ -102,8 +102,8 @@ class RandomOrder:
 class RandomPairs:
     """All n (n - 1) / 2 pairs of variables in a pseudo-random order that takes no memory.
 
-    Pairs are numbered row by row of the upper triangle, a short row of it folded behind a long one, so that a division
-    finds the pair; the numbers go through a `RandomOrder`.
+    Pairs are numbered by rows of the upper triangle. Each short row is appended to a long row, so that a division finds
+    the pair. The numbers are permuted by a `RandomOrder`.
     """
 
     def __init__(self, n_variables: int, seed: int):

@@ -1,4 +1,4 @@
-"""The best edges that a stream tested, and how far the others are from passing."""
+"""The best edges that a stream tested, and the priorities of the others."""
 
 from math import fsum
 
@@ -7,35 +7,35 @@ import numpy as np
 from pgmx._ext._edge_heap import EdgeHeap, non_adjacent
 from pgmx.search.edges.random_pairs import ends_of
 
-#: Stands for a penalty of zero where one divides by the penalty: so small that any violation exceeds all others.
+#: Replaces a penalty of zero in divisions: so small that its violations exceed all others.
 SMALLEST_PENALTY = 2.0**-512
 
 
 class Reservoir:
-    """The best-scored edges of a stream, at most `capacity`; an edge {i, j}, i < j, goes by the number i n + j.
+    """The best-scored edges of a stream, at most `capacity`; an edge {i, j}, i < j, has the id i n + j.
 
-    A full reservoir replaces its edge of smallest score by an offered one whose score is larger. Of edges with equal
-    scores the one with the smaller number is kept longer and chosen sooner. Finding the smallest score costs O(1), a
-    change O(log capacity), a choice O(capacity log capacity). See Chaabene and Huang, section 3.1.1 and algorithm 3.
+    A full reservoir replaces its edge of smallest score by an offered edge of larger score. Ties are broken by the id:
+    smaller ids are kept longer and chosen sooner. Finding the smallest score costs O(1), a change O(log capacity), a
+    choice O(capacity log capacity). See Chaabene and Huang, section 3.1.1 and algorithm 3.
     """
 
     def __init__(self, capacity: int, n_variables: int):
         self.capacity = capacity
         self.n_variables = n_variables
-        self._heap = EdgeHeap()  # by score, and the largest number first among equals
+        self._heap = EdgeHeap()  # by score; ties by the largest id
 
     def __len__(self) -> int:
         return len(self._heap)
 
     @property
     def room(self) -> int:
-        """Number of edges that still fit in."""
+        """Number of edges that can still be added."""
         return self.capacity - len(self._heap)
 
     def offer(self, edge: int, score: float) -> tuple[int, float] | None:
-        """Take in an edge that is not there, if its score deserves it.
+        """Add a new edge if its score is large enough.
 
-        Returns what has no place: None while there was room, the former minimum (edge, score), or what was offered.
+        Returns the rejected edge and its score: the former minimum or the offered edge; None if there was room.
         """
         heap = self._heap
         if len(heap) < self.capacity:
@@ -48,17 +48,17 @@ class Reservoir:
         return evicted
 
     def update(self, edges: np.ndarray, scores: np.ndarray) -> None:
-        """Give edges that are there new scores."""
+        """Set new scores of edges in the reservoir."""
         for edge, score in zip(edges.tolist(), scores.tolist(), strict=True):
             self._heap.change(edge, score)
 
     def discard(self, edges: np.ndarray) -> None:
-        """Take edges out; those that are not there are ignored."""
+        """Remove edges; missing edges are ignored."""
         for edge in edges.tolist():
             self._heap.discard(edge)
 
     def content(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the edges, int64, and their scores, largest score first, equal ones by number."""
+        """Return the edges, int64, and their scores, largest score first, ties by id."""
         return _rank(*self.items(), slice(None))
 
     def items(self) -> tuple[np.ndarray, np.ndarray]:
@@ -68,8 +68,8 @@ class Reservoir:
     def select(self, alpha: float, limit: int | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return edges to activate, at most `limit`, and their scores; they stay in the reservoir.
 
-        They are chosen from the largest score down to `activation_threshold`, equal ones by number, such that no two
-        share a variable.
+        They are chosen from the largest score down to `activation_threshold`, ties by id, such that no two share a
+        variable.
         """
         edges, scores = self.items()
         if not len(edges):
@@ -81,7 +81,7 @@ class Reservoir:
 
 
 def _rank(edges: np.ndarray, scores: np.ndarray, which) -> tuple[np.ndarray, np.ndarray]:
-    """Return some of the edges and their scores, largest score first, equal ones by number."""
+    """Return some of the edges and their scores, largest score first, ties by id."""
     edges, scores = edges[which], scores[which]
     order = np.lexsort((edges, -scores))
     return edges[order], scores[order]
@@ -93,15 +93,15 @@ def activation_threshold(scores: np.ndarray, alpha: float) -> float:
     if alpha == 1.0:
         return largest
     mean = fsum(scores.tolist()) / len(scores)  # exact, so that it does not depend on the order of the heap
-    # Rounding must not lift the threshold above the maximum: at least one edge is always admitted.
+    # Rounding must not raise the threshold above the maximum: at least one edge is always chosen.
     return min((1.0 - alpha) * mean + alpha * largest, largest)
 
 
 def violation_offsets(scores: np.ndarray, penalties: np.ndarray) -> np.ndarray:
-    """Return the priorities v_e = 1 - s_e / (λ c_e) at which edges, of some scores and penalties, return to the queue.
+    """Return the priorities v_e = 1 - s_e / (λ c_e) of edges with given scores and penalties for the next pass.
 
-    They are in [0, 1] for an edge that fails its test, below 0 for one that passes: the smaller, the sooner. A penalty
-    of 0 is taken as 2**-512: such edges come by falling scores, before all that have a penalty, and the steps of 1 by
-    which priorities are lowered have no effect.
+    They are in [0, 1] for an edge that fails its test, below 0 for an edge that passes; smaller values are tested
+    sooner. A penalty of 0 is replaced by 2**-512: such edges come before all others, by decreasing scores, and steps of
+    1 in the priorities have no effect on them.
     """
     return 1.0 - scores / np.maximum(penalties, SMALLEST_PENALTY)

@@ -13,14 +13,14 @@ from pgmx.search.edges.random_pairs import RandomPairs, ends_of, id_of
 from pgmx.search.edges.reservoir import Reservoir, violation_offsets
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
-#: Edges of a graph from which on it may have hubs.
+#: Smallest number of edges of a graph with hubs.
 LEAST_EDGES = 16
 
-#: A source that stores nothing quadratic scores so many pairs at most for the largest penalty.
+#: Largest number of pairs that are scored to find the largest penalty.
 MOST_PAIRS = 20_000_000
 _BLOCK = 1 << 16
 
-#: What a snapshot of a stream holds besides its queue.
+#: Fields of a snapshot of a stream, in addition to its queue.
 _STATE = (
     "n_tests",
     "flags",
@@ -32,19 +32,19 @@ _STATE = (
 
 
 class EdgeStream:
-    """Tests edges in the order of their priorities, and offers the best of those that pass for activation.
+    """Tests edges in the order of their priorities, and activates the best edges that pass.
 
-    An edge passes when s_e > λ c_e, and goes into a reservoir; those that fail or leave it are frozen with the offsets
-    v_e = 1 - s_e / (λ c_e), and return with these as priorities once all were tested and the model has changed
-    (Chaabene and Huang, algorithms 2 to 4). An empty round proves that no edge violates its condition of optimality.
+    An edge passes if s_e > λ c_e, and enters a reservoir. Edges that fail or leave the reservoir are frozen with the
+    offsets v_e = 1 - s_e / (λ c_e). They return with these priorities when all edges were tested and the model has
+    changed (Chaabene and Huang, algorithms 2 to 4). An empty round proves that all edges are optimal.
     """
 
     is_exhaustive = False
 
-    # Priorities: the smallest goes first, 0 for untested edges, in random order; up to 1 for refilled ones that failed,
-    # below 0 for those that passed; 1 less for each end that became a hub meanwhile. Edges are scored in batches that
-    # never hold an edge which one test after another would not reach; only `lookahead` edges, while the reservoir is
-    # empty and the tests of the round are used up, may be scored ahead.
+    # Priorities: the smallest is tested first. Untested edges have 0, in random order; refilled edges that failed have
+    # up to 1, edges that passed below 0; minus 1 for each end that has become a hub. A batch of scores contains only
+    # edges that sequential tests would reach. The exception are `lookahead` edges, which may be scored early while the
+    # reservoir is empty and the tests of the round are used up.
 
     def __init__(
         self,
@@ -65,22 +65,22 @@ class EdgeStream:
         self.n_variables = n_variables
         self.max_tests, self.alpha, self.lookahead = max_tests, alpha, lookahead
         self.penalty_weight, self._tol = penalty_weight, tol
-        self.n_tests = 0  # scores of inactive pairs, those of the reservoir and those scored ahead not counted
+        self.n_tests = 0  # scores of inactive pairs, without those in the reservoir and those scored early
         self.degrees = np.zeros(n_variables, dtype=np.int64)
         self.queue = EdgeQueue(n_variables, mode=mode, seed=seed, allowed=allowed)
         self.reservoir = Reservoir(reservoir_size, n_variables)
         self.structure_heuristics, self.hub_threshold = structure_heuristics, hub_threshold
-        self._filling, self._model_changed = True, False  # for the first time; since the last refill
+        self._filling, self._model_changed = True, False  # first filling; change since the last refill
         self._changed = np.zeros(n_variables, dtype=bool)  # ends of edges in the reservoir that need new scores
 
     def mark_changed(self, variables: np.ndarray) -> None:
-        """Take note that an optimisation changed the conditionals of variables, int64: their edges get new scores."""
+        """Record that an optimisation changed the conditionals of variables, int64: their edges are rescored."""
         if len(variables):
             self._changed[variables] = True
             self._model_changed = True
 
     def add_active(self, pairs: np.ndarray) -> None:
-        """Take note that pairs, int64 (k, 2), became active otherwise: they are tested no more, and count for hubs."""
+        """Record that pairs, int64 (k, 2), became active elsewhere: they are no longer tested, and count for hubs."""
         ids = np.unique(id_of(pairs, self.n_variables))
         self.queue.exclude(ids)
         self.reservoir.discard(ids)
@@ -92,7 +92,7 @@ class EdgeStream:
             self._model_changed = True
 
     def largest(self, loss: PenalisedLoss) -> float:
-        """Return the largest s_e / c_e of a loss without edges; ValueError where there are too many pairs."""
+        """Return the largest s_e / c_e of a loss without edges; raise a ValueError for too many pairs."""
         n, weight, excluded = self.n_variables, self.penalty_weight, self.queue.excluded
         order = RandomPairs(n, 0)
         if len(order) > MOST_PAIRS:
@@ -111,7 +111,7 @@ class EdgeStream:
     # ---- rounds ----
 
     def next_round(self, loss: PenalisedLoss, limit: int, run: Run) -> int:
-        """Activate at most `limit` edges and optimise around them; return how many."""
+        """Activate at most `limit` edges and optimise around them; return their number."""
         pairs = self.choose_edges(loss, limit=limit, deadline=run.deadline)
         if len(pairs):
             loss.activate(pairs)
@@ -121,8 +121,8 @@ class EdgeStream:
     def choose_edges(self, loss: PenalisedLoss, *, limit: int | None = None, deadline: float = inf) -> np.ndarray:
         """Test edges, choose at most `limit` of them for activation, and return these, int64 (m, 2).
 
-        No two share a variable, the largest score is first, and they count as active from now on. There are none where
-        no inactive edge passes, or after `deadline`, a reading of ``time.perf_counter``.
+        No two share a variable, the largest score is first, and they count as active from now on. The result is empty
+        if no inactive edge passes, or after `deadline`, a value of ``time.perf_counter``.
         """
         if limit is not None and limit <= 0:
             return np.empty((0, 2), dtype=np.int64)
@@ -150,7 +150,7 @@ class EdgeStream:
         return pairs
 
     def _test_next(self, wanted: int, loss: PenalisedLoss, one_by_one: bool) -> int:
-        """Test up to `wanted` edges, to the first that passes if `one_by_one`; return how many, 0 when none is left."""
+        """Test up to `wanted` edges, or until one passes if `one_by_one`; return their number, 0 if none is left."""
         ids = self.queue.take(wanted)
         if not len(ids):
             return 0
@@ -165,7 +165,7 @@ class EdgeStream:
         return count
 
     def _sort_out(self, ids, scores, penalties, passing, lam: float) -> None:
-        """Offer the edges that passed to the reservoir, and freeze the others and those it gives up."""
+        """Offer the edges that passed to the reservoir, and freeze all others and those that the reservoir rejects."""
         if len(passing):
             out, ids, scores, evicted = np.ones(len(ids), dtype=bool), ids.copy(), scores.copy(), []
             offers = zip(passing.tolist(), ids[passing].tolist(), scores[passing].tolist(), strict=True)
@@ -182,7 +182,7 @@ class EdgeStream:
         self.queue.freeze(ids, violation_offsets(scores, penalties))
 
     def _rescore_reservoir(self, loss: PenalisedLoss) -> None:
-        """Compute the scores in the reservoir that may have changed, and drop edges that no longer pass."""
+        """Recompute the scores in the reservoir that may have changed, and drop edges that no longer pass."""
         if not self._changed.any():
             return
         ids, scores = self.reservoir.items()
@@ -199,14 +199,14 @@ class EdgeStream:
             self.queue.freeze(ids[failing], violation_offsets(scores[failing], penalties[failing]))
 
     def _prefer_hubs(self) -> None:
-        """Let the edges of new hubs be tested sooner (algorithm 2)."""
+        """Raise the priority of the edges of new hubs (algorithm 2)."""
         if self.structure_heuristics:
             hubs = find_new_hubs(self.degrees, self.queue.partners.number >= 0, self.hub_threshold)
             if len(hubs):
                 self.queue.prefer(hubs)
 
     def _refill(self) -> bool:
-        """Put the frozen edges back into the queue, if that can change anything."""
+        """Return the frozen edges to the queue, if that can have an effect."""
         if not self._model_changed or not self.queue.tested.n_frozen:
             return False
         self.queue.begin_pass()
@@ -232,7 +232,7 @@ class EdgeStream:
     # ---- checkpoints ----
 
     def state(self) -> dict[str, Any]:
-        """Return what `restore` needs beside the constructor's arguments, as arrays."""
+        """Return the arrays for `restore`, in addition to the constructor's arguments."""
         reserved, scores = self.reservoir.content()
         return {
             "n_tests": self.n_tests,
@@ -245,7 +245,7 @@ class EdgeStream:
         }
 
     def restore(self, state: Snapshot | None, loss: PenalisedLoss) -> None:
-        """Go on from a state of a stream made with the same arguments, or begin with the active edges of the loss."""
+        """Continue from the state of a stream with the same arguments, or begin with the active edges of the loss."""
         if state is None:
             self.add_active(loss.edges)
             return
@@ -269,13 +269,14 @@ class EdgeStream:
 def find_new_hubs(
     degrees: np.ndarray, is_hub: np.ndarray, threshold: float | None, least_edges: int = LEAST_EDGES
 ) -> np.ndarray:
-    """Return the nodes, ascending, whose degree centrality |N_i| / (n - 1) has passed the threshold; a hub remains one.
+    """Return the nodes, ascending, whose degree centrality |N_i| / (n - 1) newly exceeds the threshold.
 
-    None is the mean centrality (the papers leave it open); there is no hub before the graph has `least_edges` edges.
+    None is the mean centrality (the papers leave it open). A hub remains a hub. There is no hub before the graph has
+    `least_edges` edges.
     """
     n_variables, total = len(degrees), int(degrees.sum())
     if total < 2 * least_edges:
         return np.empty(0, dtype=np.int64)
-    # the mean in whole numbers: a graph of equal degrees has no hub
+    # the mean in integers, so that a graph of equal degrees has no hub
     above = degrees * n_variables > total if threshold is None else degrees > threshold * (n_variables - 1)
     return np.flatnonzero(above & ~is_hub)

@@ -1,4 +1,4 @@
-"""Pairs that were tested and wait to be tested again: in this pass, or frozen until the next one."""
+"""Tested pairs to be tested again: queued in the present pass, or frozen until the next pass."""
 
 from collections.abc import Iterator
 from typing import Any, Protocol
@@ -11,19 +11,19 @@ from pgmx.runs.snapshot import Snapshot
 from pgmx.search.edges.frozen import FrozenEdges
 from pgmx.search.edges.random_pairs import RandomPairs, ends_of, id_of
 
-#: So many pairs at most wait in a pass with their very priorities; they take 60 bytes each.
+#: Largest number of queued pairs with exact priorities; they take 60 bytes each.
 MOST_EXACT = 1 << 22
 
-#: So many pairs, or this share of all if it is more, at most are frozen with theirs; they take 8 to 12 bytes each.
+#: Largest number (or share, if that is more) of frozen pairs with exact priorities; they take 8 to 12 bytes each.
 MOST_FROZEN_SHARE = 1 / 16
 
-#: Places that are looked at together where all pairs are listed.
+#: Number of positions per block when all pairs are listed.
 _BLOCK = 1 << 18
 
-#: Levels up to 1, the last, are steps of 1 / 32 from that of priority -2 on; below it the distance to -1 grows by √2.
+#: From priority -2 to 1 levels are steps of 1 / 32; below -2 the distance to -1 grows by a factor of √2 per level.
 _STEPS, _LAST, _STRAIGHT = 32, 127, 31
 _LEVEL_NUMBERS = np.arange(_LAST + 1)
-#: The least priority of each level; there is no level 0.
+#: The smallest priority of each level; there is no level 0.
 PRIORITIES = np.where(
     _LEVEL_NUMBERS >= _STRAIGHT,
     1.0 - (_LAST - _LEVEL_NUMBERS) / _STEPS,
@@ -33,37 +33,37 @@ PRIORITIES[0] = -np.inf
 
 
 def level_of(priorities: np.ndarray) -> np.ndarray:
-    """Return the levels of priorities up to 1, uint8 from 1 to 127: the last ones that do not begin later."""
+    """Return the levels of priorities up to 1, uint8 from 1 to 127: the last level whose start is not larger."""
     return np.maximum(np.searchsorted(PRIORITIES, priorities, side="right") - 1, 1).astype(np.uint8)
 
 
-#: The level of each once its priority is 1 less.
+#: The new level of each level after the priority is lowered by 1.
 _LOWER = level_of(PRIORITIES - 1.0)
 
 
 class TestedPairs(Protocol):
-    """What a queue asks of the store of the pairs that were tested; ids are i n + j, of i < j."""
+    """The store of tested pairs of a queue; ids are i n + j for i < j."""
 
     @property
     def n_waiting(self) -> int:
-        """Pairs that wait in this pass."""
+        """Number of pairs queued in this pass."""
         ...
 
     @property
     def n_frozen(self) -> int:
-        """Pairs that wait for the next pass."""
+        """Number of pairs frozen until the next pass."""
         ...
 
     def add_untested(self, places: np.ndarray, ids: np.ndarray) -> None:
-        """Let pairs that were not tested wait in this pass, with the priority 0, in the order of their places."""
+        """Add untested pairs to this pass, with the priority 0, in the order of their places."""
         ...
 
     def freeze(self, ids: np.ndarray, priorities: np.ndarray) -> None:
-        """Let pairs, int64 (k,), wait for the next pass with priorities, float64 (k,)."""
+        """Freeze pairs, int64 (k,), until the next pass, with priorities, float64 (k,)."""
         ...
 
     def begin_pass(self) -> None:
-        """Let what is frozen wait in this pass."""
+        """Move the frozen pairs to this pass."""
         ...
 
     def take(self, count: int) -> np.ndarray:
@@ -71,36 +71,36 @@ class TestedPairs(Protocol):
         ...
 
     def put_back(self, count: int) -> None:
-        """Put the last `count` pairs of the latest `take` back in their places."""
+        """Return the last `count` pairs of the latest `take` to their positions."""
         ...
 
     def lower(self, ids: np.ndarray, ties: np.ndarray) -> None:
-        """Reduce the priorities of those of the pairs that wait in this pass by 1; ties decide between equal ones."""
+        """Lower the priorities of the pairs that are queued in this pass by 1; `ties` order equal priorities."""
         ...
 
     def discard(self, ids: np.ndarray) -> None:
-        """Remove pairs, where they are there."""
+        """Remove pairs; missing pairs are ignored."""
         ...
 
     def contains(self, ids: np.ndarray) -> np.ndarray:
-        """Return which of the pairs are there, bool (k,)."""
+        """Return which of the pairs are in the store, bool (k,)."""
         ...
 
     def parts(self) -> Iterator[np.ndarray]:
-        """Yield the ids of all pairs that are there, in parts."""
+        """Yield the ids of all stored pairs, in blocks."""
         ...
 
     def state(self) -> dict[str, Any]:
-        """Return what `restore` needs, as arrays."""
+        """Return the arrays for `restore`."""
         ...
 
     def restore(self, state: Snapshot) -> None:
-        """Go on from a state of a store for the same pairs."""
+        """Continue from the state of a store for the same pairs."""
         ...
 
 
 class ExactPairs:
-    """Tested pairs with their priorities: in a heap, and frozen in the order in which they came; equal ones by that."""
+    """Tested pairs with exact priorities: queued in a heap, frozen in the order of insertion, which breaks ties."""
 
     def __init__(self, order: RandomPairs):
         self._order = order
@@ -110,24 +110,24 @@ class ExactPairs:
 
     @property
     def n_waiting(self) -> int:
-        """Pairs that wait in this pass."""
+        """Number of pairs queued in this pass."""
         return len(self.heap)
 
     @property
     def n_frozen(self) -> int:
-        """Pairs that wait for the next pass."""
+        """Number of pairs frozen until the next pass."""
         return len(self.frozen)
 
     def add_untested(self, places, ids) -> None:
-        """Let pairs that were not tested wait in this pass, with the priority 0, in the order of their places."""
+        """Add untested pairs to this pass, with the priority 0, in the order of their places."""
         self.heap.push_many(ids, np.zeros(len(ids)), places)
 
     def freeze(self, ids, priorities) -> None:
-        """Let pairs wait for the next pass with priorities."""
+        """Freeze pairs until the next pass, with priorities."""
         self.frozen.add(ids, priorities)
 
     def begin_pass(self) -> None:
-        """Let what is frozen wait in this pass."""
+        """Move the frozen pairs to this pass."""
         done = 0
         for ids, priorities in self.frozen.drain():
             self.heap.push_many(ids, priorities, np.arange(done, done + len(ids)))
@@ -139,30 +139,30 @@ class ExactPairs:
         return self._taken[0]
 
     def put_back(self, count: int) -> None:
-        """Put the last `count` pairs of the latest `take` back in their places."""
+        """Return the last `count` pairs of the latest `take` to their positions."""
         self.heap.push_many(*(part[len(part) - count :] for part in self._taken))
 
     def lower(self, ids, ties) -> None:
-        """Reduce the priorities of those of the pairs that wait in this pass by 1."""
+        """Lower the priorities of the pairs that are queued in this pass by 1."""
         self.heap.lower_many(ids, 1.0, ties)
 
     def discard(self, ids) -> None:
-        """Remove pairs, where they are there."""
+        """Remove pairs; missing pairs are ignored."""
         for edge in ids.tolist():
             self.heap.discard(edge)
         self.frozen.discard(ids)
 
     def contains(self, ids) -> np.ndarray:
-        """Return which of the pairs are there, bool (k,)."""
+        """Return which of the pairs are in the store, bool (k,)."""
         return np.isin(ids, np.concatenate(list(self.parts())))
 
     def parts(self) -> Iterator[np.ndarray]:
-        """Yield the ids of all pairs that are there, in parts."""
+        """Yield the ids of all stored pairs, in blocks."""
         yield self.heap.items()[0]
         yield self.frozen.content()[0]
 
     def state(self) -> dict[str, Any]:
-        """Return what `restore` needs, as arrays."""
+        """Return the arrays for `restore`."""
         ids, priorities, ties = self.heap.items()
         frozen, offsets = self.frozen.content()
         return {
@@ -174,7 +174,7 @@ class ExactPairs:
         }
 
     def restore(self, state: Snapshot) -> None:
-        """Go on from a state of a store for the same pairs."""
+        """Continue from the state of a store for the same pairs."""
         state.check_names(("edges", "priorities", "ties", "frozen_edges", "frozen_offsets"))
         n = self._order.n_variables
         ids, frozen = (
@@ -193,10 +193,10 @@ class ExactPairs:
 
 
 class LevelledPairs:
-    """Tested pairs in a byte each, which holds a level of the priority; equal ones by their places in `order`.
+    """Tested pairs with one byte each for the level of the priority; ties are broken by the position in `order`.
 
-    A priority is never taken for a later one, so that a pair may be tested sooner than others by up to 1/32 of its
-    penalty, and by a factor of √2 where its score is above three times that.
+    Priorities are rounded down, so that a pair may be tested too soon by up to 1/32 of its penalty, or by a factor of
+    √2 if its score exceeds three times the penalty.
     """
 
     def __init__(self, order: RandomPairs):
@@ -206,17 +206,17 @@ class LevelledPairs:
 
     @property
     def n_waiting(self) -> int:
-        """Pairs that wait in this pass."""
+        """Number of pairs queued in this pass."""
         return self.levels.n_waiting
 
     @property
     def n_frozen(self) -> int:
-        """Pairs that wait for the next pass."""
+        """Number of pairs frozen until the next pass."""
         return self.levels.n_later
 
     @classmethod
     def from_exact(cls, exact: ExactPairs) -> "LevelledPairs":
-        """Return the same pairs with levels, taken out of the exact store."""
+        """Return the same pairs with levels; the exact store is emptied."""
         pairs = cls(exact._order)
         while exact.n_waiting:
             ids, priorities, _ = exact.heap.pop_many(_BLOCK)
@@ -229,15 +229,15 @@ class LevelledPairs:
         return self._order.position(ends_of(ids, self._order.n_variables))
 
     def add_untested(self, places, ids) -> None:
-        """Let pairs that were not tested wait in this pass, with the priority 0, in the order of their places."""
+        """Add untested pairs to this pass, with the priority 0, in the order of their places."""
         self.levels.add(places, level_of(np.zeros(len(places))))
 
     def freeze(self, ids, priorities) -> None:
-        """Let pairs wait for the next pass with priorities."""
+        """Freeze pairs until the next pass, with priorities."""
         self.levels.add(self._places(ids), level_of(priorities), later=True)
 
     def begin_pass(self) -> None:
-        """Let what is frozen wait in this pass."""
+        """Move the frozen pairs to this pass."""
         self.levels.begin_pass()
 
     def take(self, count: int) -> np.ndarray:
@@ -246,34 +246,34 @@ class LevelledPairs:
         return id_of(self._order.pair(places), self._order.n_variables)
 
     def put_back(self, count: int) -> None:
-        """Put the last `count` pairs of the latest `take` back in their places."""
+        """Return the last `count` pairs of the latest `take` to their positions."""
         self.levels.add(*(part[len(part) - count :] for part in self._taken))
 
     def lower(self, ids, ties) -> None:
-        """Reduce the priorities of those of the pairs that wait in this pass by 1."""
+        """Lower the priorities of the pairs that are queued in this pass by 1."""
         self.levels.lower(self._places(ids), _LOWER)
 
     def discard(self, ids) -> None:
-        """Remove pairs, where they are there."""
+        """Remove pairs; missing pairs are ignored."""
         self.levels.discard(self._places(ids))
 
     def contains(self, ids) -> np.ndarray:
-        """Return which of the pairs are there, bool (k,)."""
+        """Return which of the pairs are in the store, bool (k,)."""
         return self.levels.contains(self._places(ids))
 
     def parts(self) -> Iterator[np.ndarray]:
-        """Yield the ids of all pairs that are there, in parts."""
+        """Yield the ids of all stored pairs, in blocks."""
         for first in range(0, len(self._order), _BLOCK):
             places = np.arange(first, min(first + _BLOCK, len(self._order)))
             places = places[self.levels.contains(places)]
             yield id_of(self._order.pair(places), self._order.n_variables)
 
     def state(self) -> dict[str, Any]:
-        """Return what `restore` needs, as arrays."""
+        """Return the arrays for `restore`."""
         return {"levels": self.levels.content()}
 
     def restore(self, state: Snapshot) -> None:
-        """Go on from a state of a store for the same pairs."""
+        """Continue from the state of a store for the same pairs."""
         state.check_names(("levels",))
         levels = state.array("levels", np.uint8, (len(self._order),))
         state.check((levels != _LAST + 1).all(), "a pair without a level")
@@ -281,7 +281,7 @@ class LevelledPairs:
 
 
 def restore_tested(order: RandomPairs, state: Snapshot) -> TestedPairs:
-    """Return the store, of pairs of `order`, whose state this is."""
+    """Return the store of pairs of `order` with this state."""
     pairs: TestedPairs = LevelledPairs(order) if "levels" in state else ExactPairs(order)
     pairs.restore(state)
     return pairs

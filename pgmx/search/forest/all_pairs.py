@@ -1,4 +1,4 @@
-"""The forest of largest weight from all pairs at once: threads count blocks of them, each with a filter of its own."""
+"""The maximum-weight forest from all pairs at once: threads count blocks of pairs, each with its own filter."""
 
 import numpy as np
 
@@ -17,8 +17,9 @@ def grow_from_all_pairs(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the edges, in the order in which Prim's algorithm adds them, and weights of the best undirected forest.
 
-    The history is that of Prim's algorithm too, all of it with the time of the end. Cost: n² / 2 weights, each counted
-    once; 320 n bytes and a block of weights per thread. After an interrupt it is the forest of the pairs seen by then.
+    The history is also that of Prim's algorithm, but all rows have the time of the end. Cost: n² / 2 weights, each
+    counted once; 320 n bytes and a block of weights per thread. After an interrupt the result is the forest of the
+    pairs counted so far.
     """
     filters: list[EdgeFilter] = []
 

@@ -1,4 +1,4 @@
-"""Weights of pairs of variables of a distributed table: blocks are counted by the workers and weighed by the driver."""
+"""Weights of pairs of variables of distributed data: workers count blocks, the driver computes the weights."""
 
 from math import log
 
@@ -10,14 +10,14 @@ from pgmx.search.forest.pair_weights import PairWeightSource, make_pair_kernel
 from pgmx.statistics.counts import add_counts
 from pgmx.statistics.segments import count_block, count_segments
 
-#: Bytes of counts that are asked for at once.
+#: Bytes of counts that are requested at once.
 _BLOCK_BYTES = 1 << 22
 
 
 class DistributedWeights(PairWeightSource):
-    """The weights of `CountedWeights`, to the bit, for a table whose rows lie with workers.
+    """The weights of `CountedWeights`, identical to the bit, for distributed data.
 
-    A block of rows is one message to each part: the counts of the block's states with those of all other variables.
+    A block of rows of the weight matrix is one message per partition: the joint counts with all other variables.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class DistributedWeights(PairWeightSource):
     def write(
         self, block: np.ndarray, others: np.ndarray, weights: np.ndarray, rows: np.ndarray, columns: np.ndarray
     ) -> None:
-        """Have the block counted by the workers, and weigh the sums."""
+        """Let the workers count the block, and compute the weights from the sums."""
         if len(block) and len(others):
             counts = self._table.reduce(count_block, self._share, block, others, add=add_counts)
             counts = np.ascontiguousarray(counts, dtype=np.uint32)

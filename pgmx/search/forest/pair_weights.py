@@ -1,4 +1,4 @@
-"""Where a forest search gets the weights of pairs from."""
+"""The weights of pairs for a forest search."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -13,14 +13,14 @@ from pgmx.scores import ScoreTerms
 from pgmx.statistics.counts import has_wide_counts
 from pgmx.statistics.segments import arrange_planes
 
-#: Planes of a block per thread, and parts of the columns: a thread that other programs hold up takes fewer of them.
+#: Planes of a block per thread, and column blocks per thread, so that a thread that is slowed down processes fewer.
 _BLOCK_PLANES, _PIECES = 32, 4
 
-#: Seconds that a processor takes for a word of two planes and for a cell of a table: they decide whether threads pay.
+#: Seconds per word of two planes and per cell of a table: they determine whether threads are worthwhile.
 _WORD_PAIR_SECONDS, _CELL_SECONDS = 7e-11, 2e-9
 
 
-#: Columns of a block that are counted before their weights are looked at: both stay in a second-level cache.
+#: Columns of a block that are counted before their weights are read, so that both stay in the second-level cache.
 _COLUMNS = 1 << 11
 
 Visitor = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]
@@ -30,9 +30,9 @@ class PairWeightSource(ABC):
     """Weights of pairs of variables, by blocks of rows."""
 
     n: int
-    #: Size of the numbers that a weight is the difference of: rounding errors are proportional to it.
+    #: Magnitude of the terms whose difference is a weight: rounding errors are proportional to it.
     scale: float
-    #: How many rows are best asked for at once.
+    #: Best number of rows per request.
     block: int
 
     @abstractmethod
@@ -68,9 +68,9 @@ class StoredWeights(PairWeightSource):
 class CountedWeights(PairWeightSource):
     r"""Weights :math:`s(j \mid i, C) - s(j \mid C)` counted from bit planes on demand, for a score-equivalent s.
 
-    They are symmetric; nothing is kept. C is the variable `class_node`, or nothing; ids of the source are positions in
-    `variables`. A weight costs (states - 1)² · N / 512 vector operations with AVX-512, a class variable one copy of
-    the codes and planes with the rows sorted by its state.
+    They are symmetric and not cached. C is the variable `class_node`, or empty; ids of the source are positions in
+    `variables`. A weight costs (states - 1)² · N / 512 vector operations with AVX-512. A class variable needs one copy
+    of the codes and planes with the rows sorted by its state.
     """
 
     def __init__(
@@ -85,9 +85,9 @@ class CountedWeights(PairWeightSource):
         planes, offsets, bounds, marginals = arrange_planes(table, variables, class_node)
         self.n = len(variables)
         self.scale = table.n_rows * max(log(table.n_rows), 1.0)
-        n_planes = max(int(offsets[-1]) - self.n, 1)  # without the last of each variable
+        n_planes = max(int(offsets[-1]) - self.n, 1)  # the last state of each variable has no plane
         states = n_planes / self.n
-        #: What a thread takes for a pair.
+        #: Estimated seconds of a thread per pair.
         self._pair_seconds = _CELL_SECONDS * (states + 1) ** 2 + _WORD_PAIR_SECONDS * states**2 * planes.shape[1]
         self._kernels = [
             make_pair_kernel(planes, offsets, bounds, marginals, terms)
@@ -98,7 +98,7 @@ class CountedWeights(PairWeightSource):
     def write(
         self, block: np.ndarray, others: np.ndarray, weights: np.ndarray, rows: np.ndarray, columns: np.ndarray
     ) -> None:
-        """Count the rows, the columns shared among the threads."""
+        """Count the rows; threads share the columns."""
         seconds = self._pair_seconds * len(block) * len(others)
         n_threads = min(len(self._kernels), max(1, int(seconds / THREAD_PAYS)))
         cuts = np.linspace(0, len(others), (_PIECES * n_threads if n_threads > 1 else 1) + 1).astype(int).tolist()
@@ -114,10 +114,10 @@ class CountedWeights(PairWeightSource):
             pass
 
     def visit_pairs(self, make_visitor: Callable[[], Visitor]) -> None:
-        """Count all pairs, each once, and show them to visitors, one per thread.
+        """Count all pairs, each once, and pass them to visitors, one per thread.
 
-        A visitor is called with the ids of rows and columns, their weights, of at least that shape, and the first
-        column of each row that is a pair not seen before. Threads take blocks of rows, so that none waits for another.
+        A visitor is called with the ids of rows and columns, their weights (of at least that shape), and the first
+        column of each row with a new pair. Threads process blocks of rows, so that no thread waits for another.
         """
         ids, n_rows = np.arange(self.n), max(1, self.block // len(self._kernels))
         seconds = self._pair_seconds * self.n**2 / 2
@@ -142,7 +142,7 @@ class CountedWeights(PairWeightSource):
 
 
 def make_pair_kernel(planes, offsets, bounds, marginals, terms: ScoreTerms) -> _pair_weights.PairWeights:
-    """Return the kernel that counts and weighs pairs, for one thread."""
+    """Return the kernel that counts pairs and computes their weights, for one thread."""
     return _pair_weights.PairWeights(
         planes,
         offsets,
@@ -156,5 +156,5 @@ def make_pair_kernel(planes, offsets, bounds, marginals, terms: ScoreTerms) -> _
 
 
 def can_be_counted(table: DiscreteTable) -> bool:
-    """Return whether every variable has bit planes, with too many states it has none, and counts fit 32 bits."""
+    """Return whether every variable has bit planes (not with too many states) and counts fit into 32 bits."""
     return int(table.plane_offsets[-1]) == int(table.cardinalities.sum()) and not has_wide_counts(table)

@@ -1,4 +1,4 @@
-"""From a forest learner's `weight` and data to a score and the weights of pairs."""
+"""The score and the weights of pairs for a forest learner's `weight` and data."""
 
 from math import inf, log
 from typing import NamedTuple
@@ -13,7 +13,7 @@ from pgmx.scores.binding.scoring import Scoring
 from pgmx.search.forest.distributed_weights import DistributedWeights
 from pgmx.search.forest.pair_weights import CountedWeights, PairWeightSource, StoredWeights, can_be_counted
 
-#: The scores that a weight is the gain of: for states, for floats, and for floats beside states.
+#: The scores whose gains are the weights: for discrete, continuous and mixed data.
 SCORE_OF_WEIGHT = {
     "mutual_info": ("ll", "ll-g", "ll-clg"),
     "bic": ("bic", "bic-g", "bic-clg"),
@@ -27,7 +27,7 @@ COUNTED = (scores.LogLikelihood, scores.BIC, scores.AIC, scores.BDeu)
 
 
 class PairScores(NamedTuple):
-    """Weights of pairs by position, and scores (n,) before joining: `scores` given the class, `alone` without it."""
+    """Weights of pairs by position, and scores (n,) without edges: `scores` given the class, `alone` without it."""
 
     source: PairWeightSource
     scores: np.ndarray
@@ -43,7 +43,7 @@ def bind_forest_score(
     sample_weight,
     **options,
 ) -> Scoring:
-    """Return the score that `weight` means for the data; `options` are those of ``resolve_scoring``."""
+    """Return the score of `weight` for the data; `options` are the options of ``resolve_scoring``."""
     if weight in SCORE_OF_WEIGHT:
         kind = _find_kind(opened)
         return resolve_scoring(SCORE_OF_WEIGHT[weight][kind], opened, sample_weight=sample_weight, **options)
@@ -56,7 +56,7 @@ def bind_forest_score(
 
 
 def _find_kind(opened: Frame | DiscreteTable | DistributedNumericTable) -> int:
-    """Return 0 for columns of states, 1 for columns of floats, 2 for both."""
+    """Return 0 for discrete, 1 for continuous, 2 for mixed data."""
     if isinstance(opened, DiscreteTable):
         return 0
     if isinstance(opened, DistributedNumericTable):

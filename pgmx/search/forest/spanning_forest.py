@@ -1,9 +1,9 @@
-"""Maximum-weight forests: undirected ones by Prim's algorithm, and the choice between them and branchings.
+"""Maximum-weight forests: undirected forests by Prim's algorithm, and the choice between them and branchings.
 
-Weights are compared as whole multiples of one small number, so that rounding errors neither make nor break ties, and
-a pair whose weight rounds to nothing has no edge. Equal weights are decided by an order of the variables that the
-caller gives: the edge with the smaller first, then the smaller second end goes first. Under it the best forest is
-unique, whatever the order in which an algorithm looks at the edges.
+Weights are compared as integer multiples of a small unit, so that rounding errors neither create nor break ties. A pair
+whose weight rounds to zero has no edge. Ties are broken by an order of the variables from the caller: by the smaller
+first end, then by the smaller second end. With this rule the best forest is unique and does not depend on the order in
+which an algorithm visits the edges.
 """
 
 from math import frexp, nan
@@ -18,14 +18,14 @@ from pgmx.search.forest.all_pairs import grow_from_all_pairs
 from pgmx.search.forest.pair_weights import CountedWeights, PairWeightSource
 from pgmx.search.knowledge.constraints import EdgeConstraints
 
-_ROOT = 0  # column of a virtual root, from which an arc of weight 0 leads to every variable
+_ROOT = 0  # column of a virtual root with an arc of weight 0 to every variable
 
-#: Bits between the scale of a source and the smallest weight that counts: some hundred rounding errors.
+#: Bits between the scale of a source and the smallest weight that counts: about a hundred rounding errors.
 RESOLUTION_BITS = 46
 
 
 class Forest(NamedTuple):
-    """Rooted trees: arcs (tail, head), int64 (m, 2), by head, no head twice; and their weights, float64 (m,)."""
+    """Rooted trees: arcs (tail, head), int64 (m, 2), by head, with distinct heads; and their weights, float64 (m,)."""
 
     edges: np.ndarray
     weights: np.ndarray
@@ -42,11 +42,11 @@ def find_spanning_forest(
     score: float = nan,
     at_once: bool = False,
 ) -> Forest:
-    """Find the rooted forest of largest weight; arcs of no positive weight are left out unless they are required.
+    """Find the rooted forest of largest weight; arcs without positive weight are left out unless they are required.
 
-    `priority` (int64, a permutation) decides between equal weights. Trees are rooted at `root`, else at variables of
-    most neighbours; where not `symmetric`, or directions are constrained, it is a maximum branching: n² weights.
-    `score` is that without edges; a `run` that is over stops it. `at_once` lets all pairs be counted before any joins.
+    `priority` (int64, a permutation) breaks ties. Trees are rooted at `root`, else at variables of most neighbours. If
+    not `symmetric`, or if directions are constrained, the result is a maximum branching, from n² weights. `score` is
+    the score without edges. The search stops when `run` is over. `at_once` counts all pairs first.
     """
     n = source.n
     constraints = EdgeConstraints(n) if constraints is None else constraints
@@ -65,7 +65,7 @@ def find_spanning_forest(
 
 
 def check_forest_constraints(constraints: EdgeConstraints, names, *, root: int | None = None) -> None:
-    """Raise ValueError where a variable has two required parents, or `root` has one."""
+    """Raise a ValueError if a variable has two required parents, or `root` has one."""
     parent_of: dict[int, int] = {}
     for tail, head in constraints.required.tolist():
         if head in parent_of:
@@ -94,7 +94,7 @@ def _grow_by_prim(
     most = 1 if run.has_callback else source.n
     n_recorded = n_edges = 0
     with run.catch_interrupt():
-        while True:  # those that have joined since the last record, and the next one
+        while True:  # the variables that joined since the last record, and the next one
             variables = growth.order[n_recorded : growth.n_joined + (growth.next >= 0)]
             if not len(variables):
                 break
@@ -113,18 +113,18 @@ def _grow_by_prim(
 
 
 class _PendingRows:
-    """Rows of weights that wait for their variables to join a forest, in an array that grows when it is full."""
+    """Rows of weights of variables that have not joined the forest yet, in an array that grows when it is full."""
 
     def __init__(self, source: PairWeightSource, growth: _spanning.ForestGrowth, allowed: np.ndarray | None):
         self._source, self._growth, self._allowed = source, growth, allowed
         self.weights = np.empty((0, source.n))
-        #: By variable the number of its row, -1 without one.
+        #: Index of each variable's row, -1 without a row.
         self.places = np.full(source.n, -1, dtype=np.int64)
         self._free: list[int] = []
         self._lacks_row = np.ones(source.n, dtype=bool)
 
     def provide_next(self) -> None:
-        """Fetch the row of the next variable and those of others likely to follow: a block costs little more."""
+        """Fetch the row of the next variable and rows of likely successors: a block costs little more than a row."""
         node, keys = self._growth.next, self._growth.keys
         if self.places[node] >= 0:
             return
@@ -141,11 +141,11 @@ class _PendingRows:
         self._lacks_row[block] = False
         if self._allowed is not None:
             outside = outside[self._allowed[np.ix_(block, outside)].any(axis=0)]
-        places = self._place(block)  # in an array that may be a new one
+        places = self._place(block)  # may replace the array of rows
         self._source.write(block, outside, self.weights, places, outside)
 
     def release(self, n_joined: int) -> None:
-        """Take the rows of the variables that have joined last for others."""
+        """Reuse the rows of the variables that joined last."""
         order = self._growth.order[self._growth.n_joined - n_joined : self._growth.n_joined]
         self._free += self.places[order].tolist()
 
@@ -181,7 +181,7 @@ def _find_best_branching(
     symmetric: bool,
     run: Run,
 ) -> Forest:
-    """Fill the matrix of weights in the order of `priority`, so that the first of equals goes first, and branch."""
+    """Fill the matrix of weights in the order of `priority`, which breaks ties, and find the best branching."""
     n = source.n
     order = np.argsort(priority)  # position -> id
     keys = np.full((n, n), -np.inf)
@@ -214,9 +214,9 @@ def _find_best_branching(
 def find_maximum_branching(weights: np.ndarray, required: np.ndarray | None = None) -> np.ndarray:
     """Return the parent of each variable, int64 (n,), -1 for a root, in the rooted forest of largest weight.
 
-    ``weights[head, tail]`` is float64; -inf bars an arc. An arc that has no positive weight is used only where
-    ``required[head]`` (int64, -1 for none) names it. Among equal arcs the smaller tail wins, and no arc over any arc.
-    O(n²) time (Edmonds' algorithm in Tarjan's dense form, see the kernel), 12 n² bytes beside the weights.
+    ``weights[head, tail]`` is float64; -inf forbids an arc. An arc without positive weight is used only if it is
+    ``required[head]`` (int64, -1 for none). Ties are broken in favour of no arc, then of the smaller tail. O(n²) time
+    (Edmonds' algorithm in Tarjan's dense form, see the kernel), 12 n² bytes in addition to the weights.
     """
     n = len(weights)
     entering = np.full((n + 1, n + 1), -np.inf)

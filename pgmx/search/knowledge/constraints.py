@@ -1,8 +1,8 @@
-"""What a user knows about the edges, as the integer arrays that a search reads.
+"""Background knowledge about edges, as the integer arrays that a search reads.
 
-There are two sources of statements: an object such as pgmpy's ``ExpertKnowledge``, and the learners' own options. Each
-keeps the name of the option that it came from, for messages. The names of variables stop here: behind this module a
-search sees ids and one byte per ordered pair.
+There are two sources of statements: an object such as pgmpy's ``ExpertKnowledge``, and the learners' options. Each
+statement keeps the name of its option for messages. Searches do not use names of variables: this module gives them ids
+and one byte per ordered pair.
 """
 
 import logging
@@ -21,15 +21,15 @@ logger = logging.getLogger(__name__)
 
 _NO_EDGES = np.empty((0, 2), dtype=np.int64)
 _EXPECTED = ("required_edges", "forbidden_edges", "search_space", "temporal_order")
-#: What is read where an object has it; pgmpy 1.1 has neither.
+#: Optional attributes; pgmpy 1.1 has neither.
 _OPTIONAL = ("root_nodes", "orientations")
-#: What says nothing of its own: the tiers as a mapping, and the test of a search space that is named, which is refused.
+#: Attributes without further information: the tiers as a mapping, and the test of a named search space (not supported).
 _IGNORED = ("temporal_ordering", "ci_test", "significance_level")
 _SHOWN = 8  # names that an error message lists
 
 
 class Statement(NamedTuple):
-    """One piece of knowledge: the option that it came from, and its ids."""
+    """One statement: the option that it came from, and its ids."""
 
     option: str
     ids: np.ndarray
@@ -38,9 +38,9 @@ class Statement(NamedTuple):
 class Knowledge(NamedTuple):
     """All statements, in the order in which they were read.
 
-    Those about edges hold int64 (m, 2), (tail, head), sorted, without repetition; `orientations` the edges that two
-    variables have if they have one; `tiers` the tier of each variable, int64 (n,), -1 for none; `roots` the variables
-    without parents, int64 (m,), sorted.
+    Statements about edges are int64 (m, 2), (tail, head), sorted, without duplicates. `orientations` are the only
+    directions allowed between two variables. `tiers` is the tier of each variable, int64 (n,), -1 for none. `roots` are
+    the variables without parents, int64 (m,), sorted.
     """
 
     required: list[Statement]
@@ -55,8 +55,8 @@ class Knowledge(NamedTuple):
 class EdgeConstraints:
     """Required and allowed edges between ``n`` variables, by integer id; both arrays are read-only.
 
-    ``required`` is int64 (m, 2), edges (tail, head) that every graph must hold. ``allowed`` is uint8 (n, n):
-    ``allowed[child, parent] == 1`` when parent → child may exist, the diagonal 0; None where nothing is forbidden.
+    ``required`` is int64 (m, 2), edges (tail, head) that every graph must contain. ``allowed`` is uint8 (n, n):
+    ``allowed[child, parent] == 1`` if parent → child may exist, with a diagonal of 0; None if nothing is forbidden.
     """
 
     n: int
@@ -77,7 +77,7 @@ class EdgeConstraints:
             allowed = np.ascontiguousarray(self.allowed, dtype=np.uint8).view()
             if allowed.shape != (self.n, self.n):
                 raise ValueError(f"allowed has shape {allowed.shape}; expected ({self.n}, {self.n})")
-            allowed.setflags(write=False)  # a view has its own flag: the caller's array stays as it was
+            allowed.setflags(write=False)  # only the view becomes read-only, not the caller's array
             object.__setattr__(self, "allowed", allowed)
 
     def allows(self, tail: int, head: int) -> bool:
@@ -102,11 +102,11 @@ class EdgeConstraints:
 
 
 def read_constraints(names: Sequence, **options) -> EdgeConstraints:
-    """Translate what is known about named variables into integer ids, and find contradictions.
+    """Translate knowledge about named variables into integer ids, and find contradictions.
 
-    `options` are those of `read_knowledge`. All statements hold together: what
-    one of them forbids is forbidden, and an edge must lie in every search space. A contradiction is a ValueError that
-    names the edge and the options. Time in n² only where something is forbidden.
+    `options` are the options of `read_knowledge`. All statements apply: an edge is forbidden if any statement forbids
+    it, and it must be in every search space. A contradiction raises a ValueError that names the edge and the options.
+    The cost is O(n²) only if something is forbidden.
     """
     n = len(names)
     knowledge = read_knowledge(names, **options)
@@ -127,28 +127,28 @@ def read_constraints(names: Sequence, **options) -> EdgeConstraints:
 
 
 def restrict_to_score(constraints: EdgeConstraints, arcs: np.ndarray | None, names: Sequence) -> EdgeConstraints:
-    """Return the constraints with the arcs that a score has a meaning for, ``arcs[child, parent]``; None for all."""
+    """Restrict the constraints to the arcs for which a score is defined, ``arcs[child, parent]``; None means all."""
     if arcs is None:
         return constraints
     for tail, head in constraints.required.tolist():
         if not arcs[head, tail]:
             raise ValueError(
-                f"{names[tail]!r} -> {names[head]!r} is required, but leads from floats to states, which a conditional "
-                "linear Gaussian network does not have: drop it, or give discrete_children='allowed'"
+                f"{names[tail]!r} -> {names[head]!r} is required, but conditional linear Gaussian networks do not "
+                "allow edges from continuous to discrete variables: drop it, or give discrete_children='allowed'"
             )
     allowed = arcs if constraints.allowed is None else arcs & constraints.allowed
     n_excluded = np.count_nonzero(arcs == 0 if constraints.allowed is None else (arcs == 0) & constraints.allowed)
     if n_excluded:
         logger.info(
-            "%d arcs from floats to states are excluded: a conditional linear Gaussian network has none "
-            "(discrete_children='allowed' takes them)",
+            "%d edges from continuous to discrete variables are excluded: conditional linear Gaussian networks do not "
+            "allow them (discrete_children='allowed' does)",
             n_excluded,
         )
     return EdgeConstraints(constraints.n, constraints.required, allowed)
 
 
 def _mask_edges(n: int, knowledge: Knowledge) -> np.ndarray | None:
-    """Return allowed[child, parent], or None when that would be all ones off the diagonal."""
+    """Return allowed[child, parent], or None if all off-diagonal entries would be 1."""
     if not any(knowledge._replace(required=[])):
         return None
     allowed = np.ones((n, n), dtype=np.uint8)
@@ -158,7 +158,7 @@ def _mask_edges(n: int, knowledge: Knowledge) -> np.ndarray | None:
         space[edges[:, 1], edges[:, 0]] = 1
         allowed &= space
     for _, tiers in knowledge.tiers:
-        # A child in no tier may have parents in every tier; a parent in no tier (-1) is early enough for every child.
+        # Variables without a tier (-1) may have parents in every tier, and may be parents of every variable.
         latest = np.where(tiers < 0, tiers.max(), tiers)
         allowed &= tiers[None, :] <= latest[:, None]
     for _, edges in knowledge.forbidden:
@@ -172,7 +172,7 @@ def _mask_edges(n: int, knowledge: Knowledge) -> np.ndarray | None:
 
 
 def _describe_contradiction(option: str, edge: np.ndarray, knowledge: Knowledge, names: Sequence) -> str:
-    """Return a message that names the other statement which rules out a required edge."""
+    """Return a message that names the statement that contradicts a required edge."""
     tail, head = edge.tolist()
     text = f"{option} holds {names[tail]!r} -> {names[head]!r}"
     for other, edges in knowledge.forbidden:
@@ -207,11 +207,11 @@ def read_knowledge(
     root_nodes: Collection | None = None,
     candidate_edges: Collection | None = None,
 ) -> Knowledge:
-    """Read the knowledge object, then the options; statements without content are left out.
+    """Read the knowledge object, then the options; empty statements are left out.
 
-    `expert_knowledge` has the attributes of pgmpy's ``ExpertKnowledge``; an empty ``search_space`` means all edges
-    there, an empty `candidate_edges` none. Required self pairs are an error, others are left out. TypeError for what is
-    no collection, ValueError for unknown names, a variable in two tiers and unknown knowledge.
+    `expert_knowledge` has the attributes of pgmpy's ``ExpertKnowledge``. Its empty ``search_space`` means all edges; an
+    empty `candidate_edges` means none. Required self loops are an error, others are ignored. Raises a TypeError for
+    non-collections, and a ValueError for unknown names, a variable in two tiers and unknown knowledge.
     """
     index = {name: position for position, name in enumerate(names)}
     knowledge = Knowledge([], [], [], [], [], [])
@@ -258,20 +258,20 @@ def _read_object(source: Any, index: dict, knowledge: Knowledge) -> None:
 
 
 def _refuse_unknown(source: Any) -> None:
-    """Refuse an object with an attribute that might be knowledge, which would be ignored in silence."""
+    """Raise for an unknown attribute that might be knowledge, which would be ignored silently."""
     known = {*_EXPECTED, *_OPTIONAL, *_IGNORED}
     for name, value in getattr(source, "__dict__", {}).items():
-        is_private = name.startswith("_") or name.endswith("_")  # those of scikit-learn end so, and are derived
+        is_private = name.startswith("_") or name.endswith("_")  # scikit-learn's fitted attributes end in "_"
         is_empty = value is None or value is False or (isinstance(value, Collection) and not len(value))
         if not (name in known or is_private or is_empty):
             raise ValueError(
-                f"expert_knowledge.{name} is {value!r}, which no search of pgmx respects; leave it out, and say the "
-                f"same by {', '.join((*_EXPECTED, *_OPTIONAL))}"
+                f"expert_knowledge.{name} is {value!r}, but pgmx does not support this attribute. Leave it out, and "
+                f"use {', '.join((*_EXPECTED, *_OPTIONAL))} instead"
             )
 
 
 def _refuse_both_ways(edges: np.ndarray, option: str, names: Sequence) -> None:
-    """Refuse edges that hold a pair in both directions."""
+    """Raise if the edges contain a pair in both directions."""
     pairs, counts = np.unique(np.sort(edges, axis=1), axis=0, return_counts=True)
     if (counts > 1).any():
         a, b = (names[v] for v in pairs[counts > 1][0])
@@ -284,7 +284,7 @@ def _add(statements: list[Statement], option: str, ids: np.ndarray | None) -> No
 
 
 def _read_edges(edges: Any, option: str, index: dict) -> np.ndarray:
-    """Return the named edges as an int64 array (m, 2), sorted, without repetition."""
+    """Return the named edges as an int64 array (m, 2), sorted, without duplicates."""
     if edges is None:
         return np.empty((0, 2), dtype=np.int64)
     if isinstance(edges, str | bytes) or not isinstance(edges, Collection):
@@ -300,7 +300,7 @@ def _read_edges(edges: Any, option: str, index: dict) -> np.ndarray:
     if len(index) ** 2 <= 16 * len(keys):
         ids = sort_keys(keys, len(index))
     else:
-        keys.sort()  # np.unique hashes, which takes fifty times as long
+        keys.sort()  # np.unique hashes, which is fifty times slower
         is_first = np.append(True, keys[1:] > keys[:-1])
         ids = np.column_stack(np.divmod(keys[is_first], len(index)))
     loops = ids[:, 0] == ids[:, 1]
@@ -313,7 +313,7 @@ def _read_edges(edges: Any, option: str, index: dict) -> np.ndarray:
 
 
 def _read_nodes(nodes: Any, option: str, index: Mapping) -> np.ndarray:
-    """Return the named variables as an int64 array, sorted, without repetition."""
+    """Return the named variables as an int64 array, sorted, without duplicates."""
     if nodes is None:
         return np.empty(0, dtype=np.int64)
     if isinstance(nodes, str | bytes) or not isinstance(nodes, Collection):
@@ -325,7 +325,7 @@ def _read_nodes(nodes: Any, option: str, index: Mapping) -> np.ndarray:
 
 
 def _read_tiers(order: Any, option: str, index: Mapping) -> np.ndarray | None:
-    """Return the tier of each variable (-1: in no tier), or None where no tier names one."""
+    """Return the tier of each variable (-1: no tier), or None if all tiers are empty."""
     if order is None:
         return None
     if isinstance(order, str | bytes) or not isinstance(order, Collection):
@@ -352,7 +352,7 @@ def _read_tiers(order: Any, option: str, index: Mapping) -> np.ndarray | None:
 
 
 def _describe_unknown_names(option: str, names: Iterable, index: Mapping) -> str:
-    """Return a message with those of the names that are none of the variables."""
+    """Return a message with the names that are not variables."""
     unknown = {}
     for name in names:
         try:

@@ -1,4 +1,4 @@
-"""What is known of the edges of an undirected graph, from names to ids."""
+"""Background knowledge about the edges of an undirected graph: names are converted to ids."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from math import inf, isfinite
@@ -12,8 +12,8 @@ from pgmx.checks import as_reals
 class PairKnowledge(NamedTuple):
     """Edges of an undirected graph that are required or forbidden, int64 (m, 2) with the smaller id first.
 
-    `weight` maps pairs (k, 2) to the factors of their penalties, None where all are 1; `factors` lists those that are
-    not 1, as ((i, j), float) in the order of the pairs.
+    `weight` maps pairs (k, 2) to the factors of their penalties; None if all are 1. `factors` lists the factors other
+    than 1, as ((i, j), float) in the order of the pairs.
     """
 
     required: np.ndarray
@@ -22,7 +22,7 @@ class PairKnowledge(NamedTuple):
     factors: list[tuple[tuple[int, int], float]]
 
     def candidate_rule(self, is_free: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """Return a function from pairs (k, 2) to whether each is neither known nor has an end that is not free."""
+        """Return a function from pairs (k, 2) to whether each is unconstrained and both its ends are free."""
         n = len(is_free)
         known = np.concatenate([self.required, self.forbidden])
         numbers = np.sort(known[:, 0] * n + known[:, 1])
@@ -34,10 +34,10 @@ class PairKnowledge(NamedTuple):
 
 
 def read_pair_knowledge(names: Sequence, required_edges, forbidden_edges, edge_weights) -> PairKnowledge:
-    """Translate the options of a learner into ids; ValueError where they contradict each other.
+    """Translate the options of a learner into ids; raise a ValueError if they contradict each other.
 
     Edges may be in any order and orientation. `edge_weights` maps pairs of names to factors of their penalties, or is
-    a square table of them: 0 requires an edge, infinity forbids it, pairs that are not named have 1.
+    a square table of factors: 0 requires an edge, infinity forbids it, the default is 1.
     """
     ids = {name: i for i, name in enumerate(names)}
     weights: dict[tuple[int, int], float] = {}
@@ -93,7 +93,7 @@ def _map_weights(edge_weights, names: Sequence) -> Mapping:
 
 
 def read_pairs(edges, option: str) -> Collection:
-    """Return the pairs as a list; an error names the option that holds something else."""
+    """Return the pairs as a list; raise an error that names the option if it is not a list of pairs."""
     if edges is None:
         return ()
     if isinstance(edges, str) or not isinstance(edges, Iterable):
@@ -115,7 +115,7 @@ def _is_weight(value: Any) -> bool:
 def _edge_of(pair, ids: Mapping, option: str) -> tuple[int, int]:
     for name in pair:
         if name not in ids:
-            raise ValueError(f"{option} names {name!r}, which is no column of the data")
+            raise ValueError(f"{option} names {name!r}, which is not a column of the data")
     i, j = sorted(ids[name] for name in pair)
     if i == j and option != "forbidden_edges":
         raise ValueError(f"{option} joins {next(iter(pair))!r} to itself: an edge needs two variables")
@@ -127,7 +127,7 @@ def _edge_array(pairs) -> np.ndarray:
 
 
 class _FactorLookup:
-    """From pairs to factors, 1 by default; a class, because local functions cannot be pickled."""
+    """A map from pairs to factors, 1 by default; a class, since local functions cannot be pickled."""
 
     def __init__(self, weights: dict[tuple[int, int], float], n: int):
         numbers = np.array([i * n + j for i, j in weights], dtype=np.int64)

@@ -1,9 +1,9 @@
-"""The insertions, deletions and turns of an edge that a class allows, and the DAGs that they lead to.
+"""The insertions, deletions and reversals of an edge that a class allows, and the resulting DAGs.
 
-An operator changes the edge between `tail` and `head`. It stands for the graphs of the class in which, of the
-neighbours of the head (by undirected edges), just those in `clique` are its parents: in one of these the arc
-tail → head is added, deleted, or turned from head → tail. Its gain is the same in all of them where equivalent graphs
-have equal scores.
+An operator changes the edge between `tail` and `head`. Consider the graphs of the class in which, among the neighbours
+of the head (by undirected edges), exactly those in `clique` are its parents. In one of these graphs the arc
+tail → head is added, deleted, or obtained by reversing head → tail. The gain is the same in all of them if equivalent
+graphs have equal scores.
 """
 
 from collections.abc import Collection, Sequence
@@ -20,7 +20,7 @@ from pgmx.search.dag.state import DagState
 
 
 class Operator(NamedTuple):
-    """A change of the edge between two variables, and which neighbours of the head are its parents."""
+    """A change of the edge between two variables, and the neighbours of the head that are its parents."""
 
     gain: float
     kind: int
@@ -30,11 +30,11 @@ class Operator(NamedTuple):
 
 
 class Operators:
-    """The operators of one class, as `graph` has it; `state` is at one of its DAGs.
+    """The operators of one class, given by `graph`; `state` is at one of its DAGs.
 
-    Chickering (2002, Optimal structure identification with greedy search, JMLR 3, theorems 15 and 17) has insertions
-    and deletions, Hauser and Bühlmann (2012, Characterization and greedy learning of interventional Markov equivalence
-    classes, JMLR 13, section 4) turns. Cost: a row of gains for each clique of neighbours that was not asked before.
+    Insertions and deletions: Chickering (2002, Optimal structure identification with greedy search, JMLR 3, theorems 15
+    and 17). Reversals: Hauser and Bühlmann (2012, Characterization and greedy learning of interventional Markov
+    equivalence classes, JMLR 13, section 4). Cost: one row of gains per clique of neighbours that is new.
     """
 
     def __init__(self, state: DagState, course: Course):
@@ -43,21 +43,21 @@ class Operators:
         self._scores: dict[tuple[int, bytes], float] = {}
         self._expected: list[dict[tuple[int, bytes], np.ndarray]] | None = None  # families of scores, and of rows
         allowed = np.unpackbits(state.allowed, axis=1, count=state.n).astype(bool)
-        self._forced = ~allowed.T  # the arc, which a start may have in any case, may not be turned; by child and parent
+        self._forced = ~allowed.T  # arcs that may not be reversed, by child and parent
         self._required = np.zeros((state.n, state.n), dtype=bool)
         self._required[state.required[:, 1], state.required[:, 0]] = True
         self.read_class()
 
     def read_class(self) -> None:
-        """Take the class of the present graph."""
+        """Read the class of the present graph."""
         edges = self.state.edges()
         known = (self._forced | self._required)[edges[:, 1], edges[:, 0]]
         self.graph = PartialDag.from_dag(self.state.n, edges.tolist(), edges[known].tolist())
 
-    # ---- which operators there are ----
+    # ---- lists of operators ----
 
     def expect_operators(self, kind: int, heads: Sequence[int]) -> None:
-        """Have what `list_operators` needs of some heads asked for together where counts come in messages."""
+        """Prefetch the families that `list_operators` needs for some heads, if counts are remote."""
         source = self.state.source
         if not is_far(source):
             return
@@ -70,7 +70,7 @@ class Operators:
         expect_families(source, scores, n_needed=len(scores), has_rows=False)
 
     def list_operators(self, kind: int, head: int) -> list[Operator]:
-        """Return the operators at a head that gain enough, the best first; paths are not looked at yet."""
+        """Return the operators at a head that gain enough, the best first; paths are not checked yet."""
         listing = {ADD: self._list_insertions, DELETE: self._list_deletions, REVERSE: self._list_turns}
         rank, least = self.state.priority, self._course.least_gain()
         return sorted(
@@ -128,7 +128,7 @@ class Operators:
         return operators
 
     def _separates(self, head: int, clique: frozenset[int], common: set[int]) -> bool:
-        """Return whether, of the neighbours of the head, those both in the clique and in `common` part all others."""
+        """Return whether the head's neighbours in the clique and in `common` separate all its other neighbours."""
         inside, both = self.graph.neighbours[head], clique & common
         seen = set(clique)
         waiting = list(clique - common)
@@ -141,7 +141,7 @@ class Operators:
         return True
 
     def _compute_row(self, head: int, parents: Collection[int]) -> np.ndarray | None:
-        """Return what each further parent gains; None for a family that the score refuses."""
+        """Return the gain of each further parent; None if the score does not accept the family."""
         ids = _sort_ids(parents)
         if self._expected is not None:
             self._expected[1][head, ids.tobytes()] = ids
@@ -165,10 +165,10 @@ class Operators:
                 self._scores[key] = -np.inf
         return self._scores[key]
 
-    # ---- what they lead to ----
+    # ---- resulting DAGs ----
 
     def is_open(self, operator: Operator) -> bool:
-        """Return whether no path closes a cycle."""
+        """Return whether no path would close a cycle."""
         _, kind, tail, head, clique = operator
         if kind == ADD:
             return not self.graph.has_path(head, tail, clique)
@@ -179,10 +179,10 @@ class Operators:
     def find_edges(
         self, operator: Operator, max_indegree: int, following: Sequence[Operator] = ()
     ) -> np.ndarray | None:
-        """Return the arcs of a DAG to which an operator leads, by head and tail; None where there is none that gains.
+        """Return the arcs of a DAG that results from an operator, by head and tail; None if no such DAG gains.
 
-        Under knowledge of directions, and for scores that differ within a class, an operator may fail here. `following`
-        may come next: where counts come in messages, their families are asked for too.
+        An operator may fail here if directions are constrained, or if scores differ within a class. The families of the
+        operators `following`, which may come next, are prefetched if counts are remote.
         """
         before = self._read_parents()
         after = self._extend(operator, before)
@@ -210,7 +210,7 @@ class Operators:
         return np.array(edges, dtype=np.int64).reshape(-1, 2)
 
     def _list_insertion(self, operator: Operator) -> list[tuple[int, np.ndarray]]:
-        """Return the families of both ends of an edge that is inserted, each with the other as a parent."""
+        """Return the families of both ends of an inserted edge, each with the other as a parent."""
         _, kind, tail, head, clique = operator
         parents = self.graph.parents
         ends = [(head, parents[head] | clique | {tail}), (tail, parents[tail] | {head})] if kind == ADD else []
@@ -220,9 +220,9 @@ class Operators:
         return [set(self.state.moves.parents_of(v).tolist()) for v in range(self.state.n)]
 
     def _extend(self, operator: Operator, preferred: list[set[int]]) -> list[set[int]]:
-        """Return the parents in a DAG of the class in which the clique are parents of the head, other neighbours not.
+        """Return the parents in a DAG of the class in which, of the head's neighbours, exactly the clique are parents.
 
-        A tail that is turned comes before its neighbours, but after the clique and the head.
+        The tail of a reversal comes before its neighbours, but after the clique and the head.
         """
         _, kind, tail, head, clique = operator
         graph = self.graph.copy()

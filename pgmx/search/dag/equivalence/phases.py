@@ -12,15 +12,15 @@ from pgmx.search.dag.state import DagState
 #: Operators of each phase.
 KINDS = {"forward": ADD, "backward": DELETE, "turning": REVERSE}
 
-#: Heads whose families are asked for together where counts come in messages, and operators that are expected next.
+#: Heads whose families are prefetched together if counts are remote, and operators that are expected next.
 HEADS_AHEAD, OPERATORS_AHEAD = 64, 4
 
 
 def search_classes(state: DagState, course: Course, *, phases: Sequence[str], repeat: bool) -> None:
-    """Make the best operator of a phase again and again until none gains, then go on to the next phase.
+    """Apply the best operator of a phase until none gains, then continue with the next phase.
 
-    With `repeat` the phases follow each other until none of them finds a better class. `state` goes from a DAG of one
-    class to one of the next. Reference: Chickering (2002), section 4.
+    With `repeat` the phases are repeated until none of them finds a better class. `state` moves from a DAG of one class
+    to a DAG of the next. Reference: Chickering (2002), section 4.
     """
     memo = course.read_memo("phase", "idle", "moved")
     phase = memo.integer("phase", 0, len(phases) - 1) if memo else 0
@@ -38,11 +38,11 @@ def search_classes(state: DagState, course: Course, *, phases: Sequence[str], re
 
 
 class OperatorQueue:
-    """The operators of one kind by gain, kept in step with the graph: after one is made only those near it are listed.
+    """The operators of one kind by gain; after an operator is applied, only operators near it are listed again.
 
-    A heap holds the best operator of each head that was not looked at yet (the effect edges of Ramsey, Glymour,
-    Sanchez-Romero and Glymour, 2017, A million variables and more, International Journal of Data Science and
-    Analytics 3). One that a path forbids waits, since another operator may open it.
+    A heap contains the best unchecked operator of each head (the effect edges of Ramsey, Glymour, Sanchez-Romero and
+    Glymour, 2017, A million variables and more, International Journal of Data Science and Analytics 3). An operator
+    that a path forbids is kept, since another operator may make it possible.
     """
 
     def __init__(self, operators: Operators, kind: int, course: Course):
@@ -60,7 +60,7 @@ class OperatorQueue:
                 self._list([head])
 
     def make_best(self) -> bool:
-        """Make the best operator; return whether there is one."""
+        """Apply the best operator; return whether there is one."""
         waiting, made = [], False
         least = self._course.least_gain()
         while self._heap and not made:
@@ -117,7 +117,7 @@ class OperatorQueue:
 
 
 def find_changes(before: PartialDag, after: PartialDag) -> list[int]:
-    """Return the variables whose operators may have changed: those with other edges, and all that are adjacent."""
+    """Return the variables whose operators may have changed: variables with changed edges, and their neighbours."""
     changes = {
         v
         for v in range(after.n)

@@ -1,6 +1,6 @@
-"""The exact search: the network of highest score, and the proof.
+"""The exact search: the network of highest score, with a proof of optimality.
 
-- `parent_sets`: the sets of parents that each variable can have in a best network
-- `components`: which variables are solved together, best networks of each, and upper bounds by groups
-- `exact`: the search itself, its limits, and what it proves when it ends early
+- `parent_sets`: the parent sets that each variable can have in a best network
+- `components`: the components that are solved separately, their best networks, and upper bounds by groups
+- `exact`: the search itself, its limits, and its upper bound when it ends early
 """

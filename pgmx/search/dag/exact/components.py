@@ -1,4 +1,4 @@
-"""Which variables are solved together, best networks of each such component, and upper bounds by groups."""
+"""Components of variables that are solved separately, their best networks, and upper bounds by groups."""
 
 from collections.abc import Callable
 
@@ -7,18 +7,18 @@ import numpy as np
 from pgmx._ext._subsets import SubsetTotals
 from pgmx.search.dag.exact.parent_sets import ParentList
 
-#: Variables of a group whose cycles are excluded in an upper bound.
+#: Size of the groups within which an upper bound excludes cycles.
 GROUP_SIZE = 14
 
-#: Variables whose subsets are one block, see ``search/_subsets.pyx``.
+#: Number of variables whose subsets form one block, see ``search/_subsets.pyx``.
 BLOCK_SIZE = 14
 
 
 def find_components(lists: list[ParentList]) -> list[list[int]]:
-    """Return the strongly connected components of the graph from each variable to those that it can be a parent of.
+    """Return the strongly connected components of the graph with an arc from each possible parent to its child.
 
-    A cycle of a graph lies in one component, so that each is solved alone, the others free (Fan, Malone and Yuan, 2014,
-    Finding optimal Bayesian network structures with constraints learned from data, UAI).
+    A cycle lies within one component, so that components are solved separately (Fan, Malone and Yuan, 2014, Finding
+    optimal Bayesian network structures with constraints learned from data, UAI).
     """
     n = len(lists)
     ancestors = [int(np.bitwise_or.reduce(parents.sets)) | 1 << v for v, parents in enumerate(lists)]
@@ -34,12 +34,12 @@ def find_components(lists: list[ParentList]) -> list[list[int]]:
 
 
 def count_blocks(members: list[int]) -> int:
-    """Return in how many blocks the subsets of a component are solved."""
+    """Return the number of blocks in which the subsets of a component are solved."""
     return 1 << max(0, len(members) - BLOCK_SIZE)
 
 
 class ComponentSearch:
-    """The best parents of some variables without cycles among them; the other variables may be parents freely."""
+    """The best parents of some variables without cycles among them; other variables may be parents without limits."""
 
     def __init__(self, lists: list[ParentList], members: list[int]):
         self.members = members
@@ -49,7 +49,7 @@ class ComponentSearch:
         self._totals = SubsetTotals([sets for sets, _ in choices], [scores for _, scores in choices])
 
     def solve(self, is_over: Callable[[], bool], count: Callable[[], None] = lambda: None) -> bool:
-        """Return whether the totals were completed before `is_over` said so; each block is counted."""
+        """Return whether all totals were computed before `is_over` returned True; `count` is called per block."""
         while self._totals.advance():
             count()
             if is_over():
@@ -74,9 +74,9 @@ class ComponentSearch:
 
 
 def compute_group_bound(lists: list[ParentList], components: list[list[int]]) -> float:
-    """Return an upper bound of the score of all networks: cycles are excluded within groups of variables alone.
+    """Return an upper bound on the score of all networks, which excludes cycles only within groups of variables.
 
-    A variable whose list is incomplete counts with its own bound (Yuan and Malone, 2013, Learning optimal Bayesian
+    A variable whose list is incomplete contributes its own bound (Yuan and Malone, 2013, Learning optimal Bayesian
     networks: a shortest path perspective, JAIR 48, section 5.2: static pattern databases).
     """
     total = sum(parents.upper_bound for parents in lists if not parents.is_complete)
@@ -98,7 +98,7 @@ def _project_sets(sets: np.ndarray, members: list[int]) -> np.ndarray:
 
 
 def _choose_best(inside: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return each projection once with its best score, fewer parents first."""
+    """Return the distinct projections with their best scores, fewer parents first."""
     order = np.lexsort((-scores, inside))
     first = np.unique(inside[order], return_index=True)[1]
     best = order[first]

@@ -1,4 +1,4 @@
-"""The exact search: its limits, the optimum, and what is proven when it ends early."""
+"""The exact search: its limits, the optimum, and its upper bound when it ends early."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,14 +18,14 @@ from pgmx.search.dag.exact.components import ComponentSearch, compute_group_boun
 from pgmx.search.dag.exact.parent_sets import MOST_CANDIDATES, FamilyLimit, ParentList, find_parent_sets
 from pgmx.search.dag.state import DagProblem, DagState
 
-#: Variables that no bound parts, whose subsets are compared without a limit of time: 2 GB of totals.
+#: Largest component whose subsets are compared without a time limit: 2 GB of totals.
 MOST_MEMBERS = 28
-#: Families that are scored without a limit of time: by a compiled score, and one by one.
+#: Largest number of families scored without a time limit: by a compiled score, and one by one.
 MOST_FAMILIES, MOST_CALLS = 1 << 24, 1 << 20
-#: Part of the remaining time that the lists of parents may take.
+#: Share of the remaining time for the lists of parents.
 SHARE_OF_LISTS = 0.5
-#: Most families of all sizes that another search finishes with: of states (at so many rows in all), of other compiled
-#: scores, of functions; most of the sizes that are taken where these are too many; and variables that no bound parts.
+#: Largest number of families for `finish_exactly`: for discrete scores, other compiled scores, and Python functions;
+#: then the limits on rows to count in all, on families if only small ones are scored, and on variables.
 MOST_OF_STATES, MOST_OF_OTHERS, MOST_OF_FUNCTIONS = 1 << 19, 1 << 16, 1 << 12
 MOST_ROWS_TO_COUNT, MOST_OF_SMALL, MOST_MEMBERS_TO_FINISH = 6_000_000_000, 1 << 15, 18
 
@@ -36,14 +36,14 @@ _REMEDY = (
 
 
 def search_exactly(problem: DagProblem, state: DagState, course: Course) -> bool:
-    """Find the best graph of all and prove it; return whether that was done before the clock or the callback said so.
+    """Find the best graph and prove its optimality; return False if the time limit or the callback ended it early.
 
-    `course.upper_bound` is what is proven: no graph has a higher score. Raises ValueError for a prior that does not
-    decompose, and for problems that are too large unless the run has a deadline.
+    `course.upper_bound` is the proven upper bound on the score of every graph. Raises a ValueError for a prior that
+    does not decompose, and for problems that are too large unless the run has a deadline.
     """
     if not _prior_decomposes(problem):
         raise ValueError(
-            f"strategy='exact' needs a prior of graphs that goes by their arcs; this one changes by {problem.bonus} "
+            f"strategy='exact' needs a structure prior that is a sum over arcs; this one changes by {problem.bonus} "
             "for an addition, a deletion and a reversal: choose another structure_prior or strategy"
         )
     course.upper_bound = inf
@@ -100,10 +100,10 @@ def _solve_components(lists: list[ParentList], components: list[list[int]], stat
 
 
 def finish_exactly(problem: DagProblem, state: DagState, course: Course) -> bool:
-    """Take the best graph of all, where scoring all families takes no more than seconds; return whether that was done.
+    """Find the best graph of all if scoring all families takes only seconds; return whether that was done.
 
-    Where they are more, those with few parents are scored, and the graph is the best one of these families and those
-    of the best graph so far. How many they are is known beforehand, so that no time is spent in vain.
+    Otherwise families with few parents are scored. The result is the best graph of these families and the families of
+    the best graph so far. The number of families is known beforehand, so that no time is wasted.
     """
     if not _prior_decomposes(problem) or state.n > MOST_MEMBERS_TO_FINISH:
         return False
@@ -123,7 +123,7 @@ def finish_exactly(problem: DagProblem, state: DagState, course: Course) -> bool
     lists = [_extend_list(parents, *family, state) for parents, family in zip(lists, families, strict=True)]
     bound = course.upper_bound
     solved = _solve_components(lists, find_components(lists), state, course)
-    course.upper_bound = bound  # what it proves is left to the exact search
+    course.upper_bound = bound  # only the exact search reports a bound
     course.check()
     return solved and size == most
 
@@ -145,7 +145,7 @@ def _read_allowed(state: DagState) -> np.ndarray:
 
 
 def _count_families(allowed: np.ndarray, most: int) -> int:
-    """Return how many families have at most so many parents."""
+    """Return the number of families with at most `most` parents."""
     return sum(comb(int(c), k) for c in allowed.sum(axis=1) for k in range(min(int(c), most) + 1))
 
 
@@ -157,7 +157,7 @@ def _find_lists(
     most_families: float,
     make_limit: Callable[[int], Callable[[], bool]],
 ) -> list[ParentList]:
-    """Return the lists of parents; `make_limit` makes what says when that of a child has to end."""
+    """Return the lists of parents; `make_limit` returns the function that ends the list of a child."""
     source: GainSource = problem.make_source()
     return find_parent_sets(
         source_of_rows(source),
@@ -172,7 +172,7 @@ def _find_lists(
 
 
 def _begin_list(course: Course, n: int, child: int) -> Callable[[], bool]:
-    """Count the lists before that of a child as done, and return what says when that one has to end."""
+    """Count the lists before this child as done, and return the function that ends its list."""
     course.run.advance_to(child)
     now = perf_counter()
     end = now + SHARE_OF_LISTS * (course.run.deadline - now) / (n - child)
@@ -180,7 +180,7 @@ def _begin_list(course: Course, n: int, child: int) -> Callable[[], bool]:
 
 
 def _refuse_large(problem: DagProblem, allowed: np.ndarray) -> None:
-    """Raise ValueError for a problem that is too large whatever the data say."""
+    """Raise a ValueError for a problem that is too large for any data."""
     n = problem.n
     if n > MOST_CANDIDATES + 1:
         raise ValueError(f"strategy='exact' proves the optimum of at most 64 variables, got {n}: {_REMEDY}")
@@ -188,6 +188,6 @@ def _refuse_large(problem: DagProblem, allowed: np.ndarray) -> None:
         n_families = _count_families(allowed, problem.limits.max_indegree)
         if n_families > MOST_CALLS:
             raise ValueError(
-                f"strategy='exact' would score {n_families:,} families one by one, since nothing bounds this score: "
+                f"strategy='exact' would score {n_families:,} families one by one, since this score has no bounds: "
                 f"{_REMEDY}"
             )

@@ -1,4 +1,4 @@
-"""The sets of parents that each variable can have in a best network."""
+"""The parent sets that each variable can have in a best network."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ from pgmx._ext._parent_sets import ParentSets
 from pgmx.scores.bounds import LIKELIHOOD, FamilyBounds
 from pgmx.scores.gains import GainSource
 
-#: Candidate parents whose sets have numbers.
+#: Largest number of candidate parents, whose sets are bits of one integer.
 MOST_CANDIDATES = 63
-#: Live sets extended between two looks at the clock.
+#: Live sets extended between two checks of the time limit.
 BATCH = 256
 
 
 @dataclass(frozen=True, eq=False)
 class ParentList:
-    """The sets of parents of one variable that beat all their subsets: uint64 bits by variable, and their scores.
+    """The parent sets of one variable that score higher than all their subsets: uint64 bits by variable, and scores.
 
-    No other set can be that of a best network, where `is_complete`; no set scores more than `upper_bound` anyway.
-    Fewer parents come first.
+    If `is_complete`, a best network uses one of these sets. No set scores more than `upper_bound` in any case. Fewer
+    parents come first.
     """
 
     sets: np.ndarray
@@ -31,7 +31,7 @@ class ParentList:
 
 
 class FamilyLimit(Exception):
-    """More families would have to be scored than the search may score."""
+    """The search would have to score more families than allowed."""
 
 
 def find_parent_sets(
@@ -45,10 +45,10 @@ def find_parent_sets(
     most_families: float = inf,
     make_limit: Callable[[int], Callable[[], bool]] = lambda child: lambda: False,
 ) -> list[ParentList]:
-    """Return the list of each of at most 64 variables; what `make_limit` makes for a child says when it has to end.
+    """Return the list of each of at most 64 variables; `make_limit` returns the function that ends a child's list.
 
     ``allowed[child, parent]`` is boolean (n, n); `required` are the arcs that every network has. Raises `FamilyLimit`
-    once more than `most_families` families were scored.
+    if more than `most_families` families were scored.
     """
     n = len(allowed)
     entropies = _compute_entropies(source, bounds, n)
@@ -82,7 +82,7 @@ def find_parent_sets(
 
 
 def _read_list(search: ParentSets, parents: np.ndarray, candidates: np.ndarray, *, is_complete: bool) -> ParentList:
-    """Return the sets of a child with bits by variable in place of bits by candidate."""
+    """Return the sets of a child with bits by variable instead of bits by candidate."""
     local, scores = search.results()
     sets = np.full(len(local), sum(1 << int(u) for u in parents), dtype=np.uint64)
     for i, u in enumerate(candidates.tolist()):
@@ -104,12 +104,12 @@ def _compute_entropies(source: GainSource, bounds: FamilyBounds, n: int) -> np.n
 
 
 def _find_ceiling(source: GainSource, bounds: FamilyBounds, child: int, candidates: np.ndarray) -> float:
-    """Return an upper bound of the likelihood of a child: with all candidates where that can be computed."""
+    """Return an upper bound on a child's likelihood: with all candidates as parents, if that can be computed."""
     if bounds.kind != LIKELIHOOD:
         return inf
     if bounds.cards is not None:
         return 0.0
     try:
         return source.family_score(child, candidates.astype(np.int32)) + bounds.cost * len(candidates)
-    except ValueError:  # candidates that determine each other
+    except ValueError:  # collinear candidates
         return inf

@@ -1,6 +1,6 @@
-"""Steps over the sets of parents of single variables, which moves of one arc do not make.
+"""Moves that change the parent set of one variable by more than one arc.
 
-- `pairs`: additions of two parents that gain only together
+- `pairs`: additions of two parents that gain only jointly
 
-`pgmx.search.dag.best` and `pgmx.search.dag.thorough` ask it; it asks the state and the course of the search.
+`pgmx.search.dag.best` and `pgmx.search.dag.thorough` call it; it uses the state and the course of the search.
 """

@@ -1,4 +1,4 @@
-"""Additions of two parents that gain only together, where no move of one arc gains."""
+"""Additions of two parents that gain only jointly, if no single-arc move gains."""
 
 from math import inf
 from typing import Any, NamedTuple
@@ -13,15 +13,15 @@ from pgmx.search.dag.course import Course
 from pgmx.search.dag.hill_climb import climb
 from pgmx.search.dag.state import DagState
 
-#: Most variables whose pairs are tried: a pass takes as many rows of gains as there are pairs of variables.
+#: Largest number of variables for pairs: a pass needs one row of gains per pair of variables.
 MOST_VARIABLES = 100
 
-#: Most cells of a family that a second parent is added to: larger ones take long, and a pair would cost them much.
+#: Largest number of cells of a family that gets a second parent: larger ones are slow and heavily penalised.
 MOST_CELLS = 32
 
 
 def climb_by_pairs(state: DagState, course: Course, bounds: FamilyBounds) -> None:
-    """Climb, add the pair of parents that gains most, and climb again, until neither single arcs nor pairs gain."""
+    """Climb, add the pair of parents with the largest gain, and repeat until neither single arcs nor pairs gain."""
     climb(state, course)
     if not state.is_compiled or state.n > MOST_VARIABLES:
         return
@@ -32,7 +32,7 @@ def climb_by_pairs(state: DagState, course: Course, bounds: FamilyBounds) -> Non
 
 
 class Pair(NamedTuple):
-    """Two parents to add, and what they gain together."""
+    """Two parents to add, and their joint gain."""
 
     gain: float
     parents: tuple[int, int]
@@ -41,8 +41,8 @@ class Pair(NamedTuple):
 class PairAdditions:
     """The best pair of parents of each variable in the graph of a state whose source is compiled.
 
-    What is found stays known while the variable keeps its parents and the variables that may become such. Cost: a row
-    of gains for each variable and each candidate, less those of which bounds of the score leave no pair.
+    A result is cached while the variable keeps its parents and its possible parents. Cost: one row of gains per
+    variable and candidate, except candidates that bounds of the score exclude.
     """
 
     def __init__(self, state: DagState, course: Course, bounds: FamilyBounds):
@@ -52,7 +52,7 @@ class PairAdditions:
         self._gains = np.empty((state.n, state.n))
 
     def add_best(self) -> bool:
-        """Add the pair that gains most; return whether one gains. The graph must be a local optimum of single arcs."""
+        """Add the best pair; return whether one gains. The graph must be a local optimum of single-arc moves."""
         state, course = self.state, self.course
         offers = [(self._find_pair(child), child) for child in np.argsort(state.priority).tolist()]
         pair, child = max(
@@ -82,7 +82,7 @@ class PairAdditions:
         return self._known[key]
 
     def _search(self, child: int, parents: list[int], others: list[int]) -> Pair | None:
-        """Return the best pair of `others` that gains; the row of each first parent says which second one is best."""
+        """Return the best pair of `others` that gains; the row of each first parent gives its best second parent."""
         state, source, best = self.state, self._source, None
         least = self.course.least_gain()
         candidates, limits = np.array(others), self._limit_gains(child, parents, others)
@@ -106,7 +106,7 @@ class PairAdditions:
         return best
 
     def _expect_rows(self, child: int, parents: list[int], firsts: list[int]) -> None:
-        """Have the rows after one of `firsts` is added asked for together where counts come in messages."""
+        """Prefetch the rows after adding each of `firsts`, if counts are remote."""
         source = self._source
         if not firsts or not is_far(source):
             return
@@ -121,9 +121,9 @@ class PairAdditions:
                 source.least_gain = -inf
 
     def _limit_gains(self, child: int, parents: list[int], others: list[int]) -> list[float]:
-        """Return an upper bound of what each of `others` gains with a second parent, -inf where it is not tried.
+        """Return an upper bound on the gain of each of `others` with a second parent, -inf if it is not tried.
 
-        A likelihood of states is at most 0, and the pair costs its parameters.
+        A discrete log-likelihood is at most 0, and the pair costs its parameters.
         """
         bounds, likely = self._bounds, [inf] * len(others)
         if bounds.cards is not None:

@@ -1,8 +1,8 @@
-"""Search over the orders of the variables: each takes the best parents from its predecessors.
+"""Search over the orders of the variables: each variable gets its best parents among its predecessors.
 
-- `first_orders`: orders to begin at: of a graph, and random ones, in which required arcs lead forward
-- `kicks`: climbs over orders, again and again from where some variables were moved to random places
-- `random_starts`: searches from random orders, on threads, with the result of one after the other
+- `first_orders`: initial orders: the order of a graph, and random orders, in which required arcs lead forward
+- `kicks`: climbs over orders, repeated after moving some variables to random positions
+- `random_starts`: searches from random orders on threads, with the same result as a sequential search
 
-`pgmx.search.dag.best` asks it; it asks the kernel `_order_climb` and the course of the search.
+`pgmx.search.dag.best` calls it; it uses the kernel `_order_climb` and the course of the search.
 """

@@ -1,4 +1,4 @@
-"""Orders to begin at: of a graph, and random ones, in which required arcs lead forward."""
+"""Initial orders: the order of a graph, and random orders, in which required arcs lead forward."""
 
 from heapq import heapify, heappop, heappush
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def sort_topologically(n: int, edges: np.ndarray, rank: np.ndarray) -> np.ndarray:
-    """Return the order of the variables, int64 (n,), in which arcs lead forward and the smallest `rank` goes first."""
+    """Return the order of the variables, int64 (n,), in which arcs lead forward and the smallest `rank` is first."""
     n_parents = np.bincount(edges[:, 1], minlength=n).tolist()
     children: list[list[int]] = [[] for _ in range(n)]
     for tail, head in edges.tolist():
@@ -25,5 +25,5 @@ def sort_topologically(n: int, edges: np.ndarray, rank: np.ndarray) -> np.ndarra
 
 
 def draw_order(n: int, required: np.ndarray, seed: int, number: int) -> np.ndarray:
-    """Return random order `number`, in which the arcs in `required` lead forward."""
+    """Return the random order with index `number`, in which the arcs in `required` lead forward."""
     return sort_topologically(n, required, np.random.default_rng([seed, 3, number]).permutation(n))

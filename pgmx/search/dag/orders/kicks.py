@@ -1,4 +1,4 @@
-"""Climbs over orders, again and again from where some variables were moved to random places."""
+"""Climbs over orders, repeated after moving some variables to random positions (kicks)."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,28 +16,28 @@ from pgmx.scores.gains import source_of_rows
 from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.state import DagState
 
-#: Variables that a kick moves.
+#: Number of variables that a kick moves.
 KICK_SIZE = 8
 
-#: Bytes of grow-shrink trees that are kept.
+#: Largest size of the cached grow-shrink trees in bytes.
 TREE_MEMORY = 1 << 28
 
 
-#: Kicks of all starts times the rows of gains that the first climb takes: where parents are many, a kick costs more.
+#: Limit on the kicks of all starts times the rows of gains of the first climb: with many parents a kick costs more.
 MOST_ROWS = 5_000_000
 
-#: Rows of gains of each variable whose counts are kept for further rows.
+#: Rows of gains per variable whose counts are cached for further rows.
 ROWS_PER_VARIABLE = 8
 
-#: Moves of one call of the kernel where `max_iter` sets no limit.
+#: Moves per call of the kernel if `max_iter` is infinite.
 _MOST_MOVES = 1 << 60
 
 
 class OrderSearch:
-    """Climbs over orders, whose grow-shrink trees are kept from one to the next; `state` stays at its graph.
+    """Climbs over orders, which share their grow-shrink trees; `state` stays at its graph.
 
-    The best graph goes to `course`. Searches of several threads share the rows in a `store`. A kick costs about as many
-    rows of gains as it leads to new sets of parents.
+    `course` gets the best graph. Searches on several threads share the rows in a `store`. A kick costs about one row of
+    gains per new parent set.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class OrderSearch:
         if store is not None:
             source = CachedScorer(source, store)
         self.state, self.course, self.seed, self._required = state, course, seed, required
-        #: Kicks that `MOST_ROWS` leaves, infinite until the first climb, whose rows `count_kicks` takes.
+        #: Number of kicks that `MOST_ROWS` allows; infinite until `count_kicks` gets the rows of the first climb.
         self.kicks_left: float = inf
         self.count_kicks: Callable[[int], float] = lambda n_rows: MOST_ROWS // max(n_rows, 1)
         if not course.memo:
@@ -65,23 +65,23 @@ class OrderSearch:
 
     @property
     def may_kick(self) -> bool:
-        """Whether `MOST_ROWS` leaves kicks."""
+        """Whether `MOST_ROWS` allows further kicks."""
         return self.kicks_left > 0
 
     def search(self, order: np.ndarray, number: int, *, patience: int) -> int:
-        """Climb from start `number`, kick until `patience` kicks in a row led to no better order; return their number.
+        """Climb from start `number`, and kick until `patience` consecutive kicks failed; return the number of kicks.
 
-        An order that is as good is taken too, since it leads elsewhere. `MOST_ROWS` may end all kicks before. Kick j
-        draws from ``[seed, number]`` and j, so that a search that is resumed goes on as it would have.
+        An equally good order is accepted too, since it leads to new orders. `MOST_ROWS` may end the kicks earlier. Kick
+        j draws from ``[seed, number]`` and j, so that a resumed search gives the same result.
         """
         with self._for_orders():
             return self._search(order, number, patience)
 
     @contextmanager
     def _for_orders(self) -> Iterator[None]:
-        """Let the scorer leave out additions that provably gain nothing, which the moves of a state ask for.
+        """Let the scorer skip additions that provably do not gain; only the moves of a state need them.
 
-        It also keeps more tables, since a search over orders goes to and fro.
+        It also caches more tables, since a search over orders returns to earlier families.
         """
         if self._scorer is None:
             yield
@@ -142,7 +142,7 @@ class OrderSearch:
         return order
 
     def _improve(self) -> None:
-        """Climb from the present order, and take its graph if it is the best one, also where a limit ends the climb."""
+        """Climb from the present order, and adopt its graph if it is the best, even if a limit ends the climb."""
         course = self.course
         limit = course.limits.max_iter - course.n_iter
         try:
@@ -154,7 +154,7 @@ class OrderSearch:
         course.check()
 
     def _offer(self) -> None:
-        """Take the graph of the order as the best one if it is better."""
+        """Adopt the graph of the order if it is better than the best graph."""
         if self.course.is_better(self._climb.score + self.state.offset):
             edges = self._climb.edges()
             self.course.offer(edges, self.state.score_graph(edges), 0)

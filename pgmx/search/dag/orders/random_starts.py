@@ -1,4 +1,4 @@
-"""Searches from random orders, on threads, with the result and the history of one after the other."""
+"""Searches from random orders on threads, with the same result and history as a sequential search."""
 
 from collections.abc import Callable, Generator
 from contextlib import closing
@@ -24,7 +24,7 @@ FEWEST_KICKS = 8
 
 
 class Improvement(NamedTuple):
-    """A graph that a start came to after so many moves, better than all that it knew."""
+    """A graph that improved the best score of a start, and the number of moves until then."""
 
     climb_score: float
     score: float
@@ -33,7 +33,7 @@ class Improvement(NamedTuple):
 
 
 class Start(NamedTuple):
-    """What the search from one random order did; infinitely many kicks where it was given up."""
+    """The result of the search from one random order; the number of kicks is infinite if it was given up."""
 
     improvements: list[Improvement]
     n_moves: int
@@ -46,7 +46,7 @@ class _TooFewKicks(Exception):
 
 
 class _StartCourse(Course):
-    """The course of one start, which begins at the best score of another course and lists its improvements."""
+    """The course of one start, which begins with the best score of another course and lists its improvements."""
 
     def __init__(self, limits: ClimbLimits, best_score: float, wall_deadline: float):
         super().__init__(limits, Run.from_wall_deadline(SearchProgress, wall_deadline))
@@ -65,9 +65,9 @@ class _StartCourse(Course):
 
 
 class RandomStarts:
-    """Searches from random orders: `orders` on this thread, and one more on each further thread.
+    """Searches from random orders: `orders` on this thread, and a further search per additional thread.
 
-    All share the rows of gains in `store`. The first climb of start 0 says how many kicks there may be.
+    All share the rows of gains in `store`. The first climb of start 0 determines the number of kicks.
     """
 
     def __init__(self, problem: DagProblem, orders: OrderSearch, store: RowStore, *, patience: int):
@@ -78,7 +78,7 @@ class RandomStarts:
         self._most_kicks, self._is_known, self._count_first = 0.0, Event(), orders.count_kicks
 
     def search(self, n_starts: int, n_threads: int) -> None:
-        """Search from the first `n_starts` orders, and offer what they came to as one after the other would have."""
+        """Search from the first `n_starts` orders, and adopt their results in the order of a sequential search."""
         orders, kicks_left = self.orders, 1.0
         try:
             starts = run_on_threads(self._make_task, n_starts, n_threads, here=self._make_starts(lambda: orders))
@@ -94,11 +94,11 @@ class RandomStarts:
             orders.course, orders.kicks_left = self.course, kicks_left
 
     def _offer(self, start: Start, number: int, kicks_left: float) -> float:
-        """Take over what a start came to; return its kicks."""
+        """Adopt the result of a start; return its number of kicks."""
         course, orders = self.course, self.orders
         before = course.n_iter
         if start.n_moves > course.limits.max_iter - before or start.n_kicks > kicks_left:
-            orders.course, orders.kicks_left = course, kicks_left  # one after the other, it would have been cut there
+            orders.course, orders.kicks_left = course, kicks_left  # a sequential search would have stopped there
             return orders.search(self._draw(number), number, patience=self.patience)
         for one in start.improvements:
             if course.is_better(one.climb_score):
@@ -108,7 +108,7 @@ class RandomStarts:
         course.n_iter = before + start.n_moves
         if not start.finished:
             course.check()
-            course.run.end("max_time")  # by a clock that is ahead
+            course.run.end("max_time")  # another thread noticed the time limit first
             raise Stopped
         return start.n_kicks
 
@@ -120,7 +120,7 @@ class RandomStarts:
         return self._make_starts(lambda: OrderSearch(self._copy(), _StartCourse(*self._begin), **options))
 
     def _make_starts(self, make_search: Callable[[], OrderSearch]) -> Callable[[int], Start]:
-        """Return what searches from the order of a number, one after the other with one search."""
+        """Return a function that searches from the order of an index, reusing one search for all its calls."""
         searches: list[OrderSearch] = []
 
         def run(number: int) -> Start:
@@ -140,13 +140,13 @@ class RandomStarts:
                 n_kicks = inf
             finally:
                 if number == 0:
-                    self._is_known.set()  # whatever ended the start
+                    self._is_known.set()  # also if the start ended with an error
             return Start(course.improvements, course.n_iter, n_kicks, finished)
 
         return run
 
     def _count_kicks(self, course: Course, number: int, n_rows: int) -> float:
-        """Return how many kicks there may be; all starts but the first wait until that is known."""
+        """Return the allowed number of kicks; all starts but the first wait until it is known."""
         if number == 0:
             self._most_kicks = self._count_first(n_rows)
             self._is_known.set()
