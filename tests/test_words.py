@@ -2,8 +2,10 @@
 
 import ast
 import importlib
+import importlib.util
 import inspect
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -148,3 +150,34 @@ def test_benchmark_records_can_be_read():
     assert records
     for path in records:
         json.loads(path.read_text(encoding="utf-8"))
+
+
+def load_tool(name):
+    """Return a script of tools/ as a module."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tools" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_phrases_with_a_better_word_are_rare():
+    """The fixed phrases are at most a tenth of what they were, none above a fifth; common words at most a third."""
+    tool = load_tool("count_phrases")
+    counts = {name: parts["package"] for name, parts in tool.count_phrases().items()}
+    advice = (
+        "write the words that `python tools/count_phrases.py` shows on the right; --show PHRASE lists the sentences"
+    )
+    for name, phrase in tool.PHRASES.items():
+        most = phrase.before // (3 if phrase.is_common else 5)
+        assert counts[name] <= most, f"{name!r} occurs {counts[name]} times, at most {most}: {advice}"
+    fixed = [name for name, phrase in tool.PHRASES.items() if not phrase.is_common]
+    assert sum(counts[name] for name in fixed) <= sum(tool.PHRASES[name].before for name in fixed) // 10, advice
+
+
+def test_phrases_are_counted_in_docstrings_messages_and_comments():
+    tool = load_tool("count_phrases")
+    source = '''"""What beside is."""\n# beside a comment\nraise ValueError(f"beside {x} beside")\nname = "beside"\n'''
+    texts = list(tool.list_python_prose(source))
+    assert tool.count_phrase(tool.PHRASES["beside"], " ".join(texts)) == 4
+    assert tool.count_phrase(tool.PHRASES["of states"], "the number of states, columns of states") == 1
