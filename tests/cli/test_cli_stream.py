@@ -64,7 +64,7 @@ def test_faults(frame):
     frame.assign(y="word").to_csv("words.csv", index=False)
     done("stream", "rows.csv", "--target", "y", "--out", "m.npz", "--n-components", 4)
     assert "no such file or folder: none.csv" in refused("stream", "none.csv", "--target", "y")
-    assert "rows.csv: 'z' is no column of the table" in refused("stream", "rows.csv", "--target", "z")
+    assert "rows.csv: 'z' is not a column of the table" in refused("stream", "rows.csv", "--target", "z")
     assert "use --loss logistic or hinge" in refused("stream", "words.csv", "--target", "y")
     assert "column(s) 'y' hold states or text" in refused("stream", "words.csv", "--target", "a")
     assert "the suffix must be .npz" in refused("stream", "rows.csv", "--target", "y", "--out", "m.pkl")

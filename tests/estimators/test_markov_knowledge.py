@@ -134,7 +134,7 @@ def test_lambda_of_knowledge():
         ),
         ({"edge_weights": {("x0", "x1"): 0}, "forbidden_edges": [("x1", "x0")]}, "required and forbidden"),
         ({"required_edges": [("x0", "x1")], "edge_weights": {("x0", "x1"): np.inf}}, "required and forbidden"),
-        ({"required_edges": [("x0", "z")]}, r"required_edges names 'z'.*no column"),
+        ({"required_edges": [("x0", "z")]}, r"required_edges names 'z'.*not a column"),
         ({"required_edges": [("x0", "x0")]}, r"required_edges joins 'x0' to itself"),
         ({"required_edges": ["x0"]}, r"required_edges holds 'x0'.*pair"),
         ({"required_edges": "x0"}, r"required_edges.*pairs.*'x0'"),

@@ -162,7 +162,7 @@ def test_the_checkpoint_of_another_selection_is_refused(tmp_path, monkeypatch):
         ("1_precision_indices", lambda values: values + 50, "outside"),
         ("1_precision_data", lambda values: values * np.nan, "not finite"),
         ("1_precision_data", lambda values: -values, "not positive"),
-        ("1_precision_indptr", lambda values: values[::-1], "do not follow"),
+        ("1_precision_indptr", lambda values: values[::-1], "do not ascend"),
         ("1_raw_format", lambda _: "coo", "unknown format"),
         ("figures", lambda values: values * np.nan, "none"),
         ("ends", lambda values: values + 9, "outside"),

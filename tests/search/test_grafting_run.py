@@ -229,9 +229,9 @@ def test_the_state_of_a_loss_keeps_idle_edges(rng):
 @pytest.mark.parametrize(
     ("name", "change", "words"),
     [
-        ("conditionals", lambda values: values * np.float32(1.5), "conditionals that are not those"),
+        ("conditionals", lambda values: values * np.float32(1.5), "conditionals that do not match"),
         ("conditionals", lambda values: values[:-1], "shape"),
-        ("totals", lambda values: values + 5, "sums that are not those"),
+        ("totals", lambda values: values + 5, "sums that do not match"),
         ("is_open", np.zeros_like, "shape"),
         ("bound", lambda values: values - 1e9, "outside"),
         ("drift", lambda values: values * np.nan, "not finite"),
