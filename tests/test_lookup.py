@@ -62,6 +62,7 @@ def test_python_adds_no_second_suggestion():
     assert done.stderr.lower().count("did you mean") == 1
 
 
+@pytest.mark.slow
 def test_modules_are_imported_from_packages_as_ever():
     # Python asks the package for the name first, and `base` has a similar public name
     call = "from pgmx.estimators import base, cost; from pgmx import checks; print(base.__name__)"

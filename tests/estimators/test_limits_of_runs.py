@@ -101,6 +101,7 @@ def test_a_bar_that_is_closed_meanwhile(expected, at_each_step, monkeypatch):
     assert bars
 
 
+@pytest.mark.slow
 def test_the_switch_of_tqdm_itself():
     code = (
         "from pgmx.runs.run import ProgressBar; ProgressBar.DELAY = -1.0\n"

@@ -138,6 +138,7 @@ def test_no_structure_estimator(monkeypatch):
     assert _find_structure_estimator() is NoStructureEstimator
 
 
+@pytest.mark.slow
 def test_a_package_that_pgmpy_needs_is_not_taken_for_its_next_version():
     program = "import sys; sys.modules['statsmodels'] = None; import pgmx.models.pgmpy_estimators"
     done = run_python("-W", "ignore::FutureWarning", "-c", program)

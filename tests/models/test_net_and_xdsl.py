@@ -218,6 +218,7 @@ WORDS = st.sampled_from(AWKWARD) | st.text(max_size=6)
 
 @pytest.mark.parametrize("suffix", ["net", "xdsl"])
 class TestFilesOfPgmx:
+    @pytest.mark.slow
     @given(data=st.data())
     @settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     def test_any_name_and_state_comes_back(self, tmp_path, suffix, data):
