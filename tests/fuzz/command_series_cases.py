@@ -14,7 +14,7 @@ WRONG = {
     "--lags": ("0", "x", "999"),
     "--time-column": ("no_such_column",),
     "--missing": ("pairwise",),
-    "--n-jobs": ("2",),
+    "--n-jobs": ("0", "x"),
     "--window": ("1", "3"),
     "--score": ("bic",),
     "--out": ("none/m.npz", "m.bif"),
