@@ -22,6 +22,8 @@ from tests.fuzz.tamper import read_fields
 WIDTHS = dict(zip(NAMES, (64, 32, 32, 64, 64, 64, 64, 64, 32, 32), strict=True))
 JSON_VALUES = (None, -1, 2**70, 1.5, "x", "", [], {}, [[]], [1], True, 1e308, float("nan"), {"tuple": "ab"})
 TEXTS = (DELETE, "-1", "0", "1", "0.5", "nan", "inf", "1e999", "99999999999", "x", "{", "<a>", "\0")
+#: First bytes of a compressed file, which has no fields.
+GZIP = b"\x1f\x8b"
 TABLES = {
     "t.csv": read_table,
     "t.csv.gz": encode,
@@ -142,7 +144,8 @@ def draw_value(rng: np.random.Generator, fields: Any, field: str) -> Any:
 
 def draw_forged(rng: np.random.Generator, *, sign: bool) -> Case:
     """Return a file of which one field holds another value."""
-    kind = pick(rng, [kind for kind in sound_files() if kind not in TABLES])
+    kinds = [kind for kind, raw in sound_files().items() if kind not in TABLES and not raw.startswith(GZIP)]
+    kind = pick(rng, kinds)
     raw = sound_files()[kind]
     fields = read_fields(raw)
     field = pick(rng, fields.list_fields())

@@ -204,7 +204,7 @@ def test_a_large_graph_is_drawn_in_part(tmp_path):
     assert len(page["edges"]) == 9000
     assert len(page["drawing"]["nodes"]) == MOST_NODES
     assert len(page["drawing"]["edges"]) <= MOST_EDGES
-    assert "Of 3,000 variables 1,500 are drawn" in text
+    assert "The graph shows 1,500 of 3,000 variables" in text
     strongest = max(range(9000), key=lambda k: page["edges"][k][3])
     assert strongest in page["drawing"]["edges"]
 
