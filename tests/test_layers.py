@@ -269,6 +269,7 @@ def test_answers_about_rows_need_no_pgmpy_at_the_workers():
     assert not loaded_by(f"import {networks}, pgmx.inference.likelihood") & {"pgmpy", "networkx", "sklearn"}
 
 
+@pytest.mark.slow
 def test_learners_load_what_pgmpys_estimators_load():
     theirs = loaded_by("import warnings; warnings.simplefilter('ignore'); import pgmpy.estimators")
     assert loaded_by("from pgmx.estimators import GraphicalLasso") - theirs == {"pgmx", "_shared"}  # _shared: kernels

@@ -375,7 +375,8 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         if self.data is None:
             name, inner = type(self).__name__, ""
             if "estimator" in self.get_params(deep=False):  # the wrapped learner holds the data
-                inner = type(self.estimator).__name__ if getattr(self, "estimator", None) is not None else "learner"
+                wrapped = getattr(self, "estimator", None)
+                inner = "learner" if wrapped is None else type(wrapped).__name__
             made = f"{name}({inner}(data))" if inner else f"{name}(data)"
             bare = f"{name}({inner}())" if inner else f"{name}()"
             raise ValueError(f"{name} was made without data: use {made}.estimate(), or {bare}.fit(data)")

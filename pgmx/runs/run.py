@@ -497,7 +497,8 @@ class _Bar:
         if self._is_off:
             return
         with self._switch_off_on_error():
-            if self._tqdm is None:
+            is_made = self._tqdm is not None
+            if not is_made:
                 self._make(begin, total, unit, seconds)
             elif self._counted is not counted:
                 self._restart(done)
@@ -514,7 +515,7 @@ class _Bar:
     def _make(self, begin: int, total: int | None, unit: str, seconds: float | None) -> None:
         from tqdm.auto import tqdm
 
-        options = {} if seconds is None else {"smoothing": 0}
+        options: dict[str, Any] = {} if seconds is None else {"smoothing": 0}
         # the smallest delay leaves the first drawing to `update`
         self._tqdm = tqdm(
             desc=self._title, initial=begin, total=total, unit=f" {unit}", mininterval=0, delay=1e-9, **options

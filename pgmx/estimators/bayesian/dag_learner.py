@@ -169,7 +169,7 @@ class NetworkResults(BaseStructureLearner, CausalDiscovery):
                 "memory"
             )
         is_named = metric is None or isinstance(metric, str)
-        chosen = make_metric(metric, compares_graphs=X is None) if is_named else metric
+        chosen: Any = make_metric(metric, compares_graphs=X is None) if is_named else metric
         graph = self.graph_ if isinstance(self.graph_, tuple(chosen.get_tag("supported_graph_types"))) else self.dag_
         if X is not None:
             frame = self._read_rows(X).to_pandas()  # a copy, checked for missing and infinite values

@@ -15,8 +15,9 @@ __all__ = ["BaseStructureScore", "CausalDiscovery", "make_metric"]
 
 def make_metric(name: str | None, *, compares_graphs: bool) -> Any:
     """Return pgmpy's metric of that name, or its default for two graphs or for data and a graph."""
-    if hasattr(metrics, "get_metric"):
-        return metrics.get_metric(name, requires_true_graph=compares_graphs)
+    get_metric: Any = getattr(metrics, "get_metric", None)
+    if get_metric is not None:
+        return get_metric(name, requires_true_graph=compares_graphs)
     if name is not None:
         found: Any = metrics.get_metrics(name=name)
     else:

@@ -303,7 +303,7 @@ class SelectedGraph(WrappingLearner):
             run = Run(SolverProgress, max_time=self._limit_time(), callback=bar.callback, start=self._start)
             bar.follow(run)
             orders, units = learner._read_orders(self.lags), None
-            choices: list[tuple[float, LDSLearner, SeriesPath, Panel]] = []
+            choices: list[tuple[float, Any, SeriesPath, Panel]] = []
             with learner._on_threads(), run.limiting():
                 for order in orders:
                     if choices and run.is_over():

@@ -157,12 +157,13 @@ def check_graph(graph: Any) -> None:
         parents = cpd.evidence if isinstance(cpd, LinearGaussianCPD) else cpd.variables[1:]
         if set(parents) != set(graph.predecessors(cpd.variable)):
             raise ValueError(f"the CPD of {cpd.variable!r} does not have the parents of its edges")
-    for factor in getattr(graph, "factors", []):
+    factors: Any = getattr(graph, "factors", [])
+    for factor in factors:
         for u, v in combinations(factor.scope(), 2):
             if not graph.has_edge(u, v):
                 raise ValueError(f"a factor has the variables {u!r} and {v!r}, which no edge joins")
-    if getattr(graph, "factors", []):
-        lone = set(graph.nodes()).difference(*(factor.scope() for factor in graph.factors))
+    if factors:
+        lone = set(graph.nodes()).difference(*(factor.scope() for factor in factors))
         if lone:
             raise ValueError(f"{join_names(lone)} is in no factor: add a factor of ones")
 
