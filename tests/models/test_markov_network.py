@@ -251,3 +251,11 @@ def test_large_chain_scales_without_overflow():
     values = np.concatenate([factor.values.ravel() for factor in chain.factors])
     assert np.isfinite(values).all()
     assert values.max() < 100
+
+
+@pytest.mark.parametrize("size", [1.0, 1e160, 1e300])
+def test_strengths_of_large_potentials_do_not_overflow(size):
+    """A table of +size and -size, which the means of rows and columns leave as it is, has the norm 2 size."""
+    potentials = PairwisePotentials.build([2, 2], None, {(0, 1): size * np.array([[1.0, -1.0], [-1.0, 1.0]])})
+    network = PairwiseMarkovNetwork.from_potentials(["a", "b"], [("x", "y")] * 2, potentials)
+    assert network.edges["a", "b"]["strength"] == pytest.approx(2 * size, rel=1e-12)
