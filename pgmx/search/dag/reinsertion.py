@@ -21,7 +21,7 @@ import numpy as np
 
 from pgmx._ext._dag_moves import REVERSE
 from pgmx.parallel.threads import THREAD_PAYS, call_side_by_side
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.scores.gains import GainSource
 from pgmx.search.dag.hill_climb import climb_on_trial
 from pgmx.search.dag.state import DagState

@@ -11,9 +11,9 @@ import numpy as np
 
 from pgmx._ext._dag_moves import REVERSE
 from pgmx.graphs.cycles import find_cycle
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
-from pgmx.runs.snapshot import Snapshot
 from pgmx.search.dag.state import ClimbLimits, DagState
 
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from pgmx._ext._edge_heap import EdgeHeap, non_adjacent
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import Run, is_past
-from pgmx.runs.snapshot import Snapshot
 from pgmx.search.edges.pair_queue import EdgeQueue
 from pgmx.search.edges.random_pairs import RandomPairs, ends_of, id_of
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
