@@ -20,9 +20,9 @@ from pgmx._ext._order_climb import OrderClimb
 from pgmx._ext._row_cache import CachedScorer, RowStore
 from pgmx.parallel.spread import in_order
 from pgmx.parallel.threads import run_on_threads
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
-from pgmx.runs.snapshot import Snapshot
 from pgmx.scores.gains import source_of_rows
 from pgmx.search.dag.state import ClimbLimits, DagProblem, DagState
 from pgmx.search.dag.tracker import SearchTracker, StopSearch
