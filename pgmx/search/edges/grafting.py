@@ -12,7 +12,6 @@ import numpy as np
 from pgmx.inference import PairwisePotentials
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import Run, RunStore, Store
-from pgmx.search.edges.iterates import SLACK, Iterates
 from pgmx.solvers.markov.penalised_loss import MOST_VALUE, PenalisedLoss
 from pgmx.solvers.markov.pseudolikelihood import SINGLE_TOL
 

@@ -13,7 +13,6 @@ from pgmx._ext._edge_heap import EdgeHeap
 from pgmx._ext._pair_levels import PairLevels
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.search.edges.random_pairs import RandomPairs, ends_of, id_of
-from pgmx.search.edges.tested_pairs import FrozenEdges
 
 #: Largest number of queued pairs with exact priorities; they take 60 bytes each.
 MOST_EXACT = 1 << 22
