@@ -55,6 +55,7 @@ KERNELS = {
     "inference": [
         "_annealing",
         "_belief",
+        "_components",
         "_contraction",
         "_gibbs",
         "_mean_field",
