@@ -21,7 +21,7 @@ from pgmx.inference.mixed.pieces import Piece, find_pieces, plan_piece
 from pgmx.inference.mixed.posterior import Question
 from pgmx.models.bayesian.em import EMFit, IncompleteRows
 from pgmx.models.mixed.fitting import Smoothing, regress_moments
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 
 #: Number of draws for a row with missing values.
 N_DRAWS = 10
