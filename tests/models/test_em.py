@@ -14,8 +14,8 @@ from pgmx.models.bayesian.em import TOLERANCE
 from pgmx.models.bayesian.incomplete_continuous import IncompleteContinuousRows
 from pgmx.models.bayesian.incomplete_discrete import IncompleteDiscreteRows
 from pgmx.models.bayesian.incomplete_mixed import IncompleteMixedRows
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import OutOfTimeError, TaskGroup
-from pgmx.runs.snapshot import Snapshot
 
 GRAPHS = [np.array([(0, 1), (0, 2), (2, 3), (1, 3)]), np.empty((0, 2), dtype=np.int64)]
 

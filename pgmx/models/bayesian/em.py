@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import OutOfTimeError, is_past
-from pgmx.runs.snapshot import Snapshot
 
 #: EM ends after a step that gains at most this share of the log-likelihood (in absolute value), or of the total weight
 #: of the rows, in nats, if that is larger: densities can make the log-likelihood of many rows almost 0.

@@ -12,7 +12,7 @@ from pgmx.data import DiscreteTable
 from pgmx.inference.exact.completions import Completions, RowCompleter
 from pgmx.inference.exact.row_groups import RowGroups
 from pgmx.models.bayesian.em import EMFit, IncompleteRows
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 
 #: A row with more completions than this is completed by this number of draws, because completions multiply with each
 #: missing value. Expected counts are exact all the same.
