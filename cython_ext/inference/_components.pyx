@@ -20,27 +20,27 @@ References: Dechter (1999), Artificial Intelligence 113, 41-85 (bucket eliminati
 """
 
 from libc.math cimport INFINITY, log
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.stdlib cimport calloc, free, malloc, qsort, realloc
-from libc.string cimport memcmp, memcpy, memset
+from libc.string cimport memset
 
 import numpy as np
 
 from _plans cimport (
     MAXIMISE,
     QUERY,
+    SUM,
     Kind,
     Network,
     Plan,
-    Scratch,
     draw_state,
-    free_plan,
     is_extreme,
-    make_plan,
     pass_down,
     pass_up,
     trace_states,
 )
+
+from pgmx._ext._plan_store cimport PlanStore
 
 # The least number of cells at which a better order than that of the smallest next table is worth its search.
 LARGE_PLAN = 1 << 14
@@ -65,135 +65,44 @@ cdef inline int64_t find_cell(
     return cell
 
 
-cdef inline uint64_t hash_record(const int32_t *record, Py_ssize_t size) noexcept nogil:
-    cdef uint64_t key = 1469598103934665603u
-    cdef Py_ssize_t i
-    for i in range(size):
-        key = (key ^ <uint64_t>record[i]) * 1099511628211u
-        key ^= key >> 29
-    return key
+cdef class Components(PlanStore):
+    """A network, the plans of its components, and the rows that are being answered; parameters as `PlanStore`."""
 
-
-cdef class Components:
-    """A network, the plans of its components, and the rows that are being answered.
-
-    Parameters
-    ----------
-    cards : int32 (n,)
-    starts : int64 (f + 1,)
-        Of the scope of each family; of a Bayesian network family v is the table of variable v, its own variable first.
-    scopes : int32
-    strides : int64
-        Of each variable of a scope in its table.
-    tables : int64 (f,)
-        First cell of each table in `values`.
-    values : float64
-    holder_starts, holders : int64 (n + 1,), int32
-        Families of each variable, ascending.
-    active : uint8 (f,)
-        Families that take part; the caller may change it between calls of `find`.
-    max_cells, max_bytes
-        Limits of one plan, and of all plans that are kept.
-    """
-
-    cdef Network network
-    cdef Scratch scratch
-    cdef list _inputs
-    cdef double max_cells
-    cdef Py_ssize_t max_bytes, n_bytes
-    # kept components: records (kind, numbers of variables, families and query, these) in one pool of integers
-    cdef Plan **plans
-    cdef Py_ssize_t *records
-    cdef int32_t *pool
-    cdef Py_ssize_t *slots
-    cdef Py_ssize_t n_kept, kept_size, pool_used, pool_size, n_slots
-    cdef Py_ssize_t first_new
     # components of the rows in question
     cdef int32_t *pair_component
     cdef int32_t *pair_row
-    cdef Py_ssize_t n_pairs, pairs_size, n_rows
     cdef double *constants
-    cdef double *single
+    cdef Py_ssize_t n_pairs, pairs_size, n_rows
     # of one search
     cdef int32_t *hidden
     cdef int32_t *families
     cdef int32_t *stack
-    cdef int32_t *local
     cdef uint8_t *seen
     cdef uint8_t *used
     cdef uint8_t *relevant
+    cdef double *single
 
-    def __cinit__(self):
-        memset(&self.scratch, 0, sizeof(Scratch))
-
-    def __init__(
-        self,
-        const int32_t[::1] cards,
-        const int64_t[::1] starts,
-        const int32_t[::1] scopes,
-        const int64_t[::1] strides,
-        const int64_t[::1] tables,
-        const double[::1] values,
-        const int64_t[::1] holder_starts,
-        const int32_t[::1] holders,
-        const uint8_t[::1] active,
-        double max_cells,
-        Py_ssize_t max_bytes,
-    ):
-        cdef Py_ssize_t n = cards.shape[0], f = tables.shape[0]
-        self._inputs = [cards, starts, scopes, strides, tables, values, holder_starts, holders, active]
-        self.network.n = n
-        self.network.n_families = f
-        self.network.cards = &cards[0]
-        self.network.starts = &starts[0]
-        self.network.scopes = &scopes[0]
-        self.network.strides = &strides[0]
-        self.network.tables = &tables[0]
-        self.network.values = &values[0]
-        self.network.holder_starts = &holder_starts[0]
-        self.network.holders = &holders[0]
-        self.network.active = &active[0]
-        self.max_cells = max_cells
-        self.max_bytes = max_bytes
-        self.hidden = <int32_t *>malloc((3 * n + f) * sizeof(int32_t))
-        self.stack = self.hidden + n
-        self.local = self.stack + n
-        self.families = self.local + n
-        memset(self.local, 0xFF, n * sizeof(int32_t))            # -1
+    def __init__(self, cards, *arguments):
+        cdef Py_ssize_t n, f
+        super().__init__(cards, *arguments)
+        n, f = self.network.n, self.network.n_families
+        self.hidden = <int32_t *>malloc((2 * n + f) * sizeof(int32_t))
         self.seen = <uint8_t *>calloc(2 * n + f, 1)
+        self.single = <double *>malloc(max(cards) * sizeof(double))
+        if self.hidden == NULL or self.seen == NULL or self.single == NULL:
+            raise MemoryError
+        self.stack = self.hidden + n
+        self.families = self.stack + n
         self.relevant = self.seen + n
         self.used = self.relevant + n
-        self.single = <double *>malloc(max(cards) * sizeof(double))
 
     def __dealloc__(self):
-        cdef Py_ssize_t i
-        for i in range(self.n_kept):
-            free_plan(self.plans[i])
-        free(self.plans)
-        free(self.records)
-        free(self.pool)
-        free(self.slots)
         free(self.pair_component)
         free(self.pair_row)
         free(self.constants)
         free(self.single)
         free(self.hidden)
         free(self.seen)
-        free(self.scratch.tables)
-        free(self.scratch.up)
-        free(self.scratch.scales)
-        free(self.scratch.best)
-        free(self.scratch.states)
-        free(self.scratch.bases)
-
-    def forget_plans(self):
-        """Free all plans; the components of the last `find` are forgotten too."""
-        cdef Py_ssize_t i
-        for i in range(self.n_kept):
-            free_plan(self.plans[i])
-        self.n_kept = self.pool_used = self.n_bytes = self.n_pairs = 0
-        if self.n_slots:
-            memset(self.slots, 0, self.n_slots * sizeof(Py_ssize_t))
 
     # ---- components ----
 
@@ -229,67 +138,6 @@ cdef class Components:
             qsort(self.families, k, sizeof(int32_t), compare)
         n_hidden[0] = m
         n_families[0] = k
-
-    cdef Py_ssize_t _keep(
-        self, Kind kind, Py_ssize_t m, Py_ssize_t n_families, const int32_t *query, Py_ssize_t n_query
-    ) noexcept nogil:
-        # Returns the number of the component just searched, or -1 without memory.
-        cdef Py_ssize_t i, slot, size = 4 + m + n_families + n_query
-        cdef int32_t *record
-        if self._grow(size) < 0:
-            return -1
-        record = self.pool + self.pool_used
-        record[0] = <int32_t>kind
-        record[1] = <int32_t>m
-        record[2] = <int32_t>n_families
-        record[3] = <int32_t>n_query
-        memcpy(record + 4, self.hidden, m * sizeof(int32_t))
-        memcpy(record + 4 + m, self.families, n_families * sizeof(int32_t))
-        if n_query:
-            memcpy(record + 4 + m + n_families, query, n_query * sizeof(int32_t))
-        slot = <Py_ssize_t>(hash_record(record, size) & <uint64_t>(self.n_slots - 1))
-        while self.slots[slot]:
-            i = self.slots[slot] - 1
-            if memcmp(self.pool + self.records[i], record, size * sizeof(int32_t)) == 0:
-                return i
-            slot = (slot + 1) & (self.n_slots - 1)
-        i = self.n_kept
-        self.slots[slot] = i + 1
-        self.records[i] = self.pool_used
-        self.plans[i] = NULL
-        self.n_kept += 1
-        self.pool_used += size
-        self.n_bytes += (size + 8) * sizeof(int32_t)
-        return i
-
-    cdef int _grow(self, Py_ssize_t size) noexcept nogil:
-        # Makes room for one more component.
-        cdef Py_ssize_t i, slot
-        cdef int32_t *record
-        if self.pool_used + size > self.pool_size:
-            self.pool_size = 2 * (self.pool_used + size)
-            self.pool = <int32_t *>realloc(self.pool, self.pool_size * sizeof(int32_t))
-            if self.pool == NULL:
-                return -1
-        if self.n_kept < self.kept_size:
-            return 0
-        self.kept_size = max(1024, 2 * self.kept_size)
-        self.n_slots = 4 * self.kept_size
-        self.plans = <Plan **>realloc(self.plans, self.kept_size * sizeof(Plan *))
-        self.records = <Py_ssize_t *>realloc(self.records, self.kept_size * sizeof(Py_ssize_t))
-        free(self.slots)
-        self.slots = <Py_ssize_t *>calloc(self.n_slots, sizeof(Py_ssize_t))
-        if self.plans == NULL or self.records == NULL or self.slots == NULL:
-            return -1
-        for i in range(self.n_kept):
-            record = self.pool + self.records[i]
-            slot = <Py_ssize_t>(
-                hash_record(record, 4 + record[1] + record[2] + record[3]) & <uint64_t>(self.n_slots - 1)
-            )
-            while self.slots[slot]:
-                slot = (slot + 1) & (self.n_slots - 1)
-            self.slots[slot] = i + 1
-        return 0
 
     cdef int _add_pair(self, Py_ssize_t component, Py_ssize_t row) noexcept nogil:
         if self.n_pairs == self.pairs_size:
@@ -345,7 +193,7 @@ cdef class Components:
                         continue
                     self._search(&codes[r, 0], <int32_t>v, False, &m, &k)
                     # a component of one variable needs no plan: its number is -1 - v
-                    i = -1 - v if m == 1 else self._keep(kind, m, k, NULL, 0)
+                    i = -1 - v if m == 1 else self.keep(kind, self.hidden, m, self.families, k, NULL, 0)
                     if (m > 1 and i < 0) or self._add_pair(i, r) < 0:
                         failed = True
                         break
@@ -356,6 +204,22 @@ cdef class Components:
             self.n_pairs = 0
             raise MemoryError
         return [i for i in range(self.n_kept) if self.plans[i] == NULL]
+
+    def find_whole(self):
+        """Return the numbers of the components of the network without evidence, to be summed out."""
+        cdef Py_ssize_t v, m, k, i
+        cdef const int32_t[::1] codes = np.full(self.network.n, -1, dtype=np.int32)
+        cdef list found = []
+        memset(self.seen, 0, self.network.n)
+        memset(self.used, 0, self.network.n_families)
+        for v in range(self.network.n):
+            if not self.seen[v]:
+                self._search(&codes[0], <int32_t>v, False, &m, &k)
+                i = self.keep(SUM, self.hidden, m, self.families, k, NULL, 0)
+                if i < 0:
+                    raise MemoryError
+                found.append(i)
+        return found
 
     def find_query(self, const int32_t[::1] codes, const int32_t[::1] query, Kind kind, bint is_directed):
         """Find the components of one row that contain variables of a query, all hidden.
@@ -398,7 +262,9 @@ cdef class Components:
             here = {self.hidden[i] for i in range(m)}
             inside = [i for i in range(query.shape[0]) if query[i] in here]
             members = np.asarray(query).take(inside).astype(np.int32)
-            i = self._keep(kind, m, n_families, &members[0], members.shape[0])
+            i = self.keep(
+                kind, self.hidden, m, self.families, n_families, &members[0], members.shape[0]
+            )
             if i < 0:
                 raise MemoryError
             found.append((i, inside))
@@ -408,81 +274,6 @@ cdef class Components:
         cdef Network *g = &self.network
         cdef Py_ssize_t y = g.holder_starts[v + 1] - 1
         return g.holders[y] >= g.n and g.active[g.holders[y]]
-
-    # ---- plans ----
-
-    def plan(self, Py_ssize_t number, const int32_t[::1] order=None):
-        """Make the plan of a component, unless it has one; returns its number of cells, above the limit without a plan.
-
-        `order` has positions of the hidden variables; of a query, which comes last, all others. None: the smallest next table.
-        """
-        cdef int32_t *record = self.pool + self.records[number]
-        cdef int32_t *hidden = record + 4
-        cdef Py_ssize_t m = record[1], n_query = record[3], i
-        cdef double cells = 0.0
-        cdef int32_t *places = <int32_t *>malloc((2 * m + n_query) * sizeof(int32_t))
-        cdef int32_t *query = places + m
-        cdef Plan *plan
-        for i in range(m):
-            self.local[hidden[i]] = <int32_t>i
-            places[i] = -1 if order is None or i >= order.shape[0] else order[i]
-        for i in range(n_query):
-            query[i] = self.local[hidden[m + record[2] + i]]
-        plan = make_plan(
-            &self.network, hidden, m, hidden + m, record[2], query, n_query, <Kind>record[0], self.local, places,
-            self.max_cells, &cells
-        )
-        for i in range(m):
-            self.local[hidden[i]] = -1
-        free(places)
-        if plan != NULL:
-            if self.plans[number] != NULL:
-                self.n_bytes -= self.plans[number].n_bytes
-                free_plan(self.plans[number])
-            self.plans[number] = plan
-            self.n_bytes += plan.n_bytes
-        return cells
-
-    def describe(self, Py_ssize_t number):
-        """Return the hidden variables of a component, and the scopes of its families as positions among these."""
-        cdef int32_t *record = self.pool + self.records[number]
-        cdef Py_ssize_t m = record[1], k, x
-        cdef Network *g = &self.network
-        hidden = [record[4 + k] for k in range(m)]
-        place = {v: k for k, v in enumerate(hidden)}
-        scopes = []
-        for k in range(record[2]):
-            f = record[4 + m + k]
-            scopes.append([place[g.scopes[x]] for x in range(g.starts[f], g.starts[f + 1]) if g.scopes[x] in place])
-        return hidden, scopes
-
-    cdef int _reserve(self, const Plan *plan) noexcept nogil:
-        # Scratch memory for a plan.
-        cdef Scratch *s = &self.scratch
-        if plan.n_cells > s.n_cells:
-            free(s.tables)
-            s.n_cells = plan.n_cells + plan.n_cells // 2
-            s.tables = <double *>malloc(s.n_cells * sizeof(double))
-        if plan.n_messages > s.n_messages:
-            free(s.up)
-            free(s.best)
-            s.n_messages = plan.n_messages + plan.n_messages // 2
-            s.up = <double *>malloc(2 * s.n_messages * sizeof(double))
-            s.best = <int32_t *>malloc(s.n_messages * sizeof(int32_t))
-            s.down = s.up + s.n_messages
-        if plan.n_hidden + 1 > s.n_hidden:
-            free(s.scales)
-            free(s.states)
-            s.n_hidden = 2 * plan.n_hidden + 1
-            s.scales = <double *>malloc(s.n_hidden * sizeof(double))
-            s.states = <int32_t *>malloc(s.n_hidden * sizeof(int32_t))
-        if plan.n_families > s.n_families:
-            free(s.bases)
-            s.n_families = 2 * plan.n_families
-            s.bases = <int64_t *>malloc(s.n_families * sizeof(int64_t))
-        if s.tables == NULL or s.up == NULL or s.best == NULL or s.scales == NULL or s.states == NULL or s.bases == NULL:
-            return -1
-        return 0
 
     # ---- answers ----
 
@@ -533,7 +324,7 @@ cdef class Components:
                         0.0 if counts is None else weights[r], NULL if counts is None else &counts[0],
                     )
                     continue
-                if self._reserve(self.plans[c]) < 0:
+                if self.reserve(self.plans[c]) < 0:
                     failed = True
                     break
                 values[order[i]] = pass_up(&self.network, self.plans[c], &codes[r, 0], &self.scratch)
@@ -569,7 +360,7 @@ cdef class Components:
         cdef int32_t *record = self.pool + self.records[number]
         cdef Py_ssize_t i, n_query = record[3]
         cdef double value
-        if self._reserve(plan) < 0:
+        if self.reserve(plan) < 0:
             raise MemoryError
         value = pass_up(&self.network, plan, &codes[0], &self.scratch)
         if value == -INFINITY:

@@ -8,6 +8,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
+from _simd cimport pgmx_lowest_bit
+
 
 cdef inline bint is_extreme(double value) noexcept nogil:
     # Products are rescaled outside of these bounds only: a logarithm per bucket would cost more than the bucket.
@@ -90,24 +92,6 @@ cdef inline void list_cells(
         count *= cards[k]
 
 
-cdef inline int lowest_bit(uint64_t word) noexcept nogil:
-    # position of the lowest bit that is set; portable, since compilers other than gcc lack its builtin
-    cdef int at = 0
-    if not word & 0xFFFFFFFFu:
-        word >>= 32
-        at += 32
-    if not word & 0xFFFFu:
-        word >>= 16
-        at += 16
-    if not word & 0xFFu:
-        word >>= 8
-        at += 8
-    while not word & 1u:
-        word >>= 1
-        at += 1
-    return at
-
-
 cdef inline double count_cells(
     const int32_t *cards, const int32_t *hidden, Py_ssize_t i, const uint64_t *row, Py_ssize_t n_words
 ) noexcept nogil:
@@ -118,7 +102,7 @@ cdef inline double count_cells(
     for q in range(n_words):
         word = row[q]
         while word:
-            cells *= cards[hidden[q * 64 + lowest_bit(word)]]
+            cells *= cards[hidden[q * 64 + pgmx_lowest_bit(word)]]
             word &= word - 1
     return cells
 
@@ -178,7 +162,7 @@ cdef inline double eliminate(
         for q in range(words):
             word = row[q]
             while word:
-                j = q * 64 + lowest_bit(word)
+                j = q * 64 + pgmx_lowest_bit(word)
                 word &= word - 1
                 for k in range(words):
                     near[j * words + k] |= row[k]
@@ -204,7 +188,7 @@ cdef inline Py_ssize_t list_scope(
     for q in range(n_words):
         word = row[q]
         while word:
-            j = <int32_t>(q * 64 + lowest_bit(word))
+            j = <int32_t>(q * 64 + pgmx_lowest_bit(word))
             word &= word - 1
             at = n
             while at > 0 and rank[scope[at - 1]] < rank[j]:
