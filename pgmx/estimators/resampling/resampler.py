@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 from pgmx.data import DiscreteTable, DistributedNumericTable, DistributedTable, Frame, encode
 from pgmx.data.draws import count_draws, count_many_draws, count_weighted_draws
-from pgmx.data.frame import warn_of_rows_left
+from pgmx.data.errors import warn_of_rows_left
 from pgmx.data.weights import MOST_REPETITIONS, check_row_weights
 from pgmx.estimators.base import BaseStructureLearner
 from pgmx.estimators.bayesian.dag_learner import DagLearner, Opened

@@ -8,7 +8,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import validate_data
 
 from pgmx._ext import _subspace
-from pgmx.data.files.readers import is_path
+from pgmx.data.readers import is_path
 from pgmx.streaming.base import StreamLearner
 from pgmx.streaming.inputs import check_finite
 from pgmx.streaming.subspace.cells import Cells, check_format, code_cells, find_levels, list_cells
