@@ -32,11 +32,12 @@ from pgmx.lookup import import_on_demand
 
 if TYPE_CHECKING:
     from pgmx.data.discretizer import Discretizer, discretize
+    from pgmx.data.discretizer import Discretizer as Discretizer
+    from pgmx.data.discretizer import discretize as discretize
 
 __all__ = [
     "MISSING",
     "DiscreteTable",
-    "Discretizer",
     "DistributedNumericTable",
     "DistributedTable",
     "FewValuesWarning",
@@ -44,7 +45,6 @@ __all__ = [
     "IncompleteRowsWarning",
     "MemoryEstimate",
     "NumericTable",
-    "discretize",
     "distribute",
     "encode",
     "estimate_memory",
@@ -56,7 +56,9 @@ __all__ = [
     "write_table",
 ]
 
-_HOMES = {"Discretizer": "discretizer", "discretize": "discretizer"}  # scikit-learn takes half a second
+# on demand: discretisation imports scikit-learn, which takes half a second
+_HOMES = {"Discretizer": "pgmx.data.discretizer", "discretize": "pgmx.data.discretizer"}
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = import_on_demand(__name__, _HOMES)
+    __all__ += sorted(_HOMES)

@@ -1,9 +1,9 @@
 """Coding of tables that arrive in chunks, in one pass, with states that grow chunk by chunk.
 
 `GrowingColumn` numbers the states of a column in the order in which chunks bring them, and `PieceCoder` codes chunks by
-these numbers. `ChunkCoder` writes them to an unnamed temporary file. When all states are known, each column is read back
-block by block, its codes are put into their final order, and written to the plane file with its bit planes. Memory is
-bounded by a chunk and a block, whatever the number of rows; the temporary file takes a byte per value.
+these numbers. `ChunkCoder` writes them to an unnamed temporary file. When all states are known, each column is read
+back block by block, its codes are put into their final order, and written to the plane file with its bit planes. Memory
+is bounded by a chunk and a block, whatever the number of rows; the temporary file takes a byte per value.
 """
 
 import csv

@@ -16,7 +16,7 @@ from pgmx.inference.exact.exact import ExactInference
 from pgmx.inference.networks.evidence import ReducedNetwork, ZeroProbabilityError
 from pgmx.inference.networks.factors import LogFactors, read_network
 from pgmx.inference.networks.potentials import PairwisePotentials
-from pgmx.parallel.memory import read_free_memory
+from pgmx.parallel.threads import read_free_memory
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteMarkovNetwork
