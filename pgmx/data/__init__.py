@@ -31,7 +31,6 @@ from pgmx.data.table import DiscreteTable, Frame
 from pgmx.lookup import import_on_demand
 
 if TYPE_CHECKING:
-    from pgmx.data.discretizer import Discretizer, discretize
     from pgmx.data.discretizer import Discretizer as Discretizer
     from pgmx.data.discretizer import discretize as discretize
 
