@@ -13,10 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import caller_level, check_same_names, join_names
 from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, IncompleteRowsWarning, encode, open_frame
-from pgmx.data.columns.declared import check_discrete_columns
-from pgmx.data.files.readers import is_path
+from pgmx.data.columns import check_discrete_columns
 from pgmx.data.inputs import open_rows_to_score
-from pgmx.data.pieces.chunks import is_iterator
+from pgmx.data.readers import is_iterator, is_path
 from pgmx.estimators.base import DISCRETE_COLUMNS, NA_VALUES, BaseStructureLearner, Interval, StrOptions
 from pgmx.estimators.bayesian.pgmpy_interface import CausalDiscovery, make_metric
 from pgmx.inference.likelihood import held_out_log_likelihood
