@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.data import DistributedNumericTable, open_numeric
-from pgmx.data.files.readers import is_path
-from pgmx.data.frame import check_rows_left
+from pgmx.data.errors import check_rows_left
+from pgmx.data.readers import is_path
 from pgmx.estimators.base import BaseStructureLearner
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, get_units, make_network
 from pgmx.models.distributed_rows import sum_parts

@@ -1,0 +1,173 @@
+"""One resample of a table, and the graph that a learner returns for it."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Self
+
+import networkx as nx
+import numpy as np
+from numpy.typing import ArrayLike
+from pgmpy.base import PDAG
+from sklearn.base import clone
+
+from pgmx.data import DiscreteTable, DistributedNumericTable, DistributedTable, Frame, encode
+from pgmx.data.draws import count_draws, count_many_draws, count_weighted_draws
+from pgmx.data.errors import warn_of_rows_left
+from pgmx.data.weights import MOST_REPETITIONS, check_row_weights
+from pgmx.estimators.base import BaseStructureLearner
+from pgmx.estimators.bayesian.dag_learner import DagLearner, InputTable
+from pgmx.estimators.bayesian.pgmpy_interface import BaseStructureScore
+from pgmx.graphs.consensus import Marks, make_marks
+from pgmx.scores.binding.resolve import GAUSSIAN_SCORES, MIXED_SCORES, resolve_scoring
+from pgmx.scores.binding.scoring import Scoring
+from pgmx.scores.collinear import without_warnings
+from pgmx.scores.discrete.base import DiscreteScore
+from pgmx.scores.gaussian.base import GaussianScore
+from pgmx.scores.mixed.base import MixedScore
+
+#: Options of the learner that a resample sets, so that nothing is shown and resamples do not share a file.
+_QUIET = {"show_progress": False, "checkpoint": None}
+
+
+@dataclass(frozen=True, eq=False)
+class Resampler:
+    """Task of a worker: draw the rows of resample b and learn from them with a clone of `learner`.
+
+    `weights` are the row weights, of shape (n_rows,), or None if all are 1. The draws are functions of (seed, b), see
+    `data.draws`. `seeds_learner` is true if the learner has no seed and gets one for each resample.
+    """
+
+    learner: BaseStructureLearner
+    n_rows: int
+    weights: np.ndarray | None
+    seed: int
+    seeds_learner: bool
+
+    @classmethod
+    def from_learner(cls, learner: BaseStructureLearner, n_rows: int, weights: np.ndarray | None, seed: int) -> Self:
+        """Return a resampler with a quiet clone of the learner."""
+        quiet: Any = clone(learner)
+        options = quiet.get_params()
+        quiet.set_params(**{option: value for option, value in _QUIET.items() if option in options})
+        return cls(quiet, n_rows, weights, seed, options.get("random_state", 0) is None)
+
+    def __call__(self, data: InputTable, b: int) -> tuple[str, Marks]:
+        """Return the type of the graph of resample b, and its edges."""
+        learner: Any = clone(self.learner)
+        if self.seeds_learner:
+            learner.random_state = int(np.random.default_rng([self.seed, b]).integers(2**31))
+        bound = isinstance(getattr(learner, "scoring_method", None), BaseStructureScore)
+        with without_warnings():  # about columns that determine each other: given for all rows
+            if isinstance(data, DistributedTable | DistributedNumericTable) and not bound:
+                drawn = data.draw_rows(self.seed, b) if self.repeats_rows else data.draw_weights(self.seed, b)
+                learner.fit(drawn, sample_weight=drawn.row_weights)
+            elif bound or _is_mixed(data) or not self.repeats_rows:
+                learner.fit(data, sample_weight=self.count_draws(b))
+            else:
+                learner.fit(_repeat_rows(data, self.count_draws(b)))
+        return _read_edges(learner)
+
+    @property
+    def n_draws(self) -> int:
+        """Number of rows of a resample: the number of rows, or the sum of their weights."""
+        return self.n_rows if self.weights is None else round(float(self.weights.sum()))
+
+    @property
+    def repeats_rows(self) -> bool:
+        """Whether a resample repeats drawn rows, if they are few, instead of weighting them."""
+        return self.n_draws <= MOST_REPETITIONS * self.n_rows
+
+    def count_draws(self, b: int) -> np.ndarray:
+        """Draw rows with replacement in proportion to their weights; return how often each was drawn, int64."""
+        if self.weights is None:
+            return count_draws(self.seed, b, self.n_rows)
+        if not self.repeats_rows:
+            return count_many_draws(self.seed, b, self.weights)
+        return count_weighted_draws(self.seed, b, np.cumsum(self.weights, dtype=np.float64))
+
+
+def make_shared_table(
+    learner: BaseStructureLearner, opened: InputTable, sample_weight: ArrayLike | None, n_jobs: int | None
+) -> tuple[InputTable, np.ndarray | None]:
+    """Return the data that all resamples share, coded once if the learner is discrete, and the row weights."""
+    weights = None if sample_weight is None else check_row_weights(sample_weight, opened.n_rows)
+    method = getattr(learner, "scoring_method", None)
+    if isinstance(method, BaseStructureScore) and not _is_native(method):
+        raise ValueError(
+            f"scoring_method={type(method).__name__}(...) is a score object of pgmpy with its own rows and cannot be "
+            "resampled: give its name, or a score of pgmx"
+        )
+    if isinstance(opened, DistributedTable | DistributedNumericTable) and weights is not None:
+        return opened.weigh_rows(weights), weights
+    if isinstance(opened, DiscreteTable | DistributedNumericTable):
+        return opened, weights
+    missing = getattr(learner, "missing", "error")
+    if missing == "drop" and opened.missing_columns():
+        keep = opened.complete_mask()
+        if keep.sum() > 1:  # otherwise the coding raises an error
+            warn_of_rows_left(int(keep.sum()), opened.n_rows)
+            weights = None if weights is None else check_row_weights(weights[keep], int(keep.sum()))
+            opened = opened.rows(keep)
+    if not _works_on_states(method, opened):
+        return opened, weights
+    states = method.state_names if isinstance(method, DiscreteScore) else getattr(learner, "state_names", None)
+    coding = "pairwise" if missing == "em" else missing
+    return encode(opened, state_names=states, missing=coding, n_jobs=n_jobs), weights
+
+
+def _is_native(score: BaseStructureScore) -> bool:
+    return isinstance(score, DiscreteScore | GaussianScore | MixedScore) and score.is_compiled()
+
+
+def _works_on_states(method: Any, frame: Frame) -> bool:
+    if isinstance(method, BaseStructureScore):
+        return isinstance(method, DiscreteScore)
+    of_numbers = isinstance(method, str) and method.lower() in {**GAUSSIAN_SCORES, **MIXED_SCORES}
+    return not of_numbers and not frame.float_columns
+
+
+def _is_mixed(data: InputTable) -> bool:
+    """Return whether the data are mixed. A resample of weighted rows then has all states of the table."""
+    return isinstance(data, Frame) and 0 < len(data.float_columns) < data.n_columns
+
+
+def bind_score(
+    learner: BaseStructureLearner, data: InputTable, weights: np.ndarray | None, n_jobs: int | None
+) -> Scoring:
+    """Return the score on all rows, from which parameters are estimated."""
+    method = getattr(learner, "scoring_method", None)
+    return resolve_scoring(
+        method,
+        data,
+        state_names=getattr(learner, "state_names", None),
+        missing=getattr(learner, "missing", "error"),
+        n_jobs=n_jobs,
+        sample_weight=weights,
+        discrete_children=getattr(learner, "discrete_children", "forbidden"),
+    )
+
+
+def _repeat_rows(data: Any, counts: np.ndarray) -> DiscreteTable | Frame:
+    if isinstance(data, DiscreteTable):
+        return data.repeat_rows(counts)
+    rows = np.repeat(np.arange(data.n_rows), counts)
+    return Frame(data.names, [values.take(rows) for values in data.columns], len(rows), discrete=data.discrete)
+
+
+def _read_edges(learner: BaseStructureLearner) -> tuple[str, Marks]:
+    """Return the type of graph of a fitted learner (DAG, PDAG or undirected), and its edges as ids."""
+    if isinstance(learner, DagLearner):
+        if learner._kind == "dag":
+            return "dag", make_marks(learner.edges_.tolist())
+        return "pdag", make_marks(*learner._class_edges())
+    graph = learner.graph_
+    index = {name: v for v, name in enumerate(learner.variables_)}
+
+    def ids(edges: Iterable) -> list[tuple[int, int]]:
+        return [(index[u], index[v]) for u, v in edges]
+
+    if not isinstance(graph, nx.DiGraph):
+        return "graph", make_marks((), ids(graph.edges))
+    if isinstance(graph, PDAG):
+        return "pdag", make_marks(ids(graph.directed_edges), ids(graph.undirected_edges))
+    return "dag", make_marks(ids(graph.edges))
