@@ -37,7 +37,7 @@ RESULTS = (
     "pgmx.estimators.markov.path.RegularizationPath",
     "pgmx.estimators.time_series.svarm.path.SVARMPath",
     "pgmx.models.time_series.measures.GraphMeasures",
-    "pgmx.solvers.gaussian.glasso.solution.GraphicalLassoSolution",
+    "pgmx.solvers.gaussian.graphical_lasso.GraphicalLassoSolution",
     "pgmx.solvers.gaussian.likelihood.MaximumLikelihood",
 )
 #: Headings of the folders of a package that hold public names.

@@ -8,7 +8,7 @@ import numpy as np
 
 from pgmx.checks import as_reals, check_natural, check_same_names, join_names
 from pgmx.data.series import Panel
-from pgmx.solvers.time_series.sem.moments import SecondMoments, cut_windows
+from pgmx.solvers.time_series.sem_likelihood import SecondMoments, cut_windows
 
 EXOGENOUS = ("known", "partial", "blind")
 #: If an eigenvalue of the second moments of unit series is below this, it is rounding error: the series are dependent.

@@ -15,9 +15,8 @@ from pgmx.estimators.time_series.sem.equations import EquationsLearner
 from pgmx.estimators.time_series.sem.identifiability import warn_of_proportional
 from pgmx.estimators.time_series.sem.inputs import check_moments, read_powers
 from pgmx.runs.run import Run
-from pgmx.solvers.time_series.sem.moments import SecondMoments
-from pgmx.solvers.time_series.sem.recursive import RecursiveTracker
-from pgmx.solvers.time_series.sem.tracking import MOST_WINDOWS, LikelihoodTracker
+from pgmx.solvers.time_series.sem_likelihood import SecondMoments
+from pgmx.solvers.time_series.sem_tracking import MOST_WINDOWS, LikelihoodTracker, RecursiveTracker
 
 
 class TensorSEMTracker(EquationsLearner):

@@ -27,7 +27,7 @@ from pgmx.models import TimeSeriesGraph
 from pgmx.models.time_series.density import compute_log_densities
 from pgmx.models.time_series.history import label_forecasts, label_targets, read_exogenous, read_series
 from pgmx.runs.run import Run, Start
-from pgmx.solvers.time_series.svarm.kernels import Kernel
+from pgmx.solvers.time_series.kernel_blocks import Kernel
 
 CRITERIA = ("aic", "bic")
 #: Criteria for the choice from a path within `SelectedGraph`.

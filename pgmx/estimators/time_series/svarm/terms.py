@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from pgmx.data.series import Panel
-from pgmx.solvers.time_series.svarm.blocks import KernelBlocks
+from pgmx.solvers.time_series.kernel_blocks import KernelBlocks
 
 
 @dataclass(frozen=True, eq=False)
