@@ -195,7 +195,7 @@ def _with_states_of(network, table, order: Sequence[int]):
     import numpy as np
 
     from pgmx.data import DiscreteTable
-    from pgmx.data.columns.missing import refuse_marked
+    from pgmx.data.errors import refuse_marked
 
     refuse_marked(table, "code it with 'drop' or 'category'")
     names, states, positions = list(network.nodes()), [], []

@@ -10,8 +10,7 @@ from pgmpy.structure_score import BaseStructureScore
 
 from pgmx.checks import check_same_names, join_names
 from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, encode
-from pgmx.data.errors import StatesChoiceError
-from pgmx.data.frame import refuse_unobserved
+from pgmx.data.errors import StatesChoiceError, refuse_unobserved
 from pgmx.data.mixed import MixedTable, read_incomplete_mixed, read_mixed
 from pgmx.data.weights import check_row_weights, combine_weights, weights_of_complete_rows
 from pgmx.scores.binding.discrete import DiscreteScoring, FormulaScoring, WeightedScoring

@@ -11,7 +11,7 @@ import numpy as np
 
 from pgmx._ext import _families, _weighted
 from pgmx.data import DiscreteTable, DistributedTable, encode
-from pgmx.data.columns.missing import refuse_marked
+from pgmx.data.errors import refuse_marked
 from pgmx.scores.compiled import CompiledScore, FamilyScorer
 from pgmx.statistics import marginal_counts
 from pgmx.statistics.families import DistributedFamilies
