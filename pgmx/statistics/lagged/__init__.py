@@ -5,8 +5,8 @@
 - `blocks`: cross-products of blocks of rows, and their sums over resamples
 """
 
-from pgmx.statistics.lagged_moments.blocks import BlockMoments, compute_block_moments
-from pgmx.statistics.lagged_moments.design import make_lagged_design
-from pgmx.statistics.lagged_moments.moments import LaggedMoments, compute_lagged_moments
+from pgmx.statistics.lagged.blocks import BlockMoments, compute_block_moments
+from pgmx.statistics.lagged.design import make_lagged_design
+from pgmx.statistics.lagged.moments import LaggedMoments, compute_lagged_moments
 
 __all__ = ["BlockMoments", "LaggedMoments", "compute_block_moments", "compute_lagged_moments", "make_lagged_design"]

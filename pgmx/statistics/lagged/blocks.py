@@ -6,8 +6,8 @@ from itertools import pairwise
 import numpy as np
 
 from pgmx.data.series import Panel
-from pgmx.statistics.lagged_moments.design import make_lagged_design
-from pgmx.statistics.lagged_moments.moments import LaggedMoments
+from pgmx.statistics.lagged.design import make_lagged_design
+from pgmx.statistics.lagged.moments import LaggedMoments
 
 #: Maximum bytes of the cross-products of blocks.
 MOST_BYTES = 2**32

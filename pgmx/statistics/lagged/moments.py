@@ -9,7 +9,7 @@ import numpy as np
 
 from pgmx.data.series import Panel, SeriesChunks
 from pgmx.parallel.threads import call_on_threads
-from pgmx.statistics.lagged_moments.design import segment_design
+from pgmx.statistics.lagged.design import segment_design
 
 #: Number of values of a design that are computed at a time: 64 MB of float64.
 _BLOCK_CELLS = 1 << 23
