@@ -18,12 +18,13 @@ from pgmx.estimators.base import BaseStructureLearner
 from pgmx.estimators.bayesian.dag_learner import DagLearner, InputTable
 from pgmx.estimators.bayesian.pgmpy_interface import BaseStructureScore
 from pgmx.graphs.consensus import Marks, make_marks
-from pgmx.scores.binding.resolve import GAUSSIAN_SCORES, MIXED_SCORES, resolve_scoring
+from pgmx.scores.binding.resolve import resolve_scoring
 from pgmx.scores.binding.scoring import Scoring
 from pgmx.scores.collinear import without_warnings
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.gaussian.base import GaussianScore
 from pgmx.scores.mixed.base import MixedScore
+from pgmx.scores.registry import list_scores
 
 #: Options of the learner that a resample sets, so that nothing is shown and resamples do not share a file.
 _QUIET = {"show_progress": False, "checkpoint": None}
@@ -122,7 +123,7 @@ def _is_native(score: BaseStructureScore) -> bool:
 def _works_on_states(method: Any, frame: Frame) -> bool:
     if isinstance(method, BaseStructureScore):
         return isinstance(method, DiscreteScore)
-    of_numbers = isinstance(method, str) and method.lower() in {**GAUSSIAN_SCORES, **MIXED_SCORES}
+    of_numbers = isinstance(method, str) and method.lower() not in list_scores("discrete", aliases=True)
     return not of_numbers and not frame.float_columns
 
 
