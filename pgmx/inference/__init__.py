@@ -1,16 +1,19 @@
-"""Inference in discrete Markov networks given as arrays: exact, by belief propagation and by sampling.
+"""Inference in networks given as arrays: exact, by belief propagation and by sampling.
 
-- `networks`: networks as arrays of log-values
-- `exact`: exact inference by elimination and junction trees
-- `likelihood`: log-likelihood of rows under a fitted Bayesian network
-- `sampling`: forward sampling of discrete Bayesian networks, one vectorised pass per variable
+Discrete Markov networks:
+
+- `queries`, `partition`, `maximisation`: the public functions by name of variable: cost, marginals, joint distributions
+  and samples; the log-partition with its error; most probable states
+- `problem`: arguments and results of these functions: a named network as arrays, marginals, costs
+- `networks`: networks as arrays of log-values, also given evidence
+- `named_networks`: pgmpy's Markov and Bayesian networks read as arrays; forward sampling
+- `exact`: elimination orders, variable elimination, junction trees
+- `approximate`, `engines`: networks that are too wide for exact answers
+
+Bayesian networks:
+
+- `likelihood`: log-likelihood of rows under a fitted network, discrete, linear Gaussian or mixed
 - `mixed`: conditional linear Gaussian networks as arrays, and inference in them
-- `problem`: arguments and results of the functions that use names: a named network as arrays, marginals, costs
-- `approximate`: inference in networks too wide for exact answers
-- `engines`: approximate engines for networks that are too wide for a junction tree: belief propagation, Gibbs sampling
-- `maximisation`: most probable states: exact if memory allows, otherwise by a search with a bound
-- `partition`: the log-partition, with the method that computed it and its error
-- `queries`: queries to any discrete Markov network, by name: cost, marginals, joint distributions, samples
 """
 
 from typing import TYPE_CHECKING
@@ -20,11 +23,11 @@ from pgmx.lookup import import_on_demand
 if TYPE_CHECKING:
     from pgmx.inference.approximate.gibbs import gibbs_sample
     from pgmx.inference.approximate.loopy import BeliefResult, loopy_belief_propagation
-    from pgmx.inference.exact.elimination import EliminationPlan, TreewidthError, min_fill_order
-    from pgmx.inference.exact.exact import ExactInference, MostProbable, elimination_plan
+    from pgmx.inference.exact.elimination_order import EliminationPlan, TreewidthError, min_fill_order
+    from pgmx.inference.exact.junction_tree import ExactInference, MostProbable, elimination_plan
     from pgmx.inference.maximisation import map_assignment
-    from pgmx.inference.networks.factors import LogFactors, NamedFactors, read_network
-    from pgmx.inference.networks.potentials import PairwisePotentials
+    from pgmx.inference.named_networks import NamedFactors, read_network
+    from pgmx.inference.networks import LogFactors, PairwisePotentials
     from pgmx.inference.partition import ApproximationWarning, LogPartition, log_partition
     from pgmx.inference.problem import InferenceCost, MapAssignment, Marginals
     from pgmx.inference.queries import estimate_cost, joint, marginals, sample
@@ -59,18 +62,18 @@ __all__ = [
 _HOMES = {
     "ApproximationWarning": "partition",
     "BeliefResult": "approximate.loopy",
-    "EliminationPlan": "exact.elimination",
-    "ExactInference": "exact.exact",
+    "EliminationPlan": "exact.elimination_order",
+    "ExactInference": "exact.junction_tree",
     "InferenceCost": "problem",
-    "LogFactors": "networks.factors",
+    "LogFactors": "networks",
     "LogPartition": "partition",
     "MapAssignment": "problem",
     "Marginals": "problem",
-    "MostProbable": "exact.exact",
-    "NamedFactors": "networks.factors",
-    "PairwisePotentials": "networks.potentials",
-    "TreewidthError": "exact.elimination",
-    "elimination_plan": "exact.exact",
+    "MostProbable": "exact.junction_tree",
+    "NamedFactors": "named_networks",
+    "PairwisePotentials": "networks",
+    "TreewidthError": "exact.elimination_order",
+    "elimination_plan": "exact.junction_tree",
     "estimate_cost": "queries",
     "gibbs_sample": "approximate.gibbs",
     "joint": "queries",
@@ -78,8 +81,8 @@ _HOMES = {
     "loopy_belief_propagation": "approximate.loopy",
     "map_assignment": "maximisation",
     "marginals": "queries",
-    "min_fill_order": "exact.elimination",
-    "read_network": "networks.factors",
+    "min_fill_order": "exact.elimination_order",
+    "read_network": "named_networks",
     "sample": "queries",
 }
 

@@ -11,10 +11,9 @@ import numpy as np
 
 from pgmx.checks import FittedLearner, check_same_names, join_names, take_model
 from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily, MixedFamilies, MixedRows, RowPiece
-from pgmx.inference.mixed.observed import ObservedDensities
-from pgmx.inference.networks.bayesian import BayesianArrays
-from pgmx.inference.networks.log_tables import take_logs
-from pgmx.inference.networks.regressions import Regression, join_regressions, read_regressions
+from pgmx.inference.mixed.missing_values import ObservedDensities
+from pgmx.inference.named_networks import BayesianArrays, Regression, join_regressions, read_regressions
+from pgmx.inference.networks import take_logs
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork

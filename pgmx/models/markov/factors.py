@@ -9,8 +9,8 @@ from pgmpy.factors.discrete import DiscreteFactor
 from pgmpy.models import FactorGraph, JunctionTree
 
 from pgmx.inference import PairwisePotentials
-from pgmx.inference.exact.exact import ExactInference
-from pgmx.inference.networks.log_tables import log_sum_exp
+from pgmx.inference.exact.junction_tree import ExactInference
+from pgmx.inference.networks import log_sum_exp
 from pgmx.inference.partition import LogPartition, compute_shares
 from pgmx.inference.problem import EXACT_MEMORY, Problem, check_memory
 

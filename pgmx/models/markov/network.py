@@ -11,7 +11,7 @@ from pgmpy.models import DiscreteMarkovNetwork
 from pgmx.checks import join_names
 from pgmx.data.table import python_scalar
 from pgmx.inference import PairwisePotentials
-from pgmx.inference.networks.factors import read_network
+from pgmx.inference.named_networks import read_network
 from pgmx.inference.problem import Problem
 from pgmx.models.files.markov import MARKOV_READERS, MARKOV_WRITERS, MarkovParts
 from pgmx.models.markov.factors import make_factors, measure_strengths, scale_potentials

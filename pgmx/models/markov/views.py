@@ -8,7 +8,7 @@ from pgmpy.factors.discrete import TabularCPD
 from pgmpy.independencies import Independencies
 from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
-from pgmx.inference.exact.exact import elimination_plan
+from pgmx.inference.exact.junction_tree import elimination_plan
 from pgmx.inference.problem import EXACT_MEMORY, Problem
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from pgmx.checks import DEFAULT_SEED, caller_level, check_natural, check_seed, join_names
 from pgmx.inference import ApproximationWarning, TreewidthError
 from pgmx.inference.mixed.families import MixedFamilies, RowPiece
-from pgmx.inference.mixed.pieces import find_pieces
+from pgmx.inference.mixed.missing_values import find_pieces
 from pgmx.inference.mixed.posterior import (
     EXACT_CELLS,
     Answers,
@@ -21,7 +21,7 @@ from pgmx.inference.mixed.posterior import (
     plan_question,
 )
 from pgmx.inference.mixed.weighting import make_key, weigh_samples
-from pgmx.inference.networks.evidence import show_evidence
+from pgmx.inference.networks import show_evidence
 from pgmx.models.distributed_rows import ask_parts, is_distributed
 from pgmx.models.mixed.rows import ReadRows, read_mixed_rows
 

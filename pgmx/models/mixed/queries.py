@@ -8,7 +8,7 @@ import pandas as pd
 
 from pgmx.checks import DEFAULT_SEED, check_natural, choose_seed
 from pgmx.inference.mixed.families import MixedFamilies, MixedRows, RowPiece
-from pgmx.inference.mixed.observed import ObservedDensities
+from pgmx.inference.mixed.missing_values import ObservedDensities
 from pgmx.models.distributed_rows import ask_parts, is_distributed, sum_parts
 from pgmx.models.mixed.predictions import MixedPredictions
 from pgmx.models.mixed.rows import read_mixed_rows

@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 
 from pgmx.data import DiscreteTable
-from pgmx.inference.networks.potentials import PairwisePotentials
+from pgmx.inference.networks import PairwisePotentials
 from pgmx.runs.snapshot import Snapshot
 from pgmx.solvers.markov.active_edges import ActiveEdges, check_penalties, check_start
 from pgmx.statistics.pairs.tables import PairTables
