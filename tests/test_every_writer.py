@@ -25,8 +25,7 @@ from pgmx.data import encode, open_table, write_table
 from pgmx.datasets import chain_network, gaussian_chain_network
 from pgmx.estimators import GraphicalLasso, HillClimbSearch, OnlineEdgeGrafting
 from pgmx.models import LinearDynamicalSystem, save_gaussian_network, save_markov_network, save_model
-from pgmx.parallel.arrays import SENT_AS_ARRAYS, SharedArrays
-from pgmx.parallel.spread import make_sendable
+from pgmx.parallel.spread import SENT_AS_ARRAYS, SharedArrays, make_sendable
 from pgmx.plotting import save_picture, save_report
 from tests.fuzz.model_files import lagged, system
 from tests.helpers.processes import is_killed, run_in_child

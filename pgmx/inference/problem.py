@@ -15,7 +15,7 @@ from pgmx.inference.exact.junction_tree import ExactInference
 from pgmx.inference.exact.variable_elimination import count_elimination_cost
 from pgmx.inference.named_networks import read_network
 from pgmx.inference.networks import LogFactors, PairwisePotentials, ReducedNetwork, ZeroProbabilityError
-from pgmx.parallel.memory import read_free_memory
+from pgmx.parallel.threads import read_free_memory
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteMarkovNetwork

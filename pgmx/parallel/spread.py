@@ -1,4 +1,4 @@
-"""Many independent tasks over one table, through joblib and the backend that the user chose."""
+"""Many independent tasks over one table or the same arrays, through joblib and the backend that the user chose."""
 
 import os
 import tempfile
@@ -13,14 +13,15 @@ from threading import Thread
 from time import perf_counter, sleep, time
 from typing import Any, TypeVar
 
+import numpy as np
 from joblib import Parallel, delayed, parallel_config
 from joblib.parallel import get_active_backend
 
+from pgmx.atomic import name_temporary
 from pgmx.checks import count_workers
 from pgmx.data import DiscreteTable
 from pgmx.data.files.plane_file import write_coded
 from pgmx.data.files.plane_reader import open_written_table
-from pgmx.parallel.arrays import SENT_AS_ARRAYS, SharedArrays
 from pgmx.parallel.threads import call_on_threads, one_blas_thread, run_on_threads, start_threads
 from pgmx.runs.run import TaskGroup
 
@@ -33,10 +34,14 @@ PROCESSES_PAY = 30.0  # seconds
 #: Most tasks of a block: the results of a block are lost if the run is interrupted before its end.
 MOST_TASKS = 16
 
+#: Tables and arrays up to this size are sent directly; larger ones as the path of a file.
+SENT_AS_ARRAYS = 2**20  # bytes
+
 #: Seconds between two checks of a worker process that its parent still exists.
 _WATCH = 1.0
 
 Task = Any
+
 T = TypeVar("T")
 
 
@@ -136,9 +141,19 @@ def in_order(results: Generator[tuple[int, T], None, None], first: int = 0) -> G
                 first += 1
 
 
-def prepare(task: Task, data: Any) -> Callable[[int], Any]:
-    """Return a task on these data, with working memory of its own if it needs any."""
-    return task.prepare(data) if hasattr(task, "prepare") else partial(task, data)
+def call_together(calls: Iterable[Callable[[], T]], n_jobs: int | None) -> list[T]:
+    """Return the results of calls on threads, or on the user's backend; after an interrupt they are ended first."""
+    if shares_memory("threads"):
+        return call_on_threads(calls, n_jobs)
+    group = TaskGroup()
+    parallel: Any = Parallel(n_jobs=n_jobs, prefer="threads")
+    try:
+        return list(parallel(delayed(_run_in_group)(call, group, os.getpid()) for call in calls))
+    finally:
+        group.stop()
+
+
+# ---- workers of joblib ----
 
 
 def _spread_over_workers(
@@ -170,16 +185,9 @@ def _spread_over_workers(
                 del results, parallel
 
 
-def call_together(calls: Iterable[Callable[[], T]], n_jobs: int | None) -> list[T]:
-    """Return the results of calls on threads, or on the user's backend; after an interrupt they are ended first."""
-    if shares_memory("threads"):
-        return call_on_threads(calls, n_jobs)
-    group = TaskGroup()
-    parallel: Any = Parallel(n_jobs=n_jobs, prefer="threads")
-    try:
-        return list(parallel(delayed(_run_in_group)(call, group, os.getpid()) for call in calls))
-    finally:
-        group.stop()
+def prepare(task: Task, data: Any) -> Callable[[int], Any]:
+    """Return a task on these data, with working memory of its own if it needs any."""
+    return task.prepare(data) if hasattr(task, "prepare") else partial(task, data)
 
 
 def _run_in_group(call: Callable[[], T], group: TaskGroup, pid: int) -> T:
@@ -232,6 +240,72 @@ def shares_memory(prefer: str) -> bool:
     """Return whether the workers of the active joblib backend share memory."""
     backend, _ = get_active_backend(prefer=prefer)
     return getattr(backend, "supports_sharedmem", False)
+
+
+# ---- the data that workers read ----
+
+
+class SharedArrays:
+    """Arrays by name that all tasks of `spread` read; they become read-only attributes, None included.
+
+    A read-only array mapped from a whole .npy file is pickled as the path of that file. Workers on other machines must
+    be able to read it: `spread` writes its files to the folder of the environment variable JOBLIB_TEMP_FOLDER, if it
+    is set.
+    """
+
+    def __init__(self, **arrays: np.ndarray | None) -> None:
+        self._arrays = {name: _make_read_only(array) for name, array in arrays.items()}
+
+    def __getattr__(self, name: str) -> Any:
+        arrays = self.__dict__.get("_arrays", {})  # pickle reads attributes before they are set
+        if name not in arrays:
+            raise AttributeError(f"no array {name!r}: the arrays are {', '.join(arrays)}")
+        return arrays[name]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: npy_path(array) or array for name, array in self._arrays.items()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        mapped = {name: np.load(value, mmap_mode="r") for name, value in state.items() if isinstance(value, Path)}
+        self._arrays = {name: mapped.get(name, _make_read_only(value)) for name, value in state.items()}
+
+    def large_names(self) -> list[str]:
+        """Return the names of the arrays above `SENT_AS_ARRAYS` bytes that are not mapped from a .npy file."""
+        sizes = ((name, array) for name, array in self._arrays.items() if array is not None)
+        return [name for name, array in sizes if array.nbytes > SENT_AS_ARRAYS and npy_path(array) is None]
+
+    def write_large(self, folder: Path) -> "SharedArrays":
+        """Return the same arrays, the large ones mapped from files that are written to a folder."""
+        arrays = dict(self._arrays)
+        for name in self.large_names():
+            path = folder / f"{name}.npy"
+            with name_temporary(path):
+                np.save(path, getattr(self, name), allow_pickle=False)
+            arrays[name] = np.load(path, mmap_mode="r")
+        return SharedArrays(**arrays)
+
+
+def npy_path(array: Any) -> Path | None:
+    """Return the path of the .npy file of which an array is the whole content, mapped read-only; else None."""
+    if not isinstance(array, np.memmap) or array.mode != "r" or array.filename is None:
+        return None
+    path = Path(array.filename)
+    try:
+        whole = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (OSError, ValueError):  # deleted, or not a .npy file
+        return None
+    # Slices of a mapped array keep its file name and offset: a slice of the same layout is the whole.
+    layouts = [(one.shape, one.dtype, one.strides, one.offset) for one in (array, whole)]
+    return path.absolute() if layouts[0] == layouts[1] else None
+
+
+def _make_read_only(array: np.ndarray | None) -> np.ndarray | None:
+    """Return a read-only view, aligned for its dtype: arrays from a network may begin at any address."""
+    if array is None or (isinstance(array, np.memmap) and array.mode == "r"):
+        return array
+    array = np.require(array, requirements="A")[...]
+    array.flags.writeable = False
+    return array
 
 
 @contextmanager

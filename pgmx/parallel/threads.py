@@ -1,4 +1,4 @@
-"""Tasks on threads of this process, of which the calling one is the first.
+"""The resources of this machine: tasks on threads of this process, of which the calling one is the first; free memory.
 
 Compiled code releases Python's lock, so that threads over one shared table are sufficient: nothing is copied, and a
 thread starts within 0.1 ms. The cost of the first tasks decides whether further threads are worth starting. If no
@@ -335,3 +335,13 @@ def _limit_threads(n_threads: int, calls: Sequence[Callable], seconds: float) ->
 def _call_all(calls: Sequence[Callable[[], T]], n_threads: int, at_once: bool) -> list[T]:
     results = dict(run_on_threads(lambda: lambda number: calls[number](), len(calls), n_threads, at_once=at_once))
     return [results[number] for number in range(len(calls))]
+
+
+def read_free_memory(unknown: int) -> int:
+    """Return the bytes that programs can use without swapping; `unknown` if the system does not report them."""
+    try:
+        with open("/proc/meminfo", encoding="ascii") as file:
+            words = next(line for line in file if line.startswith("MemAvailable:")).split()
+    except (OSError, StopIteration):
+        return unknown
+    return int(words[1]) * 1024

@@ -1,17 +1,22 @@
-"""One run of a learner: clock, limits, callback, history and checkpoint, tasks that end with it, the progress bar."""
+"""One run of a learner: clock, limits, callback, history and checkpoint.
+
+Solvers keep their state in a `Store`: the checkpoint of their run, or a section of it. Tasks of a run in several
+threads or processes form a `TaskGroup`, which ends them together. `runs.progress` shows a run.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from math import inf, isnan
+from math import inf
 from threading import Condition, local
 from time import perf_counter, process_time, time
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Protocol, Self
 
 import numpy as np
 
-from pgmx.runs.checkpoint import Checkpoint
-from pgmx.runs.progress import EXTRA_FIGURES
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Checkpoint, Snapshot
+
+#: Figures of a history that are not fields of the progress, and their types.
+EXTRA_FIGURES = {"cpu_seconds": float, "n_tables": int, "recall": float, "held_out": float, "member": int}
 
 #: Seconds that no run takes: a thousand years.
 _LONGEST = 3.2e10
@@ -293,12 +298,56 @@ class Run:
         return self._types.get(name, EXTRA_FIGURES.get(name))
 
 
-def local_deadline(wall_deadline: float) -> float:
-    """Return a deadline by ``time.time()`` as a reading of this process's ``time.perf_counter()``."""
-    return perf_counter() + (wall_deadline - time())
+# ---- the checkpoint of a run as the storage of its solvers ----
 
 
-# ---- the tasks of a run ----
+class Store(Protocol):
+    """Storage for the results of a solver so far."""
+
+    snapshot: Snapshot | None
+
+    def can_save(self) -> bool:
+        """Return whether saving is possible."""
+        ...
+
+    def is_due(self) -> bool:
+        """Return whether it is time to save."""
+        ...
+
+    def save(self, state: dict[str, Any], n_rows: int | None = None) -> None:
+        """Write a state, and the first rows of the history, all by default."""
+        ...
+
+
+class PartStore:
+    """The store of one section of a run, such as a path of a selection: `write` adds its state to the rest."""
+
+    def __init__(self, run: Run, snapshot: Snapshot | None, write: Callable[[dict[str, Any], int | None], None]):
+        self._run, self._write = run, write
+        self.snapshot = snapshot
+
+    def can_save(self) -> bool:
+        """Return whether the run has a checkpoint."""
+        return self._run.checkpoint is not None
+
+    def is_due(self) -> bool:
+        """Return whether it is time for the next snapshot of the run."""
+        return self._run.is_snapshot_due()
+
+    def save(self, state: dict[str, Any], n_rows: int | None = None) -> None:
+        """Write a snapshot of the run."""
+        if self.can_save():
+            self._write(state, n_rows)
+
+
+class RunStore(PartStore):
+    """The checkpoint of a run as the store of the whole run."""
+
+    def __init__(self, run: Run):
+        super().__init__(run, run.restore(), lambda state, n_rows: run.save(state, n_rows=n_rows))
+
+
+# ---- the tasks of a run, and their deadline ----
 
 
 class TaskGroup:
@@ -354,14 +403,9 @@ def current_deadline() -> float:
     return inf if group is None else group.deadline
 
 
-@contextmanager
-def lift_limits() -> Iterator[None]:
-    """Remove the deadline in this block: for a short step that makes a result when the time is over."""
-    before, _here.group = current_group(), None
-    try:
-        yield
-    finally:
-        _here.group = before
+def local_deadline(wall_deadline: float) -> float:
+    """Return a deadline by ``time.time()`` as a reading of this process's ``time.perf_counter()``."""
+    return perf_counter() + (wall_deadline - time())
 
 
 def is_past(deadline: float) -> bool:
@@ -372,169 +416,11 @@ def is_past(deadline: float) -> bool:
     return perf_counter() >= min(deadline, group.deadline) or group.is_stopped()
 
 
-class ProgressBar:
-    """Context that joins a tqdm bar to a user's callback; the run calls its `callback` attribute.
-
-    It appears after `DELAY` seconds. `unit` names a step, `figure` the field of the progress that is shown with the
-    edges; `total` is the number of steps if it is known. The followed run may count its own steps, which replace the
-    calls, or estimate how many calls are left; otherwise the bar has no end.
-    """
-
-    DELAY = 1.0
-    #: Seconds between two updates of the bar.
-    INTERVAL = 0.1
-
-    def __init__(
-        self,
-        show: bool,
-        callback: Callable[[Any], object] | None,
-        title: str,
-        *,
-        unit: str = "moves",
-        figure: str | None = "score",
-        total: int | None = None,
-    ):
-        self._user = callback
-        self._bar = _Bar(title)
-        self._unit, self._figure, self._total = unit, figure, total
-        self._first: Any = None
-        self._last: Any = None
-        self._run: Run | None = None
-        self._next = self.DELAY
-        self._show = show
-        self.callback = self._update if show else callback
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception) -> None:
-        if self._bar.is_shown:
-            self._draw()
-            self._bar.close()
-        if self._run is not None:  # breaks a circle of references: bar, search, run
-            self._run.estimate_left = self._run.watch = None
-
-    def follow(self, run: Run) -> None:
-        """Follow a run, which knows how many steps are done or left."""
-        self._run = run
-        if self._show:
-            run.watch = self._watch
-
-    def _watch(self) -> None:
-        assert self._run is not None
-        self._draw_when_due(self._run.seconds)
-
-    def _draw_when_due(self, seconds: float) -> None:
-        if seconds > self._next:
-            self._next = seconds + self.INTERVAL
-            self._draw()
-
-    def _update(self, progress: Any) -> object:
-        self._last = progress
-        if self._first is None:
-            self._first = progress
-        stop = self._user(progress) if self._user is not None else False
-        self._draw_when_due(progress.seconds)
-        return stop
-
-    def _draw(self) -> None:
-        figures = self._figures()
-        if self._run is not None and self._run.steps is not None:
-            steps = self._run.steps
-            self._bar.draw(steps.done, steps.total, steps.unit, figures, counted=steps, seconds=self._run.seconds)
-            return
-        left = None if self._run is None or self._run.estimate_left is None else self._run.estimate_left()
-        n = self._last.n_iter
-        if left is None:
-            self._bar.draw(n, self._total, self._unit, figures, begin=max(n - 1, 0))
-        else:  # the rate is the mean since the first step
-            begin, seconds = self._first.n_iter, self._last.seconds - self._first.seconds
-            self._bar.draw(n, n + round(left), self._unit, figures, begin=begin, seconds=seconds)
-
-    def _figures(self) -> dict[str, str]:
-        if self._figure is None or self._last is None:
-            return {}
-        value = getattr(self._last, self._figure)
-        figures = {} if isnan(value) else {self._figure: f"{value:.4f}"}
-        figures["edges"] = str(self._last.n_edges)
-        if self._run is not None and self._run.n_stages:
-            figures["stage"] = f"{self._run.stage} of {self._run.n_stages}"
-        return figures
-
-
-class _Bar:
-    """A bar of tqdm, made when it is first drawn.
-
-    It cannot fail: if tqdm has switched it off, or it cannot be written, nothing is shown from then on.
-    """
-
-    def __init__(self, title: str):
-        self._title = title
-        self._tqdm: Any = None
-        self._counted: Any = None
-        self._is_off = False
-
-    @property
-    def is_shown(self) -> bool:
-        """Whether it was drawn before, and can be drawn again."""
-        return self._tqdm is not None and not self._is_off
-
-    def draw(
-        self,
-        done: int,
-        total: int | None,
-        unit: str,
-        figures: dict[str, str],
-        *,
-        begin: int = 0,
-        counted: object = None,
-        seconds: float | None = None,
-    ) -> None:
-        """Show that `done` of `total` steps are done; the count restarts if other steps are `counted`.
-
-        The rate is the mean since the step `begin`, `seconds` ago; without these, the rate of the last steps.
-        """
-        if self._is_off:
-            return
-        with self._switch_off_on_error():
-            is_made = self._tqdm is not None
-            if not is_made:
-                self._make(begin, total, unit, seconds)
-            elif self._counted is not counted:
-                self._restart(done)
-            self._counted = counted
-            self._tqdm.unit, self._tqdm.total = f" {unit}", total
-            self._tqdm.set_postfix(figures, refresh=False)
-            self._tqdm.update(done - self._tqdm.n)
-
-    def close(self) -> None:
-        """Leave the last state of the bar on the screen."""
-        with self._switch_off_on_error():
-            self._tqdm.close()
-
-    def _make(self, begin: int, total: int | None, unit: str, seconds: float | None) -> None:
-        from tqdm.auto import tqdm
-
-        options: dict[str, Any] = {} if seconds is None else {"smoothing": 0}
-        # the smallest delay leaves the first drawing to `update`
-        self._tqdm = tqdm(
-            desc=self._title, initial=begin, total=total, unit=f" {unit}", mininterval=0, delay=1e-9, **options
-        )
-        self._is_off = self._tqdm.disable  # TQDM_DISABLE=1; then it has no other attribute
-        if seconds is not None and not self._is_off:
-            self._tqdm.start_t -= seconds
-
-    def _restart(self, done: int) -> None:
-        """Count from `done`, and measure the rate from now on."""
-        self._tqdm.smoothing, self._tqdm.initial = 0, done
-        self._tqdm.reset()
-        self._tqdm.n = self._tqdm.last_print_n = done
-
-    @contextmanager
-    def _switch_off_on_error(self) -> Iterator[None]:
-        try:
-            yield
-        except Exception:  # a closed stream or terminal is no reason to lose a result
-            self._is_off = True
-            if self._tqdm is not None:
-                self._tqdm.disable = True  # its destructor would write again
+@contextmanager
+def lift_limits() -> Iterator[None]:
+    """Remove the deadline in this block: for a short step that makes a result when the time is over."""
+    before, _here.group = current_group(), None
+    try:
+        yield
+    finally:
+        _here.group = before

@@ -24,39 +24,31 @@ from pgmx.lookup import import_on_demand
 from pgmx.statistics.counts import marginal_counts, pair_counts
 from pgmx.statistics.moments import Moments, moments
 
-if TYPE_CHECKING:  # workers of a cluster import only the counts
-    from pgmx.statistics.gaussian.covariance import sample_of_covariance
-    from pgmx.statistics.gaussian.nearest_correlation import nearest_correlation
-    from pgmx.statistics.gaussian.sample import GaussianSample, gaussian_sample
-    from pgmx.statistics.pairs.tables import PairTables
-    from pgmx.statistics.ranks.correlation import kendall_tau_matrix, latent_correlation, spearman
-    from pgmx.statistics.ranks.transforms import MarginalTransforms
+if TYPE_CHECKING:  # on demand: workers of a cluster import only the counts
+    from pgmx.statistics.gaussian.covariance import sample_of_covariance as sample_of_covariance
+    from pgmx.statistics.gaussian.nearest_correlation import nearest_correlation as nearest_correlation
+    from pgmx.statistics.gaussian.sample import GaussianSample as GaussianSample
+    from pgmx.statistics.gaussian.sample import gaussian_sample as gaussian_sample
+    from pgmx.statistics.pairs.tables import PairTables as PairTables
+    from pgmx.statistics.ranks.correlation import kendall_tau_matrix as kendall_tau_matrix
+    from pgmx.statistics.ranks.correlation import latent_correlation as latent_correlation
+    from pgmx.statistics.ranks.correlation import spearman as spearman
+    from pgmx.statistics.ranks.transforms import MarginalTransforms as MarginalTransforms
 
-__all__ = [
-    "GaussianSample",
-    "MarginalTransforms",
-    "Moments",
-    "PairTables",
-    "gaussian_sample",
-    "kendall_tau_matrix",
-    "latent_correlation",
-    "marginal_counts",
-    "moments",
-    "nearest_correlation",
-    "pair_counts",
-    "sample_of_covariance",
-    "spearman",
-]
+__all__ = ["Moments", "marginal_counts", "moments", "pair_counts"]
 
 _HOMES = {
-    "GaussianSample": "gaussian.sample",
-    "MarginalTransforms": "ranks.transforms",
-    "PairTables": "pairs.tables",
-    "gaussian_sample": "gaussian.sample",
-    "kendall_tau_matrix": "ranks.correlation",
-    "latent_correlation": "ranks.correlation",
-    "nearest_correlation": "gaussian.nearest_correlation",
-    "sample_of_covariance": "gaussian.covariance",
-    "spearman": "ranks.correlation",
+    "GaussianSample": "pgmx.statistics.gaussian.sample",
+    "MarginalTransforms": "pgmx.statistics.ranks.transforms",
+    "PairTables": "pgmx.statistics.pairs.tables",
+    "gaussian_sample": "pgmx.statistics.gaussian.sample",
+    "kendall_tau_matrix": "pgmx.statistics.ranks.correlation",
+    "latent_correlation": "pgmx.statistics.ranks.correlation",
+    "nearest_correlation": "pgmx.statistics.gaussian.nearest_correlation",
+    "sample_of_covariance": "pgmx.statistics.gaussian.covariance",
+    "spearman": "pgmx.statistics.ranks.correlation",
 }
-__getattr__, __dir__ = import_on_demand(__name__, _HOMES)
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = import_on_demand(__name__, _HOMES)
+    __all__ += sorted(_HOMES)

@@ -19,7 +19,7 @@ from pgmx.data import Discretizer, open_table, write_table
 from pgmx.estimators import BootstrapStructure, ChowLiuForest, EdgeGrafting, HillClimbSearch
 from pgmx.estimators.resampling.finished import pack_graphs, read_graphs
 from pgmx.graphs.consensus import make_marks
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 
 
 @parametrize_with_checks([boot(HillClimbSearch(), 2)])
@@ -150,7 +150,7 @@ def test_the_callback_sees_each_resample_and_ends_the_run():
 
 
 def test_bar_counts_the_resamples(capfd, monkeypatch):
-    monkeypatch.setattr("pgmx.runs.run.ProgressBar.DELAY", -1.0)
+    monkeypatch.setattr("pgmx.runs.progress.ProgressBar.DELAY", -1.0)
     BootstrapStructure(n_resamples=3).fit(dependent_frame(0))
     out, err = capfd.readouterr()
     assert out == ""

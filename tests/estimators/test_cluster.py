@@ -16,8 +16,7 @@ from helpers.learning_tables import gaussian_frame
 from pgmx.data import DiscreteTable, encode, write_table
 from pgmx.datasets import load_network, sample
 from pgmx.estimators import HillClimbSearch
-from pgmx.parallel.arrays import SENT_AS_ARRAYS
-from pgmx.parallel.spread import spread
+from pgmx.parallel.spread import SENT_AS_ARRAYS, spread
 
 RESTARTS = HillClimbSearch(scoring_method="bic", n_restarts=300, n_restart_moves=20, show_progress=False)
 

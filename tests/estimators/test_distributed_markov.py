@@ -15,7 +15,7 @@ from pgmx.estimators import (
     OnlineEdgeGrafting,
 )
 from pgmx.models import PairwiseMarkovNetwork
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.solvers import PseudolikelihoodLoss
 from pgmx.solvers.markov.pseudolikelihood import DoublePseudolikelihoodLoss
 from pgmx.statistics import PairTables

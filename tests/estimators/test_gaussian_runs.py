@@ -10,7 +10,7 @@ from pgmx.datasets import gaussian_chain_network
 from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso, Nonparanormal, SelectedGraph
 from pgmx.estimators.gaussian import estimate
 from pgmx.models.gaussian import network
-from pgmx.parallel.arrays import SENT_AS_ARRAYS
+from pgmx.parallel.spread import SENT_AS_ARRAYS
 
 ROWS = random_rows(40, 100, seed=1)
 

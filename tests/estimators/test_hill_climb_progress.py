@@ -7,8 +7,7 @@ from pgmpy import config
 
 from helpers.learning_tables import dependent_frame, gaussian_frame
 from pgmx.estimators import HillClimbSearch
-from pgmx.runs.progress import SearchProgress
-from pgmx.runs.run import ProgressBar
+from pgmx.runs.progress import ProgressBar, SearchProgress
 
 
 @pytest.fixture

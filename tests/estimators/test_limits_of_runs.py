@@ -11,7 +11,7 @@ from tqdm.auto import tqdm
 from helpers.all_learners import make_cases, summarise
 from helpers.interpreter import run_python
 from pgmx.plotting.reports.facts import read_figures
-from pgmx.runs.run import ProgressBar
+from pgmx.runs.progress import ProgressBar
 
 CASES = make_cases()
 every_case = pytest.mark.parametrize("name", CASES)
@@ -104,7 +104,7 @@ def test_a_bar_that_is_closed_meanwhile(expected, at_each_step, monkeypatch):
 @pytest.mark.slow
 def test_the_switch_of_tqdm_itself():
     code = (
-        "from pgmx.runs.run import ProgressBar; ProgressBar.DELAY = -1.0\n"
+        "from pgmx.runs.progress import ProgressBar; ProgressBar.DELAY = -1.0\n"
         "from pgmx.datasets import load_network, sample\n"
         "from pgmx.estimators import SimulatedAnnealing\n"
         "learner = SimulatedAnnealing(n_draws=500).fit(sample(load_network('asia'), 200, random_state=0))\n"

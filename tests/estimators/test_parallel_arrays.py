@@ -10,8 +10,7 @@ import pytest
 from joblib import parallel_config
 
 from helpers.array_tasks import describe, fail
-from pgmx.parallel.arrays import SENT_AS_ARRAYS, SharedArrays, npy_path
-from pgmx.parallel.spread import make_sendable, spread
+from pgmx.parallel.spread import SENT_AS_ARRAYS, SharedArrays, make_sendable, npy_path, spread
 from pgmx.statistics import gaussian_sample
 
 

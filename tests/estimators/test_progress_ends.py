@@ -20,7 +20,7 @@ from pgmx.estimators import (
     SimulatedAnnealing,
     SparsityInducingLDS,
 )
-from pgmx.runs.run import ProgressBar
+from pgmx.runs.progress import ProgressBar
 from pgmx.search.dag.state import DagState
 
 ROWS = np.random.default_rng(0).normal(size=(300, 300))

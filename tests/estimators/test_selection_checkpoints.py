@@ -8,8 +8,7 @@ from helpers.gaussian_tables import random_rows
 from helpers.killed_runs import Killed, kill_at_snapshot
 from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso, Nonparanormal, SelectedGraph
 from pgmx.estimators.selection.solved_paths import pack_paths, read_paths
-from pgmx.runs.checkpoint import Checkpoint
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Checkpoint, Snapshot
 
 ROWS = random_rows(12, 80, seed=3)
 OPTIONS = {"n_lams": 6, "n_folds": 3, "n_subsamples": 4, "show_progress": False}

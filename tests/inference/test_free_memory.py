@@ -7,7 +7,7 @@ import pytest
 from pgmx.datasets import grid_network
 from pgmx.inference import ApproximationWarning, marginals
 from pgmx.inference.problem import EXACT_MEMORY, check_memory
-from pgmx.parallel.memory import read_free_memory
+from pgmx.parallel.threads import read_free_memory
 
 
 def test_free_memory_is_read():

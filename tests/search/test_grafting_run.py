@@ -7,8 +7,7 @@ import pytest
 
 from helpers.grafting_parts import PlayedLoss, PlayedSource, chained_codes, exhaustive, inactive, loss_of, run_of
 from pgmx.runs import run as runs
-from pgmx.runs.checkpoint import Checkpoint
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Checkpoint, Snapshot
 from pgmx.search.edges.exhaustive import BestEdge
 from pgmx.search.edges.grafting import Grafting
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from helpers.grafting_parts import chained_codes, exhaustive, inactive, loss_of, run_of
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.search.edges.exhaustive import BestEdge, BestFeature, ExhaustiveEdges, WorkingSet
 from pgmx.search.edges.grafting import Grafting
 from pgmx.search.edges.stream import EdgeStream

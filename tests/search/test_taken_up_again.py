@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from helpers.examples import examples
 from helpers.whole_searches import SEARCHES, random_problem, search_with, walks_of
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 
 every_search = pytest.mark.parametrize("search", SEARCHES.values(), ids=SEARCHES)
 

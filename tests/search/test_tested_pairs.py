@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from helpers.edge_streams import ChangingLoss, run, stream_of, twin_of
 from helpers.examples import examples
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.search.edges import pair_queue
 from pgmx.search.edges.random_pairs import RandomPairs, ends_of, id_of
 from pgmx.search.edges.tested_pairs import PRIORITIES, ExactPairs, LevelledPairs, level_of

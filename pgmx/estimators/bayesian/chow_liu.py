@@ -18,8 +18,8 @@ from pgmx.estimators.bayesian.cost import estimate_continuous, estimate_forest
 from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner, Opened
 from pgmx.estimators.cost import LearningCost
 from pgmx.parallel.threads import count_threads
-from pgmx.runs.progress import SearchProgress
-from pgmx.runs.run import ProgressBar, Run
+from pgmx.runs.progress import ProgressBar, SearchProgress
+from pgmx.runs.run import Run
 from pgmx.search.forest.scoring import bind_forest_score, score_pairs
 from pgmx.search.forest.spanning_forest import check_forest_constraints, find_spanning_forest
 from pgmx.search.knowledge.constraints import EdgeConstraints

@@ -24,8 +24,8 @@ from pgmx.estimators.bayesian.search_cost import SearchCost
 from pgmx.estimators.bayesian.structural_em import StructuralEM, check_graph
 from pgmx.graphs.cycles import find_cycle
 from pgmx.runs.checkpoint import Checkpoint, open_checkpoint
-from pgmx.runs.progress import SearchProgress
-from pgmx.runs.run import ProgressBar, Run, lift_limits
+from pgmx.runs.progress import ProgressBar, SearchProgress
+from pgmx.runs.run import Run, lift_limits
 from pgmx.scores.binding.discrete import list_facts
 from pgmx.scores.binding.incomplete import IncompleteScoring
 from pgmx.scores.binding.incomplete_mixed import compute_log_likelihood, take_rows

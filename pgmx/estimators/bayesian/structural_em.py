@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pgmx.graphs.cycles import find_cycle
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import Run
-from pgmx.runs.snapshot import Snapshot
 from pgmx.scores.binding.incomplete import IncompleteScoring
 from pgmx.scores.binding.scoring import Scoring
 from pgmx.scores.mixed.source import UnscorableFamilyError

@@ -15,10 +15,9 @@ from pgmx.estimators.gaussian.columns import estimate_columns, solve_columns
 from pgmx.estimators.gaussian.cost import GaussianSize
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, drop_rounding, list_edges
 from pgmx.estimators.gaussian.learner import GaussianLearner, find_largest_correlation
-from pgmx.parallel.arrays import SharedArrays
+from pgmx.parallel.spread import SharedArrays
 from pgmx.runs.progress import SolverProgress
-from pgmx.runs.run import Run, local_deadline
-from pgmx.runs.store import Store
+from pgmx.runs.run import Run, Store, local_deadline
 from pgmx.solvers.gaussian.clime.columns import clime_columns
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 from pgmx.solvers.gaussian.screening.clime import screen_clime_columns

@@ -10,11 +10,9 @@ from scipy.sparse import csc_array, hstack
 from pgmx.checks import count_workers
 from pgmx.estimators.gaussian.cost import GaussianSize
 from pgmx.estimators.gaussian.stored import COLUMN_FIGURES, pack_columns, read_columns
-from pgmx.parallel.arrays import SharedArrays
-from pgmx.parallel.spread import spread
-from pgmx.runs.run import Run
-from pgmx.runs.snapshot import Snapshot
-from pgmx.runs.store import Store
+from pgmx.parallel.spread import SharedArrays, spread
+from pgmx.runs.checkpoint import Snapshot
+from pgmx.runs.run import Run, Store
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 from pgmx.solvers.gaussian.screening.blocks import BLOCK as WIDE_COLUMNS
 

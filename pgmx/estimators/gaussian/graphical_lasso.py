@@ -22,10 +22,9 @@ from pgmx.estimators.gaussian.stored import (
     read_estimates,
     restore_state,
 )
-from pgmx.parallel.memory import read_free_memory
+from pgmx.parallel.threads import read_free_memory
 from pgmx.runs.progress import SolverProgress
-from pgmx.runs.run import Run
-from pgmx.runs.store import Store
+from pgmx.runs.run import Run, Store
 from pgmx.solvers.gaussian.glasso.path import GraphicalLassoPath, GraphicalLassoSolution
 from pgmx.statistics import GaussianSample
 from pgmx.statistics.gaussian.correlations import FactoredCorrelations

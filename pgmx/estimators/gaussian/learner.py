@@ -26,9 +26,8 @@ from pgmx.estimators.gaussian.results import GaussianResults
 from pgmx.estimators.paths import path_of_penalties
 from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.checkpoint import open_checkpoint
-from pgmx.runs.progress import SolverProgress
-from pgmx.runs.run import ProgressBar, Run
-from pgmx.runs.store import RunStore, Store
+from pgmx.runs.progress import ProgressBar, SolverProgress
+from pgmx.runs.run import Run, RunStore, Store
 from pgmx.statistics import GaussianSample, gaussian_sample, sample_of_covariance
 from pgmx.statistics.gaussian.correlations import FactoredCorrelations
 

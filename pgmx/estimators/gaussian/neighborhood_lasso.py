@@ -14,10 +14,9 @@ from pgmx.estimators.gaussian.columns import estimate_columns, solve_columns
 from pgmx.estimators.gaussian.cost import GaussianSize
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, get_units, sort_pairs
 from pgmx.estimators.gaussian.learner import GaussianLearner, find_largest_correlation
-from pgmx.parallel.arrays import SharedArrays
+from pgmx.parallel.spread import SharedArrays
 from pgmx.runs.progress import SolverProgress
-from pgmx.runs.run import Run, local_deadline
-from pgmx.runs.store import Store
+from pgmx.runs.run import Run, Store, local_deadline
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 from pgmx.solvers.gaussian.neighborhood import neighborhood_columns
 from pgmx.solvers.gaussian.screening.neighborhood import compute_screened_objective, screen_neighborhood_columns

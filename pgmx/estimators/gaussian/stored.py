@@ -6,7 +6,7 @@ import numpy as np
 from scipy.sparse import csc_array, csr_array
 
 from pgmx.estimators.gaussian.estimate import GaussianEstimate
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 from pgmx.solvers.gaussian.glasso.path import GraphicalLassoPath, GraphicalLassoState
 

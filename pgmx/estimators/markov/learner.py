@@ -36,8 +36,8 @@ from pgmx.estimators.markov.relaxation import blend
 from pgmx.estimators.markov.results import MarkovResults
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
-from pgmx.runs.progress import GraftingProgress
-from pgmx.runs.run import ProgressBar, Run
+from pgmx.runs.progress import GraftingProgress, ProgressBar
+from pgmx.runs.run import Run
 from pgmx.search.edges.grafting import EdgeSource, Grafting
 from pgmx.search.knowledge.pairs import PairKnowledge, read_pair_knowledge
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss

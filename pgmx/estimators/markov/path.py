@@ -8,9 +8,8 @@ import numpy as np
 from pgmx.estimators.paths import PenaltyPath
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
-from pgmx.runs.run import Run
-from pgmx.runs.snapshot import Snapshot
-from pgmx.runs.store import PartStore
+from pgmx.runs.checkpoint import Snapshot
+from pgmx.runs.run import PartStore, Run
 from pgmx.search.edges.grafting import COMPLETE, Grafting
 from pgmx.search.edges.iterates import SLACK
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss

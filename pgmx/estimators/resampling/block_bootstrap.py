@@ -24,11 +24,10 @@ from pgmx.estimators.time_series.svarm.resamples import SVARMResampler
 from pgmx.models import TimeSeriesGraph
 from pgmx.models.time_series.coefficients import measure_strengths
 from pgmx.models.time_series.measures import make_lagged_strength_table
-from pgmx.parallel.arrays import SharedArrays
-from pgmx.parallel.spread import spread
+from pgmx.parallel.spread import SharedArrays, spread
 from pgmx.parallel.threads import one_blas_thread
-from pgmx.runs.progress import ResamplingProgress
-from pgmx.runs.run import ProgressBar, Run
+from pgmx.runs.progress import ProgressBar, ResamplingProgress
+from pgmx.runs.run import Run
 from pgmx.statistics.lagged import BlockMoments, compute_block_moments
 
 if TYPE_CHECKING:

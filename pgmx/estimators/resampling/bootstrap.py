@@ -28,8 +28,8 @@ from pgmx.models import ConditionalGaussianNetwork, to_dag, to_pdag
 from pgmx.models.bayesian.strengths import make_direction_matrix, make_strength_matrix, make_strength_table
 from pgmx.parallel.spread import spread
 from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
-from pgmx.runs.progress import ResamplingProgress
-from pgmx.runs.run import ProgressBar, Run, is_past
+from pgmx.runs.progress import ProgressBar, ResamplingProgress
+from pgmx.runs.run import Run, is_past
 from pgmx.scores.binding.discrete import DiscreteScoring
 from pgmx.scores.binding.scoring import StoredScoring
 from pgmx.statistics.gaussian.distributed_moments import sum_moments

@@ -6,7 +6,7 @@ import numpy as np
 
 from pgmx.graphs.consensus import Marks
 from pgmx.graphs.cycles import find_cycle
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 
 #: Types of graphs, and whether their edges may be directed or undirected.
 _KINDS = {"dag": (True, False), "pdag": (True, True), "graph": (False, True)}

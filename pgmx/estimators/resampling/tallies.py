@@ -12,7 +12,7 @@ from pgmx.estimators.base import clone_learner
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem
 from pgmx.estimators.time_series.svarm.resamples import SVARMResampler, SVARMRows
-from pgmx.parallel.arrays import SharedArrays
+from pgmx.parallel.spread import SharedArrays
 from pgmx.runs.run import is_past
 from pgmx.statistics.lagged import BlockMoments
 

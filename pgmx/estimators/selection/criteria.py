@@ -20,8 +20,7 @@ from pgmx.estimators.gaussian.estimate import (
 from pgmx.estimators.gaussian.learner import GaussianLearner
 from pgmx.estimators.paths import best_position, choose_stable, instability, is_past_best, subsample_size
 from pgmx.estimators.selection.solved_paths import SolvedPaths
-from pgmx.parallel.arrays import SharedArrays
-from pgmx.parallel.spread import spread
+from pgmx.parallel.spread import SharedArrays, spread
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import OutOfTimeError, Run
 from pgmx.solvers.gaussian.likelihood import fit_maximum_likelihood, shrink

@@ -30,8 +30,8 @@ from pgmx.estimators.time_series.runs import learn_whole
 from pgmx.estimators.time_series.svarm.learner import SELECTIONS, SVARMLearner
 from pgmx.estimators.time_series.svarm.path import SVARMPath
 from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
-from pgmx.runs.progress import SolverProgress
-from pgmx.runs.run import ProgressBar, Run
+from pgmx.runs.progress import ProgressBar, SolverProgress
+from pgmx.runs.run import Run
 from pgmx.statistics import GaussianSample
 
 #: Maximum number of extensions of a path, and its smallest allowed penalty as a share of the largest.

@@ -8,9 +8,8 @@ import numpy as np
 
 from pgmx.estimators.gaussian.estimate import GaussianEstimate
 from pgmx.estimators.gaussian.stored import ESTIMATE_FIGURES, pack_estimates, read_estimates
-from pgmx.runs.run import Run
-from pgmx.runs.snapshot import Snapshot
-from pgmx.runs.store import PartStore, Store
+from pgmx.runs.checkpoint import Snapshot
+from pgmx.runs.run import PartStore, Run, Store
 
 
 class SolvedPaths:

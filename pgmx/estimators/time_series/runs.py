@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from pgmx.estimators.base import Interval, clone_learner, config
-from pgmx.runs.progress import SolverProgress
-from pgmx.runs.run import ProgressBar, Run, Start, is_past
+from pgmx.runs.progress import ProgressBar, SolverProgress
+from pgmx.runs.run import Run, Start, is_past
 
 RUN_CONSTRAINTS: dict[str, Any] = {
     "max_time": [Interval(Real, 0, None, closed="left"), None],

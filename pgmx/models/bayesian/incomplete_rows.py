@@ -12,7 +12,7 @@ import numpy as np
 
 from pgmx.data import DiscreteTable
 from pgmx.inference.exact.row_posteriors import Completions, RowCompleter, RowGroups
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 
 #: The iteration ends after a step that gains less than this share of the log-likelihood. The most steps.
 TOLERANCE, MOST_STEPS = 1e-7, 200

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from pgmx.models.bayesian.incomplete_rows import list_families
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import OutOfTimeError, is_past
-from pgmx.runs.snapshot import Snapshot
 from pgmx.statistics import Moments
 from pgmx.statistics.moments import find_constant_columns
 

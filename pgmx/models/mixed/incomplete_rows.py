@@ -29,7 +29,7 @@ from pgmx.inference.mixed.missing_values import MissingCells, Piece, RandomNumbe
 from pgmx.inference.mixed.posterior import Question
 from pgmx.models.bayesian.incomplete_rows import list_families
 from pgmx.models.mixed.fitting import Smoothing, regress_moments
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 
 #: Steps that gain less than this share of the log-likelihood (or of the rows, in nats) end the iteration.
 TOLERANCE, MOST_STEPS = 1e-6, 200

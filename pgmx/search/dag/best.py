@@ -7,7 +7,7 @@ import numpy as np
 
 from pgmx._ext._row_cache import RowStore
 from pgmx.parallel.threads import count_threads
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.scores.gains import ROW_MEMORY
 from pgmx.search.dag.course import Course
 from pgmx.search.dag.equivalence.phases import KINDS, search_classes

@@ -7,7 +7,7 @@ from hashlib import blake2b
 import numpy as np
 
 from pgmx._ext._dag_moves import ADD, REVERSE
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.scores.gains import expect_families, is_far
 from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.state import DagState

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pgmx._ext._dag_moves import REVERSE
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
-from pgmx.runs.snapshot import Snapshot
 from pgmx.search.dag.legality import LegalGraphs
 from pgmx.search.dag.state import ClimbLimits, DagState
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from pgmx.graphs.cycles import find_cycle
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.search.dag.state import DagState
 
 

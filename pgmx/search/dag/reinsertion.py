@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from pgmx._ext._dag_moves import REVERSE
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.scores.gains import GainSource
 from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.hill_climb import climb_on_trial

@@ -6,8 +6,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from pgmx._ext._edge_heap import non_adjacent
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import Run
-from pgmx.runs.snapshot import Snapshot
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 #: Number of outdated pairs that are rescored at a time while the best pair is searched.

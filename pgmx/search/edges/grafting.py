@@ -7,9 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from pgmx.inference import PairwisePotentials
-from pgmx.runs.run import Run
-from pgmx.runs.snapshot import Snapshot
-from pgmx.runs.store import RunStore, Store
+from pgmx.runs.checkpoint import Snapshot
+from pgmx.runs.run import Run, RunStore, Store
 from pgmx.search.edges.iterates import SLACK, Iterates
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 from pgmx.solvers.markov.pseudolikelihood import SINGLE_TOL

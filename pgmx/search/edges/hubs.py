@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.search.edges.random_pairs import RandomOrder, id_of
 
 _OTHER_STREAM = 0x5851F42D4C957F2D  # makes the order of the nodes independent of the order of the pairs

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.solvers.markov.penalised_loss import MOST_VALUE, PenalisedLoss
 
 #: Relative increase of a non-convex objective that is within its tolerance.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.search.edges.hubs import HubPartners, HubTurns
 from pgmx.search.edges.random_pairs import RandomPairs, ends_of, id_of
 from pgmx.search.edges.tested_pairs import (

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import Run, is_past
-from pgmx.runs.snapshot import Snapshot
 from pgmx.search.edges.pair_queue import EdgeQueue
 from pgmx.search.edges.random_pairs import RandomPairs, ends_of, id_of
 from pgmx.search.edges.reservoir import Reservoir, violation_offsets

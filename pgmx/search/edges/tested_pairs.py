@@ -7,7 +7,7 @@ import numpy as np
 
 from pgmx._ext._edge_heap import EdgeHeap
 from pgmx._ext._pair_levels import PairLevels
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.search.edges.frozen import FrozenEdges
 from pgmx.search.edges.random_pairs import RandomPairs, ends_of, id_of
 

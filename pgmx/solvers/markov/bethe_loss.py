@@ -4,8 +4,8 @@ import numpy as np
 
 from pgmx._ext import _bethe
 from pgmx.inference.approximate.loopy import loopy_belief_propagation
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import is_past
-from pgmx.runs.snapshot import Snapshot
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 from pgmx.solvers.markov.stored_conditionals import MOST_DRIFT
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 from pgmx.solvers.markov.proximal import minimise
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from pgmx.data import DiscreteTable
 from pgmx.inference.networks import PairwisePotentials
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.solvers.markov.active_edges import ActiveEdges, check_penalties, check_start
 from pgmx.statistics.pairs.tables import PairTables
 

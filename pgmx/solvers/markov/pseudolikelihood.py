@@ -9,8 +9,8 @@ import numpy as np
 from pgmx._ext._pseudolikelihood import Conditionals
 from pgmx.data import DiscreteTable, DistributedTable
 from pgmx.parallel.threads import call_on_threads, count_threads
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import is_past
-from pgmx.runs.snapshot import Snapshot
 from pgmx.solvers.markov.distributed_conditionals import DistributedConditionals
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 from pgmx.solvers.markov.stored_conditionals import (

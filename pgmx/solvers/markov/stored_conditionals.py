@@ -5,7 +5,7 @@ from itertools import compress
 import numpy as np
 
 from pgmx._ext._pseudolikelihood import Conditionals
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 
 #: Largest rounding difference of a conditional between two computations from the parameters.
 _FORGIVEN = 1e-3

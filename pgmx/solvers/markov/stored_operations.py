@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 from pgmx._ext._remote_conditionals import OPEN
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.solvers.markov.conditional_parts import Operations
 from pgmx.solvers.markov.distributed_conditionals import DistributedConditionals
 from pgmx.solvers.markov.stored_conditionals import MOST_DRIFT

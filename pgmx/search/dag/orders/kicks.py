@@ -11,7 +11,7 @@ from pgmx._ext._dag_moves import ADD
 from pgmx._ext._families import FamilyScorer
 from pgmx._ext._order_climb import OrderClimb
 from pgmx._ext._row_cache import CachedScorer, RowStore
-from pgmx.runs.snapshot import Snapshot
+from pgmx.runs.checkpoint import Snapshot
 from pgmx.scores.gains import source_of_rows
 from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.state import DagState
