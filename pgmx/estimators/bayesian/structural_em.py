@@ -17,7 +17,7 @@ from pgmx.runs.run import Run
 from pgmx.scores.binding.incomplete import IncompleteScoring
 from pgmx.scores.binding.scoring import Scoring
 from pgmx.scores.mixed.source import UnscorableFamilyError
-from pgmx.search.knowledge.constraints import EdgeConstraints
+from pgmx.search.knowledge import EdgeConstraints
 
 #: EM steps of the parameters for each new graph, before the rows are completed again.
 STEPS_PER_GRAPH = 5

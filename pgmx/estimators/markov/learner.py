@@ -39,7 +39,7 @@ from pgmx.models import PairwiseMarkovNetwork
 from pgmx.runs.progress import GraftingProgress, ProgressBar
 from pgmx.runs.run import Run
 from pgmx.search.edges.grafting import EdgeSource, Grafting
-from pgmx.search.knowledge.pairs import PairKnowledge, read_pair_knowledge
+from pgmx.search.knowledge import PairKnowledge, read_pair_knowledge
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 from pgmx.solvers.markov.pseudolikelihood import LEAST_TOL
 

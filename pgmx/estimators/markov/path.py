@@ -10,8 +10,7 @@ from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import PartStore, Run
-from pgmx.search.edges.grafting import COMPLETE, Grafting
-from pgmx.search.edges.iterates import SLACK
+from pgmx.search.edges.grafting import COMPLETE, SLACK, Grafting
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 _NETWORKS = ("lams", "objective", "kkt_residual", "n_edges", "edges", "nodes", "tables")

@@ -1,6 +1,6 @@
 """The progress of a search: its limits, its stages, the best graph so far, and checkpoints.
 
-A part of a search on another thread has its own course. The main course adopts its results later, in a fixed order.
+A part of a search on another thread has its own tracker. The main tracker adopts its results later, in a fixed order.
 """
 
 from collections.abc import Callable
@@ -10,28 +10,69 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pgmx._ext._dag_moves import REVERSE
+from pgmx.graphs.cycles import find_cycle
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
-from pgmx.search.dag.legality import LegalGraphs
 from pgmx.search.dag.state import ClimbLimits, DagState
 
 
-class Stopped(Exception):
+class StopSearch(Exception):
     """A limit or the callback ends the search; the best graph so far is the result."""
 
 
 class _Place(NamedTuple):
-    """A point at which a course can be resumed, and the rows of the history until then."""
+    """A point at which a tracker can be resumed, and the rows of the history until then."""
 
     snapshot: dict[str, Any]
     n_rows: int
 
 
-class Course:
+class GraphChecker:
+    """The graphs that a search can reach from the first graph, which `state` is at."""
+
+    def __init__(self, state: DagState, max_indegree: int):
+        self._state = state
+        self._first = state.edges()
+        self._most = np.maximum(max_indegree, np.bincount(self._first[:, 1], minlength=state.n))
+        self._allowed = np.unpackbits(state.allowed, axis=1, count=state.n).astype(bool)
+        self._allowed[self._first[:, 1], self._first[:, 0]] = True
+
+    def read(self, snapshot: Snapshot, name: str) -> np.ndarray:
+        """Return the arcs, int64 (m, 2), of a graph in a snapshot."""
+        edges = snapshot.pairs(name, self._state.n)
+        self.check(snapshot, edges, name)
+        return edges
+
+    def check(self, snapshot: Snapshot, edges: np.ndarray, name: str) -> None:
+        """Raise an error unless the arcs, with valid ids, are a graph that the search can reach."""
+        n, heads, arcs = self._state.n, edges[:, 1], set(map(tuple, edges.tolist()))
+        snapshot.check(len(arcs) == len(edges), f"an arc in {name!r} twice")
+        snapshot.check(self._allowed[heads, edges[:, 0]].all(), f"an arc in {name!r} that is not allowed")
+        crowded = np.bincount(heads, minlength=n) > self._most
+        snapshot.check(not crowded.any(), f"more parents in {name!r} than max_indegree allows")
+        required = set(map(tuple, self._state.required.tolist()))
+        snapshot.check(required <= arcs, f"no arc in {name!r} that is required")
+        snapshot.check(find_cycle(n, edges.tolist()) is None, f"a cycle in {name!r}")
+
+    def read_score(self, snapshot: Snapshot, name: str, edges: np.ndarray) -> float:
+        """Return the stored score of a graph, checked against the recomputed score; `state` is then at the graph."""
+        self._state.reset(edges)
+        score = snapshot.number(name)
+        self.check_score(snapshot, score, name)
+        return score
+
+    def check_score(self, snapshot: Snapshot, score: float, name: str, rounding: float = 1e-9) -> None:
+        """Raise an error unless a stored score equals the present graph's score, up to relative rounding."""
+        slack = rounding * max(1.0, float(np.abs(self._state.scores).sum()))
+        expected = self._state.score
+        snapshot.check(abs(score - expected) <= slack, f"{name}={score}, but the graph has the score {expected}")
+
+
+class SearchTracker:
     """The progress of one search from its first graph to its best graph.
 
-    A search calls `check` before a move, which raises `Stopped` if a limit or the callback ends the search, and
+    A search calls `check` before a move, which raises `StopSearch` if a limit or the callback ends the search, and
     `record_move` after it. It calls `mark_safe` with all data needed to resume there. A search consists of numbered
     stages. A resumed search begins in `stage`, with the data of the last `mark_safe` in `memo`.
     """
@@ -48,7 +89,7 @@ class Course:
         self.member: int | None = None
         self.memo = Snapshot({})
         #: Checks for graphs of the checkpoint; None if the search was not resumed.
-        self.legal: LegalGraphs | None = None
+        self.checker: GraphChecker | None = None
         self._best_edges: np.ndarray | None = None  # None while the present graph is the best
         self._aside: tuple[float, np.ndarray] | None = None
         self._last_place: _Place | None = None
@@ -112,9 +153,9 @@ class Course:
         return self.run.is_over()
 
     def check(self) -> None:
-        """Raise `Stopped` if a limit allows no further move."""
+        """Raise `StopSearch` if a limit allows no further move."""
         if self.is_over():
-            raise Stopped
+            raise StopSearch
 
     def record_move(self, state: DagState) -> bool:
         """Record a move, and return whether the graph is now the best."""
@@ -145,12 +186,12 @@ class Course:
         return improved
 
     def count_trial_move(self) -> None:
-        """Count the next trial move, or raise `Stopped` if a limit allows no further move."""
+        """Count the next trial move, or raise `StopSearch` if a limit allows no further move."""
         self.check()
         self.n_iter += 1
 
     def offer(self, edges: np.ndarray, score: float, n_moves: int) -> None:
-        """Adopt a graph that another course reached by `n_moves`, if it is better."""
+        """Adopt a graph that another tracker reached by `n_moves`, if it is better."""
         self.n_iter += n_moves
         if self.adopt(edges, score):
             self.record(score, len(edges))
@@ -228,13 +269,13 @@ class Course:
         snapshot.check_names(("stage", "n_iter", "edges", "tabu", "best_score", "best_is_present", "best_edges"))
         self.stage = snapshot.integer("stage", 0, last_stage)
         self.n_iter = snapshot.integer("n_iter", self.run.n_rows)
-        self.legal = LegalGraphs(state, self.limits.max_indegree)
-        edges, best_edges = (self.legal.read(snapshot, name) for name in ("edges", "best_edges"))
-        self.best_score = self.legal.read_score(snapshot, "best_score", best_edges)
+        self.checker = GraphChecker(state, self.limits.max_indegree)
+        edges, best_edges = (self.checker.read(snapshot, name) for name in ("edges", "best_edges"))
+        self.best_score = self.checker.read_score(snapshot, "best_score", best_edges)
         if aside:
             aside.check_names(("score", "edges"))
-            aside_edges = self.legal.read(aside, "edges")
-            self._aside = self.legal.read_score(aside, "score", aside_edges), aside_edges
+            aside_edges = self.checker.read(aside, "edges")
+            self._aside = self.checker.read_score(aside, "score", aside_edges), aside_edges
         best_is_present = snapshot.flag("best_is_present")
         snapshot.check(not best_is_present or np.array_equal(edges, best_edges), "two best graphs")
         self._best_edges = None if best_is_present else best_edges
@@ -263,16 +304,16 @@ def _exceeds(score: float, best: float) -> bool:
     return score > (best + 1e-12 * abs(best) if np.isfinite(best) else best)
 
 
-class SideCourse(Course):
-    """The course of a part of a search with its own first graph and the remaining limits of `course`.
+class SideTracker(SearchTracker):
+    """The tracker of a part of a search with its own first graph and the remaining limits of `tracker`.
 
-    It does not depend on the graphs of `course`, so that both can run at the same time.
+    It does not depend on the graphs of `tracker`, so that both can run at the same time.
     """
 
-    def __init__(self, course: Course):
-        super().__init__(course.remaining_limits(), Run.from_wall_deadline(SearchProgress, course.run.wall_deadline))
+    def __init__(self, tracker: SearchTracker):
+        super().__init__(tracker.remaining_limits(), Run.from_wall_deadline(SearchProgress, tracker.run.wall_deadline))
         self.is_finished = False
-        self._keeps_graphs = course.run.has_callback  # the callback may end the search at any graph
+        self._keeps_graphs = tracker.run.has_callback  # the callback may end the search at any graph
         self._graphs: list[tuple[int, np.ndarray]] = []  # moves until then, arcs
 
     def search(self, search: Callable[[], None], state: DagState) -> None:
@@ -280,7 +321,7 @@ class SideCourse(Course):
         try:
             search()
             self.is_finished = True
-        except Stopped:
+        except StopSearch:
             pass
         self.keep_best(state)
 
@@ -294,30 +335,30 @@ class SideCourse(Course):
             self._graphs.append((self.n_iter, state.edges()))
         return super().record_graph(state)
 
-    def is_cut_by(self, course: Course) -> bool:
-        """Return whether `course` has fewer moves left than were made here; then the search must be repeated."""
-        return self.n_iter >= course.remaining_limits().max_iter
+    def is_cut_by(self, tracker: SearchTracker) -> bool:
+        """Return whether `tracker` has fewer moves left than were made here; then the search must be repeated."""
+        return self.n_iter >= tracker.remaining_limits().max_iter
 
-    def hand_over(self, course: Course) -> None:
-        """Let `course` continue where this one ended, with its best graph.
+    def hand_over(self, tracker: SearchTracker) -> None:
+        """Let `tracker` continue where this one ended, with its best graph.
 
         History and callback calls are as if the parts had run one after the other.
         """
-        before = course.n_iter
+        before = tracker.n_iter
         history = self.run.history
         if self._keeps_graphs:
             rows = zip(self._graphs, history["score"].tolist(), strict=True)
             for (n_moves, edges), score in rows:
-                course.n_iter = before + n_moves
-                course.begin_at(edges, score)
-                course.record(score, len(edges))
-                course.check()
+                tracker.n_iter = before + n_moves
+                tracker.begin_at(edges, score)
+                tracker.record(score, len(edges))
+                tracker.check()
         else:
-            course.record_rows(history["score"].tolist(), history["n_edges"].tolist())
-        course.n_iter = before + self.n_iter
+            tracker.record_rows(history["score"].tolist(), history["n_edges"].tolist())
+        tracker.n_iter = before + self.n_iter
         assert self._best_edges is not None
-        course.begin_at(self._best_edges, self.best_score)
+        tracker.begin_at(self._best_edges, self.best_score)
         if not self.is_finished:
-            course.check()
-            course.run.end("max_time")  # the other thread noticed the time limit first
-            raise Stopped
+            tracker.check()
+            tracker.run.end("max_time")  # the other thread noticed the time limit first
+            raise StopSearch

@@ -9,9 +9,9 @@ from pgmx._ext._dag_moves import ADD
 from pgmx._ext._families import FamilyScorer
 from pgmx.scores.bounds import LIKELIHOOD, FamilyBounds
 from pgmx.scores.gains import expect_families, is_far, source_of_rows
-from pgmx.search.dag.course import Course
 from pgmx.search.dag.hill_climb import climb
 from pgmx.search.dag.state import DagState
+from pgmx.search.dag.tracker import SearchTracker
 
 #: Largest number of variables for pairs: a pass needs one row of gains per pair of variables.
 MOST_VARIABLES = 100
@@ -20,15 +20,15 @@ MOST_VARIABLES = 100
 MOST_CELLS = 32
 
 
-def climb_by_pairs(state: DagState, course: Course, bounds: FamilyBounds) -> None:
+def climb_by_pairs(state: DagState, tracker: SearchTracker, bounds: FamilyBounds) -> None:
     """Climb, add the pair of parents with the largest gain, and repeat until neither single arcs nor pairs gain."""
-    climb(state, course)
+    climb(state, tracker)
     if not state.is_compiled or state.n > MOST_VARIABLES:
         return
-    pairs = PairAdditions(state, course, bounds)
+    pairs = PairAdditions(state, tracker, bounds)
     while pairs.add_best():
-        course.mark_safe(state, idle=0)
-        climb(state, course)
+        tracker.mark_safe(state, idle=0)
+        climb(state, tracker)
 
 
 class Pair(NamedTuple):
@@ -45,15 +45,15 @@ class PairAdditions:
     variable and candidate, except candidates that bounds of the score exclude.
     """
 
-    def __init__(self, state: DagState, course: Course, bounds: FamilyBounds):
-        self.state, self.course, self._bounds = state, course, bounds
+    def __init__(self, state: DagState, tracker: SearchTracker, bounds: FamilyBounds):
+        self.state, self.tracker, self._bounds = state, tracker, bounds
         self._source: Any = source_of_rows(state.source)
         self._known: dict[tuple, Pair | None] = {}
         self._gains = np.empty((state.n, state.n))
 
     def add_best(self) -> bool:
         """Add the best pair; return whether one gains. The graph must be a local optimum of single-arc moves."""
-        state, course = self.state, self.course
+        state, tracker = self.state, self.tracker
         offers = [(self._find_pair(child), child) for child in np.argsort(state.priority).tolist()]
         pair, child = max(
             ((pair, child) for pair, child in offers if pair is not None),
@@ -62,11 +62,11 @@ class PairAdditions:
         )
         if pair is None:
             return False
-        course.keep_best(state)
+        tracker.keep_best(state)
         for parent in pair.parents:
-            course.count_trial_move()
+            tracker.count_trial_move()
             state.make(ADD, parent, child)
-        course.record_graph(state)
+        tracker.record_graph(state)
         return True
 
     def _find_pair(self, child: int) -> Pair | None:
@@ -77,14 +77,14 @@ class PairAdditions:
         ]
         key = (child, *parents, -1, *others)
         if key not in self._known:
-            self.course.check()
+            self.tracker.check()
             self._known[key] = self._search(child, parents, others)
         return self._known[key]
 
     def _search(self, child: int, parents: list[int], others: list[int]) -> Pair | None:
         """Return the best pair of `others` that gains; the row of each first parent gives its best second parent."""
         state, source, best = self.state, self._source, None
-        least = self.course.least_gain()
+        least = self.tracker.least_gain()
         candidates, limits = np.array(others), self._limit_gains(child, parents, others)
         self._expect_rows(child, parents, [u for u, most in zip(others[:-1], limits, strict=False) if most >= least])
         for u, most in zip(others, limits, strict=True):
@@ -112,7 +112,7 @@ class PairAdditions:
             return
         if isinstance(source, FamilyScorer):
             most = float(self.state.gains[child, firsts].max()) + 2 * self.state.bonus[ADD]
-            source.least_gain = self.course.least_gain() - most
+            source.least_gain = self.tracker.least_gain() - most
         try:
             families = [(child, np.array(sorted([*parents, u]), dtype=np.int32)) for u in firsts]
             expect_families(source, families)
