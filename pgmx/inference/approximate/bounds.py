@@ -14,7 +14,7 @@ from pgmx._ext import _mean_field, _reweighted
 from pgmx.inference.approximate.spanning_tree import find_forest, measure_strength, root_forest
 from pgmx.inference.networks import LogFactors, PairwisePotentials, log_sum_exp
 
-#: Mean field: largest number of sweeps over single variables and of steps of a tree, and the gain in nats at which these end.
+#: Mean field: most sweeps over single variables, most steps of a tree, and the gain in nats at which these end.
 MOST_SWEEPS, MOST_STEPS, LEAST_GAIN = 500, 100, 1e-6
 #: Change of a belief at which the sweeps end, and damping factor at which a tree's steps end.
 BELIEF_TOLERANCE, LEAST_SHARE = 1e-8, 1e-3
