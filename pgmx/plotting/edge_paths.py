@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgmx.checks import check_natural
+from pgmx.plotting.series_graphs import choose_attribute, read_graph, read_number, shorten
 from pgmx.plotting.strengths import make_axes
-from pgmx.plotting.time_series.sources import choose_attribute, read_graph, read_number, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

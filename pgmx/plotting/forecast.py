@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pgmx.checks import check_natural, join_names
 from pgmx.plotting.pictures import make_figure
+from pgmx.plotting.series_graphs import shorten
 from pgmx.plotting.strengths import make_axes
-from pgmx.plotting.time_series.sources import find_forecaster, select_series, shorten
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -73,10 +74,10 @@ def plot_forecast(
     >>> [ax.get_title(loc="left") for ax in plot_forecast(system, system.simulate(100)).axes]
     ['rain', 'river']
     """
-    forecaster, names = find_forecaster(system)
+    forecaster, names = _find_forecaster(system)
     columns = _choose_columns(names, series)
     n_shown = check_natural(n_shown, "n_shown", 1)
-    rows, labels = _read_rows(select_series(forecaster, history, names), names, n_shown, "history")
+    rows, labels = _read_rows(_select_series(forecaster, history, names), names, n_shown, "history")
     means = forecaster.predict(history, steps, exogenous=exogenous)
     times, later = _place_times(len(rows), labels, means)
     bands = {
@@ -87,7 +88,7 @@ def plot_forecast(
     }
     actual = None
     if truth is not None:
-        actual = _read_rows(select_series(forecaster, truth, names), names, len(truth), "truth")[0][:steps]
+        actual = _read_rows(_select_series(forecaster, truth, names), names, len(truth), "truth")[0][:steps]
     middle = np.asarray(means)
     if figure is None:
         height = 1.9 * -(-len(columns) // 2) + 0.6 if len(columns) > 2 else 1.9 * len(columns) + 0.6
@@ -159,3 +160,23 @@ def _place_times(n_rows: int, labels: Any, means: Any) -> tuple[Any, Any]:
     if hasattr(labels, "to_timestamp"):
         labels, following = labels.to_timestamp(), following.to_timestamp()
     return labels, labels[-1:].append(following)
+
+
+def _find_forecaster(source: Any) -> tuple[Any, list]:
+    """Return the forecaster, a learner of systems (also inside another learner) or a system, and the names."""
+    sources: list[Any] = [source, getattr(source, "estimator_", None), getattr(source, "model_", None)]
+    for forecaster in sources:
+        if hasattr(forecaster, "predict_interval"):
+            return forecaster, list(forecaster.names if hasattr(forecaster, "names") else forecaster.variables_)
+    raise TypeError(f"expected a LinearDynamicalSystem or a fitted learner with one, got {type(source).__name__}")
+
+
+def _select_series(forecaster: Any, rows: Any, names: list) -> Any:
+    """Return rows with their labels, without the columns that are not series of a learner."""
+    if not hasattr(forecaster, "get_params"):
+        return rows
+    from pgmx.data.series import SeriesOptions, read_history
+
+    params = forecaster.get_params(deep=False)
+    options = {option.name: params[option.name] for option in fields(SeriesOptions) if option.name in params}
+    return read_history(rows, tuple(names), SeriesOptions(**options))

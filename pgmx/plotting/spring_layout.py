@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from pgmx.plotting.layouts.packing import HEIGHT, Edge, find_components, place_blocks, split_edges
+from pgmx.plotting.packing import HEIGHT, Edge, find_components, place_blocks, split_edges
 
 _SHORTEST, _SHORTEST_OF_LARGE = 84.0, 44.0  # length of an edge, in the unit of the widths
 _N_STEPS, _TOLERANCE = 150, 1e-4
@@ -22,6 +22,7 @@ _LARGE = 300  # above this number of vertices fewer steps are made
 _MOST_COVERED = 0.22  # maximum share of the drawing that boxes cover
 _GAP = 9.0  # between two boxes
 _APART = 2.2  # factor of the length of an edge between two communities
+SMALLEST = 5  # members of a community
 
 
 def compute_spring_layout(
@@ -58,6 +59,25 @@ def compute_circular_layout(widths: Sequence[float]) -> np.ndarray:
     angles = np.pi / 2 - 2 * np.pi * np.arange(n) / n
     places = _push_apart(radius * np.column_stack([1.3 * np.cos(angles), np.sin(angles)]), sizes)
     return places - (places - np.column_stack([sizes / 2, np.full(n, HEIGHT / 2)])).min(axis=0)
+
+
+def find_communities(n: int, edges: Iterable[Edge]) -> np.ndarray:
+    """Return the community of each vertex, the largest is 0; -1 for vertices of small ones.
+
+    Louvain's method (Blondel et al. 2008), by networkx with a fixed seed.
+    """
+    import networkx as nx
+
+    graph = nx.empty_graph(n)
+    graph.add_edges_from(edges)
+    groups = sorted(
+        (sorted(group) for group in nx.community.louvain_communities(graph, seed=0)), key=lambda g: (-len(g), g)
+    )
+    labels = np.full(n, -1)
+    for label, group in enumerate(groups):
+        if len(group) >= SMALLEST:
+            labels[group] = label
+    return labels
 
 
 class _Block:
