@@ -1,7 +1,7 @@
 """Networks with names of variables and states, read from pgmpy's objects as arrays.
 
 Markov networks (`read_network`), discrete Bayesian networks (`BayesianArrays`, with forward sampling) and linear
-Gaussian Bayesian networks (`read_regressions`). Nothing here imports pgmpy: any objects with the same methods are accepted.
+Gaussian Bayesian networks (`read_regressions`). Nothing here imports pgmpy: any objects with the same methods will do.
 """
 
 from __future__ import annotations
