@@ -6,9 +6,9 @@
 - `bayesian`: learners of Bayesian networks
 - `gaussian`: learners of Gaussian graphical models
 - `markov`: learners of discrete Markov networks
-- `resampling`: one learner on many resamples
-- `selection`: choice of a penalty for Gaussian graphical models
 - `time_series`: learners of time series
+- `bootstrap`, `block_bootstrap`: one learner on many resamples
+- `selected_graph`: choice of a penalty
 """
 
 from typing import TYPE_CHECKING
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from pgmx.estimators.bayesian.chow_liu import ChowLiuForest as ChowLiuForest
     from pgmx.estimators.bayesian.equivalence import GreedyEquivalenceSearch as GreedyEquivalenceSearch
     from pgmx.estimators.bayesian.hill_climb import HillClimbSearch as HillClimbSearch
+    from pgmx.estimators.block_bootstrap import BlockBootstrap as BlockBootstrap
+    from pgmx.estimators.bootstrap import BootstrapStructure as BootstrapStructure
     from pgmx.estimators.cost import LearningCost as LearningCost
     from pgmx.estimators.gaussian.clime import CLIME as CLIME
     from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso as GraphicalLasso
@@ -34,25 +36,23 @@ if TYPE_CHECKING:
     from pgmx.estimators.markov.first_hit_grafting import FirstHitEdgeGrafting as FirstHitEdgeGrafting
     from pgmx.estimators.markov.group_lasso import GroupLassoMarkovNetwork as GroupLassoMarkovNetwork
     from pgmx.estimators.markov.online_grafting import OnlineEdgeGrafting as OnlineEdgeGrafting
-    from pgmx.estimators.resampling.block_bootstrap import BlockBootstrap as BlockBootstrap
-    from pgmx.estimators.resampling.bootstrap import BootstrapStructure as BootstrapStructure
-    from pgmx.estimators.selection.selected_graph import SelectedGraph as SelectedGraph
+    from pgmx.estimators.selected_graph import SelectedGraph as SelectedGraph
     from pgmx.estimators.time_series.dense import DenseLDS as DenseLDS
     from pgmx.estimators.time_series.enforcing import SparsityEnforcingLDS as SparsityEnforcingLDS
     from pgmx.estimators.time_series.inducing import SparsityInducingLDS as SparsityInducingLDS
     from pgmx.estimators.time_series.scalable import ScalableLDS as ScalableLDS
-    from pgmx.estimators.time_series.sem.identifiability import IdentifiabilityWarning as IdentifiabilityWarning
-    from pgmx.estimators.time_series.sem.tensor_sem import TensorSEM as TensorSEM
-    from pgmx.estimators.time_series.sem.tensor_sem_tracker import TensorSEMTracker as TensorSEMTracker
+    from pgmx.estimators.time_series.structural_equations import IdentifiabilityWarning as IdentifiabilityWarning
     from pgmx.estimators.time_series.svarm.kernel_svarm import KernelSVARM as KernelSVARM
     from pgmx.estimators.time_series.svarm.linear_svarm import LinearSVARM as LinearSVARM
+    from pgmx.estimators.time_series.tensor_sem import TensorSEM as TensorSEM
+    from pgmx.estimators.time_series.tensor_sem_tracker import TensorSEMTracker as TensorSEMTracker
 
 _HOMES = {
     "BaseStructureLearner": "pgmx.estimators.base",
     "BestChoiceEdgeGrafting": "pgmx.estimators.markov.best_choice_grafting",
     "BestFirstSearch": "pgmx.estimators.bayesian.best_first",
-    "BlockBootstrap": "pgmx.estimators.resampling.block_bootstrap",
-    "BootstrapStructure": "pgmx.estimators.resampling.bootstrap",
+    "BlockBootstrap": "pgmx.estimators.block_bootstrap",
+    "BootstrapStructure": "pgmx.estimators.bootstrap",
     "CLIME": "pgmx.estimators.gaussian.clime",
     "ChowLiuForest": "pgmx.estimators.bayesian.chow_liu",
     "DenseLDS": "pgmx.estimators.time_series.dense",
@@ -64,7 +64,7 @@ _HOMES = {
     "GreedyEquivalenceSearch": "pgmx.estimators.bayesian.equivalence",
     "GroupLassoMarkovNetwork": "pgmx.estimators.markov.group_lasso",
     "HillClimbSearch": "pgmx.estimators.bayesian.hill_climb",
-    "IdentifiabilityWarning": "pgmx.estimators.time_series.sem.identifiability",
+    "IdentifiabilityWarning": "pgmx.estimators.time_series.structural_equations",
     "KernelSVARM": "pgmx.estimators.time_series.svarm.kernel_svarm",
     "LearningCost": "pgmx.estimators.cost",
     "LinearSVARM": "pgmx.estimators.time_series.svarm.linear_svarm",
@@ -72,12 +72,12 @@ _HOMES = {
     "Nonparanormal": "pgmx.estimators.gaussian.nonparanormal",
     "OnlineEdgeGrafting": "pgmx.estimators.markov.online_grafting",
     "ScalableLDS": "pgmx.estimators.time_series.scalable",
-    "SelectedGraph": "pgmx.estimators.selection.selected_graph",
+    "SelectedGraph": "pgmx.estimators.selected_graph",
     "SimulatedAnnealing": "pgmx.estimators.bayesian.annealing",
     "SparsityEnforcingLDS": "pgmx.estimators.time_series.enforcing",
     "SparsityInducingLDS": "pgmx.estimators.time_series.inducing",
-    "TensorSEM": "pgmx.estimators.time_series.sem.tensor_sem",
-    "TensorSEMTracker": "pgmx.estimators.time_series.sem.tensor_sem_tracker",
+    "TensorSEM": "pgmx.estimators.time_series.tensor_sem",
+    "TensorSEMTracker": "pgmx.estimators.time_series.tensor_sem_tracker",
 }
 
 if not TYPE_CHECKING:

@@ -15,20 +15,15 @@ from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions, clone_learner, config, random_draws
 from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.gaussian.cost import GaussianSize, keep_parts, repeat_on_path
-from pgmx.estimators.gaussian.estimate import GaussianEstimate
+from pgmx.estimators.gaussian.criteria import CRITERIA, Criterion, SolvedPaths
+from pgmx.estimators.gaussian.estimate import GaussianEstimate, GaussianPath
 from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso
-from pgmx.estimators.gaussian.learner import N_JOBS, ContinuousLearner, GaussianLearner
-from pgmx.estimators.gaussian.path import GaussianPath
-from pgmx.estimators.gaussian.wrapping import WrappingLearner
+from pgmx.estimators.gaussian.learner import N_JOBS, ContinuousLearner, GaussianLearner, WrappingLearner
 from pgmx.estimators.paths import extend_penalties, path_of_penalties
-from pgmx.estimators.selection.criteria import CRITERIA, Criterion
-from pgmx.estimators.selection.series_path import SeriesChoice, SeriesPath, select_penalty
-from pgmx.estimators.selection.solved_paths import SolvedPaths
-from pgmx.estimators.time_series.learner import TimeSeriesLearner
+from pgmx.estimators.time_series.learner import TimeSeriesLearner, learn_whole
 from pgmx.estimators.time_series.linear import LDSLearner
-from pgmx.estimators.time_series.runs import learn_whole
-from pgmx.estimators.time_series.svarm.learner import SELECTIONS, SVARMLearner
-from pgmx.estimators.time_series.svarm.path import SVARMPath
+from pgmx.estimators.time_series.series_path import SeriesChoice, SeriesPath, select_penalty
+from pgmx.estimators.time_series.svarm.learner import SELECTIONS, SVARMLearner, SVARMPath
 from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
 from pgmx.runs.progress import ProgressBar, SolverProgress
 from pgmx.runs.run import Run

@@ -1,28 +1,26 @@
-"""Parameters of a linear Gaussian network from rows with missing values, by expectation maximisation.
+"""Rows of continuous variables with missing values: the expected moments of all columns.
 
 Under a normal distribution of precision K the missing values M of a row are normal with the covariance K_MM⁻¹ and the
 mean μ_M - K_MM⁻¹ (K z)_M, where z are the deviations of the row, 0 for missing values. This gives the expected moments
-of all columns, from which every family of every graph can be fitted.
+of all columns, from which every family of every graph can be fitted, so no plan per graph is needed.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from pgmx.models.bayesian.incomplete_rows import list_families
+from pgmx.models.bayesian.em import TOLERANCE, EMFit, IncompleteRows
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import OutOfTimeError, is_past
 from pgmx.statistics import Moments
 from pgmx.statistics.moments import find_constant_columns
 
-#: Steps that gain less than this share of the log-likelihood (or of the rows, in nats) end the iteration.
-TOLERANCE, MOST_STEPS = 1e-7, 200
-#: Steps for the distribution without a graph, from which the first graph is learned.
-FIRST_STEPS = 20
+#: Steps for the distribution without a graph, and their tolerance. It only provides the first graph, and each step
+#: inverts matrices of all columns, so the limits are lower than those of a graph.
+FIRST_STEPS, FIRST_TOLERANCE = 20, 100 * TOLERANCE
 #: A conditional variance is at least this share of the variance of the observed values of its column.
 LEAST_VARIANCE = 1e-10
 #: Most multiplications of one pass over the rows (a few minutes).
@@ -30,20 +28,6 @@ MOST_PRODUCTS = 10**12
 #: Number of values that are computed at a time.
 _BLOCK = 1 << 21
 _LOG_2_PI = float(np.log(2.0 * np.pi))
-
-
-@dataclass(frozen=True, eq=False)
-class GaussianFit:
-    """The parameters of a graph, fitted to `moments`, with the log-likelihood of the observed values in nats.
-
-    `expected` are the expected moments of the rows under these parameters. Both moments are in the units of the table.
-    """
-
-    edges: np.ndarray
-    families: list[tuple[int, ...]]
-    moments: Moments
-    log_likelihood: float
-    expected: Moments
 
 
 class Normal(NamedTuple):
@@ -54,14 +38,25 @@ class Normal(NamedTuple):
     log_det: float
 
 
-class IncompleteNumbers:
-    """Weighted numeric rows, (n_rows, p), NaN for missing values; each column has two different observed values."""
+class _Unrestricted(NamedTuple):
+    """The fit of a normal distribution without a graph: expected moments of standardised columns."""
+
+    log_likelihood: float
+    expected: Moments
+
+
+class IncompleteContinuousRows(IncompleteRows):
+    """Weighted numeric rows, (n_rows, p), NaN for missing values; each column has two different observed values.
+
+    Statistics are the moments of all columns in the units of the table. Parameters are the joint normal distribution of
+    the standardised columns.
+    """
 
     def __init__(self, numbers: np.ndarray, weights: np.ndarray | None = None):
         self.numbers = np.asarray(numbers, dtype=np.float64)
         n_rows, p = self.numbers.shape
         self.weights = np.ones(n_rows) if weights is None else np.asarray(weights, dtype=np.float64)
-        self.n = float(self.weights.sum())
+        super().__init__(p, float(self.weights.sum()))
         self._missing = np.isnan(self.numbers)
         shares = self.weights[:, None] * ~self._missing
         filled = np.where(self._missing, 0.0, self.numbers)
@@ -95,116 +90,49 @@ class IncompleteNumbers:
         Their sample size is multiplied by the mean share of rows in which two columns are both observed. Otherwise the
         first graph would have too many edges, and the completions would keep them. The time limit may end the steps.
         """
-        p = len(self.location)
+        p = self.n_columns
+        # makes the covariance of fewer rows than columns invertible, and vanishes as rows are added
         ridge = 0.1 * min(1.0, p / self.n) * np.eye(p)
-        normal = Normal(np.zeros(p), np.eye(p), 0.0)
-        before, expected = -np.inf, self._expect_independent()
-        for _ in range(FIRST_STEPS):
-            try:
-                likelihood, expected = self._expect(normal, may_end=True)
-            except OutOfTimeError:
-                break
-            if likelihood - before <= TOLERANCE * 100 * max(abs(likelihood), self.n):
-                break
-            before = likelihood
-            lower = np.linalg.cholesky(expected.covariance + ridge)
+
+        def step(fit: _Unrestricted) -> _Unrestricted:
+            lower = np.linalg.cholesky(fit.expected.covariance + ridge)
             inverse = np.linalg.inv(lower)
-            normal = Normal(expected.mean, inverse.T @ inverse, -2.0 * float(np.log(np.diagonal(lower)).sum()))
+            log_det = -2.0 * float(np.log(np.diagonal(lower)).sum())
+            normal = Normal(fit.expected.mean, inverse.T @ inverse, log_det)
+            return _Unrestricted(*self._expect_standard(normal, may_end=True))
+
+        try:
+            fit = _Unrestricted(*self._expect_standard(Normal(np.zeros(p), np.eye(p), 0.0), may_end=True))
+            expected = self._iterate(fit, step, FIRST_STEPS - 1, tolerance=FIRST_TOLERANCE).expected
+        except OutOfTimeError:
+            expected = self._expect_independent()
         first = self._to_units(expected)
         known = ~self._missing * np.sqrt(self.weights)[:, None]
         share = float((known.T @ known).mean()) / self.n
         first.n, first.cross = share * first.n, share * first.cross
         return first
 
-    def families(self, edges: np.ndarray) -> list[tuple[int, ...]]:
-        """Return (v, parents...) for each variable, parents ascending."""
-        return list_families(edges, len(self.location))
+    # ---- EM ----
 
-    def fit(
-        self,
-        edges: np.ndarray,
-        counts: Moments | None = None,
-        *,
-        max_steps: int = MOST_STEPS,
-        deadline: float = np.inf,
-    ) -> GaussianFit:
-        """Return the parameters after at most `max_steps` steps, starting from the moments `counts` or `first`."""
-        start = self._evaluate(edges, self.first if counts is None else counts)
-        return self.go_on(start, max_steps=max_steps, deadline=deadline)
+    def _start(self, families: list[tuple[int, ...]]) -> Moments:
+        return self.first
 
-    def go_on(self, fit: GaussianFit, *, max_steps: int = MOST_STEPS, deadline: float = np.inf) -> GaussianFit:
-        """Return the parameters after further steps, each of which raises the likelihood."""
-        for _ in range(max_steps):
-            if is_past(deadline):
-                break
-            try:
-                following = self._evaluate(fit.edges, fit.expected, may_end=True)
-            except OutOfTimeError:
-                break
-            gain = following.log_likelihood - fit.log_likelihood
-            if gain > 0.0:
-                fit = following
-            if gain <= TOLERANCE * max(abs(fit.log_likelihood), self.n):
-                break
-        return fit
-
-    def complete(self, fit: GaussianFit, seed: int) -> Moments:
-        """Return the expected moments; nothing is drawn."""
-        return fit.expected
-
-    def complete_at_random(self, seed: int) -> Moments:
-        """Return the moments of the rows with missing values drawn from the observed values of their columns."""
-        rng = np.random.default_rng(seed)
-        rows = self._standard.copy()
-        for v, missing in enumerate(self._missing.T):
-            shares = self.weights * ~missing
-            rows[missing, v] = rng.choice(rows[:, v], int(missing.sum()), p=shares / shares.sum())
-        return self._to_units(Moments(len(self.location)).update(rows, self.weights))
-
-    def count(self, edges: np.ndarray, completed: Moments) -> Moments:
-        """Return the moments themselves: they contain the moments of all families."""
-        return completed
-
-    def describe(self, fit: GaussianFit) -> dict[str, np.ndarray]:
-        """Return the arrays from which `fit` restores the parameters."""
-        moments = fit.moments
-        ends = np.stack([moments.low, moments.high])
-        return {"n": np.array(moments.n), "mean": moments.mean, "cross": moments.cross, "ends": ends}
-
-    def read_counts(self, snapshot: Snapshot, edges: np.ndarray) -> Moments:
-        """Return the moments from the arrays of `describe`."""
-        p = len(self.location)
-        snapshot.check_names(("n", "mean", "cross", "ends"))
-        moments = Moments(p)
-        moments.n, moments.mean = snapshot.number("n", 1e-300), snapshot.array("mean", float, (p,))
-        moments.n_rows = int(np.count_nonzero(self.weights))
-        moments.cross = snapshot.array("cross", float, (p, p))
-        moments.low, moments.high = snapshot.array("ends", float, (2, p))
-        return moments
-
-    def impute(self, fit: GaussianFit) -> np.ndarray:
-        """Return the rows of the table, (n_rows, p); a missing value becomes its conditional mean given the row."""
-        rows = self._fill(self._regress(fit.families, fit.moments))[0]
-        return np.where(self._missing, self.location + self.scale * rows, self.numbers)
-
-    # ---- steps ----
-
-    def _evaluate(self, edges: np.ndarray, moments: Moments, *, may_end: bool = False) -> GaussianFit:
-        """Return the parameters fitted to the moments, and the expected moments under them."""
-        families = self.families(edges)
-        likelihood, expected = self._expect(self._regress(families, moments), may_end=may_end)
-        return GaussianFit(edges, families, moments, likelihood, self._to_units(expected))
-
-    def _regress(self, families: list[tuple[int, ...]], moments: Moments) -> Normal:
+    def _estimate(self, families: list[tuple[int, ...]], statistics: Moments) -> Normal:
         """Return the distribution of standardised columns from the regression of each column on its parents."""
-        covariance = moments.covariance / np.outer(self.scale, self.scale)
+        covariance = statistics.covariance / np.outer(self.scale, self.scale)
         equations, variances = np.eye(len(families)), np.empty(len(families))
         for v, *parents in families:
+            # collinear parents have no unique slopes: least squares chooses the shortest
             slopes = np.linalg.lstsq(covariance[np.ix_(parents, parents)], covariance[parents, v], rcond=1e-14)[0]
             equations[v, parents] = -slopes
             variances[v] = max(covariance[v, v] - slopes @ covariance[parents, v], LEAST_VARIANCE)
         scaled = equations / np.sqrt(variances)[:, None]
-        return Normal((moments.mean - self.location) / self.scale, scaled.T @ scaled, -float(np.log(variances).sum()))
+        mean = (statistics.mean - self.location) / self.scale
+        return Normal(mean, scaled.T @ scaled, -float(np.log(variances).sum()))
+
+    def _expect(self, families: list[tuple[int, ...]], parameters: Normal, *, may_end: bool) -> tuple[float, Moments]:
+        log_likelihood, expected = self._expect_standard(parameters, may_end=may_end)
+        return log_likelihood, self._to_units(expected)
 
     def _expect_independent(self) -> Moments:
         """Return the expected moments of the standardised columns if these are independent with variance 1."""
@@ -212,7 +140,7 @@ class IncompleteNumbers:
         expected.cross += np.diag(self.weights @ self._missing)
         return expected
 
-    def _expect(self, normal: Normal, *, may_end: bool) -> tuple[float, Moments]:
+    def _expect_standard(self, normal: Normal, *, may_end: bool) -> tuple[float, Moments]:
         """Return the log-likelihood of the observed values, and expected moments of the standardised columns."""
         rows, logs, covariance = self._fill(normal, may_end=may_end)
         expected = Moments(rows.shape[1]).update(rows, self.weights)
@@ -274,4 +202,47 @@ class IncompleteNumbers:
         moments.mean = self.location + self.scale * moments.mean
         moments.cross = moments.cross * np.outer(self.scale, self.scale)
         moments.low, moments.high = (self.location + self.scale * end for end in (moments.low, moments.high))
+        return moments
+
+    # ---- completed rows ----
+
+    def complete(self, fit: EMFit, seed: int) -> Moments:
+        """Return the expected moments; nothing is drawn."""
+        return fit.expected
+
+    def complete_at_random(self, seed: int) -> Moments:
+        """Return the moments of the rows with missing values drawn from the observed values of their columns."""
+        rng = np.random.default_rng(seed)
+        rows = self._standard.copy()
+        for v, missing in enumerate(self._missing.T):
+            shares = self.weights * ~missing
+            rows[missing, v] = rng.choice(rows[:, v], int(missing.sum()), p=shares / shares.sum())
+        return self._to_units(Moments(self.n_columns).update(rows, self.weights))
+
+    def count(self, edges: np.ndarray, completed: Moments) -> Moments:
+        """Return the moments themselves: they contain the moments of all families."""
+        return completed
+
+    def impute(self, fit: EMFit) -> np.ndarray:
+        """Return the rows of the table, (n_rows, p); a missing value becomes its conditional mean given the row."""
+        rows = self._fill(fit.parameters)[0]
+        return np.where(self._missing, self.location + self.scale * rows, self.numbers)
+
+    # ---- checkpoints ----
+
+    def describe(self, fit: EMFit) -> dict[str, np.ndarray]:
+        """Return the arrays from which `fit` restores the parameters."""
+        moments = fit.statistics
+        ends = np.stack([moments.low, moments.high])
+        return {"n": np.array(moments.n), "mean": moments.mean, "cross": moments.cross, "ends": ends}
+
+    def read_statistics(self, snapshot: Snapshot, edges: np.ndarray) -> Moments:
+        """Return the moments from the arrays of `describe`."""
+        p = self.n_columns
+        snapshot.check_names(("n", "mean", "cross", "ends"))
+        moments = Moments(p)
+        moments.n, moments.mean = snapshot.number("n", 1e-300), snapshot.array("mean", float, (p,))
+        moments.n_rows = int(np.count_nonzero(self.weights))
+        moments.cross = snapshot.array("cross", float, (p, p))
+        moments.low, moments.high = snapshot.array("ends", float, (2, p))
         return moments

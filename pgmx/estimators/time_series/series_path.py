@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from math import log, nan
 from operator import add
-from typing import Any
+from typing import Any, Self
 
 import networkx as nx
 import numpy as np
@@ -14,7 +14,6 @@ from scipy.sparse import csr_array
 from pgmx.data.series import Panel
 from pgmx.estimators.base import clone_learner
 from pgmx.estimators.paths import PenaltyPath, best_position, is_past_best
-from pgmx.estimators.time_series.folds import PanelParts
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
 from pgmx.models import TimeSeriesGraph
@@ -158,32 +157,6 @@ class SeriesChoice:
         return total / count
 
 
-def make_folds(problem: LDSProblem, n_folds: int) -> list[tuple[LaggedMoments, LaggedMoments]]:
-    """Return, per fold, the moments of all rows before an origin and of the rows up to the next origin."""
-    assert problem.panel is not None
-    divided = PanelParts.divide(problem.panel, problem.lags, n_folds + 1)
-    parts = [
-        compute_lagged_moments(divided.take(k, k + 1), problem.lags, intercept=problem.has_intercept)
-        for k in range(n_folds + 1)
-    ]
-    return [(reduce(add, parts[: k + 1]), parts[k + 1]) for k in range(n_folds)]
-
-
-def list_edges(solution: LDSSolution) -> np.ndarray:
-    """Return the edges, int64 (m, 3): lag, target, source."""
-    parts = []
-    for lag, matrix in enumerate(solution.coefficients, start=1):
-        targets, sources = csr_array(matrix).nonzero()
-        parts.append(np.column_stack([np.full(len(targets), lag), targets, sources]))
-    return np.concatenate(parts).astype(np.int64)
-
-
-def stack_coefficients(solution: LDSSolution, has_intercept: bool) -> np.ndarray:
-    """Return all coefficients (P, N) as one dense array, predictors in rows, the constant last."""
-    parts = [csr_array(matrix).toarray().T for matrix in solution.coefficients]
-    return np.vstack([*parts, solution.exogenous.T, *([solution.intercept[None]] if has_intercept else [])])
-
-
 def select_penalty(
     choice: SeriesChoice,
     lams: np.ndarray,
@@ -203,3 +176,70 @@ def select_penalty(
             break
         path = choice.extend(more, run)
     return path
+
+
+def list_edges(solution: LDSSolution) -> np.ndarray:
+    """Return the edges, int64 (m, 3): lag, target, source."""
+    parts = []
+    for lag, matrix in enumerate(solution.coefficients, start=1):
+        targets, sources = csr_array(matrix).nonzero()
+        parts.append(np.column_stack([np.full(len(targets), lag), targets, sources]))
+    return np.concatenate(parts).astype(np.int64)
+
+
+def stack_coefficients(solution: LDSSolution, has_intercept: bool) -> np.ndarray:
+    """Return all coefficients (P, N) as one dense array, predictors in rows, the constant last."""
+    parts = [csr_array(matrix).toarray().T for matrix in solution.coefficients]
+    return np.vstack([*parts, solution.exogenous.T, *([solution.intercept[None]] if has_intercept else [])])
+
+
+# ---- folds of rows after a rolling origin ----
+
+
+@dataclass(frozen=True, eq=False)
+class PanelParts:
+    """A panel whose targets are divided: fold p holds the targets `cuts` [s, p] to `cuts` [s, p + 1] of segment s."""
+
+    panel: Panel
+    lags: int
+    cuts: np.ndarray
+
+    @classmethod
+    def divide(cls, panel: Panel, lags: int, n_parts: int) -> Self:
+        """Cut each segment into `n_parts` folds; segments with fewer targets (such as pairs) stay whole, in order.
+
+        ValueError if a fold would have no target.
+        """
+        sizes = np.array([max(len(segment) - lags, 0) for segment in panel.segments])
+        lengths = -(-sizes // n_parts)
+        cuts = np.minimum(np.arange(n_parts + 1) * lengths[:, None], sizes[:, None])
+        short = np.flatnonzero((sizes > 0) & (sizes < n_parts))
+        parts = np.arange(len(short)) * n_parts // max(len(short), 1)
+        cuts[short] = np.where(np.arange(n_parts + 1) > parts[:, None], sizes[short, None], 0)
+        if (np.diff(cuts, axis=1).sum(axis=0) == 0).any():
+            raise ValueError(
+                f"n_folds={n_parts - 1} needs a series with at least {n_parts} predicted rows, or {n_parts} series: "
+                "give fewer folds"
+            )
+        return cls(panel, lags, cuts)
+
+    def take(self, first: int, stop: int) -> Panel:
+        """Return the targets of the folds `first` to `stop` - 1, each with the rows of its lags."""
+        pairs = [
+            (rows[cuts[first] : cuts[stop] + self.lags], exogenous[cuts[first] : cuts[stop] + self.lags])
+            for rows, exogenous, cuts in zip(self.panel.segments, self.panel.exogenous, self.cuts, strict=True)
+            if cuts[stop] > cuts[first]
+        ]
+        segments, exogenous = zip(*pairs, strict=True)
+        return replace(self.panel, segments=segments, exogenous=exogenous)
+
+
+def make_folds(problem: LDSProblem, n_folds: int) -> list[tuple[LaggedMoments, LaggedMoments]]:
+    """Return, per fold, the moments of all rows before an origin and of the rows up to the next origin."""
+    assert problem.panel is not None
+    divided = PanelParts.divide(problem.panel, problem.lags, n_folds + 1)
+    parts = [
+        compute_lagged_moments(divided.take(k, k + 1), problem.lags, intercept=problem.has_intercept)
+        for k in range(n_folds + 1)
+    ]
+    return [(reduce(add, parts[: k + 1]), parts[k + 1]) for k in range(n_folds)]

@@ -11,9 +11,12 @@ from pgmx.checks import check_same_names, warn_of_target
 from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions, clone_learner
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_equations
-from pgmx.estimators.time_series.sem.equations import EquationsLearner
-from pgmx.estimators.time_series.sem.identifiability import warn_of_proportional
-from pgmx.estimators.time_series.sem.inputs import check_moments, read_powers
+from pgmx.estimators.time_series.structural_equations import (
+    EquationsLearner,
+    check_moments,
+    read_powers,
+    warn_of_proportional,
+)
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.sem.moments import SecondMoments
 from pgmx.solvers.time_series.sem.recursive import RecursiveTracker

@@ -13,10 +13,14 @@ from pgmx.checks import caller_level, warn_of_target
 from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_equations
-from pgmx.estimators.time_series.runs import RUN_CONSTRAINTS, RunsSolver
-from pgmx.estimators.time_series.sem.equations import EquationsLearner
-from pgmx.estimators.time_series.sem.identifiability import warn_of_proportional
-from pgmx.estimators.time_series.sem.inputs import check_moments, read_powers, read_windows
+from pgmx.estimators.time_series.learner import RUN_CONSTRAINTS, RunsSolver
+from pgmx.estimators.time_series.structural_equations import (
+    EquationsLearner,
+    check_moments,
+    read_powers,
+    read_windows,
+    warn_of_proportional,
+)
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.sem.accuracy import (

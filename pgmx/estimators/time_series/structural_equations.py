@@ -1,18 +1,77 @@
-"""The user's input of learners of structural equations: windows, and powers of the inputs."""
+"""The base class of the learners of structural equations, and their input: windows, and powers of the inputs."""
 
+import warnings
 from collections.abc import Sequence
 from itertools import pairwise
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
-from pgmx.checks import as_reals, check_natural, check_same_names, join_names
+from pgmx.checks import as_reals, caller_level, check_natural, check_same_names, join_names
 from pgmx.data.series import Panel
+from pgmx.estimators.base import Interval, StrOptions
+from pgmx.estimators.time_series.learner import TimeSeriesLearner
+from pgmx.models import TimeSeriesGraph
 from pgmx.solvers.time_series.sem.moments import SecondMoments, cut_windows
 
 EXOGENOUS = ("known", "partial", "blind")
+
 #: If an eigenvalue of the second moments of unit series is below this, it is rounding error: the series are dependent.
 LEAST_EIGENVALUE = 1e-12
+
+
+class EquationsLearner(TimeSeriesLearner):
+    """Base of the learners of y = A y + B x. A subclass implements `_rank_edges`."""
+
+    lags = 0
+
+    _parameter_constraints: dict[str, Any] = {
+        **TimeSeriesLearner._parameter_constraints,
+        "exogenous": [StrOptions(set(EXOGENOUS))],
+        "threshold": [Interval(Real, 0, None, closed="left")],
+    }
+
+    threshold: float
+    coef_: Any
+    _scales: np.ndarray
+    _required: np.ndarray | None = None  # edges that are included for any value of their statistic
+
+    def _rank_edges(self) -> np.ndarray:
+        """Return |a_ij| s_j / s_i, the statistic that is compared with the threshold."""
+        return np.abs(self.coef_ * (self._scales / self._scales[:, None]))
+
+    def _make_graph(self) -> TimeSeriesGraph:
+        strengths = self._rank_edges()
+        is_edge = strengths > self.threshold
+        if self._required is not None:
+            is_edge[self._required[:, 1], self._required[:, 2]] = True
+        tables = [self.coef_ * is_edge], [strengths * is_edge]
+        return TimeSeriesGraph.from_coefficients(self.variables_, tables[0], strengths=tables[1])
+
+
+class IdentifiabilityWarning(UserWarning):
+    """Warning: the powers of some inputs are nearly proportional, so edges among their series are not identified.
+
+    Structural equations are identified if the powers of the inputs change differently. If the powers of two inputs
+    change proportionally, any rotation of the two inputs explains the series equally well. Longer, different or more
+    windows may help.
+    """
+
+
+def warn_of_proportional(names: Sequence, near: np.ndarray) -> None:
+    """Warn of pairs of inputs, bool (N, N), that the data cannot distinguish."""
+    pairs = [(names[i], names[j]) for i, j in np.argwhere(np.triu(near)).tolist()]
+    if pairs:
+        warnings.warn(
+            f"not identifiable: columns {join_names(pairs, 5)} of the powers of the inputs are nearly proportional "
+            "over the windows. Edges among these series are not reliable. Give more or different windows",
+            IdentifiabilityWarning,
+            stacklevel=caller_level(),
+        )
+
+
+# ---- the input: windows, and powers of the inputs ----
 
 
 def read_windows(panel: Panel, window: int | None, boundaries: Sequence[int] | None) -> list[np.ndarray]:

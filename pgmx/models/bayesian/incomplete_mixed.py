@@ -1,4 +1,4 @@
-"""Parameters of a conditional linear Gaussian network from rows with missing values, by expectation maximisation.
+"""Rows of discrete and continuous variables with missing values: expected counts and conditional moments.
 
 Continuous columns are standardised by the mean and the standard deviation of their observed values.
 """
@@ -6,9 +6,7 @@ Continuous columns are standardised by the mean and the standard deviation of th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
-from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
@@ -27,12 +25,10 @@ from pgmx.inference.mixed.families import (
 )
 from pgmx.inference.mixed.missing_values import MissingCells, Piece, RandomNumbers, find_pieces, plan_piece
 from pgmx.inference.mixed.posterior import Question
-from pgmx.models.bayesian.incomplete_rows import list_families
+from pgmx.models.bayesian.em import EMFit, IncompleteRows
 from pgmx.models.mixed.fitting import Smoothing, regress_moments
 from pgmx.runs.checkpoint import Snapshot
 
-#: Steps that gain less than this share of the log-likelihood (or of the rows, in nats) end the iteration.
-TOLERANCE, MOST_STEPS = 1e-6, 200
 #: Number of draws for a row with missing values.
 N_DRAWS = 10
 #: Most values per row, most values per pass over the rows, and the least number of values that a chunk counts.
@@ -48,28 +44,16 @@ class CompletedMixedRows(NamedTuple):
     weights: np.ndarray
 
 
-@dataclass(frozen=True, eq=False)
-class MixedFit:
-    """The parameters of a graph, in standard units, and the counts and moments from which they are computed.
+class IncompleteMixedRows(IncompleteRows):
+    """The weighted rows of a mixed table with missing values (NaN in continuous columns, marked in discrete ones).
 
-    `log_likelihood` is the log-likelihood of the observed values, in nats and in the units of the table. `expected` are
-    the expected counts and moments of the rows under the parameters.
+    Statistics are, per family, counts (if the child is discrete) or moments per configuration of the discrete parents.
+    Parameters are the network in standard units.
     """
-
-    edges: np.ndarray
-    families: list[tuple[int, ...]]
-    counts: list[np.ndarray]
-    network: MixedFamilies
-    log_likelihood: float
-    expected: list[np.ndarray]
-
-
-class IncompleteMixedRows:
-    """The weighted rows of a mixed table with missing values (NaN in continuous columns, marked in discrete ones)."""
 
     def __init__(self, mixed: MixedTable, weights: np.ndarray | None = None, n_draws: int = N_DRAWS):
         self.mixed, self.n_draws = mixed, n_draws
-        self.n = float(mixed.n_rows if weights is None else weights.sum())
+        super().__init__(len(mixed.columns), float(mixed.n_rows if weights is None else weights.sum()))
         self.weights = np.ones(mixed.n_rows) if weights is None else np.asarray(weights, dtype=np.float64)
         n_columns, n_rows = len(mixed.columns), mixed.n_rows
         self.cards = [0] * n_columns
@@ -78,7 +62,6 @@ class IncompleteMixedRows:
         self.location, self.scale = np.zeros(n_columns), np.ones(n_columns)
         self.rows = MixedRows(np.zeros((n_columns, n_rows), dtype=np.intp), np.zeros((n_columns, n_rows)))
         self._jacobian = 0.0
-        self._graphs: list[_Graph] = []
         for v, place in enumerate(mixed.positions.tolist()):
             if mixed.is_float[v]:
                 self._read_floats(v, mixed.numbers[place])
@@ -100,54 +83,22 @@ class IncompleteMixedRows:
         self.rows.numbers[v] = np.where(self.missing[v], 0.0, (cells - self.location[v]) / self.scale[v])
         self._jacobian -= float(self.weights[known].sum()) * float(np.log(self.scale[v]))
 
-    def families(self, edges: np.ndarray) -> list[tuple[int, ...]]:
-        """Return (v, parents...) for each variable, parents ascending."""
-        return list_families(edges, len(self.cards))
+    # ---- EM ----
 
-    def fit(
-        self,
-        edges: np.ndarray,
-        counts: Sequence[np.ndarray] | None = None,
-        *,
-        max_steps: int = MOST_STEPS,
-        deadline: float = np.inf,
-    ) -> MixedFit:
-        """Return the parameters after at most `max_steps` steps, starting from `counts`.
+    def _start(self, families: list[tuple[int, ...]]) -> list[np.ndarray]:
+        return self._plan(families).count_complete()
 
-        The default starts from the rows that are complete in each family.
-        """
-        graph = self._take_graph(self.families(edges))
-        start = self._evaluate(edges, graph, graph.count_complete() if counts is None else list(counts))
-        return self._climb(start, graph, max_steps, deadline)
+    def _estimate(self, families: list[tuple[int, ...]], statistics: list[np.ndarray]) -> MixedFamilies:
+        return self.estimate(families, statistics, _PLAIN)
 
-    def go_on(self, fit: MixedFit, *, max_steps: int = MOST_STEPS, deadline: float = np.inf) -> MixedFit:
-        """Return the parameters after further steps, each of which raises the likelihood."""
-        return self._climb(fit, self._take_graph(fit.families), max_steps, deadline)
+    def _expect(
+        self, families: list[tuple[int, ...]], parameters: MixedFamilies, *, may_end: bool
+    ) -> tuple[float, list[np.ndarray]]:
+        log_likelihood, expected = self._plan(families).expect(parameters)
+        return log_likelihood + self._jacobian, expected
 
-    def _take_graph(self, families: list[tuple[int, ...]]) -> _Graph:
-        """Return a graph with its plans; the last two graphs are cached."""
-        for graph in self._graphs:
-            if graph.families == families:
-                return graph
-        self._graphs = [*self._graphs[-1:], _Graph(self, families)]
-        return self._graphs[-1]
-
-    def _climb(self, fit: MixedFit, graph: _Graph, max_steps: int, deadline: float) -> MixedFit:
-        for _ in range(max_steps):
-            if perf_counter() > deadline:
-                break
-            following = self._evaluate(fit.edges, graph, fit.expected)
-            gain = following.log_likelihood - fit.log_likelihood
-            if gain > 0.0:
-                fit = following
-            if not gain > TOLERANCE * max(abs(fit.log_likelihood), self.n):
-                break
-        return fit
-
-    def _evaluate(self, edges: np.ndarray, graph: _Graph, counts: list[np.ndarray]) -> MixedFit:
-        network = self.estimate(graph.families, counts, _PLAIN)
-        likelihood, expected = graph.expect(network)
-        return MixedFit(edges, graph.families, counts, network, likelihood + self._jacobian, expected)
+    def _make_plan(self, families: list[tuple[int, ...]]) -> _Plan:
+        return _Plan(self, families)
 
     def estimate(self, families: Sequence[tuple[int, ...]], counts: Sequence[np.ndarray], prior: Smoothing):
         """Return the network estimated from counts and moments, in standard units."""
@@ -182,7 +133,7 @@ class IncompleteMixedRows:
             families.append(family)
         return MixedFamilies(network.cards, tuple(families))
 
-    # ---- rows ----
+    # ---- completed rows ----
 
     def count(self, edges: np.ndarray, completed: CompletedMixedRows) -> list[np.ndarray]:
         """Return the counts and moments of the families of a graph in weighted complete rows."""
@@ -192,25 +143,13 @@ class IncompleteMixedRows:
         shapes = shape_families(self.cards, self.families(edges))
         return [sum_known(self.cards, shape, rows, completed.weights) for shape in shapes]
 
-    def describe(self, fit: MixedFit) -> dict[str, np.ndarray]:
-        """Return the arrays from which `fit` restores the parameters."""
-        return {f"counts_{v}": counts for v, counts in enumerate(fit.counts)}
-
-    def read_counts(self, snapshot: Snapshot, edges: np.ndarray) -> list[np.ndarray]:
-        """Return the counts and moments of the families of a graph from the arrays of `describe`."""
-        shapes = shape_families(self.cards, self.families(edges))
-        snapshot.check_names([f"counts_{v}" for v in range(len(shapes))])
-        zeros = [make_zeros(self.cards, shape) for shape in shapes]
-        least = [0 if card else None for card in self.cards]
-        return [snapshot.array(f"counts_{v}", float, z.shape, least=least[v]) for v, z in enumerate(zeros)]
-
-    def complete(self, fit: MixedFit, seed: int) -> CompletedMixedRows:
+    def complete(self, fit: EMFit, seed: int) -> CompletedMixedRows:
         """Return rows without missing values, and their weights; each incomplete row becomes `n_draws` draws.
 
         Random numbers depend only on the seed. If a row has no missing states and fewer missing values than draws, its
         draws have exactly the conditional means and covariances.
         """
-        graph = self._take_graph(fit.families)
+        plan = self._plan(fit.families)
         lacking, place, drawn = self._repeat(self.n_draws)
         rng = np.random.default_rng(seed)
         shape = (len(lacking), self.n_draws)
@@ -224,7 +163,7 @@ class IncompleteMixedRows:
         ranks[of_states] = np.arange(len(of_states))[:, None]
         floats = np.flatnonzero(np.array(self.cards) == 0)
         ranks[floats] = (self.missing[np.ix_(floats, lacking)].cumsum(axis=0) - 1) % len(normals)
-        graph.cells.draw(fit.network, self.rows, RandomNumbers(place, uniforms, normals, ranks), drawn)
+        plan.cells.draw(fit.parameters, self.rows, RandomNumbers(place, uniforms, normals, ranks), drawn)
         return self._join(lacking, drawn, self.n_draws)
 
     def complete_at_random(self, seed: int) -> CompletedMixedRows:
@@ -259,18 +198,28 @@ class IncompleteMixedRows:
         weights = np.concatenate([self.weights[whole], np.repeat(self.weights[lacking] / n_draws, n_draws)])
         return CompletedMixedRows(MixedTable(self.mixed.columns, is_float, numbers, table), weights)
 
-    def impute(self, fit: MixedFit) -> MixedTable:
+    def impute(self, fit: EMFit) -> MixedTable:
         """Return the rows; a missing value becomes its most probable state or its mean given the row."""
         filled = MixedRows(self.rows.codes.copy(), self.rows.numbers.copy())
-        self._take_graph(fit.families).cells.impute(fit.network, self.rows, filled)
+        self._plan(fit.families).cells.impute(fit.parameters, self.rows, filled)
         order = np.arange(self.mixed.n_rows)
         mixed = self._join(order, filled, 1).mixed
         known = ~self.missing[self.mixed.is_float]
         mixed.numbers[known] = self.mixed.numbers[known]
         return mixed
 
+    # ---- checkpoints ----
 
-class _Graph:
+    def read_statistics(self, snapshot: Snapshot, edges: np.ndarray) -> list[np.ndarray]:
+        """Return the counts and moments of the families of a graph from the arrays of `describe`."""
+        shapes = shape_families(self.cards, self.families(edges))
+        snapshot.check_names([f"counts_{v}" for v in range(len(shapes))])
+        zeros = [make_zeros(self.cards, shape) for shape in shapes]
+        least = [0 if card else None for card in self.cards]
+        return [snapshot.array(f"counts_{v}", float, z.shape, least=least[v]) for v, z in enumerate(zeros)]
+
+
+class _Plan:
     """The families of a graph, statistics of their complete rows, and plans for rows with missing values."""
 
     def __init__(self, rows: IncompleteMixedRows, families: list[tuple[int, ...]]):
@@ -278,7 +227,7 @@ class _Graph:
         self.shapes = shape_families(rows.cards, families)
         self.known = [np.flatnonzero(~rows.missing[list(family)].any(axis=0)) for family in families]
 
-    def _plan(self) -> list[tuple[Piece, Question]]:
+    def _list_plans(self) -> list[tuple[Piece, Question]]:
         """Return the chunks with their plans; raise if one is too large."""
         rows, shapes = self.rows, self.shapes
         bare = [
@@ -309,7 +258,7 @@ class _Graph:
     @cached_property
     def cells(self) -> MissingCells:
         """The missing values with their plans; raises if the plans are too large."""
-        return MissingCells(self.rows.cards, self.shapes, self._plan())
+        return MissingCells(self.rows.cards, self.shapes, self._list_plans())
 
     @cached_property
     def of_known(self) -> list[np.ndarray]:
