@@ -28,8 +28,8 @@ from pgmx.models.files.net import read_net, write_net
 from pgmx.models.files.time_series import GRAPH_TYPE, is_system_npz, is_time_series_graphml, parse_time_series_graph
 from pgmx.models.files.uai import build_network, read_uai, write_uai
 from pgmx.models.files.xdsl import read_xdsl, write_xdsl
-from pgmx.models.gaussian.network import GaussianMarkovNetwork
-from pgmx.models.markov.network import PairwiseMarkovNetwork
+from pgmx.models.gaussian_network import GaussianMarkovNetwork
+from pgmx.models.markov_network import PairwiseMarkovNetwork
 from pgmx.models.mixed.network import ConditionalGaussianNetwork
 from pgmx.models.time_series.graph import TimeSeriesGraph
 from pgmx.models.time_series.linear_dynamical_system import LinearDynamicalSystem

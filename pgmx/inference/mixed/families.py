@@ -66,7 +66,7 @@ class MixedRows(NamedTuple):
         return MixedRows(self.codes[:, rows], self.numbers[:, rows])
 
 
-class RowPiece(NamedTuple):
+class RowChunk(NamedTuple):
     """Some rows, and masks of their missing values and unknown states, bool (n, n_rows)."""
 
     rows: MixedRows
