@@ -14,7 +14,7 @@ from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork, Junctio
 
 import pgmx.models.pgmpy_estimators  # noqa: F401  (before pgmpy.inference imports it)
 from pgmx.checks import join_names
-from pgmx.data.table import python_scalar
+from pgmx.data.columns import python_scalar
 from pgmx.inference import PairwisePotentials
 from pgmx.inference import joint as joint_distribution
 from pgmx.inference.named_networks import read_network
