@@ -10,7 +10,7 @@ import networkx as nx
 
 from pgmx.atomic import replace_file
 from pgmx.checks import join_names
-from pgmx.data.table import python_scalar
+from pgmx.data.columns import python_scalar
 from pgmx.models.files.formats import check_target, choose_format, explain_unreadable, pack_content, read_content
 
 

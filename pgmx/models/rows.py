@@ -11,21 +11,26 @@ import pandas as pd
 
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, Frame, open_any, open_frame
-from pgmx.data.columns.kinds import code_column, float_cells, is_float_column
-from pgmx.data.columns.missing import missing_mask, take_rows
-from pgmx.data.files.readers import is_path
-from pgmx.data.numbers.cells import (
+from pgmx.data.columns import (
+    code_column,
+    float_cells,
+    is_float_column,
+    list_unknown_states,
+    match_states,
+    missing_mask,
+    take_rows,
+)
+from pgmx.data.numeric import (
+    NumericTable,
     column_numbers,
     float_rows,
     infinite_columns,
     kinds_of_states,
+    open_numeric,
     raise_of_cells,
     raise_of_states,
 )
-from pgmx.data.numbers.table import NumericTable, open_numeric
-from pgmx.data.pieces.chunks import is_iterator
-from pgmx.data.recode import list_unknown_states, match_states
-from pgmx.data.sources import open_piece
+from pgmx.data.readers import is_iterator, is_path, open_piece
 from pgmx.inference.mixed.families import MixedRows, RowChunk
 from pgmx.inference.problem import Problem
 
