@@ -265,7 +265,7 @@ def test_data_needs_no_pgmpy():
 
 
 def test_answers_about_rows_need_no_pgmpy_at_the_workers():
-    networks = "pgmx.models.markov.row_queries, pgmx.models.gaussian.row_queries, pgmx.models.mixed.queries"
+    networks = "pgmx.models.markov_queries, pgmx.models.gaussian_queries, pgmx.models.mixed.queries"
     assert not loaded_by(f"import {networks}, pgmx.inference.likelihood") & {"pgmpy", "networkx", "sklearn"}
 
 

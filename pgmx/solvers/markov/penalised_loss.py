@@ -7,7 +7,7 @@ from math import inf
 import numpy as np
 
 from pgmx.data import DiscreteTable
-from pgmx.inference.networks.potentials import PairwisePotentials
+from pgmx.inference.networks import PairwisePotentials
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.statistics.pairs.tables import PairTables
 

@@ -1,25 +1,262 @@
-"""The discrete pairwise Markov network that learners return: a pgmpy network whose parameters are arrays."""
+"""The discrete pairwise Markov network that learners return: a pgmpy network whose parameters are arrays.
 
-from collections.abc import Hashable, Iterable, Sequence
+`PgmpyInterface` has the methods that pgmpy and networkx call, `PairwiseMarkovNetwork` the construction and the files.
+"""
+
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any, Self, cast
 
 import networkx as nx
 import numpy as np
 from pgmpy.factors.discrete import DiscreteFactor
-from pgmpy.models import DiscreteMarkovNetwork
+from pgmpy.independencies import Independencies
+from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork, JunctionTree
 
+import pgmx.models.pgmpy_estimators  # noqa: F401  (before pgmpy.inference imports it)
 from pgmx.checks import join_names
 from pgmx.data.columns import python_scalar
 from pgmx.inference import PairwisePotentials
-from pgmx.inference.networks.factors import read_network
+from pgmx.inference import joint as joint_distribution
+from pgmx.inference.named_networks import read_network
 from pgmx.inference.problem import Problem
+from pgmx.models.base import FixedGraph, check_names
 from pgmx.models.files.markov import MARKOV_READERS, MARKOV_WRITERS, MarkovParts
-from pgmx.models.markov.factors import make_factors, measure_strengths, scale_potentials
-from pgmx.models.markov.pgmpy_face import PgmpyFace
-from pgmx.models.names import check_names
+from pgmx.models.markov_conversions import (
+    NamedFactorGraph,
+    junction_tree,
+    list_independencies,
+    make_bayesian_network,
+    make_chordal_graph,
+    make_factor_graph,
+    make_factors,
+)
+from pgmx.models.markov_queries import MarkovQueries, measure_strengths, scale_potentials
 
 
-class PairwiseMarkovNetwork(PgmpyFace):
+class PgmpyInterface(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
+    """A pgmpy network whose factors are made from log-potentials on demand.
+
+    With potentials, its graph and factors cannot be changed and so cannot contradict them. Without potentials it can be
+    changed: networkx fills empty graphs of the same class as a given graph.
+    """
+
+    _follows_from = ("potentials", "from_potentials")
+    _potentials: PairwisePotentials | None = None
+    _names: tuple
+    _states: tuple[tuple, ...]
+    factors: list[DiscreteFactor]
+
+    def _require_potentials(self) -> PairwisePotentials:
+        if self._potentials is None:
+            raise ValueError(
+                "this network has no potentials: make it with PairwiseMarkovNetwork.from_potentials, or from a pgmpy "
+                "network with from_network"
+            )
+        return self._potentials
+
+    @property
+    def states(self) -> dict:
+        """States of each variable, as in pgmpy: a dictionary from name to list."""
+        if self._potentials is None:
+            return super().states
+        return {name: list(labels) for name, labels in zip(self._names, self._states, strict=True)}
+
+    def get_factors(self, node: Hashable | None = None) -> list[DiscreteFactor]:
+        """Return pgmpy's factors.
+
+        Parameters
+        ----------
+        node : hashable, optional
+            A variable; only the factors that contain it are returned then. None means all.
+
+        Returns
+        -------
+        list of pgmpy.factors.discrete.DiscreteFactor
+            The factors of the network, not copies.
+        """
+        if node is None:
+            return self.factors
+        self._check_node(node)
+        return [factor for factor in self.factors if node in factor.variables]
+
+    def get_cardinality(self, node: Hashable | None = None) -> Any:
+        """Return the number of states of a variable, or a dictionary for all variables.
+
+        Parameters
+        ----------
+        node : hashable, optional
+            A variable; None means all.
+
+        Returns
+        -------
+        int or dict
+            A number, or a dictionary from name to number.
+        """
+        if self._potentials is None:
+            return super().get_cardinality(node)
+        cards = dict(zip(self._names, self._potentials.cardinalities.tolist(), strict=True))
+        if node is None:
+            return cards
+        self._check_node(node)
+        return cards[node]
+
+    def check_model(self) -> bool:
+        """Return True for a network with potentials, which is always consistent; else the result of pgmpy."""
+        return True if self._potentials is not None else super().check_model()
+
+    def get_partition_function(self) -> float:
+        """Return the partition function of the scaled factors: 1.
+
+        Returns
+        -------
+        float
+            1.0, an estimate unless `partition_is_exact`. The exponential of `log_partition` is the value for the
+            potentials.
+        """
+        if self._potentials is None:
+            return super().get_partition_function()
+        return 1.0
+
+    def to_junction_tree(self, *, memory: int = 2**31) -> JunctionTree:
+        """Return a junction tree for pgmpy's ``BeliefPropagation`` that is connected and calibrated in one pass.
+
+        Parameters
+        ----------
+        memory : int, default=2**31
+            Most bytes of all clique tables together.
+
+        Returns
+        -------
+        pgmpy.models.JunctionTree
+            The product of its factors is the distribution of the network, with Z = 1. Connected components are joined
+            by cliques of one variable of each.
+
+        Raises
+        ------
+        pgmx.inference.TreewidthError
+            If the tables would take more memory; nothing is allocated then.
+        """
+        return junction_tree(self, memory=memory)
+
+    def to_factor_graph(self) -> NamedFactorGraph:
+        """Return a factor graph for pgmpy's ``BeliefPropagationWithMessagePassing``, with evidence by state names."""
+        return make_factor_graph(tuple(self.nodes()), self.factors)
+
+    def to_bayesian_model(self, *, memory: int = 2**31) -> DiscreteBayesianNetwork:
+        """Return a Bayesian network with the same distribution, including its tables.
+
+        Parameters
+        ----------
+        memory : int, default=2**31
+            Most bytes of all clique tables together.
+
+        Returns
+        -------
+        pgmpy.models.DiscreteBayesianNetwork
+            The parents of a variable are the variables before it in its clique.
+
+        Raises
+        ------
+        pgmx.inference.TreewidthError
+            If the tables would take more memory.
+        """
+        return make_bayesian_network(self.inference_problem(), memory)
+
+    def triangulate(
+        self, heuristic: str = "H6", order: list | None = None, inplace: bool = False
+    ) -> DiscreteMarkovNetwork | None:
+        """Return the chordal graph of elimination in the cheapest order found, without factors.
+
+        Parameters
+        ----------
+        heuristic : str, default="H6"
+            Not used: the order is always the cheapest order found.
+        order : list, optional
+            Order of elimination; pgmpy then does the triangulation.
+        inplace : bool, default=False
+            Must be False for a network with potentials.
+
+        Returns
+        -------
+        pgmpy.models.DiscreteMarkovNetwork
+            A network with all nodes, including isolated ones.
+        """
+        if self._potentials is None or order is not None:
+            return super().triangulate(heuristic, order, inplace)
+        if inplace:
+            self._refuse_if_fixed("edges")
+        return make_chordal_graph(self.inference_problem())
+
+    def get_local_independencies(self, latex: bool = False) -> Independencies | list[str]:
+        """Return one statement per node: it is independent of all other nodes given its neighbours.
+
+        Parameters
+        ----------
+        latex : bool, default=False
+            Whether to return the statements as LaTeX text.
+
+        Returns
+        -------
+        pgmpy.independencies.Independencies or list of str
+            In the order of the nodes.
+        """
+        statements = list_independencies(self)
+        return statements.latex_string() if latex else statements
+
+    def query(
+        self,
+        variables: Sequence[Hashable],
+        evidence: Mapping | None = None,
+        *,
+        joint: bool = True,
+        method: str = "auto",
+        **options,
+    ) -> DiscreteFactor | dict[Hashable, DiscreteFactor]:
+        """Return a normalised distribution, like pgmpy's inference classes.
+
+        Parameters
+        ----------
+        variables : sequence of hashable
+            Names of unobserved variables.
+        evidence : dict of {name: state}, optional
+            Observed variables.
+        joint : bool, default=True
+            Whether to return the joint distribution, or a dictionary of the distributions of the single variables.
+        method : {"auto", "exact", "corrected", "loopy", "gibbs"}, default="auto"
+            See :func:`pgmx.inference.joint`.
+        **options : dict
+            Further options of that function.
+
+        Returns
+        -------
+        pgmpy.factors.discrete.DiscreteFactor or dict
+            The distribution or distributions, with state names.
+        """
+        names = [variables] if not joint and isinstance(variables, str) else variables
+        if joint:
+            return self._factor(names, evidence, method=method, **options)
+        return {name: self._factor([name], evidence, method=method, **options) for name in names}
+
+    def _factor(self, names: Sequence[Hashable], evidence: Mapping | None, **options) -> DiscreteFactor:
+        problem = self.inference_problem()
+        values = joint_distribution(problem, names, evidence, **options)
+        states = {name: list(problem.states[problem.position(name)]) for name in names}
+        return DiscreteFactor(list(names), values.shape, values, states)
+
+    # ---- the graph of a network with potentials cannot change ----
+
+    def add_factors(self, *factors: DiscreteFactor) -> None:
+        """Add factors to a network without potentials."""
+        self._refuse_if_fixed("factors")
+        super().add_factors(*factors)
+
+    def remove_factors(self, *factors: DiscreteFactor) -> None:
+        """Remove factors from a network without potentials."""
+        self._refuse_if_fixed("factors")
+        super().remove_factors(*factors)
+
+
+class PairwiseMarkovNetwork(PgmpyInterface):
     r"""A discrete pairwise Markov network, given by log-potentials.
 
     .. math:: p(x) = \frac{1}{Z} \exp\Big(\sum_i \theta_i(x_i) + \sum_{(i, j)} W_{ij}(x_i, x_j)\Big)

@@ -1,13 +1,81 @@
-"""A pgmpy graph that is determined by parameters and cannot be changed; files hold the parameters."""
+"""What the network classes share: checks of names, saving to files, and a graph that parameters determine."""
 
+import os
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
 
 import networkx as nx
 
+from pgmx.atomic import replace_file
 from pgmx.checks import join_names
-from pgmx.models.saving import SavedByParts
+from pgmx.data.columns import python_scalar
+from pgmx.models.files.formats import check_target, choose_format, explain_unreadable, pack_content, read_content
+
+
+def check_names(names: Iterable[Hashable]) -> tuple:
+    """Return names as Python scalars in a tuple, or raise if they cannot be the distinct nodes of a graph."""
+    names = tuple(python_scalar(name) for name in names)
+    if not names:
+        raise ValueError("a network needs one variable at least, got no names")
+    unhashable = [name for name in names if not isinstance(name, Hashable)]
+    if unhashable:
+        kind = type(unhashable[0]).__name__
+        raise TypeError(f"names of variables must be hashable, got {kind}: give a list of names")
+    if None in names:
+        raise ValueError("None cannot be the name of a variable: networkx has no such node")
+    if len(set(names)) < len(names):
+        counts: dict[Hashable, int] = {}
+        for name in names:
+            counts[name] = counts.get(name, 0) + 1
+        twice = [name for name, count in counts.items() if count > 1]
+        raise ValueError(f"the names {join_names(twice)} occur more than once: rename the variables")
+    return names
+
+
+Saved = TypeVar("Saved", bound="SavedByParts")  # of Self jedi returns the base class
+
+
+class SavedByParts:
+    """A model that is saved to files and loaded from them, as a tuple of its fields."""
+
+    #: Writers and readers of the fields by format, and the description of the model in messages.
+    _writers: Mapping[str, Callable[[Any], bytes]]
+    _readers: Mapping[str, Callable[[bytes], Any]]
+    _description: str
+
+    @classmethod
+    @abstractmethod
+    def from_parts(cls: type[Saved], parts: Any) -> Saved:
+        """Make a model from the fields that files hold."""
+
+    @abstractmethod
+    def parts(self) -> Any:
+        """Return the fields that files hold."""
+
+    def _parts_for(self, format: str) -> Any:
+        """Return the fields in the form that a format needs."""
+        return self.parts()
+
+    def save(self, path: str | os.PathLike, format: str | None = None) -> Path:
+        """Write the model to a file and return its path; `format` is the suffix of ``path`` by default.
+
+        :func:`pgmx.models.save_model` says what each format keeps.
+        """
+        path, format = check_target(path, format, self._writers)
+        raw = pack_content(path, self._writers[format](self._parts_for(format)))
+        with replace_file(path) as part:
+            part.write_bytes(raw)
+        return path
+
+    @classmethod
+    def load(cls: type[Saved], path: str | os.PathLike, format: str | None = None) -> Saved:
+        """Read a model of this class from a file; `format` as for `save`."""
+        path, format = choose_format(path, format, cls._readers)
+        raw = read_content(path)
+        with explain_unreadable(path, f"{cls._description} in {format} form"):
+            return cls.from_parts(cls._readers[format](raw))
 
 
 class FixedGraph(SavedByParts, nx.Graph):

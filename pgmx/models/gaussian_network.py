@@ -1,30 +1,31 @@
 """The Gaussian Markov network that learners return: a sparse precision matrix in a pgmpy graph."""
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, Self, cast
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
+from pgmpy.base import UndirectedGraph
+from pgmpy.factors.continuous import LinearGaussianCPD
+from pgmpy.models import LinearGaussianBayesianNetwork
 from scipy.linalg import LinAlgError, cholesky
-from scipy.sparse import csr_array, sparray, spmatrix
+from scipy.sparse import csr_array, issparse, sparray, spmatrix
 
+from pgmx.checks import as_reals, join_names, read_only
+from pgmx.models.base import FixedGraph, check_names
 from pgmx.models.files.gaussian import GAUSSIAN_READERS, GAUSSIAN_WRITERS, GaussianParts
-from pgmx.models.gaussian.checks import (
-    check_column,
-    check_precision,
-    explain_not_positive,
-    split_covariance,
-)
-from pgmx.models.gaussian.queries import GaussianQueries
-from pgmx.models.names import check_names
+from pgmx.models.gaussian_queries import ROUNDING, GaussianQueries
 from pgmx.statistics import MarginalTransforms
 from pgmx.statistics.cholesky import invert_lower
-from pgmx.statistics.precision import Blocks, scale_to_unit_diagonal
+from pgmx.statistics.precision import Blocks, compute_smallest_eigenvalue, scale_to_unit_diagonal
+
+#: Largest difference between a matrix and its transpose, relative to the roots of its diagonal.
+_ASYMMETRY = 1e-8
 
 
-class GaussianMarkovNetwork(GaussianQueries):
+class GaussianMarkovNetwork(GaussianQueries, FixedGraph, UndirectedGraph):
     r"""A multivariate normal distribution, given by its precision matrix, and its conditional independence graph.
 
     .. math:: p(x) = (2\pi)^{-p/2} |\Theta|^{1/2} \exp\big(-\tfrac12 (x - \mu)^T \Theta\, (x - \mu)\big)
@@ -157,7 +158,7 @@ class GaussianMarkovNetwork(GaussianQueries):
         try:
             network._cache["blocks"] = Blocks(network._scaled)
         except LinAlgError:
-            raise ValueError(explain_not_positive(network._scaled, "precision")) from None
+            raise ValueError(_explain_not_positive(network._scaled, "precision")) from None
         return network
 
     @classmethod
@@ -174,11 +175,11 @@ class GaussianMarkovNetwork(GaussianQueries):
     ) -> Self:
         """Make a network from a precision that is known to be positive definite; it is factorised on demand."""
         names = check_names(names)
-        matrix = check_precision(precision, names)
+        matrix = _check_precision(precision, names)
         network = cls()
         network._names, network._precision = names, matrix
-        network._mean = check_column(mean, names, "mean", 0.0)
-        network._scale = check_column(scale, names, "scale", 1.0, positive=True)
+        network._mean = _check_column(mean, names, "mean", 0.0)
+        network._scale = _check_column(scale, names, "scale", 1.0, positive=True)
         network._scaled, roots = scale_to_unit_diagonal(matrix)
         network._units = network._scale / roots
         if transforms is not None and transforms.n_columns != len(names):
@@ -225,14 +226,14 @@ class GaussianMarkovNetwork(GaussianQueries):
             As `from_precision`. A singular covariance, for example from fewer rows than variables, has no precision.
         """
         names = check_names(names)
-        correlation, scale = split_covariance(covariance, names)
+        correlation, scale = _split_covariance(covariance, names)
         try:
             factor = cholesky(correlation, lower=True, check_finite=False)
             # With a smaller eigenvalue the inverse would consist of rounding errors.
             if np.square(factor.diagonal()).min() < 1e-14:
                 raise LinAlgError
         except LinAlgError:
-            raise ValueError(explain_not_positive(csr_array(correlation), "covariance")) from None
+            raise ValueError(_explain_not_positive(csr_array(correlation), "covariance")) from None
         precision = invert_lower(factor)
         roots = np.sqrt(precision.diagonal())
         precision[np.abs(precision) <= threshold * np.outer(roots, roots)] = 0.0
@@ -377,6 +378,48 @@ class GaussianMarkovNetwork(GaussianQueries):
         graph.add_edges_from((u, v, dict(marks)) for u, v, marks in self.edges(data=True))
         return graph
 
+    def check_model(self) -> bool:
+        """Return True: a network with a precision is always consistent."""
+        self._require_precision()
+        return True
+
+    def to_linear_gaussian_bn(self, order: Sequence[Hashable] | None = None) -> LinearGaussianBayesianNetwork:
+        """Return a linear Gaussian Bayesian network with the same distribution, its CPDs included.
+
+        Parameters
+        ----------
+        order : sequence of hashable, optional
+            All names; parents come before their children. The default gives few parents: the reverse of a
+            minimum-degree elimination order.
+
+        Returns
+        -------
+        pgmpy.models.LinearGaussianBayesianNetwork
+            Nodes in the order of `names`; over the scores if there are `transforms`.
+
+        Raises
+        ------
+        ValueError
+            If the order does not hold each name once.
+
+        Notes
+        -----
+        Partial correlations up to 1e-12 are treated as zero. The time is O(p³). The CPDs are exact, but pgmpy 1.1
+        rounds to 8 decimals when it combines them (``to_joint_gaussian``, ``simulate``, ``predict``,
+        ``log_likelihood``). So variables with very small values lose digits there.
+        """
+        self._require_precision()
+        if order is not None:
+            order = list(order)
+            if len(order) != len(self._names) or set(order) != set(self._names):
+                raise ValueError(
+                    f"the order must hold each of the {len(self._names)} names once, got {join_names(order)}: the "
+                    f"names are {join_names(self._names)}"
+                )
+        place = {name: v for v, name in enumerate(self._names)}
+        positions = None if order is None else [place[name] for name in order]
+        return make_linear_gaussian_network(self._names, self._scaled, self._mean, self._units, positions)
+
     # ---- files ----
 
     @classmethod
@@ -394,7 +437,7 @@ class GaussianMarkovNetwork(GaussianQueries):
         numbers = (matrix, self._mean, self._scale, self._transforms)
         return GaussianParts(self._names, *numbers, self.estimated_by, self.n_samples, name)
 
-    def _part(self, positions: np.ndarray, matrix: csr_array, mean: np.ndarray, scale: np.ndarray) -> Self:
+    def _make_subnetwork(self, positions: np.ndarray, matrix: csr_array, mean: np.ndarray, scale: np.ndarray) -> Self:
         return self.from_precision(
             [self._names[v] for v in positions],
             matrix,
@@ -409,3 +452,160 @@ class GaussianMarkovNetwork(GaussianQueries):
 def make_definite_network(names: Sequence[Hashable], precision: csr_array, **options: Any) -> GaussianMarkovNetwork:
     """Return `GaussianMarkovNetwork.from_precision` of a solver's precision, which is known to be positive definite."""
     return GaussianMarkovNetwork._from_definite(names, precision, **options)
+
+
+# ---- checks of matrices and vectors ----
+
+
+def _check_precision(matrix, names: tuple) -> csr_array:
+    """Return a copy of a matrix as symmetric csr_array with sorted indices and a positive diagonal, or raise."""
+    sparse = csr_array(
+        matrix if issparse(matrix) else _to_dense(matrix, names, "precision"), dtype=np.float64, copy=True
+    )
+    _check_shape(sparse.shape, names, "precision")
+    sparse.sum_duplicates()
+    _check_finite(sparse.data, np.repeat(np.arange(len(names)), np.diff(sparse.indptr)), names, "precision")
+    sparse.eliminate_zeros()
+    diagonal = sparse.diagonal()
+    _check_positive(diagonal, names, "the precision is not positive definite: its diagonal")
+    transposed = csr_array(sparse.T)
+    difference = abs(sparse - transposed).tocoo()
+    roots = np.sqrt(diagonal)
+    rows, columns = difference.coords
+    excess = difference.data / (roots[rows] * roots[columns])
+    if len(excess) and excess.max() > _ASYMMETRY:
+        _refuse_asymmetry(names, rows[excess.argmax()], columns[excess.argmax()], "precision")
+    if difference.nnz:
+        sparse = csr_array((sparse + transposed) / 2.0)
+        sparse.eliminate_zeros()
+    sparse.sort_indices()
+    for array in (sparse.data, sparse.indices, sparse.indptr):
+        read_only(array)
+    return sparse
+
+
+def _split_covariance(matrix, names: tuple) -> tuple[np.ndarray, np.ndarray]:
+    """Return the correlations of a covariance matrix and its standard deviations, or raise."""
+    covariance = _to_dense(matrix.toarray() if issparse(matrix) else matrix, names, "covariance")
+    _check_shape(covariance.shape, names, "covariance")
+    rows = np.repeat(np.arange(len(names)), len(names))
+    _check_finite(covariance.ravel(), rows, names, "covariance")
+    _check_positive(covariance.diagonal(), names, "the covariance is not positive definite: its diagonal")
+    scale = np.sqrt(covariance.diagonal())
+    correlation = covariance / np.outer(scale, scale)
+    difference = np.abs(correlation - correlation.T)
+    if difference.max() > _ASYMMETRY:
+        _refuse_asymmetry(names, *divmod(int(difference.argmax()), len(names)), "covariance")
+    correlation = (correlation + correlation.T) / 2.0
+    np.fill_diagonal(correlation, 1.0)
+    return correlation, scale
+
+
+def _check_column(values, names: tuple, what: str, default: float, *, positive: bool = False) -> np.ndarray:
+    """Return one value per variable as a read-only float64 array, or raise an error that names the variables."""
+    if values is None:
+        column = np.full(len(names), default)
+    else:
+        column = as_reals(values, what).astype(np.float64)
+        if column.shape != (len(names),):
+            raise ValueError(f"{what} must hold one value for each of {len(names)} variables, got shape {column.shape}")
+    wrong = ~np.isfinite(column) | (column <= 0.0 if positive else False)
+    if wrong.any():
+        at = int(np.flatnonzero(wrong)[0])
+        kind = "finite and positive" if positive else "finite"
+        raise ValueError(f"the {what} of {names[at]!r} must be {kind}, got {float(column[at])!r}")
+    return read_only(column)
+
+
+def _explain_not_positive(scaled: csr_array, what: str) -> str:
+    """Return an error message with the smallest eigenvalue of a matrix with unit diagonal."""
+    smallest = compute_smallest_eigenvalue(scaled)
+    return (
+        f"the {what} is not positive definite: with unit diagonal its smallest eigenvalue is {smallest:.3g}, and must "
+        "be above 0 by more than rounding errors; add to the diagonal, or estimate it with a larger penalty"
+    )
+
+
+def _to_dense(matrix, names: tuple, what: str) -> np.ndarray:
+    if hasattr(matrix, "iloc"):
+        for labels in (tuple(matrix.index), tuple(matrix.columns)):
+            if len(labels) == len(names) and labels != names:
+                raise ValueError(
+                    f"the {what} has labels {join_names(labels)}, but the names are {join_names(names)}: give both "
+                    f"in the same order"
+                )
+    return np.array(matrix, dtype=np.float64)
+
+
+def _check_shape(shape: tuple[int, ...] | None, names: tuple, what: str) -> None:
+    if shape != (len(names), len(names)):
+        raise ValueError(f"the {what} must be square with one row for each of {len(names)} names, got shape {shape}")
+
+
+def _check_finite(data: np.ndarray, rows: np.ndarray, names: tuple, what: str) -> None:
+    wrong = ~np.isfinite(data)
+    if wrong.any():
+        culprits = [names[v] for v in np.unique(rows[wrong]).tolist()]
+        raise ValueError(f"the {what} is not finite in the row(s) of {join_names(culprits)}")
+
+
+def _check_positive(diagonal: np.ndarray, names: tuple, begin: str) -> None:
+    if (diagonal <= 0.0).any():
+        at = int(np.flatnonzero(diagonal <= 0.0)[0])
+        raise ValueError(f"{begin} holds {float(diagonal[at])!r} for {names[at]!r}, and must be positive")
+
+
+def _refuse_asymmetry(names: tuple, i: int, j: int, what: str) -> None:
+    raise ValueError(
+        f"the {what} is not symmetric: the entries of {names[i]!r} and {names[j]!r} differ; average it with its "
+        "transpose"
+    )
+
+
+# ---- the same distribution as a linear Gaussian Bayesian network, by a Cholesky factor ----
+
+
+def make_linear_gaussian_network(
+    names: tuple, scaled: csr_array, mean: np.ndarray, units: np.ndarray, order: Sequence[int] | None
+) -> LinearGaussianBayesianNetwork:
+    """Make a fitted Bayesian network from the precision, with unit diagonal, of deviations divided by `units`.
+
+    `order` holds all positions, parents first. None means the reverse of a minimum-degree elimination order.
+    """
+    model = LinearGaussianBayesianNetwork()
+    model.add_nodes_from(names)
+    cpds: list = [None] * len(names)
+    for v, parents, slopes, deviation in _regress(scaled, order):
+        slopes = slopes / units[parents] * units[v]
+        intercept = mean[v] - slopes @ mean[parents]
+        evidence = [names[u] for u in parents.tolist()]
+        cpds[v] = LinearGaussianCPD(names[v], [intercept, *slopes.tolist()], float(deviation * units[v]), evidence)
+    # The method of networkx: pgmpy's method adds edges one by one.
+    nx.DiGraph.add_edges_from(model, ((u, cpd.variable, {"weight": None}) for cpd in cpds for u in cpd.evidence))
+    model.add_cpds(*cpds)
+    return model
+
+
+def _regress(scaled: csr_array, order: Sequence[int] | None) -> Iterator[tuple[int, np.ndarray, np.ndarray, float]]:
+    """Eliminate variables one by one; yield (variable, parents, slopes, standard deviation) for each."""
+    precision = scaled.toarray()
+    joined = precision != 0.0
+    np.fill_diagonal(joined, False)
+    degrees = joined.sum(axis=1)
+    eliminated = np.zeros(len(precision), dtype=bool)
+    for step in range(len(precision)):
+        if order is not None:
+            v = int(order[len(precision) - 1 - step])
+        else:  # the last of equal degrees, so that a chain keeps its direction
+            v = len(precision) - 1 - int(np.where(eliminated, len(precision), degrees)[::-1].argmin())
+        eliminated[v] = True
+        near = np.flatnonzero(joined[v])
+        joined[near, v] = False
+        partial = precision[v, near] / np.sqrt(precision[v, v] * precision[near, near])
+        parents = near[np.abs(partial) > ROUNDING]
+        row = precision[v, parents]
+        yield v, parents, -row / precision[v, v], 1.0 / np.sqrt(precision[v, v])
+        precision[np.ix_(parents, parents)] -= np.outer(row, row) / precision[v, v]
+        joined[np.ix_(parents, parents)] = True
+        joined[parents, parents] = False
+        degrees[near] = joined[near].sum(axis=1)

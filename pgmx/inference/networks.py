@@ -1,15 +1,21 @@
-"""Log-potentials of a pairwise Markov network as flat arrays, produced by learners and read by inference."""
+"""Discrete Markov networks as arrays of log-values, and what remains of them given evidence.
+
+`PairwisePotentials` are flat arrays, which learners produce; `LogFactors` have tables of any number of variables.
+`ReducedNetwork` removes the observed variables from either.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import operator
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
+from typing import Any
 
 import numpy as np
 
 from pgmx.checks import as_reals, freeze, read_only
-from pgmx.inference.networks.log_tables import log_sum_exp
 
 #: Cells of the largest temporary array that `pseudo_log_likelihood` makes: 8 MB.
 CHUNK_CELLS = 2**20
@@ -355,9 +361,287 @@ def _check_edges(edges: np.ndarray, n: int) -> None:
         )
 
 
-def _offsets(sizes: np.ndarray) -> np.ndarray:
-    """Return the offsets of consecutive blocks of these k sizes, and the end of the last: read-only int64 (k + 1,)."""
-    return read_only(np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]))
+@dataclass(frozen=True, eq=False)
+class LogFactors:
+    r"""Factors of a discrete Markov network, in natural logarithms.
+
+    .. math:: \log p(x) = \sum_k \phi_k(x_{S_k}) - \log Z
+
+    Parameters
+    ----------
+    cardinalities : array_like of int, shape (n,)
+        Number of states of each variable, each at least 1.
+    scopes : sequence of tuple of int
+        The distinct variables :math:`S_k` of each factor, in the order of the axes of its table. A scope may be empty
+        (a constant), and may occur more than once.
+    tables : sequence of array_like of float
+        The tables :math:`\phi_k`, one axis per variable; minus infinity means probability zero.
+
+    Raises
+    ------
+    ValueError
+        If a scope has an unknown or a repeated variable, a shape does not match, or a value is NaN or plus infinity.
+
+    Notes
+    -----
+    Tables are copied unless they are already read-only. A variable that is not in any scope is uniform and independent.
+
+    Examples
+    --------
+    >>> from pgmx.inference import LogFactors
+    >>> factors = LogFactors([2, 2, 2], [(0, 1, 2), (0,)], [[[[0, 1], [2, 3]], [[4, 5], [6, 7]]], [0.5, 0.0]])
+    >>> factors
+    LogFactors(3 variables, 2 factors of at most 3 variables, 10 cells)
+    >>> factors.log_score([[1], [0], [1]])
+    array([5.])
+    """
+
+    cardinalities: np.ndarray
+    scopes: tuple[tuple[int, ...], ...]
+    tables: tuple[np.ndarray, ...]
+
+    def __post_init__(self) -> None:
+        cards = freeze(self.cardinalities, np.int64, "cardinalities")
+        if cards.ndim != 1 or not len(cards) or cards.min() < 1:
+            raise ValueError(
+                f"cardinalities must be a non-empty vector of positive integers, got {np.asarray(self.cardinalities)!r}"
+            )
+        if len(self.scopes) != len(self.tables):
+            raise ValueError(
+                f"one table per scope is needed, got {len(self.scopes)} scopes and {len(self.tables)} tables"
+            )
+        sizes = cards.tolist()
+        scopes = tuple(tuple(int(v) for v in scope) for scope in self.scopes)
+        tables = []
+        for k, (scope, table) in enumerate(zip(scopes, self.tables, strict=True)):
+            if len(set(scope)) < len(scope) or not all(0 <= v < len(sizes) for v in scope):
+                raise ValueError(f"scope {k}, {scope}, must consist of distinct variables in 0..{len(sizes) - 1}")
+            values = freeze(table, np.float64, f"tables[{k}]")
+            if values.shape != tuple(sizes[v] for v in scope):
+                raise ValueError(
+                    f"the table of scope {k}, {scope}, has shape {values.shape}, "
+                    f"it must have {tuple(sizes[v] for v in scope)}"
+                )
+            if not (values < np.inf).all():
+                raise ValueError(
+                    f"the table of scope {k}, {scope}, holds NaN or plus infinity: logarithms of factors must be "
+                    "finite, or minus infinity for probability zero"
+                )
+            tables.append(values)
+        for name, value in (("cardinalities", cards), ("scopes", scopes), ("tables", tuple(tables))):
+            object.__setattr__(self, name, value)
+
+    def __reduce__(self) -> tuple:
+        return LogFactors, (self.cardinalities, self.scopes, self.tables)
+
+    def __repr__(self) -> str:
+        arity = max(map(len, self.scopes), default=0)
+        cells = sum(table.size for table in self.tables)
+        return (
+            f"LogFactors({self.n_variables} variables, {len(self.scopes)} factors of at most {arity} variables, "
+            f"{cells} cells)"
+        )
+
+    @classmethod
+    def from_potentials(cls, potentials: PairwisePotentials) -> LogFactors:
+        """Return one factor per variable and one per edge, as views.
+
+        Parameters
+        ----------
+        potentials : PairwisePotentials
+            A pairwise network.
+
+        Returns
+        -------
+        LogFactors
+            First the factors of the variables, then the factors of the edges in their order.
+        """
+        alone = [(i,) for i in range(potentials.n_variables)]
+        joined = [(i, j) for i, j in potentials.edges.tolist()]
+        tables = [potentials.node(i) for (i,) in alone] + potentials.tables()
+        return cls(potentials.cardinalities, (*alone, *joined), tuple(tables))
+
+    @property
+    def n_variables(self) -> int:
+        """Number of variables."""
+        return len(self.cardinalities)
+
+    def log_score(self, codes: np.ndarray) -> np.ndarray:
+        """Return the unnormalised log-probability of each row.
+
+        Parameters
+        ----------
+        codes : array_like of int, shape (n, N)
+            State codes, one row per variable.
+
+        Returns
+        -------
+        ndarray of float64, shape (N,)
+            ``log p(x) + log Z``, minus infinity for impossible rows.
+
+        Raises
+        ------
+        ValueError
+            If the shape disagrees or a code has no state.
+        """
+        codes = check_codes(codes, self.cardinalities)
+        total = np.zeros(codes.shape[1])
+        for scope, table in zip(self.scopes, self.tables, strict=True):
+            total += table[tuple(codes[v] for v in scope)]
+        return total
+
+    def pairwise(self) -> PairwisePotentials:
+        """Return a pairwise network with the same distribution of the variables.
+
+        Returns
+        -------
+        PairwisePotentials
+            Variables ``0..n-1`` are the variables of the factors. Each factor of three or more variables adds one
+            auxiliary variable after them, in the order of the factors. Its states are the cells of the factor's table.
+            Edges with values zero and minus infinity link it to the variables of the scope. Constants are left out.
+
+        Notes
+        -----
+        The auxiliary variable of a factor with k variables and c cells needs k tables of c times s cells.
+        """
+        sizes = self.cardinalities.tolist()
+        nodes = [np.zeros(size) for size in sizes]
+        tables: list[tuple[tuple[int, int], np.ndarray]] = []
+        for scope, table in zip(self.scopes, self.tables, strict=True):
+            if len(scope) == 1:
+                nodes[scope[0]] = nodes[scope[0]] + table
+            elif len(scope) == 2:
+                tables.append(((scope[0], scope[1]), table))
+            elif len(scope) > 2:
+                states = np.indices(table.shape).reshape(len(scope), -1)
+                for v, code in zip(scope, states, strict=True):
+                    tie = np.where(np.arange(sizes[v])[:, None] == code, 0.0, -np.inf)
+                    tables.append(((v, len(nodes)), tie))
+                nodes.append(table.ravel())
+        return PairwisePotentials.build([len(node) for node in nodes], nodes, tables)
+
+
+# ---- evidence ----
+
+Network = LogFactors | PairwisePotentials
+
+#: Messages for impossible evidence, and for a network without a possible configuration.
+_EVIDENCE = "the evidence {evidence} has probability zero{factor}: nothing can be inferred from it"
+
+
+_NETWORK = "every configuration has probability zero{factor}: some log-potentials must be above minus infinity"
+
+
+#: Number of observed variables that a message shows.
+_SHOWN = 8
+
+
+class ZeroProbabilityError(ValueError):
+    """The evidence or every configuration has probability zero, or no possible configuration was found.
+
+    `scope` contains the variables of the factor that rules it out, if it is a single factor. In the message `template`,
+    ``{evidence}``, ``{given}`` ("with evidence ..."), ``{factor}`` and ``{scope}`` (its variables) are replaced.
+    """
+
+    def __init__(self, evidence: Mapping, scope: Iterable[Any] = (), template: str = "") -> None:
+        self.evidence = dict(evidence)
+        self.scope = tuple(scope)
+        self.template = template or (_EVIDENCE if self.evidence else _NETWORK)
+        shown = show_evidence(self.evidence)
+        names = ", ".join(map(repr, self.scope))
+        super().__init__(
+            self.template.format(
+                evidence=shown,
+                given=f" with evidence {shown}" if self.evidence else "",
+                factor=f" by the factor of variables ({names})" if self.scope else "",
+                scope=names,
+            )
+        )
+
+    def __reduce__(self) -> tuple[type, tuple]:
+        return type(self), (self.evidence, self.scope, self.template)
+
+    def with_names(self, names: Sequence[Hashable], states: Sequence[Sequence]) -> ZeroProbabilityError:
+        """Return the error with names and states instead of indices and codes; auxiliary variables are left out."""
+        evidence = {names[v]: states[v][code] for v, code in self.evidence.items()}
+        return type(self)(evidence, [names[v] for v in self.scope if v < len(names)], self.template)
+
+
+def show_evidence(evidence: Mapping) -> str:
+    """Return observed variables and their states as text; a long list is shortened."""
+    pairs = ", ".join(f"{name!r}: {state!r}" for name, state in islice(evidence.items(), _SHOWN))
+    more = "" if len(evidence) <= _SHOWN else f", ... ({len(evidence)} in all)"
+    return f"{{{pairs}{more}}}"
+
+
+class ReducedNetwork:
+    """A network given evidence: its scopes hold free variables of two states or more.
+
+    ``cards`` are the numbers of remaining states per variable, ``factors`` non-empty scopes with views of the tables.
+    ``constant`` is the sum of all other tables at the evidence. A factor that gives the evidence probability zero
+    raises a ZeroProbabilityError.
+    """
+
+    def __init__(self, network: Network, evidence: Mapping[int, int] | None) -> None:
+        if not isinstance(network, LogFactors | PairwisePotentials):
+            raise TypeError(
+                f"a network must be PairwisePotentials or LogFactors, got {type(network).__name__}: "
+                "convert pgmpy's networks with read_network"
+            )
+        self.network = network
+        self.evidence = check_evidence(evidence, network.cardinalities)
+        self.cards = network.cardinalities.tolist()
+        for v in self.evidence:
+            self.cards[v] = 1
+        self.factors: list[tuple[tuple[int, ...], np.ndarray]] = []
+        self.constant = 0.0
+        # Most networks have no such variables, and their tables are used without a copy.
+        settled = {v for v, size in enumerate(self.cards) if size == 1}
+        for scope, table in _scopes_and_tables(network):
+            free = scope
+            if not settled.isdisjoint(scope):
+                free = tuple(v for v in scope if v not in settled)
+                table = table[tuple(self.evidence.get(v, 0) if v in settled else slice(None) for v in scope)]
+            if not table.size or table.max() == -np.inf:
+                observed = {v: self.evidence[v] for v in scope if v in self.evidence}
+                raise ZeroProbabilityError(observed, scope)
+            if free:
+                self.factors.append((free, table))
+            else:
+                self.constant += float(table)
+
+
+def check_evidence(evidence: Mapping[int, int] | None, cardinalities: np.ndarray) -> dict[int, int]:
+    """Return evidence as plain integers, sorted by variable; raise for unknown variables and codes."""
+    if evidence is not None and not isinstance(evidence, Mapping):
+        raise TypeError(f"evidence must be a dict of {{variable: code}}, got {type(evidence).__name__}")
+    codes = {}
+    for v, code in (evidence or {}).items():
+        try:
+            v, code = operator.index(v), operator.index(code)
+        except TypeError:
+            raise TypeError(
+                f"evidence must give codes of variable numbers, both integers, got {v!r}: {code!r}"
+            ) from None
+        if not 0 <= v < len(cardinalities):
+            raise ValueError(f"evidence names variable {v}: variables are numbered 0..{len(cardinalities) - 1}")
+        if not 0 <= code < cardinalities[v]:
+            raise ValueError(f"evidence gives variable {v} the code {code}: it must be in 0..{cardinalities[v] - 1}")
+        codes[v] = code
+    return dict(sorted(codes.items()))
+
+
+def _scopes_and_tables(network: Network) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
+    if isinstance(network, LogFactors):
+        yield from zip(network.scopes, network.tables, strict=True)
+        return
+    for i in range(network.n_variables):
+        yield (i,), network.node(i)
+    for (i, j), table in zip(network.edges.tolist(), network.tables(), strict=True):
+        yield (i, j), table
+
+
+# ---- arrays ----
 
 
 def check_codes(codes: np.ndarray, cardinalities: np.ndarray) -> np.ndarray:
@@ -376,3 +660,21 @@ def check_codes(codes: np.ndarray, cardinalities: np.ndarray) -> np.ndarray:
                 f"codes of variable {i} must lie in 0..{cardinalities[i] - 1}, got {codes[i].min()}..{codes[i].max()}"
             )
     return codes
+
+
+def take_logs(table: np.ndarray) -> np.ndarray:
+    """Return natural logarithms, minus infinity for 0."""
+    with np.errstate(divide="ignore"):
+        return np.log(table)
+
+
+def log_sum_exp(rows: np.ndarray) -> np.ndarray:
+    """Return the logarithm of the sum of exponentials along the last axis; minus infinity means zero."""
+    top = rows.max(axis=-1)
+    top = np.where(top == -np.inf, 0.0, top)
+    return top + take_logs(np.exp(rows - top[..., None]).sum(axis=-1))
+
+
+def _offsets(sizes: np.ndarray) -> np.ndarray:
+    """Return the offsets of consecutive blocks of these k sizes, and the end of the last: read-only int64 (k + 1,)."""
+    return read_only(np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]))

@@ -1,109 +1,18 @@
-"""Conversion of log-potentials for pgmpy's inference: factors scaled to Z = 1, junction trees, factor graphs."""
+"""Conversions of a Markov network into objects of pgmpy: factors, junction trees, factor graphs, Bayesian networks."""
 
-from collections.abc import Hashable, Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Hashable, Sequence
+from itertools import combinations
+from typing import Any
 
 import networkx as nx
 import numpy as np
-from pgmpy.factors.discrete import DiscreteFactor
-from pgmpy.models import FactorGraph, JunctionTree
+from pgmpy.factors.discrete import DiscreteFactor, TabularCPD
+from pgmpy.independencies import Independencies
+from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork, FactorGraph, JunctionTree
 
 from pgmx.inference import PairwisePotentials
-from pgmx.inference.exact.exact import ExactInference
-from pgmx.inference.networks.log_tables import log_sum_exp
-from pgmx.inference.partition import LogPartition, compute_shares
-from pgmx.inference.problem import EXACT_MEMORY, Problem, check_memory
-
-
-class Scaling(NamedTuple):
-    """The shifts that are subtracted from the log-potentials so that Z = 1.
-
-    The shifts, one per variable and then one per edge, shape (n + m,), sum to `log_partition`, in nats.
-    """
-
-    shifts: np.ndarray
-    log_partition: LogPartition
-
-
-def measure_strengths(potentials: PairwisePotentials) -> np.ndarray:
-    """Return the Frobenius norm of each edge's table with the means of its rows and columns removed, shape (m,).
-
-    It is zero if the table is a sum of two functions of one variable each, and infinite if a pair of states is
-    impossible.
-    """
-    strengths = np.empty(potentials.n_edges)
-    for edges, tables in _stack_tables(potentials):
-        possible = np.all(np.isfinite(tables), axis=(1, 2))
-        centred = np.where(possible[:, None, None], tables, 0.0)
-        # squares of numbers above 1e154 overflow; division by a power of two is exact
-        unit = np.where(np.abs(centred).max(axis=(1, 2), keepdims=True) > 1e150, 2.0**600, 1.0)
-        centred /= unit
-        centred -= centred.mean(axis=1, keepdims=True)
-        centred -= centred.mean(axis=2, keepdims=True)
-        with np.errstate(over="ignore"):  # infinite only if the strength exceeds the largest float
-            strengths[edges] = np.where(possible, np.sqrt((centred**2).sum(axis=(1, 2))) * unit[:, 0, 0], np.inf)
-    return strengths
-
-
-def _stack_tables(potentials: PairwisePotentials) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the positions of the edges whose tables have the same shape, and these tables as one array."""
-    shapes = potentials.cardinalities[potentials.edges]
-    for shape in np.unique(shapes, axis=0).tolist():
-        edges = np.flatnonzero((shapes == shape).all(axis=1))
-        cells = potentials.edge_offsets[edges, None] + np.arange(shape[0] * shape[1])
-        yield edges, potentials.edge_values[cells].reshape(-1, *shape)
-
-
-def compute_scaling(problem: Problem) -> Scaling:
-    """Compute the log-partition of a pairwise network and distribute it over variables and edges.
-
-    First the table of each variable is scaled to the sum 1, and the table of each edge to the mean 1. The rest is
-    divided equally among the variables of each connected component. Products of factors then do not overflow.
-    """
-    potentials = problem.pairwise
-    n = potentials.n_variables
-    shifts = np.empty(n + potentials.n_edges)
-    shifts[:n] = [log_sum_exp(potentials.node(v)) for v in range(n)]
-    for edges, tables in _stack_tables(potentials):
-        flat = tables.reshape(len(edges), -1)
-        shifts[n + edges] = log_sum_exp(flat) - np.log(flat.shape[1])
-    shifts[shifts == -np.inf] = 0.0
-    parts, n_parts = _label_components(potentials)
-    with problem.naming_evidence():
-        log_partition, shares = compute_shares(problem, {}, "auto", check_memory(None), {})
-    totals = np.bincount(parts, shares[:-1] + _read_settled(potentials), n_parts)
-    edge_parts = parts[potentials.edges[:, 0]]
-    known = np.bincount(parts, shifts[:n], n_parts) + np.bincount(edge_parts, shifts[n:], n_parts)
-    shifts[:n] += ((totals - known) / np.bincount(parts, minlength=n_parts))[parts]
-    return Scaling(shifts, log_partition)
-
-
-def _label_components(potentials: PairwisePotentials) -> tuple[np.ndarray, int]:
-    """Return the connected component of each variable, and the number of components."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    n, (first, second) = potentials.n_variables, potentials.edges.T
-    n_parts, parts = connected_components(coo_array((np.ones(len(first)), (first, second)), shape=(n, n)), False)
-    return parts, n_parts
-
-
-def _read_settled(potentials: PairwisePotentials) -> np.ndarray:
-    """Return the log-partition terms of tables whose variables have one state, at their first variable, (n,)."""
-    settled = potentials.cardinalities == 1
-    shares = np.zeros(potentials.n_variables)
-    shares[settled] = potentials.node_values[potentials.node_offsets[:-1][settled]]
-    edges = settled[potentials.edges].all(axis=1)
-    np.add.at(shares, potentials.edges[edges, 0], potentials.edge_values[potentials.edge_offsets[:-1][edges]])
-    return shares
-
-
-def scale_potentials(potentials: PairwisePotentials, shifts: np.ndarray) -> PairwisePotentials:
-    """Return the log-potentials minus the shifts of a `Scaling`."""
-    n, node_cells = potentials.n_variables, np.diff(potentials.node_offsets)
-    nodes = potentials.node_values - np.repeat(shifts[:n], node_cells)
-    edges = potentials.edge_values - np.repeat(shifts[n:], np.diff(potentials.edge_offsets))
-    return PairwisePotentials(potentials.cardinalities, nodes, potentials.edges, edges)
+from pgmx.inference.exact.junction_tree import ExactInference, elimination_plan
+from pgmx.inference.problem import EXACT_MEMORY, Problem
 
 
 def make_factors(
@@ -232,3 +141,56 @@ def make_factor_graph(names: Sequence[Hashable], factors: Sequence[DiscreteFacto
     nx.Graph.add_nodes_from(graph, names)
     nx.Graph.add_edges_from(graph, ((v, f, {"weight": 0}) for f in factors for v in f.variables))
     return graph
+
+
+def make_bayesian_network(problem: Problem, memory: int = EXACT_MEMORY) -> DiscreteBayesianNetwork:
+    """Return a Bayesian network with the same distribution and its tables; raise TreewidthError if too large.
+
+    The parents of a variable are the variables before it in its clique of the junction tree.
+    """
+    tree = problem.exact({}, memory)
+    names, states = problem.names, problem.states
+    model = DiscreteBayesianNetwork()
+    model.add_nodes_from(names)
+    cpds = []
+    for scope, shared, table in zip(tree.plan.cliques, tree.plan.sepsets, tree.conditionals(), strict=True):
+        for k in range(len(shared), len(scope)):
+            parents = scope[:k]
+            values = table.sum(axis=tuple(range(k + 1, len(scope)))).reshape(-1, len(states[scope[k]])).T
+            sums = values.sum(axis=0)
+            values = np.where(sums > 0, values / np.where(sums > 0, sums, 1.0), 1.0 / len(values))
+            model.add_edges_from((names[u], names[scope[k]]) for u in parents)
+            cpds.append(
+                TabularCPD(
+                    names[scope[k]],
+                    len(values),
+                    values,
+                    [names[u] for u in parents],
+                    [len(states[u]) for u in parents],
+                    {names[u]: list(states[u]) for u in scope[: k + 1]},
+                )
+            )
+    model.add_cpds(*cpds)
+    return model
+
+
+def make_chordal_graph(problem: Problem) -> DiscreteMarkovNetwork:
+    """Return the graph with the edges that elimination adds, without factors."""
+    graph = DiscreteMarkovNetwork()
+    graph.add_nodes_from(problem.names)
+    pairs = {
+        tuple(sorted(pair)) for clique in elimination_plan(problem.model).cliques for pair in combinations(clique, 2)
+    }
+    graph.add_edges_from((problem.names[i], problem.names[j]) for i, j in sorted(pairs))
+    return graph
+
+
+def list_independencies(graph: nx.Graph) -> Independencies:
+    """Return one statement per node: it is independent of its non-neighbours given its neighbours."""
+    statements = Independencies()
+    for node in graph.nodes():
+        near = set(graph.neighbors(node))
+        rest = [other for other in graph.nodes() if other != node and other not in near]
+        if rest:
+            statements.add_assertions([[node], rest, sorted(near, key=list(graph.nodes()).index)])
+    return statements
