@@ -37,7 +37,7 @@ RESULTS = (
     "pgmx.estimators.markov.path.RegularizationPath",
     "pgmx.estimators.time_series.svarm.learner.SVARMPath",
     "pgmx.models.time_series.measures.GraphMeasures",
-    "pgmx.solvers.gaussian.glasso.solution.GraphicalLassoSolution",
+    "pgmx.solvers.gaussian.graphical_lasso.GraphicalLassoSolution",
     "pgmx.solvers.gaussian.likelihood.MaximumLikelihood",
 )
 #: Headings of the folders and modules of a package that hold public names.

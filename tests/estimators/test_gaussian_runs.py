@@ -9,7 +9,7 @@ from helpers.gaussian_tables import check_result, every_leaf, fit_hard, random_r
 from pgmx.datasets import gaussian_chain_network
 from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso, Nonparanormal, SelectedGraph
 from pgmx.estimators.gaussian import estimate
-from pgmx.models.gaussian import network
+from pgmx.models import gaussian_network as network
 from pgmx.parallel.tasks import MOST_SENT_BYTES
 
 ROWS = random_rows(40, 100, seed=1)

@@ -18,9 +18,9 @@ from pgmx.estimators.gaussian.learner import GaussianLearner, find_largest_corre
 from pgmx.parallel.tasks import SharedArrays
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run, Store, local_deadline
-from pgmx.solvers.gaussian.clime.columns import clime_columns
+from pgmx.solvers.gaussian.clime import clime_columns
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
-from pgmx.solvers.gaussian.screening.clime import screen_clime_columns
+from pgmx.solvers.gaussian.screening import screen_clime_columns
 from pgmx.statistics import GaussianSample
 from pgmx.statistics.gaussian.correlations import FactoredCorrelations
 

@@ -14,7 +14,7 @@ from pgmx.parallel.tasks import SharedArrays, run_tasks
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import Run, Store
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
-from pgmx.solvers.gaussian.screening.blocks import BLOCK as WIDE_COLUMNS
+from pgmx.solvers.gaussian.screening import BLOCK as WIDE_COLUMNS
 
 #: Arrays of a block of columns while it is solved, with R and without.
 BLOCK_ARRAYS, WIDE_ARRAYS = 10, 14

@@ -19,7 +19,7 @@ from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run, Store, local_deadline
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 from pgmx.solvers.gaussian.neighborhood import neighborhood_columns
-from pgmx.solvers.gaussian.screening.neighborhood import compute_screened_objective, screen_neighborhood_columns
+from pgmx.solvers.gaussian.screening import compute_screened_objective, screen_neighborhood_columns
 from pgmx.statistics import GaussianSample
 from pgmx.statistics.gaussian.correlations import FactoredCorrelations
 

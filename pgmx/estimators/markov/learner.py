@@ -45,7 +45,7 @@ from pgmx.estimators.markov.problem import (
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
 from pgmx.models.distributed_rows import is_distributed, sum_parts
-from pgmx.models.markov.factors import measure_strengths
+from pgmx.models.markov_queries import measure_strengths
 from pgmx.runs.progress import GraftingProgress, ProgressBar
 from pgmx.runs.run import Run
 from pgmx.search.edges.grafting import EdgeSource, Grafting

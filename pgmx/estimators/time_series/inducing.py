@@ -28,8 +28,13 @@ from pgmx.solvers.time_series.lagged_lasso import (
     measure_violation,
     solve_lasso,
 )
-from pgmx.solvers.time_series.screening import find_candidates, fit_rows, measure_row_violation, solve_screened
-from pgmx.solvers.time_series.stochastic_gradient import descend_lasso
+from pgmx.solvers.time_series.screening import (
+    descend_lasso,
+    find_candidates,
+    fit_rows,
+    measure_row_violation,
+    solve_screened,
+)
 
 #: Bytes of correlations of blocks of targets with all predictors.
 CANDIDATE_BYTES = 1 << 24

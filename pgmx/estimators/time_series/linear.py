@@ -15,7 +15,7 @@ from pgmx.estimators.time_series.learner import RUN_CONSTRAINTS, IterativeLearne
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
 from pgmx.models import LinearDynamicalSystem, TimeSeriesGraph
 from pgmx.models.time_series.coefficients import change_units, measure_strengths, read_coefficients
-from pgmx.models.time_series.density import compute_log_densities
+from pgmx.models.time_series.forecasts import compute_log_densities
 from pgmx.runs.run import Run
 from pgmx.statistics.lagged import compute_lagged_moments, make_lagged_design
 

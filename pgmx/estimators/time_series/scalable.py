@@ -15,9 +15,8 @@ from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution, make_ro
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.lagged_lasso import keep_largest
-from pgmx.solvers.time_series.screening import Rows, fit_rows, solve_screened, sum_row_residuals
+from pgmx.solvers.time_series.screening import Rows, descend_lasso, fit_rows, solve_screened, sum_row_residuals
 from pgmx.solvers.time_series.seeds import add_required, share_parents
-from pgmx.solvers.time_series.stochastic_gradient import descend_lasso
 
 #: Number of predictors (by correlation) per wanted parent with which the lasso of a seed starts, and maximum number of
 #: coefficients two steps back that are kept after stochastic gradient steps (none of them is zero).

@@ -13,7 +13,7 @@ from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions
 from pgmx.estimators.time_series.learner import TimeSeriesLearner
 from pgmx.models import TimeSeriesGraph
-from pgmx.solvers.time_series.sem.moments import SecondMoments, cut_windows
+from pgmx.solvers.time_series.sem_likelihood import SecondMoments, cut_windows
 
 EXOGENOUS = ("known", "partial", "blind")
 

@@ -23,15 +23,18 @@ from pgmx.estimators.time_series.structural_equations import (
 )
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
-from pgmx.solvers.time_series.sem.accuracy import (
+from pgmx.solvers.time_series.sem_factors import alternate_least_squares, solve_khatri_rao
+from pgmx.solvers.time_series.sem_likelihood import (
+    SecondMoments,
+    Separation,
     compute_identifiability,
     compute_standard_errors,
+    evaluate,
     find_proportional,
+    gather_moments,
+    maximise_likelihood,
     read_coefficients,
 )
-from pgmx.solvers.time_series.sem.factors import alternate_least_squares, solve_khatri_rao
-from pgmx.solvers.time_series.sem.likelihood import Separation, evaluate, maximise_likelihood
-from pgmx.solvers.time_series.sem.moments import SecondMoments, gather_moments
 
 
 class TensorSEM(IterativeLearner, EquationsLearner):

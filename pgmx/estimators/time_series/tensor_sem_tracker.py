@@ -18,9 +18,8 @@ from pgmx.estimators.time_series.structural_equations import (
     warn_of_proportional_powers,
 )
 from pgmx.runs.run import Run
-from pgmx.solvers.time_series.sem.moments import SecondMoments
-from pgmx.solvers.time_series.sem.recursive import RecursiveTracker
-from pgmx.solvers.time_series.sem.tracking import MOST_WINDOWS, LikelihoodTracker
+from pgmx.solvers.time_series.sem_likelihood import SecondMoments
+from pgmx.solvers.time_series.sem_tracking import MOST_WINDOWS, LikelihoodTracker, RecursiveTracker
 
 
 class TensorSEMTracker(EquationsLearner):

@@ -23,10 +23,10 @@ from pgmx.estimators.time_series.learner import RUN_CONSTRAINTS, IterativeLearne
 from pgmx.estimators.time_series.series_path import PanelFolds
 from pgmx.estimators.time_series.svarm.problem import AdditiveTerms, SVARMEstimate, SVARMProblem
 from pgmx.models import TimeSeriesGraph
-from pgmx.models.time_series.density import compute_log_densities
+from pgmx.models.time_series.forecasts import compute_log_densities
 from pgmx.models.time_series.history import label_forecasts, label_targets, read_exogenous, read_series
 from pgmx.runs.run import Run, StartTime
-from pgmx.solvers.time_series.svarm.kernels import Kernel
+from pgmx.solvers.time_series.kernel_blocks import Kernel
 
 CRITERIA = ("aic", "bic")
 

@@ -9,12 +9,15 @@ import numpy as np
 
 from pgmx.data.series import Panel
 from pgmx.estimators.time_series.knowledge import LaggedKnowledge
-from pgmx.solvers.time_series.svarm.admm import solve_by_admm
-from pgmx.solvers.time_series.svarm.blocks import KernelBlocks, build_blocks
-from pgmx.solvers.time_series.svarm.descent import solve_path
-from pgmx.solvers.time_series.svarm.freedom import count_freedom
-from pgmx.solvers.time_series.svarm.kernels import Kernel
-from pgmx.solvers.time_series.svarm.problem import GroupEstimates, GroupLassoProblem, Record
+from pgmx.solvers.time_series.group_lasso import (
+    GroupEstimates,
+    GroupLassoProblem,
+    Record,
+    count_freedom,
+    solve_by_admm,
+    solve_path,
+)
+from pgmx.solvers.time_series.kernel_blocks import Kernel, KernelBlocks, build_blocks
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,8 +22,8 @@ from pgmx.estimators.time_series.svarm.problem import (
     span_columns,
 )
 from pgmx.runs.run import current_deadline
-from pgmx.solvers.time_series.svarm.blocks import KernelBlocks
-from pgmx.solvers.time_series.svarm.problem import GroupLassoProblem
+from pgmx.solvers.time_series.group_lasso import GroupLassoProblem
+from pgmx.solvers.time_series.kernel_blocks import KernelBlocks
 
 
 class SVARMRows(NamedTuple):
