@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import warn_of_target
-from pgmx.data.pieces.chunks import is_iterator
+from pgmx.data.readers import is_iterator
 from pgmx.streaming.base import Interval, StreamLearner, StrOptions
 from pgmx.streaming.inputs import collect_rows, iterate_row_chunks
 from pgmx.streaming.online_subspace import OnlineSubspace, read_cell_positions, read_triples
@@ -317,7 +317,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         """
         if how not in ("level", "expectation"):
             raise ValueError(f"how={how!r}: it must be 'level' or 'expectation'")
-        return self._ask_cells(X, cells, lambda x: self._predict_numbers(x, how), observed=True)
+        return self._predict_cells(X, cells, lambda x: self._predict_numbers(x, how), observed=True)
 
     def predict_proba(self, X: Any, cells: Any = None) -> np.ndarray:
         """Return the probabilities of the levels of cells, including observed cells.
@@ -339,14 +339,14 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         ValueError
             If cells are outside `X`.
         """
-        return self._ask_cells(
+        return self._predict_cells(
             X,
             cells,
             lambda x: compute_level_probabilities(x, self._thresholds, self.model == "logit"),
             observed=False,
         )
 
-    def _ask_cells(
+    def _predict_cells(
         self, X: Any, asked: Any, answer: Callable[[np.ndarray], np.ndarray], *, observed: bool
     ) -> np.ndarray:
         """Return the answers for predictors of the cells; if `observed`, observed values replace answers."""

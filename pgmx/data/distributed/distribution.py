@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgmx.checks import check_same_names, join_names
-from pgmx.data.columns.declared import list_discrete_columns
+from pgmx.data.chunk_coder import PieceCoder
+from pgmx.data.columns import MAX_BYTE_STATES, list_discrete_columns
 from pgmx.data.distributed.numeric_distribution import distribute_numbers
 from pgmx.data.distributed.numeric_table import DistributedNumericTable
 from pgmx.data.distributed.parts import PartLabels, Survey, code_part, finish_part, make_labels, survey_part
 from pgmx.data.distributed.placement import Placement
 from pgmx.data.distributed.table import DistributedTable
 from pgmx.data.errors import FloatColumnsError
-from pgmx.data.frame import check_missing_option
-from pgmx.data.pieces.streaming import PieceCoder
-from pgmx.data.table import MAX_BYTE_STATES
+from pgmx.data.table import check_missing_option
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -9,9 +9,9 @@ from pgmx.checks import check_same_names, join_names
 from pgmx.data.distributed.numeric_parts import order_columns, read_numbers, survey_numbers
 from pgmx.data.distributed.numeric_table import DistributedNumericTable
 from pgmx.data.distributed.placement import Placement
-from pgmx.data.errors import FloatColumnsError
-from pgmx.data.frame import check_rows, check_rows_left
-from pgmx.data.numbers.cells import CellFaults, MissingNumbersError, select_names
+from pgmx.data.errors import FloatColumnsError, check_rows_left
+from pgmx.data.numeric import CellFaults, MissingNumbersError, select_names
+from pgmx.data.table import check_rows
 
 
 def distribute_numbers(

@@ -11,15 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pgmx.data.columns.kinds import column_kind
-from pgmx.data.files.plane_file import PLANE_SUFFIX
-from pgmx.data.files.plane_reader import open_table
-from pgmx.data.frame import Frame
-from pgmx.data.numbers.cells import CellFaults
-from pgmx.data.numbers.table import open_number_chunks
-from pgmx.data.pieces.chunks import CHUNK_ROWS, rows_at_a_time
-from pgmx.data.sources import open_piece
-from pgmx.data.table import DiscreteTable
+from pgmx.data.columns import column_kind
+from pgmx.data.numeric import CellFaults, open_number_chunks
+from pgmx.data.plane_file import PLANE_SUFFIX, open_table
+from pgmx.data.readers import CHUNK_ROWS, open_piece, rows_at_a_time
+from pgmx.data.table import DiscreteTable, Frame
 
 
 class NumericSurvey(NamedTuple):

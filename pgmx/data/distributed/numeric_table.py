@@ -13,8 +13,8 @@ from pgmx.checks import check_weights
 from pgmx.data.distributed.numeric_parts import count_rows, repeat_numbers, weigh_numbers
 from pgmx.data.distributed.remote_parts import RemoteParts
 from pgmx.data.distributed.row_weights import RowWeights
-from pgmx.data.frame import Frame
-from pgmx.data.numbers.table import NumericTable
+from pgmx.data.numeric import NumericTable
+from pgmx.data.table import Frame
 
 
 class DistributedNumericTable(RowWeights, NumericTable):

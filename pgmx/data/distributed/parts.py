@@ -18,15 +18,13 @@ import numpy as np
 
 from pgmx import __version__
 from pgmx._ext import _rows
+from pgmx.data.chunk_coder import Final, GrowingColumn, PieceCoder, label_codes
+from pgmx.data.columns import MAX_BYTE_STATES
 from pgmx.data.distributed.sources import find_floats, slice_rows
 from pgmx.data.errors import FloatColumnsError
-from pgmx.data.files.plane_file import PLANE_SUFFIX
-from pgmx.data.files.plane_reader import open_table
-from pgmx.data.pieces.chunks import CHUNK_ROWS, open_chunks, rows_at_a_time
-from pgmx.data.pieces.state_dictionaries import Final, GrowingColumn
-from pgmx.data.pieces.streaming import PieceCoder, label_codes
-from pgmx.data.sources import open_piece
-from pgmx.data.table import MAX_BYTE_STATES, DiscreteTable
+from pgmx.data.plane_file import PLANE_SUFFIX, open_table
+from pgmx.data.readers import CHUNK_ROWS, open_chunks, open_piece, rows_at_a_time
+from pgmx.data.table import DiscreteTable
 
 #: Rows that a partition may have: a worker numbers and counts them in 32 bits.
 MOST_PART_ROWS = 2**31 - 1

@@ -12,10 +12,9 @@ import pandas as pd
 import pyarrow as pa
 
 from pgmx.checks import check_natural
-from pgmx.data.columns.declared import check_discrete_columns
-from pgmx.data.files.plane_file import PLANE_SUFFIX
-from pgmx.data.files.readers import explain_unreadable, is_path, read_csv_pieces, table_files
-from pgmx.data.sources import open_piece
+from pgmx.data.columns import check_discrete_columns
+from pgmx.data.plane_file import PLANE_SUFFIX
+from pgmx.data.readers import explain_unreadable, is_path, open_piece, read_csv_pieces, table_files
 from pgmx.data.table import DiscreteTable
 
 ACCEPTED = (

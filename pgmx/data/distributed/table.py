@@ -23,11 +23,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 from numpy.typing import ArrayLike
 
+from pgmx.data.columns import MAX_BYTE_STATES
 from pgmx.data.distributed import parts as part_functions
 from pgmx.data.distributed.parts import count_part_rows, pack_part, repeat_part, weigh_part
 from pgmx.data.distributed.remote_parts import RemoteParts
 from pgmx.data.distributed.row_weights import RowWeights
-from pgmx.data.table import MAX_BYTE_STATES, DiscreteTable
+from pgmx.data.table import DiscreteTable
 
 if TYPE_CHECKING:
     from pandas import DataFrame
