@@ -162,24 +162,28 @@ cdef class Components(PlanStore):
                 continue
             cell = g.tables[f]
             for x in range(g.starts[f], g.starts[f + 1]):
+                if codes[g.scopes[x]] < 0:
+                    cell = -1                     # of a component that the question does not need
+                    break
                 cell += g.strides[x] * codes[g.scopes[x]]
-            product *= g.values[cell]
-            if is_extreme(product):
-                total += log(product)
-                product = 1.0
+            if cell >= 0:
+                product *= g.values[cell]
+                if is_extreme(product):
+                    total += log(product)
+                    product = 1.0
         return total + log(product)
 
-    def find(self, const int32_t[:, ::1] codes, Kind kind):
+    def find(self, const int32_t[:, ::1] codes, Kind kind, Py_ssize_t n_repeats=1):
         """Find the components of rows (N, n), hidden variables -1; returns the numbers of those without a plan.
 
-        Every row in use keeps 8 bytes per component until the next call.
+        A single row may be repeated. Every row keeps 8 bytes per component until the next call.
         """
-        cdef Py_ssize_t n = self.network.n, r, v, m, k, i, first
+        cdef Py_ssize_t n = self.network.n, r, v, m, k, i
         cdef bint failed = False
         if self.n_bytes > self.max_bytes:
             self.forget_plans()
         self.n_pairs = 0
-        self.n_rows = codes.shape[0]
+        self.n_rows = codes.shape[0] * n_repeats
         free(self.constants)
         self.constants = <double *>malloc(max(1, self.n_rows) * sizeof(double))
         if self.constants == NULL:
@@ -200,6 +204,11 @@ cdef class Components(PlanStore):
                 if failed:
                     break
                 self.constants[r] = self._multiply_constants(&codes[r, 0])
+            k = self.n_pairs
+            for r in range(1, n_repeats):
+                self.constants[r] = self.constants[0]
+                for i in range(k):
+                    failed |= self._add_pair(self.pair_component[i], r) < 0
         if failed:
             self.n_pairs = 0
             raise MemoryError
@@ -224,8 +233,8 @@ cdef class Components(PlanStore):
     def find_query(self, const int32_t[::1] codes, const int32_t[::1] query, Kind kind, bint is_directed):
         """Find the components of one row that contain variables of a query, all hidden.
 
-        Returns a list of (number, positions in `query`), and whether a family with all variables observed is 0. The components of a
-        directed network do without barren variables. Observed families that no component needs are checked too.
+        Returns a list of (number, positions in `query`), and the logarithm of the product of the families without hidden
+        variables. The components of a directed network do without barren variables.
         """
         cdef Network *g = &self.network
         cdef Py_ssize_t n = g.n, k, m, n_families, i, x, top = 0
@@ -239,7 +248,7 @@ cdef class Components(PlanStore):
             for k in range(query.shape[0]):
                 self.relevant[query[k]] = 1
             for v in range(n):
-                # likelihoods of a hidden variable are observations: families from n on
+                # the last n families are likelihoods of hidden variables, which are observations
                 if codes[v] >= 0 or self._has_likelihood(v):
                     self.relevant[v] = 1
                 if self.relevant[v]:
@@ -268,12 +277,12 @@ cdef class Components(PlanStore):
             if i < 0:
                 raise MemoryError
             found.append((i, inside))
-        return found
+        return found, self._multiply_constants(&codes[0])
 
     cdef bint _has_likelihood(self, int32_t v) noexcept nogil:
         cdef Network *g = &self.network
         cdef Py_ssize_t y = g.holder_starts[v + 1] - 1
-        return g.holders[y] >= g.n and g.active[g.holders[y]]
+        return g.holders[y] >= g.n_families - g.n and g.active[g.holders[y]]
 
     # ---- answers ----
 
@@ -301,7 +310,9 @@ cdef class Components(PlanStore):
 
         Of impossible rows (-inf) nothing is written.
         """
-        cdef Py_ssize_t n = self.network.n, i, c, r, first = n + 1
+        cdef Py_ssize_t i, c, r, v, q, previous = -1
+        cdef double value = 0.0
+        cdef bint is_repeated = codes.shape[0] < self.n_rows
         cdef int64_t[::1] order
         cdef double[::1] values = np.empty(self.n_pairs)
         cdef double[::1] total = np.empty(self.n_rows)
@@ -314,20 +325,24 @@ cdef class Components(PlanStore):
             for i in range(self.n_pairs):
                 c = self.pair_component[order[i]]
                 r = self.pair_row[order[i]]
+                q = 0 if is_repeated else r       # the row of the codes
                 if uniforms is not None:
                     uniform = &uniforms[r, 0]
                 if c < 0:
                     values[order[i]] = self._answer_single(
-                        <int32_t>(-1 - c), &codes[r, 0], kind, uniform,
+                        <int32_t>(-1 - c), &codes[q, 0], kind, uniform,
                         NULL if states is None else &states[r, 0],
                         NULL if probabilities is None or columns[-1 - c] < 0 else &probabilities[r, columns[-1 - c]],
                         0.0 if counts is None else weights[r], NULL if counts is None else &counts[0],
                     )
                     continue
-                if self.reserve(self.plans[c]) < 0:
-                    failed = True
-                    break
-                values[order[i]] = pass_up(&self.network, self.plans[c], &codes[r, 0], &self.scratch)
+                if not (is_repeated and c == previous):  # else its tables are those of the row before
+                    if self.reserve(self.plans[c]) < 0:
+                        failed = True
+                        break
+                    value = pass_up(&self.network, self.plans[c], &codes[q, 0], &self.scratch)
+                    previous = c
+                values[order[i]] = value
                 if values[order[i]] == -INFINITY:
                     continue
                 if states is not None:

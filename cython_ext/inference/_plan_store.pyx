@@ -39,8 +39,8 @@ cdef class PlanStore:
         Families of each variable, ascending.
     active : uint8 (f,)
         Families that take part; the caller may change it between calls of `find`.
-    max_cells, max_bytes
-        Limits of one plan, and of all plans that are kept.
+    max_bytes
+        Limit of all plans that are kept.
     """
 
     def __cinit__(self):
@@ -57,7 +57,6 @@ cdef class PlanStore:
         const int64_t[::1] holder_starts,
         const int32_t[::1] holders,
         const uint8_t[::1] active,
-        double max_cells,
         Py_ssize_t max_bytes,
     ):
         cdef Py_ssize_t n = cards.shape[0], f = tables.shape[0]
@@ -73,7 +72,6 @@ cdef class PlanStore:
         self.network.holder_starts = &holder_starts[0]
         self.network.holders = &holders[0]
         self.network.active = &active[0]
-        self.max_cells = max_cells
         self.max_bytes = max_bytes
         self.local = <int32_t *>malloc(n * sizeof(int32_t))
         if self.local == NULL:
@@ -166,10 +164,11 @@ cdef class PlanStore:
             self.slots[slot] = i + 1
         return 0
 
-    def plan(self, Py_ssize_t number, const int32_t[::1] order=None):
-        """Make the plan of a component, unless it has one; returns its number of cells, above the limit without a plan.
+    def plan(self, Py_ssize_t number, double max_cells, const int32_t[::1] order=None):
+        """Make the plan of a component; returns its number of cells, or the number reached if there are more.
 
-        `order` has positions of the hidden variables; of a query, which comes last, all others. None: the smallest next table.
+        `order` has positions of the hidden variables, of a query all others, which come first. None: the smallest next
+        table, unless there is a plan.
         """
         cdef int32_t *record = self.pool + self.records[number]
         cdef int32_t *hidden = record + 4
@@ -177,7 +176,10 @@ cdef class PlanStore:
         cdef double cells = 0.0
         cdef int32_t *places = <int32_t *>malloc((2 * m + n_query) * sizeof(int32_t))
         cdef int32_t *query = places + m
-        cdef Plan *plan
+        cdef Plan *plan = self.plans[number]
+        if plan != NULL and order is None:
+            free(places)
+            return plan.n_cells
         for i in range(m):
             self.local[hidden[i]] = <int32_t>i
             places[i] = -1 if order is None or i >= order.shape[0] else order[i]
@@ -185,7 +187,7 @@ cdef class PlanStore:
             query[i] = self.local[hidden[m + record[2] + i]]
         plan = make_plan(
             &self.network, hidden, m, hidden + m, record[2], query, n_query, <Kind>record[0], self.local, places,
-            self.max_cells, &cells
+            max_cells, &cells
         )
         for i in range(m):
             self.local[hidden[i]] = -1
@@ -199,7 +201,7 @@ cdef class PlanStore:
         return cells
 
     def describe(self, Py_ssize_t number):
-        """Return the hidden variables of a component, and the scopes of its families as positions among these."""
+        """Return the hidden variables of a component; as positions among these the scopes of its families, and its query."""
         cdef int32_t *record = self.pool + self.records[number]
         cdef Py_ssize_t m = record[1], k, x
         cdef Network *g = &self.network
@@ -209,7 +211,8 @@ cdef class PlanStore:
         for k in range(record[2]):
             f = record[4 + m + k]
             scopes.append([place[g.scopes[x]] for x in range(g.starts[f], g.starts[f + 1]) if g.scopes[x] in place])
-        return hidden, scopes
+        n_listed = m + record[2]
+        return hidden, scopes, [place[record[4 + n_listed + k]] for k in range(record[3])]
 
     cdef int reserve(self, const Plan *plan) noexcept nogil:
         # Scratch memory for a plan.

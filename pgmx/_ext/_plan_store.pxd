@@ -9,7 +9,6 @@ cdef class PlanStore:
     cdef Network network
     cdef Scratch scratch
     cdef list _inputs                             # keeps the arrays of the network alive
-    cdef double max_cells
     cdef Py_ssize_t max_bytes, n_bytes
     # records (kind, numbers of variables, families and query, these) in one pool of integers
     cdef Plan **plans
