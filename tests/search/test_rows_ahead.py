@@ -39,7 +39,7 @@ def always(monkeypatch):
         def __init__(self, store, n_threads):
             began.append(n_threads)
 
-    monkeypatch.setattr(rows_ahead, "RowsAhead", Recorded)
+    monkeypatch.setattr(gains, "RowsAhead", Recorded)
     return began
 
 
