@@ -21,7 +21,7 @@ from pgmx.data.weights import to_repetitions
 from pgmx.models import ConditionalGaussianNetwork, fit_discrete, to_dag, to_linear_gaussian
 from pgmx.models.mixed.fitting import Smoothing
 from pgmx.models.mixed.network import fit_conditional_gaussian
-from pgmx.parallel.spread import make_sendable, shares_memory
+from pgmx.parallel.tasks import make_sendable, shares_memory
 from pgmx.scores.compiled import CompiledScore
 from pgmx.scores.gains import FamilyBounds, FunctionGains, GainSource
 from pgmx.scores.priors import StructurePrior, check_bonus
