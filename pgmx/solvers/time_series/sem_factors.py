@@ -5,8 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pgmx.solvers.time_series.sem.moments import SecondMoments
-from pgmx.solvers.time_series.sem.permutation import assign_rows
+from pgmx.solvers.time_series.sem_likelihood import SecondMoments, assign_rows
 
 #: Share of the new factor in a step of alternating least squares: full steps of tied factors oscillate.
 DAMPING = 0.5

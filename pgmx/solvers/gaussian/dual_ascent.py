@@ -24,7 +24,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from pgmx._ext._gram_lasso import ColumnAscent
-from pgmx.solvers.gaussian.glasso.certificate import (
+from pgmx.solvers.gaussian.graphical_lasso_certificate import (
     HALVINGS,
     NEAR,
     compute_clipped_gap,

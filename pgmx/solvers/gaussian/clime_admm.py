@@ -12,7 +12,7 @@ the point of the last restart, i iterations ago. A restart of a column moves its
 steps halfway to the ratio of the distances that y and q have moved. When q and y have the same number k of non-zeros
 and keep them, the k x k system of these is solved. If the solution has a certificate, the column is exact and ends.
 Columns that have not converged after a fifth of `max_iter`, for example for ill-conditioned S, continue with exact
-projections (`projection`).
+projections (`ProjectedSteps`).
 
 References: Li, X., Zhao, T., Yuan, X. and Liu, H. (2015), The flare package for high dimensional linear regression and
 precision matrix estimation in R, Journal of Machine Learning Research 16, 553-557, section 2; Lu, H. and Yang, J.
@@ -24,32 +24,197 @@ from dataclasses import dataclass
 from math import inf
 
 import numpy as np
+from scipy.linalg import eigvalsh_tridiagonal
 from scipy.sparse import csc_array, hstack
 
 from pgmx._ext._clime import anchor, dual_shrink, primal_shrink
 from pgmx.runs.run import is_past
-from pgmx.solvers.gaussian.clime.projection import ProjectedSteps, is_projection_cheaper
-from pgmx.solvers.gaussian.clime.vertices import Certificates, find_vertices
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
-from pgmx.solvers.gaussian.shifted_product import ShiftedProduct
 
 #: Initial ratio of the dual step to the primal step; later it follows the distances that y and q move.
 WEIGHT = 10.0
+
 #: A restart is due if the residual falls below the first share of the residual after the last restart, if it is below
 #: the second share and rises, or if the iterations since then are the third share of all and at least the fourth
 #: number. Distances over few iterations mainly reflect the steps, and a ratio that follows them diverges.
 NEAR, NEARER, LONGEST, SHORTEST = 0.2, 0.8, 0.36, 64
+
 #: Largest change of the ratio by a restart, and largest ratio or reciprocal. If a column has no feasible point, y
 #: diverges along a ray and q does not, so the ratio would grow without limit.
 MOST_CHANGE, LARGEST_WEIGHT = 4.0, 1e4
+
 #: Share of the iterations after which columns of ill-conditioned matrices use exact projections, if these are cheaper.
 LINEAR_SHARE = 0.2
+
 #: Iterations between two certificates of the columns.
 CHECK_EVERY = 25
+
 #: Number of columns iterated together: enough for efficient products, few enough to hold six arrays of them.
 BLOCK = 512
+
 #: Smallest tolerance for single precision, and its share of the iterations.
 SINGLE, SINGLE_SHARE = 1e-5, 0.15
+
+#: Number of products for the norm, and the factor by which the result is raised, since it is approached from below.
+#: (The same number of power iterations gives a value 3 % too small if R has fewer rows than columns.)
+LANCZOS_STEPS, MARGIN = 40, 1.02
+
+#: Largest excess and relative gap of a vertex that counts as optimal.
+EXACT = 1e-9
+
+#: Initial penalties of the splits q and z, and their maximum change.
+FIRST, RANGE = (1.0, 100.0), 1e6
+
+#: Over-relaxation.
+RELAXATION = 1.8
+
+#: Iterations between two balances of the residuals. Penalties do not change if the root of their ratio is within the
+#: second number, and change at most by the third.
+BALANCE, UNBALANCED, MOST_MOVED = 100, 2.0, 10.0
+
+#: Cost of the eigenvalues of S in units of p³, and cost of an iteration of one column in units of p².
+EIGEN_COST, STEP_COST = 25.0, 8.0
+
+#: Maximum bytes of an R that is formed from its factor for the eigenvalues.
+FORMED = 2**28
+
+#: Added to shares of residuals to avoid division by zero.
+TINY = 1e-12
+
+
+class ShiftedProduct:
+    """rows @ S for S = R + ridge I, S symmetric.
+
+    With a thin factor, R = factor.T @ factor, products cost 4 n p instead of 2 p² per row, and R is never formed.
+    """
+
+    def __init__(self, R: np.ndarray | None = None, *, factor: np.ndarray | None = None, ridge: float = 0.0):
+        matrix = factor if R is None else R
+        if matrix is None:
+            raise ValueError("neither R nor a factor of it was given: give one of them")
+        self._thin = R is None
+        self._matrices = {np.dtype(np.float64): matrix}
+        self.ridge = ridge
+        self.n_variables = matrix.shape[1]
+        self._norm: float | None = None
+        self._eigen: tuple[np.ndarray, np.ndarray] | None = None
+
+    def __call__(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows @ S, in the precision of the rows."""
+        if rows.dtype not in self._matrices:
+            self._matrices[rows.dtype] = self._matrices[np.dtype(np.float64)].astype(rows.dtype)
+        matrix = self._matrices[rows.dtype]
+        products = (rows @ matrix.T) @ matrix if self._thin else rows @ matrix
+        if self.ridge:
+            products += rows.dtype.type(self.ridge) * rows
+        return products
+
+    def part(self, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
+        """Return S[rows, columns]."""
+        matrix = self._matrices[np.dtype(np.float64)]
+        part = matrix[:, rows].T @ matrix[:, columns] if self._thin else matrix[np.ix_(rows, columns)]
+        return part + self.ridge * (rows[:, None] == columns)
+
+    @property
+    def has_matrix(self) -> bool:
+        """Whether R itself was given."""
+        return not self._thin
+
+    def eigenvalues(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the eigenvalues of S, ascending, and its eigenvectors as columns; computed once in about 10 p³."""
+        if self._eigen is None:
+            matrix = self._matrices[np.dtype(np.float64)]
+            values, vectors = np.linalg.eigh(matrix.T @ matrix if self._thin else matrix)
+            self._eigen = values + self.ridge, vectors
+        return self._eigen
+
+    def norm(self) -> float:
+        """Return an estimate of the largest eigenvalue of S by Lanczos' method, almost always an upper bound."""
+        if self._norm is None:
+            x = np.cos(np.arange(1.0, self.n_variables + 1.0))
+            basis = (x / np.linalg.norm(x))[None]
+            diagonal: list[float] = []
+            beside: list[float] = []
+            for _ in range(min(LANCZOS_STEPS, self.n_variables)):
+                image = self(basis[-1:])[0]
+                diagonal.append(float(image @ basis[-1]))
+                for _ in range(2):  # one pass leaves rounding errors, which grow
+                    image -= basis.T @ (basis @ image)
+                beside.append(float(np.linalg.norm(image)))
+                if beside[-1] <= 1e-12 * max(diagonal):
+                    break
+                basis = np.concatenate([basis, image[None] / beside[-1]])
+            self._norm = MARGIN * float(eigvalsh_tridiagonal(diagonal, beside[:-1])[-1])
+        return self._norm
+
+
+@dataclass(eq=False)
+class Certificates:
+    r"""Quality of points: excess, gap for the radius that the point satisfies, and |q|_1, of shape (m,) each.
+
+    .. math:: v = \|S q - e_j\|_\infty - \lambda, \qquad
+        \text{gap} = \|q\|_1 - y_j + (\lambda + \max(v, 0)) \|y\|_1, \quad \|S y\|_\infty \le 1
+    """
+
+    violations: np.ndarray
+    gaps: np.ndarray
+    sizes: np.ndarray
+
+    @classmethod
+    def from_residuals(cls, residuals, images, points, multipliers, columns, lam: float) -> "Certificates":
+        """Return the certificates of rows with residuals S q - e_j and images S y."""
+        violations = abs(residuals).max(axis=1) - lam
+        sizes = abs(points).sum(axis=1)
+        scale = np.maximum(1.0, abs(images).max(axis=1))
+        radius = lam + np.maximum(violations, 0.0)
+        dual = multipliers[np.arange(len(columns)), columns] - radius * abs(multipliers).sum(axis=1)
+        return cls(violations.astype(np.float64), (sizes - dual / scale).astype(np.float64), sizes.astype(np.float64))
+
+    @classmethod
+    def from_points(cls, product: ShiftedProduct, columns, lam: float, points, multipliers) -> "Certificates":
+        """Return the certificates of rows q and y."""
+        residuals = product(points)
+        residuals[np.arange(len(columns)), columns] -= 1.0
+        return cls.from_residuals(residuals, product(multipliers), points, multipliers, columns, lam)
+
+    def are_within(self, tol: float) -> np.ndarray:
+        """Return the points that exceed the radius by at most `tol`, with a relative gap of at most `tol`."""
+        return (self.violations <= tol) & (self.gaps <= tol * np.maximum(1.0, self.sizes))
+
+    def replace(self, which: np.ndarray, others: "Certificates") -> None:
+        """Copy the values of some rows from others."""
+        self.violations[which], self.gaps[which] = others.violations, others.gaps
+        self.sizes[which] = others.sizes
+
+
+def find_vertices(product: ShiftedProduct, columns, lam: float, points, multipliers):
+    """Return the rows that are next to an optimal vertex, and the vertices: q and y, zero if there is none.
+
+    The active sets are the k largest entries of both, k being the smaller number of non-zeros. The system costs k³.
+    """
+    q, y = np.zeros(points.shape), np.zeros(points.shape)
+    solved = np.zeros(len(columns), dtype=bool)
+    for c, j in enumerate(columns.tolist()):
+        k = int(min(np.count_nonzero(points[c]), np.count_nonzero(multipliers[c])))
+        variables, constraints = _largest(points[c], k), _largest(multipliers[c], k)
+        part = product.part(constraints, variables)
+        target = (constraints == j) - lam * np.sign(multipliers[c, constraints]).astype(np.float64)
+        try:
+            q[c, variables] = np.linalg.solve(part, target)
+            y[c, constraints] = np.linalg.solve(part.T, np.sign(points[c, variables]).astype(np.float64))
+        except np.linalg.LinAlgError:
+            continue
+        solved[c] = True
+    exact = np.zeros(len(columns), dtype=bool)
+    rows = np.flatnonzero(solved)
+    if len(rows):
+        exact[rows] = Certificates.from_points(product, columns[rows], lam, q[rows], y[rows]).are_within(EXACT)
+    return exact, q, y
+
+
+def _largest(row: np.ndarray, k: int) -> np.ndarray:
+    """Return the places of the k largest entries, ascending."""
+    return np.sort(np.argsort(-abs(row), kind="stable")[:k])
 
 
 @dataclass(frozen=True, eq=False)
@@ -235,28 +400,6 @@ class _Iterates(ABC):
             setattr(self, name, getattr(self, name)[which])
 
 
-class _Projected(_Iterates):
-    """The iteration with exact projections."""
-
-    def __init__(self, block: _Block, rows: np.ndarray, lam: float):
-        super().__init__(block, rows, lam)
-        self.steps = ProjectedSteps(block.product, self.columns, lam, block.points[rows], block.multipliers[rows])
-
-    def step(self, iteration: int) -> None:
-        """Take one iteration."""
-        self.steps.step(iteration)
-
-    def points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return q, y, S q and S y."""
-        points, duals, product = self.steps.q, self.steps.multipliers, self.block.product
-        return points, duals, product(points), product(duals)
-
-    def select(self, which: np.ndarray) -> None:
-        """Continue with some rows only."""
-        super().select(which)
-        self.steps.select(which)
-
-
 class _Double(_Iterates):
     """The arrays of the linearised iteration, one row per column: q, u, S q, S u, with y = -u."""
 
@@ -331,3 +474,109 @@ class _Single(_Double):
     """The same in single precision."""
 
     dtype = np.dtype(np.float32)
+
+
+class _Projected(_Iterates):
+    """The iteration with exact projections."""
+
+    def __init__(self, block: _Block, rows: np.ndarray, lam: float):
+        super().__init__(block, rows, lam)
+        self.steps = ProjectedSteps(block.product, self.columns, lam, block.points[rows], block.multipliers[rows])
+
+    def step(self, iteration: int) -> None:
+        """Take one iteration."""
+        self.steps.step(iteration)
+
+    def points(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return q, y, S q and S y."""
+        points, duals, product = self.steps.q, self.steps.multipliers, self.block.product
+        return points, duals, product(points), product(duals)
+
+    def select(self, which: np.ndarray) -> None:
+        """Continue with some rows only."""
+        super().select(which)
+        self.steps.select(which)
+
+
+def is_projection_cheaper(product: ShiftedProduct, n_columns: int, n_iter: int) -> bool:
+    """Return whether the eigenvalues of S cost less than the iterations of the columns that they replace."""
+    is_formed = product.has_matrix or 8 * product.n_variables**2 <= FORMED
+    return is_formed and EIGEN_COST * product.n_variables <= STEP_COST * n_columns * n_iter
+
+
+class ProjectedSteps:
+    r"""Iterates with exact projections on {S q = z}, one row per column, from given q and y of shape (m, p).
+
+    .. math::
+
+        x &= \operatorname*{arg\,min}_x \; r \|x - (q - a)\|^2 + s \|S x - (z - b)\|^2 \\
+        q &\leftarrow \operatorname{soft}(\hat x + a,\; 1 / r), \quad a \leftarrow a + \hat x - q \\
+        z &\leftarrow e_j + \operatorname{clip}(\hat z + b - e_j, \pm\lambda), \quad b \leftarrow b + \hat z - z
+
+    with :math:`\hat x, \hat z` the over-relaxed points x, S x. The multipliers of the dual problem are y = -s b. A
+    penalty r or s is raised if its split moves less than its distance from the graph, and lowered if it moves more. An
+    iteration costs 8 p² operations per column, since S is diagonal in the basis of its eigenvectors for all penalties.
+    The condition number of S, which slows down linearised steps, does not affect the projection.
+
+    Reference: Parikh, N. and Boyd, S. (2014), Block splitting for distributed optimization, Mathematical Programming
+    Computation 6, 77-102, section 3 (graph projection splitting).
+    """
+
+    def __init__(self, product: ShiftedProduct, columns, lam: float, points, multipliers):
+        self.product, self.columns, self.lam = product, columns, lam
+        self.values, self.vectors = product.eigenvalues()
+        self.r, self.s = (np.full(len(columns), first) for first in FIRST)
+        self.q = points.copy()
+        self.z = self._into_box(product(points))
+        self.a, self.b = product(multipliers) / self.r[:, None], -multipliers / self.s[:, None]
+
+    def _into_box(self, rows: np.ndarray) -> np.ndarray:
+        """Return rows moved to within lam of e_j."""
+        diagonal = np.arange(len(rows)), self.columns
+        rows[diagonal] -= 1.0
+        np.clip(rows, -self.lam, self.lam, out=rows)
+        rows[diagonal] += 1.0
+        return rows
+
+    def step(self, iteration: int) -> None:
+        """Take one iteration."""
+        weights = (self.s / self.r)[:, None]
+        image = (self.q - self.a) @ self.vectors + weights * self.values * ((self.z - self.b) @ self.vectors)
+        image /= 1.0 + weights * self.values**2
+        x, y = image @ self.vectors.T, (image * self.values) @ self.vectors.T
+        self.a += RELAXATION * x + (1.0 - RELAXATION) * self.q
+        self.b += RELAXATION * y + (1.0 - RELAXATION) * self.z
+        bound = 1.0 / self.r[:, None]
+        q, z = self.a - np.clip(self.a, -bound, bound), self._into_box(self.b.copy())
+        self.a -= q
+        self.b -= z
+        before, self.q, self.z = (self.q, self.z), q, z
+        if iteration % BALANCE == 0:
+            _balance(self.r, self.a, x, q, before[0], FIRST[0])
+            _balance(self.s, self.b, y, z, before[1], FIRST[1])
+
+    @property
+    def multipliers(self) -> np.ndarray:
+        """The multipliers y."""
+        return -self.s[:, None] * self.b
+
+    def select(self, which: np.ndarray) -> None:
+        """Continue with some rows only."""
+        for name in ("columns", "r", "s", "q", "z", "a", "b"):
+            setattr(self, name, getattr(self, name)[which])
+
+
+def _balance(penalties, scaled, graph_point, split, before, first: float) -> None:
+    """Change the penalties of one split so that its two relative residuals become equal."""
+    apart = _norms(graph_point - split) / np.maximum(_norms(split), TINY)
+    moved = _norms(split - before) / np.maximum(_norms(scaled), TINY)
+    factors = np.sqrt((apart + TINY) / (moved + TINY))
+    factors[(factors > 1 / UNBALANCED) & (factors < UNBALANCED)] = 1.0
+    factors = np.clip(factors, 1 / MOST_MOVED, MOST_MOVED)
+    new = np.clip(penalties * factors, first / RANGE, first * RANGE)
+    scaled *= (penalties / new)[:, None]
+    penalties[:] = new
+
+
+def _norms(rows: np.ndarray) -> np.ndarray:
+    return np.sqrt((rows * rows).sum(axis=1))

@@ -1,4 +1,4 @@
-"""The graphical lasso along a path of penalties."""
+"""The graphical lasso along a path of penalties, and the solution without a penalty."""
 
 from collections.abc import Callable, Generator, Iterator
 from contextlib import nullcontext
@@ -13,26 +13,44 @@ from scipy import sparse
 from pgmx.checks import as_reals
 from pgmx.parallel.threads import THREAD_PAYS, call_on_threads, one_blas_thread
 from pgmx.runs.run import is_past
-from pgmx.solvers.gaussian.glasso.dual_ascent import DualAscent
-from pgmx.solvers.gaussian.glasso.solution import GraphicalLassoSolution, compute_objective, solve_without_penalty
+from pgmx.solvers.gaussian.dual_ascent import DualAscent
+from pgmx.solvers.gaussian.graphical_lasso_certificate import NEAR, compute_gap_bound, compute_log_determinant, invert
 from pgmx.statistics.components import assemble_blocks, list_components
 from pgmx.statistics.gaussian.correlations import Correlations, DenseCorrelations
 
 #: Maximum number of continuations of the components of a problem if the sum of their gaps is above the tolerance.
 ROUNDS = 4
+
 #: If R has no inverse to working precision, these penalties (as shares of the largest correlation) replace all
 #: penalties below the last of them. Smaller penalties suffer from rounding, since Θ grows with 1/λ. Even the last may
 #: be too small.
 STAND_INS = (1e-3, 1e-5, 1e-7, 1e-9)
+
 #: Sizes of components whose factorisation is up to twice as fast with one thread of OpenBLAS as with two. Smaller
 #: components always use one thread.
 ONE_BLAS_THREAD = range(128, 800)
+
 #: Approximate seconds of a component of m variables divided by m³; decides whether threads are used.
 CUBE_SECONDS = 1e-10
+
 #: The smallest share that is itself tried.
 LEAST_PENALTY = 1e-11
-
 Callback = Callable[[float, int, float, int], bool | None]
+
+
+@dataclass(frozen=True, eq=False)
+class GraphicalLassoSolution:
+    """A solution of the graphical lasso with its certificate, on the correlation scale."""
+
+    lam: float
+    precision: sparse.csr_array  # symmetric, positive definite; its non-zeros off the diagonal are the edges
+    objective: float  # −log det Θ + tr(RΘ) + λ Σ|Θ_ij|
+    dual_gap: float  # bound on objective - optimum from a feasible dual point, a sum of nonnegative terms
+    #: gap at most the tolerance times max(1, |objective|), and the edges join the components of |R_ij| > λ
+    converged: bool
+    n_iter: int  # sweeps over the variables, maximum over components
+    n_components: int  # of the graph of |R_ij| > λ, each solved separately
+    least_pivot: float = 0.0  # of the Cholesky factor of Θ scaled to unit diagonal; 0 if unknown
 
 
 def graphical_lasso_path(
@@ -356,3 +374,27 @@ class GraphicalLassoPath:
         if best.lam == lam:
             gap = min(gap, best.dual_gap)
         return replace(best, lam=lam, objective=objective, dual_gap=gap, converged=False, n_iter=sweeps)
+
+
+def solve_without_penalty(R: np.ndarray, tol: float) -> GraphicalLassoSolution | None:
+    """Return the inverse of R; None if R has none, or only one of rounding errors."""
+    inverted = invert(R)
+    if inverted is None:
+        return None
+    theta = inverted[0]
+    error = np.eye(len(theta)) - R @ theta
+    distance, logdet = float(np.linalg.norm(error)), compute_log_determinant(theta)
+    if logdet is None or not distance < NEAR:
+        return None
+    gap = compute_gap_bound(distance)
+    objective = -logdet + len(theta) - float(np.trace(error))
+    converged = gap <= tol * max(1.0, abs(objective))
+    return GraphicalLassoSolution(0.0, sparse.csr_array(theta), objective, gap, converged, 0, 1)
+
+
+def compute_objective(R: np.ndarray, precision: sparse.csr_array, lam: float) -> float:
+    """Return −log det Θ + tr(RΘ) + λ Σ|Θ_ij|, infinite if Θ is not positive definite."""
+    theta = precision.toarray()
+    logdet = compute_log_determinant(theta)
+    size = float(np.abs(theta).sum() - np.abs(theta.diagonal()).sum())
+    return inf if logdet is None else -logdet + float(np.vdot(R, theta)) + lam * size
