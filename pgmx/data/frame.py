@@ -61,6 +61,9 @@ class Frame:
         Names of the floating-point columns (in a float dtype or as Python objects) that were not declared discrete.
     """
 
+    #: Whether the rows are on the workers of a cluster, as in distributed tables.
+    is_remote = False
+
     def __init__(
         self,
         names: tuple,

@@ -433,7 +433,7 @@ def _mixed_likelihood(model: HasTerms, X, missing: str) -> HeldOutLikelihood:
 
 def _sum_mixed_part(part: Any, names: tuple, model: HasTerms) -> HeldOutLikelihood:
     """Return the likelihood of the rows of one partition of distributed mixed data."""
-    return _add_likelihoods([_sum_mixed_rows(rows, names, model) for _, rows in part.pieces()])
+    return _add_likelihoods([_sum_mixed_rows(rows, names, model) for _, rows in part.chunks()])
 
 
 def _sum_mixed_rows(rows: Any, names: tuple, model: HasTerms) -> HeldOutLikelihood:

@@ -51,7 +51,7 @@ def _count_pairs_of_part(part) -> np.ndarray:
     for first in range(0, len(chosen), _TASK_ROWS):
         _counts.count_pairs(part.table.planes, chosen, first, min(first + _TASK_ROWS, len(chosen)), counts)
     if counts.nbytes <= KEPT_MEMORY:
-        part.kept["pair_counts"] = counts  # counts of families with one parent are derived from them
+        part.cache["pair_counts"] = counts  # counts of families with one parent are derived from them
     return narrow_counts(counts[np.triu_indices(len(chosen))])
 
 

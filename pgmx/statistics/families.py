@@ -63,11 +63,11 @@ class DistributedFamilies:
 def count_families(part: Any, requests: list[FamilyRequest]) -> list[FamilyCounts]:
     """Count families in a partition."""
     with part.lock:
-        if "families" not in part.kept:
+        if "families" not in part.cache:
             table = part.table
             arrays = (table.codes, table.cardinalities, table.planes, table.plane_offsets, marginal_counts(table))
-            part.kept["families"] = FamilyCounter(*arrays, pairs=part.kept.get("pair_counts"))
-        counter = part.kept["families"]
+            part.cache["families"] = FamilyCounter(*arrays, pairs=part.cache.get("pair_counts"))
+        counter = part.cache["families"]
         with _share_rows(counter, count_sharers(part.n_threads, part.table.n_rows)):
             return [FamilyCounts(*map(narrow_counts, counter.count(*request))) for request in requests]
 

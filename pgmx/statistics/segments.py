@@ -34,16 +34,16 @@ def count_segments(part: Any, share: Share) -> np.ndarray:
     """Return the counts of a partition by state within each segment, and keep its planes for later blocks."""
     kernel, marginals = _make_counter(part, share)
     with part.lock:
-        part.kept["pairs"] = share, kernel
+        part.cache["pairs"] = share, kernel
     return narrow_counts(marginals)
 
 
 def count_block(part: Any, share: Share, block: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return the joint counts of the states of a block of variables and the states of others, in a partition."""
     with part.lock:
-        if part.kept.get("pairs", (None,))[0] != share:  # the partition was rebuilt after a worker was lost
-            part.kept["pairs"] = share, _make_counter(part, share)[0]
-        return narrow_counts(part.kept["pairs"][1].count_block(block, others))
+        if part.cache.get("pairs", (None,))[0] != share:  # the partition was rebuilt after a worker was lost
+            part.cache["pairs"] = share, _make_counter(part, share)[0]
+        return narrow_counts(part.cache["pairs"][1].count_block(block, others))
 
 
 def _make_counter(part: Any, share: Share) -> tuple[_pair_weights.PairWeights, np.ndarray]:

@@ -97,10 +97,10 @@ class WeightedFamilies(DistributedFamilies):
 def weigh_families(part: Any, requests: list[FamilyRequest]) -> list[FamilyCounts]:
     """Sum the weights of families in a partition."""
     with part.lock:
-        if "weighted_families" not in part.kept:
+        if "weighted_families" not in part.cache:
             table = part.table
-            part.kept["weighted_families"] = WeightedFamilyScorer(table.codes, table.cardinalities, part.weights)
-        counted = [part.kept["weighted_families"].count(*request) for request in requests]
+            part.cache["weighted_families"] = WeightedFamilyScorer(table.codes, table.cardinalities, part.weights)
+        counted = [part.cache["weighted_families"].count(*request) for request in requests]
     return [FamilyCounts(narrow_counts(keys), weights, tables) for keys, weights, tables in counted]
 
 

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 
 from pgmx.data import DistributedNumericTable
-from pgmx.data.weights import narrow_weights
 from pgmx.statistics.moments import Moments
 
 
@@ -13,9 +12,7 @@ def sum_moments(table: DistributedNumericTable, weights: np.ndarray | None = Non
     """Return the moments of all rows: moments of the partitions, merged in order in a binary tree."""
     if weights is None:
         return table.reduce(compute_part_moments, add=merge_moments)
-    if table.row_weights is not None and np.array_equal(weights, table.row_weights):
-        return table.reduce(compute_weighted_moments, add=merge_moments)
-    return table.reduce(compute_part_moments, add=merge_moments, values=narrow_weights(weights))
+    return table.reduce(compute_weighted_moments, add=merge_moments, weights=weights)
 
 
 def compute_part_moments(part: Any, weights: np.ndarray | None = None) -> Moments:
