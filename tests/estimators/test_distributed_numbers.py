@@ -21,7 +21,7 @@ from pgmx.estimators import (
     SelectedGraph,
 )
 from pgmx.statistics import gaussian_sample, moments
-from pgmx.statistics.gaussian.distributed_moments import merge_moments, sum_moments
+from pgmx.statistics.moments import merge_moments, sum_moments
 
 LASSO = GraphicalLasso(lam=0.2, show_progress=False)
 LEARNERS = [LASSO, NeighborhoodLasso(lam=0.2, show_progress=False), CLIME(lam=0.15, show_progress=False)]

@@ -7,8 +7,7 @@ from pgmx._ext._weighted import WeightedFamilyScorer
 from pgmx.data import DiscreteTable
 from pgmx.data.table import Partition
 from pgmx.statistics import marginal_counts, pair_counts
-from pgmx.statistics.families import add_families, count_families
-from pgmx.statistics.weighted_families import add_weights, weigh_families
+from pgmx.statistics.families import add_families, add_family_weights, count_families, weigh_families
 
 
 def cut(table, bounds, weights=None):
@@ -44,7 +43,7 @@ class WeightedElsewhere(Elsewhere):
         answers = []
         for request in requests:
             if len(request[1]):
-                answers += add_weights([weigh_families(part, [request]) for part in self.parts])
+                answers += add_family_weights([weigh_families(part, [request]) for part in self.parts])
             else:
                 answers.append(self.whole.count(*request))
         return answers

@@ -12,8 +12,8 @@ from pgmx.data.table import Partition
 from pgmx.scores import ScoreTerms, family_scorer
 from pgmx.search.forest.pair_weights import make_pair_kernel
 from pgmx.statistics import pair_counts
+from pgmx.statistics.counts import arrange_planes
 from pgmx.statistics.families import add_families, count_families
-from pgmx.statistics.segments import arrange_planes
 
 CARDS = [3, 2, 4, 300, 2, 5]
 

@@ -28,7 +28,7 @@ from pgmx.parallel.spread import SharedArrays, spread
 from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.progress import ProgressBar, ResamplingProgress
 from pgmx.runs.run import Run
-from pgmx.statistics.lagged import BlockMoments, compute_block_moments
+from pgmx.statistics.lagged_moments import BlockMoments, compute_block_moments
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,7 +14,7 @@ from pgmx.estimators.time_series.problem import LDSProblem
 from pgmx.estimators.time_series.svarm.resamples import SVARMResampler, SVARMRows
 from pgmx.parallel.spread import SharedArrays
 from pgmx.runs.run import is_past
-from pgmx.statistics.lagged import BlockMoments
+from pgmx.statistics.lagged_moments import BlockMoments
 
 #: Resamples per task. The task reads the cross-products of all blocks once.
 TOGETHER = 16

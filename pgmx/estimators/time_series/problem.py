@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, issparse
 from pgmx.data.series import Panel
 from pgmx.estimators.time_series.knowledge import LaggedKnowledge
 from pgmx.solvers.time_series.least_squares import drop_negative_directions, sum_squares
-from pgmx.statistics.lagged import LaggedMoments, compute_lagged_moments, make_lagged_design
+from pgmx.statistics.lagged_moments import LaggedMoments, compute_lagged_moments, make_lagged_design
 
 #: Maximum number of series for which the noise covariance is computed; for more series only the variances.
 MOST_COVARIANCES = 2000

@@ -14,7 +14,7 @@ from pgmx.scores.collinear import warn_of_columns
 from pgmx.scores.compiled import CompiledScore
 from pgmx.statistics import Moments, moments
 from pgmx.statistics.collinearity import NOISE, Collinearity, find_collinearity
-from pgmx.statistics.gaussian.distributed_moments import sum_moments
+from pgmx.statistics.moments import sum_moments
 
 if TYPE_CHECKING:
     import pandas as pd

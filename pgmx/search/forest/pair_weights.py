@@ -10,8 +10,7 @@ from pgmx._ext import _pair_weights
 from pgmx.data import DiscreteTable
 from pgmx.parallel.threads import THREAD_PAYS, count_threads, run_on_threads
 from pgmx.scores import ScoreTerms
-from pgmx.statistics.counts import has_wide_counts
-from pgmx.statistics.segments import arrange_planes
+from pgmx.statistics.counts import arrange_planes
 
 #: Planes of a block per thread, and column blocks per thread, so that a thread that is slowed down processes fewer.
 _BLOCK_PLANES, _PIECES = 32, 4
@@ -157,4 +156,4 @@ def make_pair_kernel(planes, offsets, bounds, marginals, terms: ScoreTerms) -> _
 
 def can_be_counted(table: DiscreteTable) -> bool:
     """Return whether every variable has bit planes (not with too many states) and counts fit into 32 bits."""
-    return int(table.plane_offsets[-1]) == int(table.cardinalities.sum()) and not has_wide_counts(table)
+    return int(table.plane_offsets[-1]) == int(table.cardinalities.sum()) and not table.has_wide_counts

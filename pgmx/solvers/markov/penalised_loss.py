@@ -10,7 +10,7 @@ from pgmx.data import DiscreteTable
 from pgmx.inference.networks.potentials import PairwisePotentials
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.solvers.markov.active_edges import ActiveEdges, check_penalties, check_start
-from pgmx.statistics.pairs.tables import PairTables
+from pgmx.statistics.pair_tables import PairTables
 
 #: Optimisation around new edges ends at this share of the penalty of a table. The last one reaches the tolerance.
 LOCAL_SHARE = 0.03
