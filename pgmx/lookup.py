@@ -30,17 +30,18 @@ PACKAGES = (
 
 
 def import_on_demand(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Return the `__getattr__` and `__dir__` of a package whose names are in the modules of `homes`, by name.
+    """Return the `__getattr__` and `__dir__` of a package that imports its names when they are first used.
 
-    A module is named relative to the package: ``{"CLIME": "gaussian.clime"}``. Type checkers read the same imports
-    under ``if TYPE_CHECKING``. A package that imports all its names itself passes no homes: only its unknown names are
-    explained.
+    `homes` gives the module of each name: ``{"CLIME": "pgmx.estimators.gaussian.clime"}``; `__all__` of the package is
+    derived from it. Type checkers read the same imports under ``if TYPE_CHECKING``, as ``import CLIME as CLIME``: a
+    name without ``as`` would be private for them. A package that imports all its names itself passes no homes; only its
+    unknown names are explained.
     """
 
     def look_up(name: str) -> object:
         if name not in homes:
             raise refuse_name(package, name)
-        value = getattr(import_module(f"{package}.{homes[name]}"), name)
+        value = getattr(import_module(homes[name]), name)
         setattr(sys.modules[package], name, value)
         return value
 
@@ -78,13 +79,21 @@ def _suggest_name(package: str, name: str) -> str:
 
 @cache
 def _read_public_names(package: str) -> tuple[str, ...]:
-    """Return `__all__` of a package from its source: importing all packages to suggest a name would load pgmpy."""
+    """Return the public names of a package from its source: importing all packages to suggest one would load pgmpy.
+
+    They are the literal `__all__`, and the names that are imported under ``if TYPE_CHECKING``.
+    """
     spec = find_spec(package)
     source = getattr(spec and spec.loader, "get_source", lambda _: None)(package)
+    names: list[str] = []
     for node in ast.parse(source or "").body:
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "__all__":
-            return tuple(ast.literal_eval(node.value))
-    return ()
+        match node:
+            case ast.Assign(targets=[ast.Name(id="__all__")], value=value):
+                names += ast.literal_eval(value)
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                imports = (alias for one in node.body if isinstance(one, ast.ImportFrom) for alias in one.names)
+                names += [alias.asname or alias.name for alias in imports]
+    return tuple(names)
 
 
 def suggest(name: object, known: Iterable) -> str:

@@ -302,10 +302,10 @@ def test_names_on_demand_are_those_that_type_checkers_read(package):
     imports = list_imports(Path(module.__file__).read_text(encoding="utf-8"), f"{package}.__init__")
     stated = {one.target for one in imports if one.typing}
     homes = getattr(module, "_HOMES", {})  # a package may import all its names itself
-    assert {f"{package}.{home}.{name}" for name, home in homes.items()} == stated
+    assert {f"{home}.{name}" for name, home in homes.items()} == stated
     assert set(homes) <= set(module.__all__) <= set(dir(module))
     for name, home in homes.items():
-        assert getattr(module, name) is getattr(import_module(f"{package}.{home}"), name)
+        assert getattr(module, name) is getattr(import_module(home), name)
     with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'nothing'"):
         _ = module.nothing
 

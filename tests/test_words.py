@@ -31,7 +31,7 @@ PUBLIC_PACKAGES = (
 ATTRIBUTES = {
     ("pgmx.estimators.markov.path", "RegularizationPath"),
     ("pgmx.estimators.paths", "PenaltyPath"),
-    ("pgmx.estimators.time_series.svarm.path", "SVARMPath"),
+    ("pgmx.estimators.time_series.svarm.learner", "SVARMPath"),
 }
 MOST_PARTICIPLES = 10
 MOST_DOCSTRING_LINES = 6

@@ -36,12 +36,12 @@ from pgmx.data.table import MISSING, DiscreteTable
 from pgmx.lookup import import_on_demand
 
 if TYPE_CHECKING:
-    from pgmx.data.bins.discretizer import Discretizer, discretize
+    from pgmx.data.bins.discretizer import Discretizer as Discretizer
+    from pgmx.data.bins.discretizer import discretize as discretize
 
 __all__ = [
     "MISSING",
     "DiscreteTable",
-    "Discretizer",
     "DistributedNumericTable",
     "DistributedTable",
     "FewValuesWarning",
@@ -49,7 +49,6 @@ __all__ = [
     "IncompleteRowsWarning",
     "MemoryEstimate",
     "NumericTable",
-    "discretize",
     "distribute",
     "encode",
     "estimate_memory",
@@ -61,7 +60,9 @@ __all__ = [
     "write_table",
 ]
 
-_HOMES = {"Discretizer": "bins.discretizer", "discretize": "bins.discretizer"}  # scikit-learn takes half a second
+# on demand: discretisation imports scikit-learn, which takes half a second
+_HOMES = {"Discretizer": "pgmx.data.bins.discretizer", "discretize": "pgmx.data.bins.discretizer"}
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = import_on_demand(__name__, _HOMES)
+    __all__ += sorted(_HOMES)

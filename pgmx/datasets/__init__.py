@@ -2,21 +2,25 @@
 
 - `bundled`: discrete networks of the Bayesian network repository, which ship with pgmx or pgmpy, and network files
 - `examples`: small real tables that ship with scikit-learn and statsmodels
-- `random_graphs`: edges of random graphs, and the generator that draws them
+- `random_graphs`: edges of random graphs, ranks of items in random reservoirs, and the generator of all draws
 - `markov`: random Markov networks to learn from, and rows sampled from them
 - `sampling`: forward sampling of Bayesian networks as frames
-- `reservoir`: rank of the best item in a random sample, as in a reservoir of candidate edges
 - `gaussian`: Gaussian Markov networks to learn from, all with variances 1; ``simulate`` draws rows
 - `structural`: series with nonlinear influences, and responses to random inputs
-- `drifting`: streams with target functions that change at known rows
-- `switching`: series of structural equations whose input powers change from window to window
+- `changing`: streams with drifting target functions, and series whose input powers switch between windows
 - `time_series`: coefficients of sparse linear dynamical systems, and hourly counts on a grid
 """
 
 from typing import TYPE_CHECKING
 
 from pgmx.datasets.bundled import NetworkSize, list_networks, load_network, sample_network
-from pgmx.datasets.drifting import DriftingStream, drifting_stream
+from pgmx.datasets.changing import (
+    DriftingStream,
+    SwitchingSeries,
+    drifting_stream,
+    kronecker_coefficients,
+    switching_series,
+)
 from pgmx.datasets.examples import Example, list_examples, load_example
 from pgmx.datasets.gaussian import (
     gaussian_chain_network,
@@ -31,10 +35,9 @@ from pgmx.datasets.markov import (
     sample_markov_network,
     tree_network,
 )
-from pgmx.datasets.reservoir import ReservoirRanks, reservoir_ranks
+from pgmx.datasets.random_graphs import ReservoirRanks, reservoir_ranks
 from pgmx.datasets.sampling import sample
 from pgmx.datasets.structural import KernelResponses, StructuralSeries, kernel_responses, structural_series
-from pgmx.datasets.switching import SwitchingSeries, kronecker_coefficients, switching_series
 from pgmx.datasets.time_series import gridded_counts, sparse_system
 from pgmx.lookup import import_on_demand
 

@@ -6,9 +6,9 @@
 - `bayesian`: learners of Bayesian networks
 - `gaussian`: learners of Gaussian graphical models
 - `markov`: learners of discrete Markov networks
-- `resampling`: one learner on many resamples
-- `selection`: choice of a penalty for Gaussian graphical models
 - `time_series`: learners of time series
+- `bootstrap`, `block_bootstrap`: one learner on many resamples
+- `selected_graph`: choice of a penalty
 """
 
 from typing import TYPE_CHECKING
@@ -16,101 +16,70 @@ from typing import TYPE_CHECKING
 from pgmx.lookup import import_on_demand
 
 if TYPE_CHECKING:
-    from pgmx.estimators.base import BaseStructureLearner
-    from pgmx.estimators.bayesian.annealing import SimulatedAnnealing
-    from pgmx.estimators.bayesian.best_first import BestFirstSearch
-    from pgmx.estimators.bayesian.chow_liu import ChowLiuForest
-    from pgmx.estimators.bayesian.equivalence import GreedyEquivalenceSearch
-    from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
-    from pgmx.estimators.cost import LearningCost
-    from pgmx.estimators.gaussian.clime import CLIME
-    from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso
-    from pgmx.estimators.gaussian.neighborhood_lasso import NeighborhoodLasso
-    from pgmx.estimators.gaussian.nonparanormal import Nonparanormal
-    from pgmx.estimators.markov.best_choice_grafting import BestChoiceEdgeGrafting
-    from pgmx.estimators.markov.edge_grafting import EdgeGrafting
-    from pgmx.estimators.markov.feature_grafting import FeatureGrafting, GraftingLight
-    from pgmx.estimators.markov.first_hit_grafting import FirstHitEdgeGrafting
-    from pgmx.estimators.markov.group_lasso import GroupLassoMarkovNetwork
-    from pgmx.estimators.markov.online_grafting import OnlineEdgeGrafting
-    from pgmx.estimators.resampling.block_bootstrap import BlockBootstrap
-    from pgmx.estimators.resampling.bootstrap import BootstrapStructure
-    from pgmx.estimators.selection.selected_graph import SelectedGraph
-    from pgmx.estimators.time_series.dense import DenseLDS
-    from pgmx.estimators.time_series.enforcing import SparsityEnforcingLDS
-    from pgmx.estimators.time_series.inducing import SparsityInducingLDS
-    from pgmx.estimators.time_series.scalable import ScalableLDS
-    from pgmx.estimators.time_series.sem.identifiability import IdentifiabilityWarning
-    from pgmx.estimators.time_series.sem.tensor_sem import TensorSEM
-    from pgmx.estimators.time_series.sem.tensor_sem_tracker import TensorSEMTracker
-    from pgmx.estimators.time_series.svarm.kernel_svarm import KernelSVARM
-    from pgmx.estimators.time_series.svarm.linear_svarm import LinearSVARM
-
-__all__ = [
-    "CLIME",
-    "BaseStructureLearner",
-    "BestChoiceEdgeGrafting",
-    "BestFirstSearch",
-    "BlockBootstrap",
-    "BootstrapStructure",
-    "ChowLiuForest",
-    "DenseLDS",
-    "EdgeGrafting",
-    "FeatureGrafting",
-    "FirstHitEdgeGrafting",
-    "GraftingLight",
-    "GraphicalLasso",
-    "GreedyEquivalenceSearch",
-    "GroupLassoMarkovNetwork",
-    "HillClimbSearch",
-    "IdentifiabilityWarning",
-    "KernelSVARM",
-    "LearningCost",
-    "LinearSVARM",
-    "NeighborhoodLasso",
-    "Nonparanormal",
-    "OnlineEdgeGrafting",
-    "ScalableLDS",
-    "SelectedGraph",
-    "SimulatedAnnealing",
-    "SparsityEnforcingLDS",
-    "SparsityInducingLDS",
-    "TensorSEM",
-    "TensorSEMTracker",
-]
+    from pgmx.estimators.base import BaseStructureLearner as BaseStructureLearner
+    from pgmx.estimators.bayesian.annealing import SimulatedAnnealing as SimulatedAnnealing
+    from pgmx.estimators.bayesian.best_first import BestFirstSearch as BestFirstSearch
+    from pgmx.estimators.bayesian.chow_liu import ChowLiuForest as ChowLiuForest
+    from pgmx.estimators.bayesian.equivalence import GreedyEquivalenceSearch as GreedyEquivalenceSearch
+    from pgmx.estimators.bayesian.hill_climb import HillClimbSearch as HillClimbSearch
+    from pgmx.estimators.block_bootstrap import BlockBootstrap as BlockBootstrap
+    from pgmx.estimators.bootstrap import BootstrapStructure as BootstrapStructure
+    from pgmx.estimators.cost import LearningCost as LearningCost
+    from pgmx.estimators.gaussian.clime import CLIME as CLIME
+    from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso as GraphicalLasso
+    from pgmx.estimators.gaussian.neighborhood_lasso import NeighborhoodLasso as NeighborhoodLasso
+    from pgmx.estimators.gaussian.nonparanormal import Nonparanormal as Nonparanormal
+    from pgmx.estimators.markov.best_choice_grafting import BestChoiceEdgeGrafting as BestChoiceEdgeGrafting
+    from pgmx.estimators.markov.edge_grafting import EdgeGrafting as EdgeGrafting
+    from pgmx.estimators.markov.feature_grafting import FeatureGrafting as FeatureGrafting
+    from pgmx.estimators.markov.feature_grafting import GraftingLight as GraftingLight
+    from pgmx.estimators.markov.first_hit_grafting import FirstHitEdgeGrafting as FirstHitEdgeGrafting
+    from pgmx.estimators.markov.group_lasso import GroupLassoMarkovNetwork as GroupLassoMarkovNetwork
+    from pgmx.estimators.markov.online_grafting import OnlineEdgeGrafting as OnlineEdgeGrafting
+    from pgmx.estimators.selected_graph import SelectedGraph as SelectedGraph
+    from pgmx.estimators.time_series.dense import DenseLDS as DenseLDS
+    from pgmx.estimators.time_series.enforcing import SparsityEnforcingLDS as SparsityEnforcingLDS
+    from pgmx.estimators.time_series.inducing import SparsityInducingLDS as SparsityInducingLDS
+    from pgmx.estimators.time_series.scalable import ScalableLDS as ScalableLDS
+    from pgmx.estimators.time_series.structural_equations import IdentifiabilityWarning as IdentifiabilityWarning
+    from pgmx.estimators.time_series.svarm.kernel_svarm import KernelSVARM as KernelSVARM
+    from pgmx.estimators.time_series.svarm.linear_svarm import LinearSVARM as LinearSVARM
+    from pgmx.estimators.time_series.tensor_sem import TensorSEM as TensorSEM
+    from pgmx.estimators.time_series.tensor_sem_tracker import TensorSEMTracker as TensorSEMTracker
 
 _HOMES = {
-    "BaseStructureLearner": "base",
-    "BestChoiceEdgeGrafting": "markov.best_choice_grafting",
-    "BestFirstSearch": "bayesian.best_first",
-    "BlockBootstrap": "resampling.block_bootstrap",
-    "BootstrapStructure": "resampling.bootstrap",
-    "CLIME": "gaussian.clime",
-    "ChowLiuForest": "bayesian.chow_liu",
-    "DenseLDS": "time_series.dense",
-    "EdgeGrafting": "markov.edge_grafting",
-    "FeatureGrafting": "markov.feature_grafting",
-    "FirstHitEdgeGrafting": "markov.first_hit_grafting",
-    "GraftingLight": "markov.feature_grafting",
-    "GraphicalLasso": "gaussian.graphical_lasso",
-    "GreedyEquivalenceSearch": "bayesian.equivalence",
-    "GroupLassoMarkovNetwork": "markov.group_lasso",
-    "HillClimbSearch": "bayesian.hill_climb",
-    "IdentifiabilityWarning": "time_series.sem.identifiability",
-    "KernelSVARM": "time_series.svarm.kernel_svarm",
-    "LearningCost": "cost",
-    "LinearSVARM": "time_series.svarm.linear_svarm",
-    "NeighborhoodLasso": "gaussian.neighborhood_lasso",
-    "Nonparanormal": "gaussian.nonparanormal",
-    "OnlineEdgeGrafting": "markov.online_grafting",
-    "ScalableLDS": "time_series.scalable",
-    "SelectedGraph": "selection.selected_graph",
-    "SimulatedAnnealing": "bayesian.annealing",
-    "SparsityEnforcingLDS": "time_series.enforcing",
-    "SparsityInducingLDS": "time_series.inducing",
-    "TensorSEM": "time_series.sem.tensor_sem",
-    "TensorSEMTracker": "time_series.sem.tensor_sem_tracker",
+    "BaseStructureLearner": "pgmx.estimators.base",
+    "BestChoiceEdgeGrafting": "pgmx.estimators.markov.best_choice_grafting",
+    "BestFirstSearch": "pgmx.estimators.bayesian.best_first",
+    "BlockBootstrap": "pgmx.estimators.block_bootstrap",
+    "BootstrapStructure": "pgmx.estimators.bootstrap",
+    "CLIME": "pgmx.estimators.gaussian.clime",
+    "ChowLiuForest": "pgmx.estimators.bayesian.chow_liu",
+    "DenseLDS": "pgmx.estimators.time_series.dense",
+    "EdgeGrafting": "pgmx.estimators.markov.edge_grafting",
+    "FeatureGrafting": "pgmx.estimators.markov.feature_grafting",
+    "FirstHitEdgeGrafting": "pgmx.estimators.markov.first_hit_grafting",
+    "GraftingLight": "pgmx.estimators.markov.feature_grafting",
+    "GraphicalLasso": "pgmx.estimators.gaussian.graphical_lasso",
+    "GreedyEquivalenceSearch": "pgmx.estimators.bayesian.equivalence",
+    "GroupLassoMarkovNetwork": "pgmx.estimators.markov.group_lasso",
+    "HillClimbSearch": "pgmx.estimators.bayesian.hill_climb",
+    "IdentifiabilityWarning": "pgmx.estimators.time_series.structural_equations",
+    "KernelSVARM": "pgmx.estimators.time_series.svarm.kernel_svarm",
+    "LearningCost": "pgmx.estimators.cost",
+    "LinearSVARM": "pgmx.estimators.time_series.svarm.linear_svarm",
+    "NeighborhoodLasso": "pgmx.estimators.gaussian.neighborhood_lasso",
+    "Nonparanormal": "pgmx.estimators.gaussian.nonparanormal",
+    "OnlineEdgeGrafting": "pgmx.estimators.markov.online_grafting",
+    "ScalableLDS": "pgmx.estimators.time_series.scalable",
+    "SelectedGraph": "pgmx.estimators.selected_graph",
+    "SimulatedAnnealing": "pgmx.estimators.bayesian.annealing",
+    "SparsityEnforcingLDS": "pgmx.estimators.time_series.enforcing",
+    "SparsityInducingLDS": "pgmx.estimators.time_series.inducing",
+    "TensorSEM": "pgmx.estimators.time_series.tensor_sem",
+    "TensorSEMTracker": "pgmx.estimators.time_series.tensor_sem_tracker",
 }
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = import_on_demand(__name__, _HOMES)
+    __all__ = sorted(_HOMES)

@@ -17,80 +17,59 @@
 
 from typing import TYPE_CHECKING
 
-from pgmx.graphs.equivalence import cpdag
 from pgmx.lookup import import_on_demand
 
 if TYPE_CHECKING:
-    from pgmx.models.any_model import (
-        load_gaussian_network,
-        load_markov_network,
-        read_json,
-        read_model,
-        save_gaussian_network,
-        save_markov_network,
-        save_model,
-    )
-    from pgmx.models.bayesian.networks import fit_discrete, fit_linear_gaussian, to_dag, to_linear_gaussian, to_pdag
-    from pgmx.models.evidence import read_evidence
-    from pgmx.models.gaussian.network import GaussianMarkovNetwork
-    from pgmx.models.markov.factors import junction_tree
-    from pgmx.models.markov.network import PairwiseMarkovNetwork
-    from pgmx.models.mixed.network import ConditionalGaussianNetwork
-    from pgmx.models.mixed.parameters import ConditionalGaussianCPD
-    from pgmx.models.time_series.graph import TimeSeriesGraph
-    from pgmx.models.time_series.linear_dynamical_system import LinearDynamicalSystem
-    from pgmx.models.time_series.measures import graphs_by_window, measures_by_window
-
-__all__ = [
-    "ConditionalGaussianCPD",
-    "ConditionalGaussianNetwork",
-    "GaussianMarkovNetwork",
-    "LinearDynamicalSystem",
-    "PairwiseMarkovNetwork",
-    "TimeSeriesGraph",
-    "cpdag",
-    "fit_discrete",
-    "fit_linear_gaussian",
-    "graphs_by_window",
-    "junction_tree",
-    "load_gaussian_network",
-    "load_markov_network",
-    "measures_by_window",
-    "read_evidence",
-    "read_json",
-    "read_model",
-    "save_gaussian_network",
-    "save_markov_network",
-    "save_model",
-    "to_dag",
-    "to_linear_gaussian",
-    "to_pdag",
-]
+    from pgmx.graphs.equivalence import cpdag as cpdag
+    from pgmx.models.any_model import load_gaussian_network as load_gaussian_network
+    from pgmx.models.any_model import load_markov_network as load_markov_network
+    from pgmx.models.any_model import read_json as read_json
+    from pgmx.models.any_model import read_model as read_model
+    from pgmx.models.any_model import save_gaussian_network as save_gaussian_network
+    from pgmx.models.any_model import save_markov_network as save_markov_network
+    from pgmx.models.any_model import save_model as save_model
+    from pgmx.models.bayesian.networks import fit_discrete as fit_discrete
+    from pgmx.models.bayesian.networks import fit_linear_gaussian as fit_linear_gaussian
+    from pgmx.models.bayesian.networks import to_dag as to_dag
+    from pgmx.models.bayesian.networks import to_linear_gaussian as to_linear_gaussian
+    from pgmx.models.bayesian.networks import to_pdag as to_pdag
+    from pgmx.models.evidence import read_evidence as read_evidence
+    from pgmx.models.gaussian.network import GaussianMarkovNetwork as GaussianMarkovNetwork
+    from pgmx.models.markov.factors import junction_tree as junction_tree
+    from pgmx.models.markov.network import PairwiseMarkovNetwork as PairwiseMarkovNetwork
+    from pgmx.models.mixed.network import ConditionalGaussianNetwork as ConditionalGaussianNetwork
+    from pgmx.models.mixed.parameters import ConditionalGaussianCPD as ConditionalGaussianCPD
+    from pgmx.models.time_series.graph import TimeSeriesGraph as TimeSeriesGraph
+    from pgmx.models.time_series.linear_dynamical_system import LinearDynamicalSystem as LinearDynamicalSystem
+    from pgmx.models.time_series.measures import graphs_by_window as graphs_by_window
+    from pgmx.models.time_series.measures import measures_by_window as measures_by_window
 
 _HOMES = {
-    "ConditionalGaussianCPD": "mixed.parameters",
-    "ConditionalGaussianNetwork": "mixed.network",
-    "GaussianMarkovNetwork": "gaussian.network",
-    "LinearDynamicalSystem": "time_series.linear_dynamical_system",
-    "PairwiseMarkovNetwork": "markov.network",
-    "TimeSeriesGraph": "time_series.graph",
-    "fit_discrete": "bayesian.networks",
-    "fit_linear_gaussian": "bayesian.networks",
-    "graphs_by_window": "time_series.measures",
-    "junction_tree": "markov.factors",
-    "load_gaussian_network": "any_model",
-    "load_markov_network": "any_model",
-    "measures_by_window": "time_series.measures",
-    "read_evidence": "evidence",
-    "read_json": "any_model",
-    "read_model": "any_model",
-    "save_gaussian_network": "any_model",
-    "save_markov_network": "any_model",
-    "save_model": "any_model",
-    "to_dag": "bayesian.networks",
-    "to_linear_gaussian": "bayesian.networks",
-    "to_pdag": "bayesian.networks",
+    "ConditionalGaussianCPD": "pgmx.models.mixed.parameters",
+    "ConditionalGaussianNetwork": "pgmx.models.mixed.network",
+    "GaussianMarkovNetwork": "pgmx.models.gaussian.network",
+    "LinearDynamicalSystem": "pgmx.models.time_series.linear_dynamical_system",
+    "PairwiseMarkovNetwork": "pgmx.models.markov.network",
+    "TimeSeriesGraph": "pgmx.models.time_series.graph",
+    "cpdag": "pgmx.graphs.equivalence",
+    "fit_discrete": "pgmx.models.bayesian.networks",
+    "fit_linear_gaussian": "pgmx.models.bayesian.networks",
+    "graphs_by_window": "pgmx.models.time_series.measures",
+    "junction_tree": "pgmx.models.markov.factors",
+    "load_gaussian_network": "pgmx.models.any_model",
+    "load_markov_network": "pgmx.models.any_model",
+    "measures_by_window": "pgmx.models.time_series.measures",
+    "read_evidence": "pgmx.models.evidence",
+    "read_json": "pgmx.models.any_model",
+    "read_model": "pgmx.models.any_model",
+    "save_gaussian_network": "pgmx.models.any_model",
+    "save_markov_network": "pgmx.models.any_model",
+    "save_model": "pgmx.models.any_model",
+    "to_dag": "pgmx.models.bayesian.networks",
+    "to_linear_gaussian": "pgmx.models.bayesian.networks",
+    "to_pdag": "pgmx.models.bayesian.networks",
 }
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = import_on_demand(__name__, _HOMES)
+    __all__ = sorted(_HOMES)

@@ -1,33 +1,32 @@
 """Pictures of learned graphs and of learning with matplotlib, and reports for the browser.
 
-- `layouts`: positions of the nodes of a graph: in layers, by springs, on a circle
+- `draw`: pictures of graphs, with a comparison with a reference and strengths of edges
+- `layered_layout`, `spring_layout`: positions of the nodes in layers, by springs or on a circle
+- `packing`: placement of connected components side by side
+- `shapes`: the axes, curves of edges with their heads, boxes of nodes, legends
 - `pictures`: figures for notebooks, scripts and files
 - `strengths`: strengths of edges: read from user input, converted to widths and colours, drawn as a ranking
-- `edge_styles`: styles of edges by comparison with a reference, by strength and by sign, with their legends
 - `history`: curves of learning: quality against time, edges or tests, one line per learner
 - `paths`: paths of penalties: number of edges, criterion and selected penalty
-- `curves`: learning curves: quality against the number of rows
-- `shapes`: the axes, curves of edges with their heads, boxes of nodes; one collection per kind
-- `streams`: errors of stream learners compared with baselines, intervals, and changes
-- `time_series`: graphs over (variable, lag), forecasts, and edges that change
-- `draw`: pictures of graphs: layout, comparison with a reference and strengths combined
+- `curves`: quality of learners and errors of stream learners against the number of rows
+- `series_graphs`: graphs over (variable, lag) as heat maps or on a circle
+- `edge_paths`: edges of time series that change over windows
+- `forecast`: forecasts of time series with their intervals
 - `reports`: a report of a learned graph as one HTML file, with an interactive graph
 """
 
 from typing import TYPE_CHECKING
 
 from pgmx.lookup import import_on_demand
-from pgmx.plotting.curves import plot_learning_curve
+from pgmx.plotting.curves import plot_intervals, plot_learning_curve, plot_prequential
 from pgmx.plotting.draw import plot_graph, save_picture
+from pgmx.plotting.edge_paths import plot_edge_paths
+from pgmx.plotting.forecast import plot_forecast
 from pgmx.plotting.history import plot_history
 from pgmx.plotting.paths import plot_path
 from pgmx.plotting.reports.page import save_report
-from pgmx.plotting.streams import plot_intervals, plot_prequential
+from pgmx.plotting.series_graphs import plot_adjacency, plot_summary_graph
 from pgmx.plotting.strengths import plot_strengths
-from pgmx.plotting.time_series.adjacency import plot_adjacency
-from pgmx.plotting.time_series.edge_paths import plot_edge_paths
-from pgmx.plotting.time_series.forecast import plot_forecast
-from pgmx.plotting.time_series.summary import plot_summary_graph
 
 __all__ = [
     "plot_adjacency",

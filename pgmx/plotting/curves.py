@@ -1,8 +1,8 @@
-"""Learning curves: quality against the number of training rows."""
+"""Curves against the number of rows: learning curves, and errors and intervals of stream learners."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from pgmx.plotting.strengths import make_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from numpy.typing import ArrayLike
     from pandas import DataFrame
 
 _MEASURES = {
@@ -18,6 +19,8 @@ _MEASURES = {
     "shd": "structural Hamming distance of the CPDAGs",
     "n_edges": "edges",
 }
+_LABELS = {"squared": "mean squared error", "zero-one": "share of wrong labels"}
+_STYLES = ("--", ":", "-.")
 
 
 def plot_learning_curve(curve: DataFrame, ax: Axes | None = None, *, measure: str = "divergence") -> Axes:
@@ -54,6 +57,8 @@ def plot_learning_curve(curve: DataFrame, ax: Axes | None = None, *, measure: st
     >>> plot_learning_curve(curve).get_xlabel()
     'rows'
     """
+    from matplotlib.ticker import FuncFormatter
+
     if measure not in _MEASURES:
         raise ValueError(f"measure must be one of {', '.join(_MEASURES)}, got {measure!r}")
     if not hasattr(curve, "columns"):
@@ -89,15 +94,139 @@ def plot_learning_curve(curve: DataFrame, ax: Axes | None = None, *, measure: st
         )
     ax.set_xlabel("rows" + (" (hollow marks: infinite)" if endless else ""))
     ax.set_ylabel(_MEASURES[measure])
-    _plain_ticks(ax, measure)
+    _format_rows(ax)
+    if measure == "divergence":
+        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     ax.grid(alpha=0.25, linewidth=0.6)
     ax.legend(frameon=False, loc="best")
     return ax
 
 
-def _plain_ticks(ax: Axes, measure: str) -> None:
+def plot_prequential(curve: Any, ax: Axes | None = None) -> Axes:
+    """Draw the error of a stream learner per window, compared with the baselines.
+
+    Squared errors are on a logarithmic axis, shares of wrong labels on a linear one. The legend has the mean over all
+    rows.
+
+    Parameters
+    ----------
+    curve : PrequentialCurve
+        The result of `pgmx.metrics.prequential`.
+    ax : matplotlib.axes.Axes, optional
+        The axes to draw on. Default: a new figure, independent of pyplot.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
+
+    Raises
+    ------
+    TypeError
+        If `curve` is not such a curve.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.metrics import prequential
+    >>> from pgmx.plotting import plot_prequential
+    >>> from sklearn.linear_model import SGDRegressor
+    >>> X = np.random.default_rng(0).random((80, 2))
+    >>> curve = prequential(SGDRegressor(random_state=0), X, X @ [1.0, -1.0], window=20)
+    >>> plot_prequential(curve).get_xlabel()
+    'rows (windows of 20)'
+    """
+    if not hasattr(curve, "errors") or not hasattr(curve, "means"):
+        raise TypeError(f"expected the result of prequential, got {type(curve).__name__}")
+    ax = make_axes(ax, 7.2, 4.2)
+    for at, (name, errors) in enumerate(curve.errors.items()):
+        style: dict[str, Any] = (
+            {"linewidth": 2.0, "zorder": 3} if at == 0 else {"linewidth": 1.4, "linestyle": _STYLES[at - 1]}
+        )
+        if len(errors) == 1:
+            style |= {"marker": "o"}
+        label = f"{name}: {curve.means[name]:.3g}"
+        ax.plot(curve.n_rows, errors, color=COLOURS[at % len(COLOURS)], label=label, **style)
+    if curve.loss == "squared" and all(np.all(errors > 0) for errors in curve.errors.values()):
+        ax.set_yscale("log")
+    else:
+        ax.set_ylim(bottom=0)
+    ax.set_xlabel(f"rows (windows of {curve.window:,})")
+    ax.set_ylabel(_LABELS[curve.loss])
+    _format_rows(ax)
+    ax.grid(alpha=0.25, linewidth=0.6)
+    ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.16), ncols=2, title="mean over all rows")
+    return ax
+
+
+def plot_intervals(targets: ArrayLike, intervals: ArrayLike, flags: ArrayLike = (), ax: Axes | None = None) -> Axes:
+    """Draw the differences between the targets of a stream and the centres of their intervals, and flagged changes.
+
+    The band is the interval predicted before each row, minus its centre. Targets outside are marked, and the legend has
+    the share of targets inside.
+
+    Parameters
+    ----------
+    targets : array of shape (n_rows,)
+        The targets.
+    intervals : array of shape (n_rows, 2)
+        Lower and upper ends, as returned by ``predict_interval_partial_fit`` of a stream learner. Rows with infinite or
+        NaN ends are not drawn and not counted.
+    flags : array of shape (n_flags,), default=()
+        Rows after which a change was flagged, counted from the first row of `targets`: ``drift_.flags`` of an AdaRaker
+        learner minus the number of rows learned before.
+    ax : matplotlib.axes.Axes, optional
+        The axes to draw on. Default: a new figure, independent of pyplot.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes drawn on.
+
+    Raises
+    ------
+    ValueError
+        If the shapes of `targets` and `intervals` do not match.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.plotting import plot_intervals
+    >>> from pgmx.streaming import AdaRakerRegressor
+    >>> X = np.random.default_rng(0).random((300, 2))
+    >>> learner, y = AdaRakerRegressor(), X[:, 0] * X[:, 1]
+    >>> ends = learner.predict_interval_partial_fit(X, y)
+    >>> plot_intervals(y, ends, learner.drift_.flags).get_xlabel()
+    'rows'
+    """
+    y, ends = np.asarray(targets, dtype=float).ravel(), np.asarray(intervals, dtype=float)
+    if ends.shape != (len(y), 2) or not len(y):
+        raise ValueError(
+            f"intervals must have the shape ({len(y)}, 2), one row per target and at least one, got {ends.shape}"
+        )
+    ax = make_axes(ax, 7.2, 4.2)
+    rows = np.arange(len(y))
+    known: Any = np.isfinite(ends).all(axis=1)
+    inside = known & (ends[:, 0] <= y) & (y <= ends[:, 1])
+    outside = known & ~inside
+    ends = np.where(known[:, None], ends, np.nan)
+    centres, halves = ends.mean(axis=1), np.diff(ends, axis=1)[:, 0] / 2.0
+    share = f"{inside.sum() / max(known.sum(), 1):.1%} inside"
+    ax.fill_between(rows, -halves, halves, color=COLOURS[0], alpha=0.2, linewidth=0, label="interval")
+    ax.plot(rows[inside], (y - centres)[inside], ".", color=COLOURS[5], markersize=2, label=f"target, {share}")
+    ax.plot(rows[outside], (y - centres)[outside], ".", color=COLOURS[3], markersize=3, label="outside its interval")
+    for number, row in enumerate(np.asarray(flags).ravel()):
+        label = "change flagged" if number == 0 else None
+        ax.axvline(float(row), color=COLOURS[1], linewidth=1.4, linestyle="--", label=label)
+    ax.set_xlabel("rows")
+    ax.set_ylabel("target minus the centre of its interval")
+    _format_rows(ax)
+    ax.grid(alpha=0.25, linewidth=0.6)
+    ax.legend(frameon=False, loc="upper center", bbox_to_anchor=(0.5, -0.14), ncols=4)
+    return ax
+
+
+def _format_rows(ax: Axes) -> None:
     from matplotlib.ticker import FuncFormatter
 
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
-    if measure == "divergence":
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

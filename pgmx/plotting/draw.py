@@ -10,21 +10,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import numpy as np
 
 from pgmx.checks import FittedLearner, check_natural, check_same_names, is_number, join_names, take_graph
-from pgmx.plotting.edge_styles import draw_strengths, draw_verdicts, line_style
-from pgmx.plotting.layouts.communities import find_communities
-from pgmx.plotting.layouts.layered import MOST_IN_LAYERS, compute_layout
-from pgmx.plotting.layouts.packing import HEIGHT
-from pgmx.plotting.layouts.spring import compute_circular_layout, compute_spring_layout, count_readable
+from pgmx.plotting.layered_layout import MOST_IN_LAYERS, compute_layout
+from pgmx.plotting.packing import HEIGHT
 from pgmx.plotting.pictures import check_picture_path, limit_dpi, write_figure
 from pgmx.plotting.shapes import (
     MARGIN,
+    draw_comparison_legend,
     draw_edges,
-    draw_kinds,
+    draw_kind_legend,
     draw_nodes,
     draw_note,
+    draw_strength_legend,
+    line_style,
     prepare_axes,
     route_curves,
     route_lines,
+)
+from pgmx.plotting.spring_layout import (
+    compute_circular_layout,
+    compute_spring_layout,
+    count_readable,
+    find_communities,
 )
 from pgmx.plotting.strengths import label_lag, read_strengths
 
@@ -150,12 +156,12 @@ def plot_graph(
     if note:
         draw_note(ax, note, 0.9 * _FONT * scale, 2 * MARGIN * n_legends)
     if reference is not None:
-        draw_verdicts(ax, edges, 0.9 * _FONT * scale)
+        draw_comparison_legend(ax, edges, 0.9 * _FONT * scale)
     if scales is not None:
         shown = [size for size, edge in zip(sizes, edges, strict=True) if edge[3] != "missing"]
-        draw_strengths(ax, scales, shown, reference is None, scale, 0.9 * _FONT * scale, 2 * MARGIN)
+        draw_strength_legend(ax, scales, shown, reference is None, scale, 0.9 * _FONT * scale, 2 * MARGIN)
     if len(set(kinds)) == 2:
-        draw_kinds(ax, 0.9 * _FONT * scale, 2 * MARGIN * (n_legends - 1))
+        draw_kind_legend(ax, 0.9 * _FONT * scale, 2 * MARGIN * (n_legends - 1))
     return ax
 
 

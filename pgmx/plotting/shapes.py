@@ -1,22 +1,40 @@
-"""Shapes of a drawn graph: the axes, curves of edges with their heads, boxes of nodes; one collection per kind."""
+"""Shapes of a drawn graph: the axes, curves of edges with their heads, boxes of nodes, and the legends.
+
+All edges are one collection and all boxes another, so that large graphs are drawn fast.
+"""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
-from pgmx.plotting.layouts.packing import HEIGHT
+from pgmx.plotting.packing import HEIGHT
 from pgmx.plotting.pictures import make_picture
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from matplotlib.axes import Axes
+
+    from pgmx.plotting.strengths import Strengths
 
 MARGIN = 14.0  # points; a unit of the layout is a point
 _UNREADABLE = 1.5  # points; smaller labels are left out
 _LONGEST_TANGENT = 57.0
 _INK, _FACE, _RIM = "#33475b", "#eaf1f8", "#5b7fa6"
-
+_UNKNOWN = "#9aa5b1"
 #: Face, rim and radius of the corners of nodes by kind, in graphs with both kinds; continuous variables are round.
 _KINDS = {"discrete": (_FACE, _RIM, HEIGHT / 10), "continuous": ("#fdf0dc", "#b5813a", HEIGHT / 2)}
 #: Faces of the largest communities: Paul Tol's light scheme, which colour-blind readers can distinguish.
 _COMMUNITIES = ("#77aadd", "#ee8866", "#eedd88", "#ffaabb", "#99ddff", "#44bb99", "#bbcc33", "#aaaa00")
-_MEANINGS = {"discrete": "discrete", "continuous": "continuous"}
+_DOTS, _DASHES = (0, (1, 2)), (0, (3.2, 1.4))
+_VERDICTS: dict[str, tuple[str, Any, str]] = {
+    "shared": (_INK, "-", "in both"),
+    "turned": ("#e08a00", "-", "other direction"),
+    "extra": ("#b3202c", (0, (7, 1.5, 1.5, 1.5)), "not in the reference"),  # dashes work without colours
+    "missing": (_UNKNOWN, (0, (4, 3)), "only in the reference"),
+}
 
 
 def prepare_axes(ax, centres, widths, bends, n_legends):
@@ -39,6 +57,9 @@ def prepare_axes(ax, centres, widths, bends, n_legends):
     box = ax.get_window_extent()
     points = 72 / ax.figure.dpi
     return ax, points * min(box.width / (right - left), box.height / (high - low))
+
+
+# ---- edges ----
 
 
 def route_curves(edges, centres, bends, widths):
@@ -134,6 +155,20 @@ def _cut_head(curve, width):
     return [tip, base + half * across, base - half * across]
 
 
+def line_style(verdict: str, strength: float, scales: Strengths | None, coloured: bool) -> tuple[Any, Any, float]:
+    """Return colour, dashes and width in points of an edge; if `coloured`, colours show strengths, not verdicts."""
+    colour, dashes, _ = _VERDICTS[verdict]
+    if scales is None or verdict == "missing":
+        return colour, dashes, 1.0
+    if np.isnan(strength):
+        return (_UNKNOWN if coloured else colour), _DOTS, 1.0
+    shade = scales.colour(strength) if coloured else colour
+    return shade, _DASHES if scales.has_signs and strength < 0 else dashes, scales.width(strength)
+
+
+# ---- nodes ----
+
+
 def draw_nodes(ax, centres, widths, labels, font, scale, kinds, communities=None):
     """Draw all boxes as one collection, and their labels if they are large enough to read.
 
@@ -183,7 +218,10 @@ def draw_note(ax, text, font, bottom):
     note.set_gid("note")
 
 
-def draw_kinds(ax, font, bottom):
+# ---- legends ----
+
+
+def draw_kind_legend(ax, font, bottom):
     """Draw the legend of the two kinds of nodes, `bottom` units above the lower edge."""
     from matplotlib.legend import Legend
     from matplotlib.lines import Line2D
@@ -203,7 +241,7 @@ def draw_kinds(ax, font, bottom):
     legend = Legend(
         ax,
         handles,
-        [_MEANINGS[kind] for kind in _KINDS],
+        list(_KINDS),
         loc="lower center",
         bbox_to_anchor=(0.5, bottom / (high - low)),
         bbox_transform=ax.transAxes,
@@ -213,3 +251,51 @@ def draw_kinds(ax, font, bottom):
     )
     legend.set_gid("kinds")
     ax.add_artist(legend)
+
+
+def draw_comparison_legend(ax: Axes, edges: Sequence[tuple], font: float) -> None:
+    """Draw the legend of a comparison, with the number of edges (u, v, is_arrow, verdict) of each verdict."""
+    from matplotlib.lines import Line2D
+
+    handles = []
+    arrows = any(edge[2] for edge in edges)
+    for verdict, (colour, dashes, meaning) in _VERDICTS.items():
+        number = sum(edge[3] == verdict for edge in edges)
+        if verdict == "turned" and not arrows:
+            continue
+        handles.append(Line2D([], [], color=colour, linestyle=dashes, label=f"{meaning}: {number}"))
+    ax.legend(handles=handles, loc="lower center", ncols=4, frameon=False, fontsize=font)
+
+
+def draw_strength_legend(
+    ax: Axes, scales: Strengths, strengths: Sequence[float], coloured: bool, scale: float, font: float, row: float
+) -> None:
+    """Draw sample lines of the range, above the other legend if there is one.
+
+    `scale` is in points per unit of the axes, `row` is the height of a legend in these units.
+    """
+    from matplotlib.lines import Line2D
+
+    handles = [Line2D([], [], linestyle="none", label="strength")]
+    for value in scales.samples():
+        colour, dashes, width = line_style("shared", value, scales, coloured)
+        text = f"{value:.3g}".replace("-", "\N{MINUS SIGN}")
+        handles.append(Line2D([], [], color=colour, linestyle=dashes, linewidth=scale * width, label=text))
+    unknown = int(np.isnan(strengths).sum())
+    if unknown:
+        handles.append(Line2D([], [], color=_UNKNOWN, linestyle=_DOTS, label=f"not given: {unknown}"))
+    other = ax.get_legend()
+    if other is not None:
+        ax.add_artist(other)
+    low, high = ax.get_ylim()
+    legend = ax.legend(
+        handles=handles,
+        loc="lower center",
+        bbox_to_anchor=(0.5, 0.0 if other is None else row / (high - low)),
+        ncols=len(handles),
+        frameon=False,
+        fontsize=font,
+        columnspacing=1.4,
+        handlelength=3.0 if scales.has_signs else 2.0,
+    )
+    legend.set_gid("strengths")

@@ -1,7 +1,1 @@
-"""Searches over graphs. They use integer ids, arrays of gains and score functions; data and names are not visible.
-
-- `edges`: searches over undirected edges: grafting and the sources of candidate edges
-- `knowledge`: background knowledge about edges, as arrays of ids
-- `forest`: forests of maximum weight
-- `dag`: searches over directed acyclic graphs
-"""
+"""Searches over graphs by integer ids: DAGs, undirected edges and forests, and background knowledge about edges."""

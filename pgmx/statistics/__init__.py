@@ -21,38 +21,31 @@ from pgmx.lookup import import_on_demand
 from pgmx.statistics.counts import marginal_counts, pair_counts
 from pgmx.statistics.moments import Moments, moments
 
-if TYPE_CHECKING:  # workers of a cluster import only the counts
-    from pgmx.statistics.gaussian.nearest_correlation import nearest_correlation
-    from pgmx.statistics.gaussian.sample import GaussianSample, gaussian_sample, sample_of_covariance
-    from pgmx.statistics.marginal_transforms import MarginalTransforms
-    from pgmx.statistics.pair_tables import PairTables
-    from pgmx.statistics.rank_correlation import kendall_tau_matrix, latent_correlation, spearman
+if TYPE_CHECKING:  # on demand: workers of a cluster import only the counts
+    from pgmx.statistics.gaussian.nearest_correlation import nearest_correlation as nearest_correlation
+    from pgmx.statistics.gaussian.sample import GaussianSample as GaussianSample
+    from pgmx.statistics.gaussian.sample import gaussian_sample as gaussian_sample
+    from pgmx.statistics.gaussian.sample import sample_of_covariance as sample_of_covariance
+    from pgmx.statistics.marginal_transforms import MarginalTransforms as MarginalTransforms
+    from pgmx.statistics.pair_tables import PairTables as PairTables
+    from pgmx.statistics.rank_correlation import kendall_tau_matrix as kendall_tau_matrix
+    from pgmx.statistics.rank_correlation import latent_correlation as latent_correlation
+    from pgmx.statistics.rank_correlation import spearman as spearman
 
-__all__ = [
-    "GaussianSample",
-    "MarginalTransforms",
-    "Moments",
-    "PairTables",
-    "gaussian_sample",
-    "kendall_tau_matrix",
-    "latent_correlation",
-    "marginal_counts",
-    "moments",
-    "nearest_correlation",
-    "pair_counts",
-    "sample_of_covariance",
-    "spearman",
-]
+__all__ = ["Moments", "marginal_counts", "moments", "pair_counts"]
 
 _HOMES = {
-    "GaussianSample": "gaussian.sample",
-    "MarginalTransforms": "marginal_transforms",
-    "PairTables": "pair_tables",
-    "gaussian_sample": "gaussian.sample",
-    "kendall_tau_matrix": "rank_correlation",
-    "latent_correlation": "rank_correlation",
-    "nearest_correlation": "gaussian.nearest_correlation",
-    "sample_of_covariance": "gaussian.sample",
-    "spearman": "rank_correlation",
+    "GaussianSample": "pgmx.statistics.gaussian.sample",
+    "MarginalTransforms": "pgmx.statistics.marginal_transforms",
+    "PairTables": "pgmx.statistics.pair_tables",
+    "gaussian_sample": "pgmx.statistics.gaussian.sample",
+    "kendall_tau_matrix": "pgmx.statistics.rank_correlation",
+    "latent_correlation": "pgmx.statistics.rank_correlation",
+    "nearest_correlation": "pgmx.statistics.gaussian.nearest_correlation",
+    "sample_of_covariance": "pgmx.statistics.gaussian.sample",
+    "spearman": "pgmx.statistics.rank_correlation",
 }
-__getattr__, __dir__ = import_on_demand(__name__, _HOMES)
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = import_on_demand(__name__, _HOMES)
+    __all__ += sorted(_HOMES)

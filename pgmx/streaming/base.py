@@ -12,8 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from pgmx.lookup import explain_options
 from pgmx.streaming.inputs import check_finite, iterate_chunks
-from pgmx.streaming.options import compare_options
-from pgmx.streaming.saving import read_learner, write_learner
+from pgmx.streaming.saving import compare_options, read_learner, write_learner
 
 # private names of scikit-learn are imported only here, so that changes of them affect one module
 __all__ = ["Interval", "Options", "StrOptions", "StreamLearner"]

@@ -13,10 +13,10 @@ from pgmx.atomic import replace_file
 from pgmx.checks import check_path, join_names
 from pgmx.models.files.archives import read_archived_document, write_archive
 from pgmx.models.files.formats import MARKS, check_target, explain_unreadable
-from pgmx.streaming.options import decode_option, encode_option
 
 #: Members that do not belong to the state; the document is `names`.
 _LABELS = {"feature_names": "feature_names_in_", "classes": "classes_"}
+
 _HEADER = 256  # maximum bytes of the header of a small array
 
 
@@ -147,3 +147,44 @@ def _check_size(learner: Any, n_bytes: int) -> None:
             f"its arrays declare {n_bytes:,} bytes, but its options and {learner.n_features_in_:,} columns need at "
             f"least {least:,}"
         )
+
+
+# ---- options as plain JSON values ----
+
+
+def encode_option(value: Any) -> Any:
+    """Return the plain value of an option; TypeError for an object that cannot be saved."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if hasattr(value, "to_numpy"):  # a series or index of a frame
+        value = value.to_numpy()
+    if isinstance(value, list | tuple | range):
+        return [encode_option(item) for item in value]
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufU":
+        return {"array": [encode_option(item) for item in value.ravel().tolist()], "shape": list(value.shape)}
+    if isinstance(value, float) and not np.isfinite(value):
+        return {"float": repr(value)}
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    raise TypeError(f"{type(value).__name__} cannot be saved: give numbers, texts, or lists or arrays of them")
+
+
+def decode_option(value: Any) -> Any:
+    """Return the option of a plain value: lists and tuples become tuples."""
+    if isinstance(value, list):
+        return tuple(decode_option(item) for item in value)
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"float"}:
+        return float(value["float"])
+    if value.keys() == {"array", "shape"}:
+        return np.array([decode_option(item) for item in value["array"]]).reshape(value["shape"])
+    raise ValueError(f"{value!r:.60} is not an option")
+
+
+def compare_options(first: Any, second: Any) -> bool:
+    """Return whether two options have the same plain value, or are the same object if they have no plain value."""
+    try:
+        return encode_option(first) == encode_option(second)
+    except TypeError:
+        return first is second

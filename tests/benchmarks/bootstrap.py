@@ -23,7 +23,7 @@ from joblib import parallel_config
 import data
 from pgmx.data import encode
 from pgmx.estimators import BootstrapStructure, HillClimbSearch
-from pgmx.estimators.resampling.resampler import Resampler
+from pgmx.estimators.resampler import Resampler
 
 CALLS = {"alarm": 100, "andes": 20, "link": 5}
 RESAMPLES = {"alarm": 500, "andes": 60, "link": 10}

@@ -37,7 +37,7 @@ WRAPPED = (
     ("certificate: residual and bookkeeping", "pgmx.solvers.gaussian.glasso.dual_ascent", "DualAscent", ("_certify",)),
     ("certificate: Cholesky", "pgmx.solvers.gaussian.glasso.dual_ascent", None, ("compute_root_pivots",)),
     ("sparse result", "pgmx.solvers.gaussian.glasso.path", "_Path", ("_assemble", "_keep")),
-    ("network (model_)", "pgmx.estimators.gaussian.results", None, ("network_of",)),
+    ("network (model_)", "pgmx.estimators.gaussian.learner", None, ("network_of",)),
 )
 SWEEPS = "sweeps of the columns"
 REST = "the rest"

@@ -25,8 +25,8 @@ from pgmx.estimators import HillClimbSearch
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
 from pgmx.scores.binding.resolve import resolve_scoring
-from pgmx.search.dag.course import Course
 from pgmx.search.dag.hill_climb import estimate_moves_left
+from pgmx.search.dag.tracker import SearchTracker
 
 NETWORKS = ("alarm", "child", "insurance", "hailfinder", "hepar2", "win95pts", "andes", "floats 50", "floats 200")
 WITHIN = np.log(2.0)
@@ -52,14 +52,14 @@ def climb(frame, score):
     constraints, run = learner._read_constraints(scoring.names), Run(SearchProgress)
     began = process_time()
     problem = learner._make_problem(scoring, constraints, np.arange(len(scoring.names)), run)
-    state, course = problem.make_state(), Course(problem.limits, run)
-    course.set_best(state)
+    state, tracker = problem.make_state(), SearchTracker(problem.limits, run)
+    tracker.set_best(state)
     first, seconds, estimates = process_time() - began, [], []
     while True:
-        estimates.append(estimate_moves_left(state, course))
+        estimates.append(estimate_moves_left(state, tracker))
         began = process_time()
         move = state.moves.best()
-        if move is None or move[3] < course.least_gain():
+        if move is None or move[3] < tracker.least_gain():
             return first, np.array(seconds), np.array(estimates[:-1])
         state.make(*move[:3])
         seconds.append(process_time() - began)

@@ -10,7 +10,7 @@ from time import process_time
 
 import numpy as np
 
-from pgmx.search.knowledge.constraints import read_constraints, read_knowledge
+from pgmx.search.knowledge import read_constraints, read_knowledge
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", FutureWarning)  # of pgmpy.estimators as a whole

@@ -20,7 +20,7 @@ from pgmx.datasets import load_network, sample
 from pgmx.estimators import HillClimbSearch
 from pgmx.scores import BIC
 from pgmx.scores.binding.discrete import DiscreteScoring
-from pgmx.search.dag.exact.parent_sets import find_parent_sets
+from pgmx.search.dag.exact import find_parent_sets
 
 #: An order of asia that is not the best one, and the variable that moves.
 ORDER, MOVED = ("smoke", "lung", "xray", "asia", "either", "bronc", "dysp", "tub"), "xray"

@@ -19,8 +19,8 @@ from pgmx.estimators import (
     ChowLiuForest,
     HillClimbSearch,
     SimulatedAnnealing,
+    bootstrap,
 )
-from pgmx.estimators.resampling import bootstrap
 from pgmx.models import cpdag
 from pgmx.parallel import spread
 from pgmx.scores import BDeu

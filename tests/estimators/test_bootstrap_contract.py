@@ -17,7 +17,7 @@ from helpers.bootstraps import boot, same
 from helpers.learning_tables import dependent_frame, gaussian_frame
 from pgmx.data import Discretizer, open_table, write_table
 from pgmx.estimators import BootstrapStructure, ChowLiuForest, EdgeGrafting, HillClimbSearch
-from pgmx.estimators.resampling.finished import pack_graphs, read_graphs
+from pgmx.estimators.bootstrap import pack_graphs, read_graphs
 from pgmx.graphs.consensus import make_marks
 from pgmx.runs.checkpoint import Snapshot
 

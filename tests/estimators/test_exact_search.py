@@ -158,13 +158,13 @@ def test_what_the_clock_ends_is_bounded_not_proven(name):
 def test_large_problems_are_refused_in_words_or_bounded(monkeypatch):
     data = make_states(np.random.default_rng(2), 7, 300)
     best = fit(data, "bic").score_
-    monkeypatch.setattr("pgmx.search.dag.exact.exact.MOST_MEMBERS", 2)
+    monkeypatch.setattr("pgmx.search.dag.exact.MOST_MEMBERS", 2)
     with pytest.raises(ValueError, match=r"subsets of the \d variables .* GB and about .* max_time"):
         fit(data, "bic")
-    monkeypatch.setattr("pgmx.search.dag.exact.components.GROUP_SIZE", 3)
+    monkeypatch.setattr("pgmx.search.dag.exact.GROUP_SIZE", 3)
     learner = fit(data, "bic", max_time=60)
     assert learner.score_ <= best + 1e-9 <= learner.score_ + learner.optimality_gap_ + 2e-9
-    monkeypatch.setattr("pgmx.search.dag.exact.exact.MOST_FAMILIES", 10)
+    monkeypatch.setattr("pgmx.search.dag.exact.MOST_FAMILIES", 10)
     with pytest.raises(ValueError, match="more than 10 families"):
         fit(data, "bic")
     wide = pd.DataFrame(np.random.default_rng(0).integers(0, 2, (30, 65)))

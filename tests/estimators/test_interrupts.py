@@ -25,7 +25,7 @@ from pgmx.estimators import (
     SimulatedAnnealing,
 )
 from pgmx.scores import BDeu
-from pgmx.search.dag import trials
+from pgmx.search.dag import reinsertion
 
 SEARCHES = {
     "greedy": lambda **options: HillClimbSearch(**options),
@@ -49,8 +49,8 @@ class Failure(Exception):
 @pytest.fixture(autouse=True)
 def as_many_calls_each_time(monkeypatch):
     """Let no clock decide how many blocks the thorough strategy tries at once, so that calls can be counted."""
-    monkeypatch.setattr(trials, "_CALL_SECONDS", 0.0)
-    monkeypatch.setattr(trials, "THREAD_PAYS", np.inf)
+    monkeypatch.setattr(reinsertion, "_CALL_SECONDS", 0.0)
+    monkeypatch.setattr(reinsertion, "THREAD_PAYS", np.inf)
 
 
 def over(makes, *quick):
@@ -146,7 +146,7 @@ def test_forests_hold_the_edges_so_far(options):
         assert (learner.stopped_by_, learner.converged_) == ("interrupt", False)
         assert nx.is_directed_acyclic_graph(learner.dag_)
 
-    where = {"packages": "pgmx.search.forest.pair_weights"}
+    where = {"packages": "pgmx.search.forest_weights"}
     assert interrupt_everywhere(lambda: ChowLiuForest(**options), ALARM.iloc[:400], check, 48, **where) >= 1
 
 

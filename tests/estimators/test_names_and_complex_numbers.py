@@ -18,7 +18,7 @@ from pgmx.estimators import (
     Nonparanormal,
     SelectedGraph,
 )
-from pgmx.search.knowledge.constraints import read_constraints
+from pgmx.search.knowledge import read_constraints
 from pgmx.statistics import sample_of_covariance
 
 DRAWS = np.random.default_rng(0)

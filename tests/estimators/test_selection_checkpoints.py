@@ -7,7 +7,7 @@ from sklearn.base import clone
 from helpers.gaussian_tables import random_rows
 from helpers.killed_runs import Killed, kill_at_snapshot
 from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso, Nonparanormal, SelectedGraph
-from pgmx.estimators.selection.solved_paths import pack_paths, read_paths
+from pgmx.estimators.gaussian.criteria import pack_paths, read_paths
 from pgmx.runs.checkpoint import Checkpoint, Snapshot
 
 ROWS = random_rows(12, 80, seed=3)

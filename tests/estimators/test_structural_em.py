@@ -20,7 +20,7 @@ from pgmx.estimators import (
     SimulatedAnnealing,
 )
 from pgmx.models import fit_discrete
-from pgmx.models.bayesian.incomplete_rows import IncompleteRows, normalise
+from pgmx.models.bayesian.incomplete_discrete import IncompleteDiscreteRows, normalise
 from pgmx.scores import BIC, EdgePrior
 from pgmx.scores.binding.resolve import resolve_scoring
 
@@ -59,15 +59,15 @@ def bic_penalty(network, n_rows):
 def test_no_step_of_the_parameters_lowers_the_likelihood(seed, share):
     rng = np.random.default_rng(seed)
     table = encode(with_holes(dependent_frame(seed % 50, 40), rng, share), missing="pairwise")
-    rows = IncompleteRows(table, rng.uniform(0.5, 2, table.n_rows), n_draws=4)
+    rows = IncompleteDiscreteRows(table, rng.uniform(0.5, 2, table.n_rows), n_draws=4)
     arcs = [arc for arc in itertools.combinations(range(5), 2) if rng.random() < 0.5]
     fit = rows.fit(np.array(arcs).reshape(-1, 2), max_steps=0)
-    first = oracle.log_likelihoods(rows.cards, fit.families, fit.tables, rows.codes)
+    first = oracle.log_likelihoods(rows.cards, fit.families, fit.parameters, rows.codes)
     assert fit.log_likelihood == pytest.approx(rows.weights @ first, rel=1e-9)
     for _ in range(6):
-        following = rows.go_on(fit, max_steps=1)
-        expected = oracle.expected_counts(rows.cards, fit.families, fit.tables, rows.codes, rows.weights)
-        for mine, theirs in zip(following.tables, map(normalise, expected), strict=True):
+        following = rows.resume(fit, max_steps=1)
+        expected = oracle.expected_counts(rows.cards, fit.families, fit.parameters, rows.codes, rows.weights)
+        for mine, theirs in zip(following.parameters, map(normalise, expected), strict=True):
             np.testing.assert_allclose(mine, theirs, atol=1e-9)
         assert following.log_likelihood >= fit.log_likelihood - 1e-9 * abs(fit.log_likelihood)
         fit = following
@@ -79,7 +79,7 @@ def test_a_graph_of_higher_expected_score_has_a_higher_observed_one(seed):
     """Friedman's theorem: what rises on the expected counts rises at least as much on the observed cells."""
     rng = np.random.default_rng(seed)
     table = encode(with_holes(dependent_frame(seed % 50, 60), rng, 0.3), missing="pairwise")
-    rows = IncompleteRows(table, n_draws=1000)  # all completions
+    rows = IncompleteDiscreteRows(table, n_draws=1000)  # all completions
     scoring = resolve_scoring("bic", table, state_names=None, missing="em", n_jobs=None)
     arcs = list(itertools.combinations(range(5), 2))
     graphs = [np.array([arc for arc in arcs if rng.random() < 0.4]).reshape(-1, 2) for _ in range(4)]
@@ -104,9 +104,9 @@ def test_a_graph_of_higher_expected_score_has_a_higher_observed_one(seed):
 def test_complete_rows_have_their_counts():
     table = encode(dependent_frame(0))
     arcs = [(0, 1), (1, 3), (2, 3)]
-    fit = IncompleteRows(table).fit(np.array(arcs))
+    fit = IncompleteDiscreteRows(table).fit(np.array(arcs))
     network = fit_discrete(table, arcs)
-    for family, mine in zip(fit.families, fit.tables, strict=True):
+    for family, mine in zip(fit.families, fit.parameters, strict=True):
         theirs = network.get_cpds(table.columns[family[0]]).values
         np.testing.assert_allclose(mine, theirs, atol=1e-12)
 
@@ -155,7 +155,7 @@ def test_a_prior_is_added_to_the_expected_counts(rng):
     data = with_holes(dependent_frame(0), rng, 0.3)
     plain, smooth = learn(data), learn(data, pseudo_counts=1.0)
     fit = plain._scoring.get().fit
-    for (child, *_), counts in zip(fit.families, fit.counts, strict=True):
+    for (child, *_), counts in zip(fit.families, fit.statistics, strict=True):
         name = data.columns[child]
         np.testing.assert_allclose(smooth.model_.get_cpds(name).values, normalise(counts + 1.0), atol=1e-12)
 

@@ -10,8 +10,8 @@ import pytest
 from helpers.learning_tables import edge_set
 from oracles import missing_numbers as oracle
 from pgmx.estimators import BestFirstSearch, BootstrapStructure, GreedyEquivalenceSearch, HillClimbSearch
-from pgmx.models.gaussian import incomplete_rows
-from pgmx.models.gaussian.incomplete_rows import IncompleteNumbers
+from pgmx.models.bayesian import incomplete_continuous
+from pgmx.models.bayesian.incomplete_continuous import IncompleteContinuousRows
 from pgmx.scores import BICGauss
 
 QUIET = {"show_progress": False, "return_type": "dag"}
@@ -54,37 +54,37 @@ def test_each_step_is_that_of_rows_one_by_one(seed, share):
     rng = np.random.default_rng(seed)
     rows = with_holes(float_frame(seed, 40), seed, share).to_numpy()
     weights = rng.choice([0.0, 0.5, 1.0, 3.0], 40)
-    numbers = IncompleteNumbers(rows, weights)
+    numbers = IncompleteContinuousRows(rows, weights)
     arcs = np.array([arc for arc in itertools.combinations(range(5), 2) if rng.random() < 0.5]).reshape(-1, 2)
     fit = numbers.fit(arcs, max_steps=0)
     for _ in range(4):
         parents = [family[1:] for family in fit.families]
-        mean, covariance = oracle.regress(fit.moments.mean, fit.moments.covariance, parents)
+        mean, covariance = oracle.regress(fit.statistics.mean, fit.statistics.covariance, parents)
         likelihood, expected, spread = oracle.expect(mean, covariance, rows, weights)
         assert fit.log_likelihood == pytest.approx(likelihood, rel=1e-9)
         scale = np.sqrt(np.diag(spread))
         np.testing.assert_allclose(fit.expected.mean / scale, expected / scale, atol=1e-9)
         np.testing.assert_allclose(fit.expected.covariance / np.outer(scale, scale), spread / np.outer(scale, scale))
-        following = numbers.go_on(fit, max_steps=1)
+        following = numbers.resume(fit, max_steps=1)
         assert following.log_likelihood >= fit.log_likelihood
         fit = following
 
 
 def test_the_complete_graph_is_em_of_one_normal_distribution():
     rows = with_holes(float_frame(0, 60), 0, 0.25).to_numpy()
-    numbers = IncompleteNumbers(rows)
+    numbers = IncompleteContinuousRows(rows)
     fit = numbers.fit(np.array(list(itertools.combinations(range(5), 2))), max_steps=1000)
     likelihood, mean, _ = oracle.maximise(rows, 300)
     assert fit.log_likelihood == pytest.approx(likelihood, abs=2e-3)
-    np.testing.assert_allclose(fit.moments.mean / numbers.scale, mean / numbers.scale, atol=1e-2)
+    np.testing.assert_allclose(fit.statistics.mean / numbers.scale, mean / numbers.scale, atol=1e-2)
 
 
 def test_patterns_in_several_blocks_are_those_of_one(monkeypatch):
     rows = with_holes(float_frame(0, 60), 0, 0.4).to_numpy()
     arcs = np.array([(0, 1), (1, 3), (2, 3)])
-    whole = IncompleteNumbers(rows).fit(arcs, max_steps=2)
-    monkeypatch.setattr(incomplete_rows, "_BLOCK", 5)
-    parts = IncompleteNumbers(rows).fit(arcs, max_steps=2)
+    whole = IncompleteContinuousRows(rows).fit(arcs, max_steps=2)
+    monkeypatch.setattr(incomplete_continuous, "_BLOCK", 5)
+    parts = IncompleteContinuousRows(rows).fit(arcs, max_steps=2)
     assert parts.log_likelihood == pytest.approx(whole.log_likelihood, rel=1e-12)
     np.testing.assert_allclose(parts.expected.cross, whole.expected.cross, rtol=1e-9)
 

@@ -14,8 +14,8 @@ from pgmx.data.mixed import read_incomplete_mixed
 from pgmx.estimators import BestFirstSearch, BootstrapStructure, GreedyEquivalenceSearch, HillClimbSearch
 from pgmx.inference.mixed.families import DiscreteFamily
 from pgmx.models import ConditionalGaussianNetwork
-from pgmx.models.mixed import incomplete_rows
-from pgmx.models.mixed.incomplete_rows import IncompleteMixedRows
+from pgmx.models.bayesian import incomplete_mixed
+from pgmx.models.bayesian.incomplete_mixed import IncompleteMixedRows
 from pgmx.scores import BICCondLinearGauss
 from pgmx.scores.binding.incomplete_mixed import MOST_INDICATORS, IncompleteMixedScoring, list_indicators
 
@@ -84,17 +84,17 @@ def test_each_step_is_that_of_enumeration(seed, share):
     rows = read(data, weights)
     fit = rows.fit(draw_arcs(rng), max_steps=0)
     for _ in range(3):
-        families = as_oracle(rows.to_units(fit.network))
+        families = as_oracle(rows.to_units(fit.parameters))
         likelihood, _ = oracle.expect(families, as_rows(data), weights)
         assert fit.log_likelihood == pytest.approx(likelihood, rel=1e-8)
         standard = [
             {v: row[v] if rows.cards[v] else (row[v] - rows.location[v]) / rows.scale[v] for v in row}
             for row in as_rows(data)
         ]
-        _, totals = oracle.expect(as_oracle(fit.network), standard, weights)
+        _, totals = oracle.expect(as_oracle(fit.parameters), standard, weights)
         for mine, theirs in zip(fit.expected, totals, strict=True):
             np.testing.assert_allclose(mine, theirs.reshape(mine.shape), atol=1e-8)
-        following = rows.go_on(fit, max_steps=1)
+        following = rows.resume(fit, max_steps=1)
         assert following.log_likelihood >= fit.log_likelihood
         fit = following
 
@@ -208,7 +208,7 @@ def test_knowledge_and_priors_hold():
     assert ("x", "z") in edges
     assert ("x", "y") not in edges
     assert not {(tail, head) for tail, head in edges if tail in "xyz" and head in "rs"}
-    counts = learner._scoring.get().fit.counts[0]
+    counts = learner._scoring.get().fit.statistics[0]
     np.testing.assert_allclose(learner.model_.get_cpds("r").values, (counts + 1) / (counts + 1).sum(axis=0))
 
 
@@ -256,11 +256,11 @@ def test_what_cannot_be_expected_is_refused(monkeypatch):
         learn(data.assign(same=data["x"] * 0 + 2.0))
     with pytest.raises(ValueError, match="needs continuous variables, .* discrete: 'r', 's'. Choose 'bic-clg'"):
         learn(data, scoring_method="bic-g")
-    monkeypatch.setattr(incomplete_rows, "MOST_ROW_CELLS", 2)
+    monkeypatch.setattr(incomplete_mixed, "MOST_ROW_CELLS", 2)
     with pytest.raises(ValueError, match="values for a row without .* more than 2: give a smaller max_indegree"):
         learn(data)
-    monkeypatch.setattr(incomplete_rows, "MOST_ROW_CELLS", 10**6)
-    monkeypatch.setattr(incomplete_rows, "MOST_CELLS", 10**4)
+    monkeypatch.setattr(incomplete_mixed, "MOST_ROW_CELLS", 10**6)
+    monkeypatch.setattr(incomplete_mixed, "MOST_CELLS", 10**4)
     with pytest.raises(ValueError, match="more than 1e\\+04 values per pass over 150 rows"):
         learn(data)
 

@@ -13,7 +13,7 @@ from pgmx import estimators, inference
 from pgmx.data import Frame
 from pgmx.estimators import BaseStructureLearner, EdgeGrafting, HillClimbSearch
 from pgmx.inference import ExactInference
-from pgmx.search.knowledge.constraints import EdgeConstraints
+from pgmx.search.knowledge import EdgeConstraints
 from tests.fuzz.outcomes import run_cases
 
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
-from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.hill_climb import climb
 from pgmx.search.dag.state import DagState
+from pgmx.search.dag.tracker import SearchTracker, StopSearch
 
 
 class Result(NamedTuple):
@@ -22,19 +22,19 @@ class Result(NamedTuple):
     stopped_by: str
 
 
-def run_search(search, state, course):
+def run_search(search, state, tracker):
     """Run a search until it converges or a limit ends it; return the result."""
     try:
         search()
-    except Stopped:
-        course.save(state)
-        assert course.run.stopped_by
+    except StopSearch:
+        tracker.save(state)
+        assert tracker.run.stopped_by
     else:
-        course.run.end("converged")
-    course.recall()
-    reason = course.run.stopped_by
-    edges = course.best_edges(state)
-    return Result(edges, course.best_score, course.n_iter, reason == "converged", course.run.history, reason)
+        tracker.run.end("converged")
+    tracker.recall()
+    reason = tracker.run.stopped_by
+    edges = tracker.best_edges(state)
+    return Result(edges, tracker.best_score, tracker.n_iter, reason == "converged", tracker.run.history, reason)
 
 
 def hill_climb(
@@ -51,7 +51,7 @@ def hill_climb(
     max_time=None,
 ):
     """Climb from a graph under `limits`; `offset` is the structure prior of that graph."""
-    course = Course(limits, Run(SearchProgress, max_time=max_time, callback=callback))
+    tracker = SearchTracker(limits, Run(SearchProgress, max_time=max_time, callback=callback))
     state = DagState(
         source,
         n,
@@ -65,5 +65,5 @@ def hill_climb(
     if start is not None:
         state.reset(start)
     state.prior = offset
-    course.set_best(state)
-    return run_search(lambda: climb(state, course, patience=limits.patience), state, course)
+    tracker.set_best(state)
+    return run_search(lambda: climb(state, tracker, patience=limits.patience), state, tracker)

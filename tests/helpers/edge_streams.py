@@ -5,7 +5,7 @@ from itertools import combinations
 import numpy as np
 
 from oracles.grafting import Grafting
-from pgmx.search.edges.hubs import HubPartners
+from pgmx.search.edges.pair_queue import HubPartners
 from pgmx.search.edges.random_pairs import RandomPairs, ends_of
 from pgmx.search.edges.stream import EdgeStream
 

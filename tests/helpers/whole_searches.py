@@ -14,11 +14,11 @@ from pgmx.scores.gains import FunctionGains
 from pgmx.search.dag.annealing import anneal
 from pgmx.search.dag.best import search_for_best
 from pgmx.search.dag.best_first import best_first
-from pgmx.search.dag.course import Course
 from pgmx.search.dag.hill_climb import climb
 from pgmx.search.dag.restarts import restart
 from pgmx.search.dag.state import DagProblem
 from pgmx.search.dag.thorough import search_thoroughly
+from pgmx.search.dag.tracker import SearchTracker
 
 
 class Asked(NamedTuple):
@@ -85,38 +85,38 @@ def random_problem(seed, n, *, spread=6, knowledge=False):
 # ---- whole searches, as the learners put them together ----
 
 
-def greedy(problem, state, course, seed):
-    if course.enter(0):
-        climb(state, course, patience=problem.limits.patience)
+def greedy(problem, state, tracker, seed):
+    if tracker.enter(0):
+        climb(state, tracker, patience=problem.limits.patience)
 
 
-def restarted(problem, state, course, seed, *, n_restarts=5, n_moves=3, n_jobs=1):
-    greedy(problem, state, course, seed)
-    if course.enter(1):
-        restart(problem, state, course, n_restarts=n_restarts, n_moves=n_moves, seed=seed, n_jobs=n_jobs)
+def restarted(problem, state, tracker, seed, *, n_restarts=5, n_moves=3, n_jobs=1):
+    greedy(problem, state, tracker, seed)
+    if tracker.enter(1):
+        restart(problem, state, tracker, n_restarts=n_restarts, n_moves=n_moves, seed=seed, n_jobs=n_jobs)
 
 
-def thorough(problem, state, course, seed):
-    climb_first = partial(restarted, problem, state, course, seed, n_restarts=2)
-    search_thoroughly(problem, state, course, lambda n_threads: climb_first(), seed=seed, first_stage=2)
+def thorough(problem, state, tracker, seed):
+    climb_first = partial(restarted, problem, state, tracker, seed, n_restarts=2)
+    search_thoroughly(problem, state, tracker, lambda n_threads: climb_first(), seed=seed, first_stage=2)
 
 
-def best(problem, state, course, seed):
-    climb_first = partial(restarted, problem, state, course, seed, n_restarts=2)
-    search_for_best(problem, state, course, lambda n_threads: climb_first(), seed=seed, first_stage=2)
+def best(problem, state, tracker, seed):
+    climb_first = partial(restarted, problem, state, tracker, seed, n_restarts=2)
+    search_for_best(problem, state, tracker, lambda n_threads: climb_first(), seed=seed, first_stage=2)
 
 
-def annealed(problem, state, course, seed, *, n_draws=400):
-    if course.enter(0):
-        anneal(state, course, seed=seed, n_draws=n_draws, initial_temperature=6.0, final_temperature=0.5)
-    if course.enter(1):
-        if not course.memo:
-            course.return_to_best(state)
-        climb(state, course)
+def annealed(problem, state, tracker, seed, *, n_draws=400):
+    if tracker.enter(0):
+        anneal(state, tracker, seed=seed, n_draws=n_draws, initial_temperature=6.0, final_temperature=0.5)
+    if tracker.enter(1):
+        if not tracker.memo:
+            tracker.return_to_best(state)
+        climb(state, tracker)
 
 
-def best_firsts(problem, state, course, seed, *, width=3, patience=8, max_open=5):
-    best_first(state, course, width=width, patience=patience, max_open=max_open)
+def best_firsts(problem, state, tracker, seed, *, width=3, patience=8, max_open=5):
+    best_first(state, tracker, width=width, patience=patience, max_open=max_open)
 
 
 SEARCHES = {
@@ -135,7 +135,9 @@ def walks_of(search):
 def search_with(search, problem, *, seed=0, callback=None, checkpoint=None, max_time=None, **options):
     """Return the result of a search, resumed from a snapshot where the checkpoint has one."""
     state = problem.make_state()
-    course = Course(problem.limits, Run(SearchProgress, max_time=max_time, callback=callback, checkpoint=checkpoint))
-    if not course.restore(state, last_stage=9):
-        course.set_best(state)
-    return run_search(lambda: search(problem, state, course, seed, **options), state, course)
+    tracker = SearchTracker(
+        problem.limits, Run(SearchProgress, max_time=max_time, callback=callback, checkpoint=checkpoint)
+    )
+    if not tracker.restore(state, last_stage=9):
+        tracker.set_best(state)
+    return run_search(lambda: search(problem, state, tracker, seed, **options), state, tracker)

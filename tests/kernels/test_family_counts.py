@@ -10,7 +10,7 @@ from pgmx.data import DiscreteTable, DistributedTable
 from pgmx.data.distributed.remote_partitions import RemotePartitions
 from pgmx.data.table import Partition
 from pgmx.scores import ScoreTerms, family_scorer
-from pgmx.search.forest.pair_weights import make_pair_kernel
+from pgmx.search.forest_weights import make_pair_kernel
 from pgmx.statistics import pair_counts
 from pgmx.statistics.counts import arrange_planes
 from pgmx.statistics.families import add_families, count_families

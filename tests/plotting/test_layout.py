@@ -8,15 +8,16 @@ from hypothesis import strategies as st
 
 from helpers.examples import examples
 from pgmx.datasets import load_network
-from pgmx.plotting.layouts.crossings import count_crossings, order_layers
-from pgmx.plotting.layouts.layered import (
+from pgmx.plotting.layered_layout import (
     HEIGHT,
     NODE_GAP,
     _least_squares,
     assign_layers,
     compute_layout,
+    count_crossings,
     downward_order,
     find_components,
+    order_layers,
 )
 
 
@@ -128,7 +129,7 @@ def test_places_of_a_layer_meet_the_optimality_conditions(items):
 
 
 def test_a_large_graph_is_laid_out_without_bends_when_they_would_be_too_many(monkeypatch):
-    monkeypatch.setattr("pgmx.plotting.layouts.layered.MAX_BENDS", 3)
+    monkeypatch.setattr("pgmx.plotting.layered_layout.MAX_BENDS", 3)
     chain = list(pairwise(range(8)))
     _, bends = compute_layout([20.0] * 8, [*chain, (0, 7)])
     assert bends == {}

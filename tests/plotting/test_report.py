@@ -31,8 +31,8 @@ from pgmx.estimators import (
 )
 from pgmx.models import save_model
 from pgmx.plotting import save_report
-from pgmx.plotting.reports import engine
-from pgmx.plotting.reports.drawing import MOST_EDGES, MOST_NODES
+from pgmx.plotting.reports import page as report_page
+from pgmx.plotting.reports.page import MOST_EDGES, MOST_NODES
 
 EVIL = "<script>alert(1)</script>"
 
@@ -276,7 +276,7 @@ def test_the_command_line_shows_a_model(tmp_path, monkeypatch, rows, learned):
 def test_without_jinja_a_report_names_the_extra_and_notebooks_show_the_diagram_alone(monkeypatch, tmp_path):
     learned = HillClimbSearch(scoring_method="bic").fit(sample(load_network("cancer"), 200))
     assert "pgmx-result" in learned._repr_mimebundle_()["text/html"]
-    monkeypatch.setattr(engine, "find_spec", lambda name: None)
+    monkeypatch.setattr(report_page, "find_spec", lambda name: None)
     with pytest.raises(ImportError, match=r"a report needs Jinja2.*pgmx\[report\]"):
         learned.report(tmp_path / "report.html")
     assert "pgmx-result" not in learned._repr_mimebundle_()["text/html"]

@@ -12,9 +12,9 @@ from pgmx.estimators import ChowLiuForest
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
 from pgmx.scores import ScoreTerms
-from pgmx.search.forest.pair_weights import CountedWeights, StoredWeights
-from pgmx.search.forest.spanning_forest import find_spanning_forest
-from pgmx.search.knowledge.constraints import EdgeConstraints
+from pgmx.search.forest_weights import CountedWeights, StoredWeights
+from pgmx.search.knowledge import EdgeConstraints
+from pgmx.search.spanning_forest import find_spanning_forest
 
 
 def grow(weights, blocks, *, priority, allowed=None, resolution=2.0**-45, n_filters=1):
@@ -93,8 +93,8 @@ def coded(rng, n, n_rows=400):
     "terms", [ScoreTerms(), ScoreTerms(penalty=3.0), ScoreTerms(dirichlet=True, per_cell=True, prior=10.0)], ids=str
 )
 def test_counted_pairs(rng, n_jobs, terms, monkeypatch):
-    monkeypatch.setattr("pgmx.search.forest.pair_weights.THREAD_PAYS", 1e-9)
-    monkeypatch.setattr("pgmx.search.forest.pair_weights._COLUMNS", 17)
+    monkeypatch.setattr("pgmx.search.forest_weights.THREAD_PAYS", 1e-9)
+    monkeypatch.setattr("pgmx.search.forest_weights._COLUMNS", 17)
     table, runs = coded(rng, 90), [Run(SearchProgress), Run(SearchProgress)]
     one, all_pairs = (
         find_spanning_forest(

@@ -11,8 +11,8 @@ from helpers.whole_searches import annealed, greedy, random_problem, search_with
 from oracles.all_dags import best_score
 from pgmx.scores.gains import FunctionGains
 from pgmx.search.dag.annealing import N_LEVELS, anneal, choose_temperature
-from pgmx.search.dag.course import Course
 from pgmx.search.dag.state import DagState
+from pgmx.search.dag.tracker import SearchTracker
 
 
 @given(st.integers(0, 2**20), st.integers(1, 5), st.booleans(), st.integers(0, 50))
@@ -61,10 +61,10 @@ def test_without_draws_it_is_a_climb():
 
 def annealed_state(problem, **options):
     state = problem.make_state()
-    course = Course(problem.limits)
-    course.set_best(state)
-    anneal(state, course, seed=5, **options)
-    return course.run.history["score"]
+    tracker = SearchTracker(problem.limits)
+    tracker.set_best(state)
+    anneal(state, tracker, seed=5, **options)
+    return tracker.run.history["score"]
 
 
 def test_cold_no_move_loses_and_hot_every_second_does():
@@ -96,7 +96,9 @@ def test_all_draws_are_made(n_draws, monkeypatch):
             return -1, -1, -1, 0.0, n_draws
 
     state.moves = Watched()
-    anneal(state, Course(problem.limits), seed=0, n_draws=n_draws, initial_temperature=8.0, final_temperature=2.0)
+    anneal(
+        state, SearchTracker(problem.limits), seed=0, n_draws=n_draws, initial_temperature=8.0, final_temperature=2.0
+    )
     assert sum(draws for _, draws in asked) == n_draws
     assert max(draws for _, draws in asked) <= -(-n_draws // N_LEVELS)
     temperatures = [temperature for temperature, _ in asked]

@@ -10,9 +10,8 @@ from helpers.learning_tables import dependent_frame, gaussian_frame
 from helpers.whole_searches import best, random_problem, search_with, thorough
 from pgmx.estimators import GreedyEquivalenceSearch, HillClimbSearch
 from pgmx.search.dag.best import MEMBERS
-from pgmx.search.dag.course import Course
-from pgmx.search.dag.orders.first_orders import draw_order
-from pgmx.search.dag.orders.kicks import OrderSearch
+from pgmx.search.dag.orders import OrderSearch, draw_order
+from pgmx.search.dag.tracker import SearchTracker
 
 
 @given(st.integers(0, 2**20), st.integers(1, 4), st.booleans())
@@ -61,20 +60,20 @@ def test_knowledge_and_limits():
 def count_kicks(asked, *, starts, patience=20):
     """Run starts of one search over orders; return the kicks of each and the best score."""
     problem = asked.problem()
-    state, course = problem.make_state(), Course(problem.limits)
-    course.set_best(state)
-    course.keep_best(state)
-    orders = OrderSearch(state, course, required=problem.required, seed=0)
+    state, tracker = problem.make_state(), SearchTracker(problem.limits)
+    tracker.set_best(state)
+    tracker.keep_best(state)
+    orders = OrderSearch(state, tracker, required=problem.required, seed=0)
     required = problem.required
     kicks = [orders.search(draw_order(asked.n, required, 0, i), i, patience=patience) for i in range(starts)]
-    return kicks, course.best_score
+    return kicks, tracker.best_score
 
 
 def test_kicks_end_where_they_cost_too_much(monkeypatch):
     asked = random_problem(1, 5)
     kicks, score = count_kicks(asked, starts=4)
     assert min(kicks) >= 20
-    monkeypatch.setattr("pgmx.search.dag.orders.kicks.MOST_ROWS", 0)
+    monkeypatch.setattr("pgmx.search.dag.orders.MOST_ROWS", 0)
     none, lower = count_kicks(asked, starts=4)
     assert none == [0, 0, 0, 0]
     assert lower <= score

@@ -7,8 +7,8 @@ from helpers.learning_tables import random_dag_table
 from pgmx.datasets import load_network, sample
 from pgmx.estimators import HillClimbSearch
 from pgmx.parallel import threads
-from pgmx.search.dag import reinsertion, trials
-from pgmx.search.dag.trials import BlockTrials
+from pgmx.search.dag import reinsertion
+from pgmx.search.dag.reinsertion import BlockTrials
 
 
 def learn(table, **options):
@@ -40,7 +40,7 @@ def one_by_one(monkeypatch):
 def always_threads(monkeypatch):
     """Let threads pay for any work, few rows in a call; count the calls on several threads."""
     monkeypatch.setattr(threads, "THREAD_PAYS", 1e-9)
-    monkeypatch.setattr(trials, "THREAD_PAYS", 0.0)
+    monkeypatch.setattr(reinsertion, "THREAD_PAYS", 0.0)
     n_states, make = [], BlockTrials._bring_up_to_date
 
     def count(self, n_copies):
@@ -71,8 +71,8 @@ def test_a_limit_of_moves_ends_at_the_same_move(one_by_one, always_threads):
 
 
 def test_few_rows_at_once(one_by_one, always_threads, monkeypatch):
-    monkeypatch.setattr(trials, "_FIRST_ROWS", 1)
-    monkeypatch.setattr(trials, "_MOST_ROWS", 3)
+    monkeypatch.setattr(reinsertion, "_FIRST_ROWS", 1)
+    monkeypatch.setattr(reinsertion, "_MOST_ROWS", 3)
     table = random_dag_table(6, 12)
     same(learn(table, n_jobs=2), one_by_one(table))
 

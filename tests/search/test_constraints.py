@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pgmpy.causal_discovery import ExpertKnowledge
 
 from pgmx.graphs.cycles import find_cycle
-from pgmx.search.knowledge.constraints import EdgeConstraints, read_constraints
+from pgmx.search.knowledge import EdgeConstraints, read_constraints
 
 NAMES = ["a", "b", "c", "d"]
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pgmpy.causal_discovery import ExpertKnowledge
 
-from pgmx.search.knowledge.constraints import read_constraints
+from pgmx.search.knowledge import read_constraints
 
 NAMES = ["a", "b", "c", "d"]
 

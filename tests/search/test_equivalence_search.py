@@ -11,8 +11,7 @@ from helpers.examples import examples
 from helpers.whole_searches import Asked, random_problem, search_with
 from oracles.all_dags import all_dags
 from oracles.equivalence_search import class_of, climb_classes, list_operators, neighbour_classes
-from pgmx.search.dag.equivalence.operators import Operators
-from pgmx.search.dag.equivalence.phases import KINDS, search_classes
+from pgmx.search.dag.equivalence import KINDS, Operators, search_classes
 
 ANY_GAIN = SimpleNamespace(least_gain=lambda: -1e9)
 DAGS = {n: list(all_dags(n)) for n in (1, 2, 3, 4)}
@@ -28,8 +27,8 @@ def equivalent_score(seed, *, whole=False):
     return lambda child, parents: value([child, *parents]) - value(parents)
 
 
-def search(problem, state, course, seed, *, phases=tuple(KINDS), repeat=True):
-    search_classes(state, course, phases=phases, repeat=repeat)
+def search(problem, state, tracker, seed, *, phases=tuple(KINDS), repeat=True):
+    search_classes(state, tracker, phases=phases, repeat=repeat)
 
 
 @given(st.integers(0, 2**20), st.integers(1, 4), st.sampled_from(list(KINDS)))

@@ -15,12 +15,11 @@ from pgmx.scores import ScoreTerms, family_scorer
 from pgmx.scores.bounds import FamilyBounds
 from pgmx.search.dag.annealing import anneal
 from pgmx.search.dag.best_first import best_first
-from pgmx.search.dag.course import Course
-from pgmx.search.dag.equivalence.phases import KINDS, search_classes
-from pgmx.search.dag.families.pairs import climb_by_pairs
-from pgmx.search.dag.orders.first_orders import draw_order
-from pgmx.search.dag.orders.kicks import OrderSearch
+from pgmx.search.dag.equivalence import KINDS, search_classes
+from pgmx.search.dag.orders import OrderSearch, draw_order
+from pgmx.search.dag.parent_pairs import climb_by_pairs
 from pgmx.search.dag.state import ClimbLimits, DagProblem, DagState
+from pgmx.search.dag.tracker import SearchTracker
 
 TERMS = ScoreTerms(penalty=4.0)
 
@@ -145,19 +144,19 @@ def make_problem(make_source, table, **options):
 
 def run(search, problem):
     """Return the best graph of a search and its score."""
-    state, course = problem.make_state(), Course(problem.limits)
-    course.set_best(state)
-    search(state, course)
-    return course.best_edges(state), course.best_score
+    state, tracker = problem.make_state(), SearchTracker(problem.limits)
+    tracker.set_best(state)
+    search(state, tracker)
+    return tracker.best_edges(state), tracker.best_score
 
 
-def search_orders(state, course):
-    orders = OrderSearch(state, course, required=state.required, seed=0)
+def search_orders(state, tracker):
+    orders = OrderSearch(state, tracker, required=state.required, seed=0)
     orders.search(draw_order(state.n, state.required, 0, 0), 0, patience=5)
 
 
-def search_pairs(state, course):
-    climb_by_pairs(state, course, FamilyBounds())
+def search_pairs(state, tracker):
+    climb_by_pairs(state, tracker, FamilyBounds())
 
 
 SEARCHES = {

@@ -4,10 +4,10 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmx.search.edges import frozen as module
-from pgmx.search.edges.frozen import FrozenEdges
+from pgmx.search.edges import tested_pairs as module
 from pgmx.search.edges.random_pairs import RandomPairs, id_of
-from pgmx.search.edges.reservoir import violation_offsets
+from pgmx.search.edges.stream import violation_offsets
+from pgmx.search.edges.tested_pairs import FrozenEdges
 
 
 def entries(parts):
@@ -56,7 +56,7 @@ def test_discard():
 
 
 def test_edges_in_the_random_order_take_eight_bytes():
-    n, block = 1500, module._BLOCK
+    n, block = 1500, module._FROZEN_BLOCK
     order, rng = RandomPairs(n, 3), np.random.default_rng(0)
     ids = id_of(order.pair(np.arange(5 * block)), n)
     ids = np.concatenate([ids[rng.random(len(ids)) < 0.995], rng.permutation(ids[: 2 * block])])

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from pgmx.search.edges import iterates
-from pgmx.search.edges.iterates import Iterates
+from pgmx.search.edges import grafting
+from pgmx.search.edges.grafting import Iterates
 
 
 class ScriptedLoss:
@@ -70,11 +70,11 @@ def test_the_best_of_many_iterates_is_approached_in_steps():
     loss = ScriptedLoss(-np.arange(5000.0), fresh)
     assert not run_through(loss, 5000).return_to_best()
     assert loss.round == 3217
-    assert loss.n_measured <= 4 * iterates._MEASURED + 1
+    assert loss.n_measured <= 4 * grafting._MEASURED + 1
 
 
 def test_iterates_are_thinned_out_where_they_are_large(monkeypatch):
-    monkeypatch.setattr(iterates, "_MOST_NUMBERS", 50_000)
+    monkeypatch.setattr(grafting, "_MOST_NUMBERS", 50_000)
     fresh = np.abs(np.arange(600) - 401.0)
     loss = ScriptedLoss(-np.arange(600.0), fresh, size=999)
     iterate = run_through(loss, 600)
@@ -88,8 +88,8 @@ def test_nothing_to_return_to():
 
 
 def test_stored_iterates_are_evenly_thinned_out(monkeypatch):
-    monkeypatch.setattr(iterates, "_FEW", 4)
-    monkeypatch.setattr(iterates, "_MOST_NUMBERS", 20)  # two numbers for each iterate
+    monkeypatch.setattr(grafting, "_FEW", 4)
+    monkeypatch.setattr(grafting, "_MOST_NUMBERS", 20)  # two numbers for each iterate
     for n_rounds in range(1, 90):
         loss = ScriptedLoss(np.arange(100.0)[::-1], np.arange(100.0)[::-1])
         iterate = run_through(loss, n_rounds)

@@ -8,7 +8,7 @@ import pytest
 
 from pgmx.estimators import HillClimbSearch
 from pgmx.scores import BIC, BDeu
-from pgmx.search.dag.families import pairs
+from pgmx.search.dag import parent_pairs
 
 
 @pytest.fixture(autouse=True)
@@ -56,16 +56,16 @@ def test_four_parents_of_a_parity_among_few_variables(score):
 
 
 def test_sets_of_few_parents_where_all_would_be_too_many(monkeypatch):
-    monkeypatch.setattr("pgmx.search.dag.families.pairs.MOST_VARIABLES", 0)
+    monkeypatch.setattr("pgmx.search.dag.parent_pairs.MOST_VARIABLES", 0)
     data = make_parity(8, 3)
     for most, size in ((8 * (1 + 7 + 21 + 35), True), (8 * (1 + 7 + 21 + 35) - 1, False)):
-        monkeypatch.setattr("pgmx.search.dag.exact.exact.MOST_OF_STATES", most)
+        monkeypatch.setattr("pgmx.search.dag.exact.MOST_OF_STATES", most)
         assert family_of_parity(learn(data, strategy="best"), 3) == size
 
 
 @pytest.mark.parametrize(("name", "score"), [("bic", BIC), ("bdeu", BDeu)])
 def test_no_pair_gains_in_the_end(name, score, monkeypatch):
-    monkeypatch.setattr("pgmx.search.dag.exact.exact.MOST_MEMBERS_TO_FINISH", 0)
+    monkeypatch.setattr("pgmx.search.dag.exact.MOST_MEMBERS_TO_FINISH", 0)
     data = make_parity(7, 2, n_rows=150, seed=3)
     learner = learn(data, name, strategy="best", max_indegree=3, forbidden_edges=[("v0", "v6")])
     dag, local = learner.dag_, score(data).local_score
@@ -80,7 +80,7 @@ def test_no_pair_gains_in_the_end(name, score, monkeypatch):
 
 
 def test_knowledge_decides_which_pairs_are_tried(monkeypatch):
-    monkeypatch.setattr("pgmx.search.dag.exact.exact.MOST_MEMBERS_TO_FINISH", 0)
+    monkeypatch.setattr("pgmx.search.dag.exact.MOST_MEMBERS_TO_FINISH", 0)
     data = make_parity(6, 2)
     assert family_of_parity(learn(data, strategy="best"), 2)
     every = [(u, v) for u in data for v in ("v0", "v1", "v5") if u != v]
@@ -93,13 +93,13 @@ def test_knowledge_decides_which_pairs_are_tried(monkeypatch):
 
 
 def test_large_families_are_left_out(monkeypatch):
-    monkeypatch.setattr("pgmx.search.dag.exact.exact.MOST_MEMBERS_TO_FINISH", 0)
-    monkeypatch.setattr(pairs, "MOST_CELLS", 3)
+    monkeypatch.setattr("pgmx.search.dag.exact.MOST_MEMBERS_TO_FINISH", 0)
+    monkeypatch.setattr(parent_pairs, "MOST_CELLS", 3)
     assert not family_of_parity(learn(make_parity(6, 2), strategy="best"), 2)
 
 
 def test_a_search_ended_between_pairs_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr("pgmx.search.dag.exact.exact.MOST_MEMBERS_TO_FINISH", 0)
+    monkeypatch.setattr("pgmx.search.dag.exact.MOST_MEMBERS_TO_FINISH", 0)
     data = pd.concat([make_parity(5, 2, seed=i).add_prefix(f"t{i}") for i in range(2)], axis=1)
     whole = learn(data, strategy="best")
     members = whole.history_["member"].tolist()

@@ -9,7 +9,7 @@ import pytest
 
 from helpers.learning_tables import gaussian_frame, mixed_frame
 from pgmx.estimators import HillClimbSearch
-from pgmx.search.dag.orders import random_starts
+from pgmx.search.dag import orders
 
 
 def make_states(n=9, n_rows=400, seed=0):
@@ -26,8 +26,8 @@ def make_states(n=9, n_rows=400, seed=0):
 def idents(monkeypatch):
     """Begin threads at once; the list of those that searched from an order."""
     idents = []
-    draw = random_starts.draw_order
-    monkeypatch.setattr(random_starts, "draw_order", lambda *a: idents.append(threading.get_ident()) or draw(*a))
+    draw = orders.draw_order
+    monkeypatch.setattr(orders, "draw_order", lambda *a: idents.append(threading.get_ident()) or draw(*a))
     monkeypatch.setattr("pgmx.parallel.threads.GRACE", 0.0)
     monkeypatch.setattr("pgmx.search.dag.best.finish_exactly", lambda *arguments: False)
     return idents
@@ -91,7 +91,7 @@ def test_limits_cut_where_they_would(idents):
 def test_few_kicks_are_left_to_the_first_starts(idents, monkeypatch):
     data, again = make_states(12, seed=4), False
     for most in (0, 2_000, 10_000, 30_000, 60_000):
-        monkeypatch.setattr("pgmx.search.dag.orders.kicks.MOST_ROWS", most)
+        monkeypatch.setattr("pgmx.search.dag.orders.MOST_ROWS", most)
         idents.clear()
         check_same(learn(data, n_jobs=2), learn(data, n_jobs=1))
         again |= len(idents) > 4
@@ -99,14 +99,14 @@ def test_few_kicks_are_left_to_the_first_starts(idents, monkeypatch):
 
 
 def test_what_fails_on_a_thread_is_raised(idents, monkeypatch):
-    real = random_starts.OrderSearch
+    real = orders.OrderSearch
 
-    def fail(state, course, **options):
+    def fail(state, tracker, **options):
         if threading.current_thread() is not threading.main_thread():
             raise MemoryError("no memory for a further search")
-        return real(state, course, **options)
+        return real(state, tracker, **options)
 
-    monkeypatch.setattr(random_starts, "OrderSearch", fail)
+    monkeypatch.setattr(orders, "OrderSearch", fail)
     data = make_states(14, 2000)
     with pytest.raises(MemoryError, match="further search"):
         for _ in range(20):  # until a thread was given a start

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmx.search.edges.reservoir import Reservoir, activation_threshold
+from pgmx.search.edges.stream import Reservoir, activation_threshold
 
 N = 30
 SCORES = st.sampled_from([0.1, 0.2, 0.3, 1 / 3, 0.7, 1e-300, 5e300])

@@ -11,8 +11,8 @@ from joblib import parallel_config
 from helpers.examples import examples
 from helpers.whole_searches import greedy, random_problem, restarted, search_with
 from oracles.all_dags import best_score
-from pgmx.search.dag.course import Course
 from pgmx.search.dag.restarts import perturb
+from pgmx.search.dag.tracker import SearchTracker
 
 
 def same(one, other):
@@ -92,21 +92,21 @@ def test_no_time_left_for_them():
 
 
 def perturbed_state(problem, n_moves, seed):
-    state, course = problem.make_state(), Course(problem.limits)
-    course.set_best(state)
-    perturb(state, course, n_moves, np.random.default_rng(seed))
-    return state, course
+    state, tracker = problem.make_state(), SearchTracker(problem.limits)
+    tracker.set_best(state)
+    perturb(state, tracker, n_moves, np.random.default_rng(seed))
+    return state, tracker
 
 
 @given(st.integers(0, 2**20), st.integers(1, 6), st.booleans(), st.integers(0, 15))
 @examples(60)
 def test_shaking_makes_legal_moves(seed, n, knowledge, n_moves):
     asked = random_problem(seed, n, knowledge=knowledge)
-    state, course = perturbed_state(asked.problem(tabu_length=0, all_moves=True), n_moves, seed)
+    state, tracker = perturbed_state(asked.problem(tabu_length=0, all_moves=True), n_moves, seed)
     asked.check_legal(state.edges())
-    assert course.n_iter <= n_moves
+    assert tracker.n_iter <= n_moves
     if n > 1 and not knowledge:
-        assert course.n_iter == n_moves
+        assert tracker.n_iter == n_moves
 
 
 def test_shaking_reaches_all_graphs():

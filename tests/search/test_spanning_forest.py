@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.forests import best_weight
-from pgmx.search.forest.pair_weights import StoredWeights
-from pgmx.search.forest.spanning_forest import check_forest_constraints, find_maximum_branching, find_spanning_forest
-from pgmx.search.knowledge.constraints import EdgeConstraints
+from pgmx.search.forest_weights import StoredWeights
+from pgmx.search.knowledge import EdgeConstraints
+from pgmx.search.spanning_forest import check_forest_constraints, find_maximum_branching, find_spanning_forest
 
 
 @st.composite

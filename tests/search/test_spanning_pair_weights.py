@@ -7,8 +7,8 @@ from oracles.family_scores import family_score
 from pgmx.data import DiscreteTable
 from pgmx.scores import ScoreTerms
 from pgmx.scores.discrete.base import family_scorer
-from pgmx.search.forest.pair_weights import CountedWeights, can_be_counted
-from pgmx.search.forest.spanning_forest import find_spanning_forest
+from pgmx.search.forest_weights import CountedWeights, can_be_counted
+from pgmx.search.spanning_forest import find_spanning_forest
 
 
 def coded(rng, n=12, n_rows=700, most=6):

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from helpers.edge_streams import rule_without
 from pgmx.runs.checkpoint import Snapshot
-from pgmx.search.edges.hubs import HubPartners
-from pgmx.search.edges.pair_queue import EdgeQueue, ExcludedPairs, UnseenPairs
+from pgmx.search.edges.pair_queue import EdgeQueue, ExcludedPairs, HubPartners, UnseenPairs
 from pgmx.search.edges.random_pairs import RandomPairs, ends_of, id_of
 
 

@@ -8,7 +8,7 @@ from scipy.optimize import nnls
 
 from oracles.gradraker import compute_features, learn_squares
 from pgmx.streaming import GradrakerClassifier, GradrakerRegressor, StreamLearner
-from pgmx.streaming.gradraker.views import key_matrix
+from pgmx.streaming.node_rows import key_matrix
 
 
 def graph_of_groups(seed=0):

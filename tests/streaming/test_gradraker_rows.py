@@ -11,7 +11,7 @@ from scipy import sparse
 
 from oracles.gradraker import compute_features, compute_rows
 from pgmx.streaming import GradrakerClassifier, GradrakerRegressor
-from pgmx.streaming.gradraker.views import hash_name, key_matrix
+from pgmx.streaming.node_rows import hash_name, key_matrix
 
 
 def draw_frequencies(n_nodes, n_components, directed, view):
@@ -79,7 +79,7 @@ def test_names_that_are_equal_are_one_column():
 
 @pytest.mark.slow
 def test_names_are_the_same_in_another_process():
-    code = "from pgmx.streaming.gradraker.views import hash_name; print(hash_name(('a', frozenset({'b', 'c', 'd'}))))"
+    code = "from pgmx.streaming.node_rows import hash_name; print(hash_name(('a', frozenset({'b', 'c', 'd'}))))"
     numbers = {
         subprocess.run(
             [sys.executable, "-c", code], env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},

@@ -16,7 +16,7 @@ from pgmx.streaming import (
     RakerClassifier,
     RakerRegressor,
 )
-from pgmx.streaming.raker.features import draw_frequencies
+from pgmx.streaming.raker import draw_frequencies
 
 
 def draw_rows(n_rows, seed=0, n_features=3):

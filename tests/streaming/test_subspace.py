@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from helpers.stream_learners import SUBSPACE, list_state
 from oracles.subspace import Twin, log_mass
 from pgmx.streaming import CategoricalSubspace, StreamLearner
-from pgmx.streaming.subspace.cells import code_cells, list_cells
+from pgmx.streaming.online_subspace import code_cells, list_cells
 
 MODELS = [
     {"model": "probit"},

@@ -15,9 +15,9 @@ from pgmx.estimators.bayesian.search_learner import SearchLearner
 from pgmx.runs.progress import SearchProgress
 from pgmx.scores.priors import StructurePrior
 from pgmx.search.dag.annealing import anneal, choose_temperature
-from pgmx.search.dag.course import Course
 from pgmx.search.dag.hill_climb import climb
 from pgmx.search.dag.state import DagProblem, DagState
+from pgmx.search.dag.tracker import SearchTracker
 
 #: Default number of draws per variable.
 DRAWS_PER_VARIABLE = 10_000
@@ -260,20 +260,20 @@ class SimulatedAnnealing(SearchLearner):
     def _last_stage(self) -> int:
         return 1
 
-    def _search(self, problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
-        if course.enter(0):
+    def _search(self, problem: DagProblem, state: DagState, tracker: SearchTracker, seed: int) -> None:
+        if tracker.enter(0):
             anneal(
                 state,
-                course,
+                tracker,
                 seed=seed,
                 n_draws=DRAWS_PER_VARIABLE * problem.n if self.n_draws is None else int(self.n_draws),
                 initial_temperature=self._first_temperature(state),
                 final_temperature=float(self.final_temperature),
             )
-        if course.enter(1):
-            if not course.memo:
-                course.return_to_best(state)
-            climb(state, course)
+        if tracker.enter(1):
+            if not tracker.memo:
+                tracker.return_to_best(state)
+            climb(state, tracker)
 
     def _first_temperature(self, state: DagState) -> float:
         return choose_temperature(state) if self.initial_temperature is None else float(self.initial_temperature)

@@ -15,8 +15,8 @@ from pgmx.estimators.bayesian.search_learner import SearchLearner
 from pgmx.runs.progress import SearchProgress
 from pgmx.scores.priors import StructurePrior
 from pgmx.search.dag.best_first import best_first
-from pgmx.search.dag.course import Course
 from pgmx.search.dag.state import DagProblem, DagState
+from pgmx.search.dag.tracker import SearchTracker
 
 
 class BestFirstSearch(SearchLearner):
@@ -249,5 +249,5 @@ class BestFirstSearch(SearchLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _search(self, problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
-        best_first(state, course, width=int(self.width), patience=int(self.patience), max_open=int(self.max_open))
+    def _search(self, problem: DagProblem, state: DagState, tracker: SearchTracker, seed: int) -> None:
+        best_first(state, tracker, width=int(self.width), patience=int(self.patience), max_open=int(self.max_open))

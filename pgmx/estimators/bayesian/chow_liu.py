@@ -20,9 +20,9 @@ from pgmx.estimators.cost import LearningCost
 from pgmx.parallel.threads import count_threads
 from pgmx.runs.progress import ProgressBar, SearchProgress
 from pgmx.runs.run import Run
-from pgmx.search.forest.scoring import bind_forest_score, score_pairs
-from pgmx.search.forest.spanning_forest import check_forest_constraints, find_spanning_forest
-from pgmx.search.knowledge.constraints import EdgeConstraints
+from pgmx.search.forest_weights import bind_forest_score, score_pairs
+from pgmx.search.knowledge import EdgeConstraints
+from pgmx.search.spanning_forest import check_forest_constraints, find_spanning_forest
 
 
 class ChowLiuForest(DagLearner):

@@ -15,7 +15,7 @@ from pgmx.data.memory import size_table
 from pgmx.data.mixed import MixedTable
 from pgmx.estimators.cost import LearningCost
 from pgmx.inference.exact.row_posteriors import CHUNK_BYTES, DRAW_BYTES
-from pgmx.models.bayesian.incomplete_rows import N_DRAWS
+from pgmx.models.bayesian.incomplete_discrete import N_DRAWS
 
 #: Bytes per row that has a weight: the index of its cell, and its key while cells are sorted.
 CELL_NUMBER_BYTES = 28

@@ -25,7 +25,7 @@ from pgmx.models.bayesian.networks import check_parameter_prior
 from pgmx.models.distributed_rows import is_distributed
 from pgmx.scores.binding.discrete import FormulaScoring
 from pgmx.scores.binding.scoring import Scoring, StoredScoring
-from pgmx.search.knowledge.constraints import EdgeConstraints, read_constraints
+from pgmx.search.knowledge import EdgeConstraints, read_constraints
 
 #: Options of prior knowledge of edges. `read_constraints` checks them.
 KNOWLEDGE_OPTIONS = ("expert_knowledge", "required_edges", "forbidden_edges", "tiers", "root_nodes", "candidate_edges")

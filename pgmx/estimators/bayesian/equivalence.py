@@ -15,9 +15,9 @@ from pgmx.estimators.bayesian.search_learner import SearchLearner
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
 from pgmx.scores.priors import StructurePrior
-from pgmx.search.dag.course import Course
-from pgmx.search.dag.equivalence.phases import KINDS, search_classes
+from pgmx.search.dag.equivalence import KINDS, search_classes
 from pgmx.search.dag.state import DagProblem, DagState
+from pgmx.search.dag.tracker import SearchTracker
 
 
 class GreedyEquivalenceSearch(SearchLearner):
@@ -277,5 +277,5 @@ class GreedyEquivalenceSearch(SearchLearner):
                 f"the option 'phases' must list some of {', '.join(map(repr, KINDS))}, each once, got {self.phases!r}"
             )
 
-    def _search(self, problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
-        search_classes(state, course, phases=list(self.phases), repeat=bool(self.repeat))
+    def _search(self, problem: DagProblem, state: DagState, tracker: SearchTracker, seed: int) -> None:
+        search_classes(state, tracker, phases=list(self.phases), repeat=bool(self.repeat))

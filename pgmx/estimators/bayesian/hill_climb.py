@@ -20,13 +20,13 @@ from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
 from pgmx.scores.priors import StructurePrior
 from pgmx.search.dag.best import MEMBERS, search_for_best
-from pgmx.search.dag.course import Course
-from pgmx.search.dag.exact.exact import search_exactly
+from pgmx.search.dag.exact import search_exactly
 from pgmx.search.dag.hill_climb import climb, estimate_moves_left
-from pgmx.search.dag.orders.kicks import TREE_MEMORY
+from pgmx.search.dag.orders import TREE_MEMORY
 from pgmx.search.dag.restarts import restart
 from pgmx.search.dag.state import DagProblem, DagState
 from pgmx.search.dag.thorough import search_thoroughly
+from pgmx.search.dag.tracker import SearchTracker
 
 
 class HillClimbSearch(SearchLearner):
@@ -471,28 +471,30 @@ class HillClimbSearch(SearchLearner):
         self.optimality_gap_ = float(np.maximum(upper_bound - self.score_, 0.0))
         self.proven_ = self.optimality_gap_ == 0
 
-    def _search(self, problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
-        climb_first = partial(self._climb_first, problem, state, course, seed)
+    def _search(self, problem: DagProblem, state: DagState, tracker: SearchTracker, seed: int) -> None:
+        climb_first = partial(self._climb_first, problem, state, tracker, seed)
         options: dict[str, Any] = {"seed": seed, "first_stage": 2, "n_jobs": self.n_jobs}
         if self.strategy in ("thorough", "best"):
-            course.run.n_stages = self._last_stage() + 1
+            tracker.run.n_stages = self._last_stage() + 1
         if self.strategy == "thorough":
-            search_thoroughly(problem, state, course, climb_first, **options)
+            search_thoroughly(problem, state, tracker, climb_first, **options)
         elif self.strategy == "best":
-            search_for_best(problem, state, course, climb_first, **options)
+            search_for_best(problem, state, tracker, climb_first, **options)
         else:
             climb_first(count_threads(self.n_jobs))
-            if self.strategy == "exact" and not search_exactly(problem, state, course):
-                course.run.steps = None
-                search_thoroughly(problem, state, course, **options)
+            if self.strategy == "exact" and not search_exactly(problem, state, tracker):
+                tracker.run.steps = None
+                search_thoroughly(problem, state, tracker, **options)
 
-    def _climb_first(self, problem: DagProblem, state: DagState, course: Course, seed: int, n_threads: int = 1) -> None:
+    def _climb_first(
+        self, problem: DagProblem, state: DagState, tracker: SearchTracker, seed: int, n_threads: int = 1
+    ) -> None:
         """Climb from the start graph on `n_threads` threads, then make the restarts."""
-        if course.enter(0):
+        if tracker.enter(0):
             if self.strategy == "greedy" and not self.n_restarts and not self.patience:
-                course.run.estimate_left = partial(estimate_moves_left, state, course)
+                tracker.run.estimate_left = partial(estimate_moves_left, state, tracker)
             options: dict[str, Any] = {"make_source": problem.make_source, "n_threads": n_threads}
-            climb(state, course, patience=self.patience, **options)
-        if self.n_restarts and course.enter(1):
+            climb(state, tracker, patience=self.patience, **options)
+        if self.n_restarts and tracker.enter(1):
             options = {"n_restarts": self.n_restarts, "n_moves": self.n_restart_moves, "n_jobs": self.n_jobs}
-            restart(problem, state, course, seed=seed, is_last=self.strategy == "greedy", **options)
+            restart(problem, state, tracker, seed=seed, is_last=self.strategy == "greedy", **options)

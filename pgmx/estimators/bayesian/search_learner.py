@@ -34,10 +34,10 @@ from pgmx.scores.binding.scoring import Scoring, send_scoring
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.gains import CachedSources
 from pgmx.scores.priors import StructurePrior
-from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.starts import find_forest, grow_at_random, grow_tree
 from pgmx.search.dag.state import ClimbLimits, DagProblem, DagState
-from pgmx.search.knowledge.constraints import EdgeConstraints, restrict_to_score
+from pgmx.search.dag.tracker import SearchTracker, StopSearch
+from pgmx.search.knowledge import EdgeConstraints, restrict_to_score
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -96,8 +96,8 @@ class SearchLearner(SearchCost):
     patience = 0
 
     @abstractmethod
-    def _search(self, problem: DagProblem, state: DagState, course: Course, seed: int) -> None:
-        """Make the moves. Limits end the search by `Stopped`."""
+    def _search(self, problem: DagProblem, state: DagState, tracker: SearchTracker, seed: int) -> None:
+        """Make the moves. Limits end the search by `StopSearch`."""
 
     def _holds_numbers(self, opened: Any) -> bool:
         method = self.scoring_method
@@ -257,41 +257,41 @@ class SearchLearner(SearchCost):
             grow_at_random(state, seed)
         state.prior = scoring.prior(state.edges())
         problem = replace(problem, start=state.edges(), offset=state.offset)
-        course = Course(problem.limits, run)
-        if not course.restore(state, self._last_stage()):
-            course.set_best(state)
+        tracker = SearchTracker(problem.limits, run)
+        if not tracker.restore(state, self._last_stage()):
+            tracker.set_best(state)
         try:
             with run.catch_interrupt():
-                self._search(problem, state, course, seed)
+                self._search(problem, state, tracker, seed)
                 run.end("converged")
-        except Stopped:
-            if course.n_iter > 0:  # otherwise there is nothing to resume
-                course.save(state)
+        except StopSearch:
+            if tracker.n_iter > 0:  # otherwise there is nothing to resume
+                tracker.save(state)
             elif run.stopped_by == "max_time":
-                self._take_forest(state, course)
+                self._take_forest(state, tracker)
         except OSError:  # counts are lost, for example if a worker cannot read a file again
-            course.save()
+            tracker.save()
             raise
-        course.recall()
-        self.score_, self.n_iter_ = course.best_score, course.n_iter
-        self._take_bound(course.upper_bound)
-        edges = course.best_edges(state)
+        tracker.recall()
+        self.score_, self.n_iter_ = tracker.best_score, tracker.n_iter
+        self._take_bound(tracker.upper_bound)
+        edges = tracker.best_edges(state)
         if isinstance(run.error, KeyboardInterrupt):  # possibly during a move
-            course.save()
+            tracker.save()
             self.score_ = state.score_graph(edges)
         return edges
 
     def _take_bound(self, upper_bound: float) -> None:
         """Store the proven upper bound of the score."""
 
-    def _take_forest(self, state: DagState, course: Course) -> None:
+    def _take_forest(self, state: DagState, tracker: SearchTracker) -> None:
         """Use the best forest by the gains that the first pass has computed, without a move."""
         self._warn_of_time("the graph is the start graph, or the best forest of the pairs scored so far")
         if not state.moves.n_edges:
             with lift_limits():
                 forest = find_forest(state)
-            edges = forest.edges[forest.weights >= course.least_gain()]
-            course.adopt(edges, state.score_graph(edges))
+            edges = forest.edges[forest.weights >= tracker.least_gain()]
+            tracker.adopt(edges, state.score_graph(edges))
 
     def _open_checkpoint(self, scoring: Scoring, problem: DagProblem, state: DagState, seed: int) -> Checkpoint:
         """Return the checkpoint. Its fingerprint contains edges as ids and random numbers as drawn."""

@@ -17,7 +17,7 @@ from pgmx.runs.run import Run
 from pgmx.scores.binding.incomplete import IncompleteScoring
 from pgmx.scores.binding.scoring import Scoring
 from pgmx.scores.mixed.source import UnscorableFamilyError
-from pgmx.search.knowledge.constraints import EdgeConstraints
+from pgmx.search.knowledge import EdgeConstraints
 
 #: EM steps of the parameters for each new graph, before the rows are completed again.
 STEPS_PER_GRAPH = 5
@@ -88,7 +88,7 @@ class StructuralEM:
             snapshot, n_rows = self._place
             self.run.save(snapshot, n_rows=n_rows)
         self.run.conclude(not self.run.is_over())
-        fit = self.scoring.rows.go_on(best.fit, deadline=self.run.deadline)
+        fit = self.scoring.rows.resume(best.fit, deadline=self.run.deadline)
         best = best._replace(fit=fit, score=best.score + fit.log_likelihood - best.fit.log_likelihood)
         self.run.add_row(score=best.score, n_edges=len(fit.edges))
         return best
@@ -145,7 +145,7 @@ class StructuralEM:
         snapshot.check_names(("edges", *others))
         edges = snapshot.pairs("edges", len(self.scoring.names))
         self.check_graph(snapshot, edges, "edges")
-        counts = self.scoring.rows.read_counts(parameters, edges)
+        counts = self.scoring.rows.read_statistics(parameters, edges)
         candidate = self._judge(self.scoring.rows.fit(edges, counts, max_steps=0))
         snapshot.check(np.isfinite(candidate.score), "parameters under which the rows are impossible")
         return candidate

@@ -9,7 +9,7 @@ from scipy.sparse import csc_array, hstack
 
 from pgmx.checks import count_workers
 from pgmx.estimators.gaussian.cost import GaussianSize
-from pgmx.estimators.gaussian.stored import COLUMN_FIGURES, pack_columns, read_columns
+from pgmx.estimators.gaussian.snapshots import COLUMN_FIGURES, pack_columns, read_columns
 from pgmx.parallel.spread import SharedArrays, spread
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import Run, Store

@@ -1,15 +1,24 @@
-"""The estimate of a Gaussian learner for one penalty, and its network."""
+"""The estimates of a Gaussian learner, for one penalty or along a path: their edges, networks and losses."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
+from scipy.sparse import csr_array
+
+from pgmx.estimators.paths import PenaltyPath
+from pgmx.statistics import GaussianSample
+
+if TYPE_CHECKING:
+    from pgmx.models import GaussianMarkovNetwork
+
+from collections.abc import Callable
+
 from scipy.linalg import LinAlgError
-from scipy.sparse import csc_array, csr_array
+from scipy.sparse import csc_array
 
 from pgmx.models.gaussian.network import GaussianMarkovNetwork, make_definite_network
 from pgmx.solvers.gaussian.likelihood import fit_maximum_likelihood
-from pgmx.statistics import GaussianSample
 from pgmx.statistics.precision import Blocks, scale_to_unit_diagonal
 
 #: Partial correlations up to this size are rounding, not edges.
@@ -46,6 +55,45 @@ class GaussianEstimate:
         return f", constraints violated by {self.violation:.3g}" if self.violation > 1e-9 else ""
 
 
+@dataclass(repr=False)
+class GaussianPath(PenaltyPath):
+    """Estimates for a decreasing sequence of penalties, the chosen one, and the criterion of the choice."""
+
+    sample: GaussianSample
+    lam_max: float  # the smallest penalty without edges
+    refit: bool = False  # whether `model` estimates the parameters of a graph by maximum likelihood
+    estimates: list[GaussianEstimate] = field(default_factory=list)  # the largest penalty first
+    #: EBIC, held-out loss or instability of each penalty, NaN after the last compared penalty
+    criterion: np.ndarray | None = None
+    selected: int = -1  # position of the chosen penalty, -1 if none
+    stopped_early: bool = False  # whether smaller penalties were left out because they could no longer be chosen
+
+    def __len__(self) -> int:
+        return len(self.estimates)
+
+    def _names(self) -> tuple:
+        return self.sample.names
+
+    def _edges(self, k: int) -> np.ndarray:
+        return self.estimates[k].edges
+
+    @property
+    def lams(self) -> np.ndarray:
+        """Penalties, the largest first."""
+        return np.array([estimate.lam for estimate in self.estimates])
+
+    def precision(self, k: int) -> csr_array | None:
+        """Return the method's own precision under the k-th penalty, on the correlation scale; None if it has none."""
+        return self.estimates[k].precision
+
+    def model(self, k: int) -> "GaussianMarkovNetwork":
+        """Return the network under the k-th penalty, in the units of the data."""
+        return make_network(self.sample, self.estimates[k], self.refit)
+
+
+# ---- edges ----
+
+
 def drop_rounding(precision: csr_array) -> csr_array:
     """Return a symmetric precision without the entries whose partial correlation is rounding error."""
     i, j = _list_rows(precision), precision.indices
@@ -72,6 +120,9 @@ def sort_pairs(i: np.ndarray, j: np.ndarray) -> np.ndarray:
     """Return pairs as an int64 array of shape (m, 2) in lexicographic order."""
     order = np.lexsort((j, i))
     return np.stack([i[order], j[order]], axis=1).astype(np.int64)
+
+
+# ---- networks ----
 
 
 def choose_precision(
@@ -123,6 +174,9 @@ def make_network(sample: GaussianSample, estimate: GaussianEstimate, refit: bool
         estimated_by=how,
         n_samples=sample.n_rows,
     )
+
+
+# ---- losses ----
 
 
 def compute_loss(precision: csr_array, read_pairs: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> float:

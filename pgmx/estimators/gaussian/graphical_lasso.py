@@ -15,7 +15,7 @@ from pgmx.estimators.base import Interval
 from pgmx.estimators.gaussian.cost import GaussianSize
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, drop_rounding, list_edges
 from pgmx.estimators.gaussian.learner import GaussianLearner
-from pgmx.estimators.gaussian.stored import (
+from pgmx.estimators.gaussian.snapshots import (
     ESTIMATE_FIGURES,
     pack_estimates,
     pack_state,

@@ -15,9 +15,16 @@ from pgmx.checks import caller_level
 from pgmx.estimators.base import Interval, StrOptions, random_draws
 from pgmx.estimators.markov.learner import MarkovLearner, Pairs, RandomState
 from pgmx.estimators.markov.measures import RoundMeasures, code_held_out
-from pgmx.estimators.markov.path import PathStore, RegularizationPath, StoredPaths, compute_ebic
+from pgmx.estimators.markov.path import (
+    RELAXATIONS,
+    PathStore,
+    RegularizationPath,
+    StoredPaths,
+    compute_ebic,
+    measure_blends,
+    measure_loss,
+)
 from pgmx.estimators.markov.problem import MarkovProblem, refuse_distributed
-from pgmx.estimators.markov.relaxation import RELAXATIONS, measure_blends, measure_loss
 from pgmx.estimators.paths import best_position, choose_stable, instability, path_of_penalties, subsample_size
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork

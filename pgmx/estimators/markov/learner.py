@@ -1,4 +1,4 @@
-"""Base class of the learners of discrete Markov networks: options, run, results."""
+"""Base classes of the learners of discrete Markov networks: options, run, graph and network."""
 
 import warnings
 from abc import abstractmethod
@@ -13,13 +13,23 @@ import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import caller_level, warn_of_target
 from pgmx.data import DiscreteTable, Frame, encode
-from pgmx.estimators.base import DISCRETE_COLUMNS, NA_VALUES, Interval, StrOptions, config, random_draws
+from pgmx.estimators.base import (
+    DISCRETE_COLUMNS,
+    NA_VALUES,
+    BaseStructureLearner,
+    Interval,
+    StrOptions,
+    config,
+    random_draws,
+)
 from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.markov.cost import estimate_markov
 from pgmx.estimators.markov.measures import RoundMeasures, code_held_out, read_true_pairs
+from pgmx.estimators.markov.path import blend
 from pgmx.estimators.markov.problem import (
     LOSSES,
     MEMORY,
@@ -32,18 +42,19 @@ from pgmx.estimators.markov.problem import (
     start_potentials,
     without_forbidden,
 )
-from pgmx.estimators.markov.relaxation import blend
-from pgmx.estimators.markov.results import MarkovResults
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
+from pgmx.models.distributed_rows import is_distributed, sum_parts
+from pgmx.models.markov.factors import measure_strengths
 from pgmx.runs.progress import GraftingProgress, ProgressBar
 from pgmx.runs.run import Run
 from pgmx.search.edges.grafting import EdgeSource, Grafting
-from pgmx.search.knowledge.pairs import PairKnowledge, read_pair_knowledge
+from pgmx.search.knowledge import PairKnowledge, read_pair_knowledge
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 from pgmx.solvers.markov.pseudolikelihood import LEAST_TOL
 
 Pairs = Collection[tuple[Hashable, Hashable]]
+
 RandomState = int | np.random.RandomState | np.random.Generator | None
 
 #: Larger values leave all parameters at zero, and their curvatures overflow.
@@ -54,6 +65,7 @@ HUB_CONSTRAINTS: dict[str, Any] = {
     "structure_heuristics": ["boolean"],
     "hub_threshold": [Interval(Real, 0, 1, closed="both"), None],
 }
+
 RESERVOIR_CONSTRAINTS: dict[str, Any] = {
     "alpha": [Interval(Real, 0, 1, closed="both")],
     "reservoir_size": [Interval(Integral, 1, None, closed="left"), None],
@@ -61,6 +73,81 @@ RESERVOIR_CONSTRAINTS: dict[str, Any] = {
 }
 
 Learner = TypeVar("Learner", bound="MarkovLearner")  # jedi completes `Self` as the base class
+
+
+class MarkovResults(BaseStructureLearner):
+    """Graph and network of a learner, made from its arrays on access.
+
+    A subclass sets `edges_`, `_potentials`, `_names`, `_states` and an empty `_results`.
+    """
+
+    edges_: np.ndarray
+    _potentials: PairwisePotentials
+    _names: list
+    _states: tuple
+
+    @property
+    def graph_(self) -> nx.Graph:
+        """The learned graph."""
+        return self._make_once("graph", self._make_graph)
+
+    @property
+    def model_(self) -> PairwiseMarkovNetwork:
+        """The learned network."""
+        return self._make_once(
+            "model", lambda: PairwiseMarkovNetwork.from_potentials(self._names, self._states, self._potentials)
+        )
+
+    def _make_graph(self) -> nx.Graph:
+        graph = nx.Graph()
+        graph.add_nodes_from(self._names)
+        sizes = measure_strengths(self._potentials).tolist()
+        strength = dict(zip(map(tuple, self._potentials.edges.tolist()), sizes, strict=True))
+        for i, j in self.edges_.tolist():
+            graph.add_edge(self._names[i], self._names[j], weight=strength.get((i, j), 0.0))
+        return graph
+
+    def score(self, X, y=None):
+        """Return the mean log-likelihood of rows under `model_`, in nats; higher is better.
+
+        Parameters
+        ----------
+        X : DataFrame, array, DiscreteTable or distributed table
+            Rows with the columns and states of the training data. Workers of a distributed table sum their rows. The
+            learner's option `missing` sets the treatment of missing values: an error, dropping the row ("drop", with a
+            warning), or a state ("category").
+        y : None
+            Ignored; scikit-learn's convention.
+
+        Returns
+        -------
+        float
+            The mean (1 / N) Σ_m log p(x_m).
+
+        Warns
+        -----
+        ApproximationWarning
+            If the exact log-partition function needs too much memory. It is then estimated by annealed importance
+            sampling, as shown by ``model_.log_partition_.method``. Its ``standard_error`` is the standard error of the
+            score.
+
+        Notes
+        -----
+        ``model_.pseudo_log_likelihood(X).mean()``, the objective of most Markov learners, does not need the
+        log-partition function.
+        """
+        check_is_fitted(self, "edges_")
+        self._check_n_features(X)
+        if is_distributed(X):
+            return sum_parts(self.model_, "log_likelihood", X) / X.n_rows
+        return float(np.mean(self.model_.log_likelihood(X if self.missing == "error" else self._code_rows(X))))
+
+    def _code_rows(self, X: Any) -> DiscreteTable:
+        """Return rows without missing values: they become a state, or their rows are dropped."""
+        table = encode(X, **self._list_coding())
+        if isinstance(X, np.ndarray):  # its columns are the variables in order
+            return DiscreteTable._from_parts(tuple(self._names), table.states, table.codes)
+        return table
 
 
 class MarkovLearner(MarkovResults):

@@ -9,7 +9,7 @@ from pgmx.checks import check_same_names, join_names
 from pgmx.data import DiscreteTable, encode
 from pgmx.data.errors import MissingCellsError, UnknownColumnsError
 from pgmx.data.recode import recode_table
-from pgmx.search.knowledge.pairs import read_pairs
+from pgmx.search.knowledge import read_pairs
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 #: Factor of growth of the number of active edges after which the loss on held-out rows is computed again.

@@ -1,5 +1,6 @@
-"""Penalty path, the choice of a penalty, and checkpoints of paths."""
+"""Penalty path, the choice of a penalty (EBIC, relaxation by refitted parameters), and checkpoints of paths."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,15 +11,18 @@ from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import PartStore, Run
-from pgmx.search.edges.grafting import COMPLETE, Grafting
-from pgmx.search.edges.iterates import SLACK
+from pgmx.search.edges.grafting import COMPLETE, SLACK, Grafting
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 _NETWORKS = ("lams", "objective", "kkt_residual", "n_edges", "edges", "nodes", "tables")
+
 _COUNTS = ("n_iter", "n_active")
 
 #: Snapshots with larger log-potentials are refused.
 _MOST = 1e4
+
+#: Weights of the refitted parameters that a selection compares.
+RELAXATIONS = (0.0, 0.5, 1.0)
 
 
 @dataclass(repr=False)
@@ -80,6 +84,9 @@ class RegularizationPath(PenaltyPath):
         return PairwiseMarkovNetwork.from_potentials(self.names, self.states, self.potentials[k])
 
 
+# ---- the choice of a penalty ----
+
+
 def compute_ebic(networks: list[PairwisePotentials], losses: list[float], n_rows: float, gamma: float) -> np.ndarray:
     """Return 2 N L + df ln N + 4 γ |E| ln n of each network, with (s_i - 1)(s_j - 1) degrees of freedom per edge."""
     criteria = []
@@ -89,6 +96,33 @@ def compute_ebic(networks: list[PairwisePotentials], losses: list[float], n_rows
         prior = 4 * gamma * potentials.n_edges * np.log(potentials.n_variables)
         criteria.append(2 * n_rows * loss + df * np.log(n_rows) + prior)
     return np.array(criteria)
+
+
+def blend(penalised: PairwisePotentials, refitted: PairwisePotentials, share: float) -> PairwisePotentials:
+    """Return (1 - share) times the first parameters plus share times the second, over the edges of both."""
+    if share in (0.0, 1.0):
+        return refitted if share else penalised
+    nodes = (1 - share) * penalised.node_values + share * refitted.node_values
+    offsets = np.concatenate([[0], np.cumsum(penalised.cardinalities)])
+    tables = [*_scale_tables(penalised, 1 - share), *_scale_tables(refitted, share)]
+    return PairwisePotentials.build(penalised.cardinalities, np.split(nodes, offsets[1:-1]), tables)
+
+
+def _scale_tables(potentials: PairwisePotentials, share: float) -> Iterator[tuple[tuple[int, int], np.ndarray]]:
+    for (i, j), table in zip(potentials.edges.tolist(), potentials.tables(), strict=True):
+        yield (i, j), share * table
+
+
+def measure_blends(
+    penalised: PairwisePotentials, refitted: PairwisePotentials, codes: np.ndarray, weights: np.ndarray | None
+) -> list[float]:
+    """Return the negative log-pseudolikelihood per row of codes (n, rows) for each weight in `RELAXATIONS`."""
+    return [measure_loss(blend(penalised, refitted, share), codes, weights) for share in RELAXATIONS]
+
+
+def measure_loss(potentials: PairwisePotentials, codes: np.ndarray, weights: np.ndarray | None) -> float:
+    """Return the negative log-pseudolikelihood per row of codes (n, rows)."""
+    return float(-np.average(potentials.pseudo_log_likelihood(codes), weights=weights))
 
 
 # ---- checkpoints ----

@@ -8,10 +8,12 @@ from scipy.sparse import csr_array
 
 from pgmx.estimators.base import Interval, StrOptions
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_products, estimate_rows
-from pgmx.estimators.time_series.problem import MOST_COVARIANCES, LDSProblem, LDSSolution
-from pgmx.estimators.time_series.runs import TargetRecord
-from pgmx.estimators.time_series.sparse import SparseLDSLearner
-from pgmx.estimators.time_series.sparse_problem import (
+from pgmx.estimators.time_series.learner import TargetRecord
+from pgmx.estimators.time_series.linear import SparseLDSLearner
+from pgmx.estimators.time_series.problem import (
+    MOST_COVARIANCES,
+    LDSProblem,
+    LDSSolution,
     finish,
     list_knowledge,
     make_rows,

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgmx.checks import join_names
-from pgmx.search.knowledge.constraints import Statement, read_knowledge
+from pgmx.search.knowledge import Statement, read_knowledge
 
 
 class LaggedKnowledge(NamedTuple):

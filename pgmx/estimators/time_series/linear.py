@@ -1,14 +1,17 @@
-"""The base class of the learners of linear dynamical systems: units, results, forecasts."""
+"""Base classes of the learners of linear dynamical systems: units, results, forecasts; runs over blocks of targets."""
 
+import warnings
 from abc import abstractmethod
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.sparse import csr_array, issparse
+from sklearn.exceptions import ConvergenceWarning
 
+from pgmx.checks import caller_level
 from pgmx.data.series import Panel, SeriesChunks, continue_labels
-from pgmx.estimators.time_series.learner import TimeSeriesLearner
+from pgmx.estimators.time_series.learner import RUN_CONSTRAINTS, RunsSolver, TargetRecord, TimeSeriesLearner
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
 from pgmx.models import LinearDynamicalSystem, TimeSeriesGraph
 from pgmx.models.time_series.coefficients import change_units, measure_strengths, read_coefficients
@@ -197,3 +200,31 @@ class LDSLearner(TimeSeriesLearner):
         for lag, matrix in enumerate(matrices):
             residuals -= (matrix @ predictors[:, lag * n : (lag + 1) * n].T).T
         return float(compute_log_densities(residuals, self.noise_covariance_).mean())
+
+
+class SparseLDSLearner(RunsSolver, LDSLearner):
+    """Base of the learners that solve one block of targets after another; `_solve` ends with `_end_blocks`."""
+
+    _parameter_constraints: dict[str, Any] = {**LDSLearner._parameter_constraints, **RUN_CONSTRAINTS}
+
+    _unit = "blocks"
+
+    def _fit(self, opened: Panel | SeriesChunks, sample_weight: ArrayLike | None) -> Run:
+        self._refuse_weights(sample_weight)
+        with self._open_run() as run:
+            self._learn(opened, run)
+        return self._end_run(run, run.stopped_by == "converged")
+
+    def _end_blocks(self, record: TargetRecord, n_targets: int, run: Run | None) -> None:
+        """End a run, with a warning if some targets were not solved."""
+        if run is None:
+            return
+        if record.n_targets == n_targets:
+            run.end("converged")
+            return
+        warnings.warn(
+            f"{type(self).__name__} was ended by {run.stopped_by} after {record.n_targets} of {n_targets} "
+            "regressions. The other regressions give no parents. Give a larger max_time",
+            ConvergenceWarning,
+            stacklevel=caller_level(),
+        )

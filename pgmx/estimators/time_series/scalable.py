@@ -9,10 +9,9 @@ from scipy.sparse import csr_array
 
 from pgmx.estimators.base import Interval, StrOptions
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_rows
-from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
-from pgmx.estimators.time_series.runs import TargetRecord
-from pgmx.estimators.time_series.sparse import SparseLDSLearner
-from pgmx.estimators.time_series.sparse_problem import finish, make_rows
+from pgmx.estimators.time_series.learner import TargetRecord
+from pgmx.estimators.time_series.linear import SparseLDSLearner
+from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution, finish, make_rows
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.lagged_lasso import keep_largest

@@ -1,6 +1,7 @@
-"""Bayesian networks: pgmpy graphs from integer edges, parameters, strengths of edges.
+"""Bayesian networks: pgmpy graphs from integer edges, parameters, and strengths of edges.
 
-- `networks`: from edges between ids to pgmpy's graphs and fitted networks
-- `incomplete_rows`: parameters from rows with missing values, by expectation maximisation
+- `em`: parameters from rows with missing values; `incomplete_discrete`, `incomplete_continuous` and `incomplete_mixed`
+  have the E-step and the M-step for each kind of rows
+- `networks`: DAGs, CPDAGs and Bayesian networks of pgmpy from integer edges, with or without parameters
 - `strengths`: strengths of edges as tables and matrices
 """

@@ -4,7 +4,6 @@
   of its precision
 - `rows`: numeric rows for a Gaussian network, with missing values and absent columns
 - `row_queries`: row-wise methods of a network: predictions and likelihoods, computed from arrays only
-- `incomplete_rows`: parameters of a linear Gaussian network from rows with missing values
 - `checks`: checks of the parameters of a Gaussian network: names, matrices and vectors
 - `network`: the Gaussian Markov network that learners return: a sparse precision matrix in a pgmpy graph
 - `queries`: its other methods: conditional and marginal distributions, samples, entropy, conversions

@@ -2,7 +2,6 @@
 
 - `parameters`: the class for the parameters of a continuous variable given its parents
 - `fitting`: estimation of the families from a mixed table
-- `incomplete_rows`: parameters from rows with missing values
 - `parts`: conversions between distributions and the fields of a network
 - `rows`: mixed rows for a network, with missing values
 - `predictions`: predictions of missing values

@@ -9,13 +9,20 @@ from importlib.metadata import PackageNotFoundError, version
 from inspect import signature
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from pgmx.plotting.draw import read_marks
-from pgmx.plotting.reports.course import read_course
-from pgmx.plotting.reports.details import Budget, describe_edges, describe_variables
-from pgmx.plotting.reports.plain import Table, to_cell, to_text
-from pgmx.plotting.reports.rows import describe_rows
+from pgmx.plotting.reports.tables import (
+    Budget,
+    Table,
+    describe_edges,
+    describe_rows,
+    describe_variables,
+    to_cell,
+    to_text,
+)
+from pgmx.plotting.series_graphs import read_number
 from pgmx.plotting.strengths import read_strengths, take_strengths
-from pgmx.plotting.time_series.sources import read_number
 
 _PACKAGES = ("pgmx", "pgmpy", "numpy", "scipy", "scikit-learn", "networkx")
 _FIGURES = (
@@ -27,6 +34,16 @@ _FIGURES = (
     ("threshold_", "threshold of strength"),
     ("n_iter_", "iterations"),
 )
+_MOST_POINTS = 400
+_LABELS = {
+    "score": "score, nats",
+    "objective": "objective, nats per row",
+    "n_edges": "edges",
+    "recall": "share of the true edges found",
+    "held_out": "NPLL of held-out rows, nats per row",
+    "n_tests": "scores of pairs computed",
+    "n_tables": "pair tables counted",
+}
 
 
 class Edge(NamedTuple):
@@ -56,7 +73,7 @@ class Facts:
     options: list[list] = field(default_factory=list)
     versions: list[list] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    course: dict[str, Any] | None = None
+    history: dict[str, Any] | None = None
     variables: Table | None = None
     of_variable: dict[int, list[Table]] = field(default_factory=dict)
     of_edge: dict[int, list[Table]] = field(default_factory=dict)
@@ -93,7 +110,7 @@ def read_facts(source: Any, *, data: Any, bootstrap: Any, title: str | None, not
     facts.figures = _list_figures(source, facts, n_rows)
     facts.options = _list_options(source) if is_learner else []
     facts.versions = _list_versions()
-    facts.course = read_course(source) or read_course(getattr(source, "estimator_", None))
+    facts.history = _read_history(source) or _read_history(getattr(source, "estimator_", None))
     facts.notes = [*map(to_text, notes), *troubles, *_list_limits(source, facts, model, budget)]
     return facts
 
@@ -116,6 +133,9 @@ def _find_graph(source: Any, is_learner: bool) -> tuple[Any, Any, list[str]]:
     if hasattr(source, "coef") and hasattr(source, "to_networkx"):
         return source.to_networkx(), source, []
     return source, source, []
+
+
+# ---- edges ----
 
 
 def _read_edges(graph: Any, model: Any) -> tuple[list, list[Edge], str]:
@@ -228,6 +248,9 @@ def _as_number(value: Any) -> float | None:
     return value if _is_number(value) else None
 
 
+# ---- figures, options, versions, history, notes ----
+
+
 # ---- figures, options, versions, limits ----
 
 
@@ -277,6 +300,30 @@ def _list_versions() -> list[list]:
         except PackageNotFoundError:
             rows.append([package, "unknown"])
     return [*rows, ["Python", platform.python_version()]]
+
+
+def _read_history(source: Any) -> dict[str, Any] | None:
+    """Return ``{"x", "label", "curves": [{"label", "y"}, ...]}`` of a learner's history; None without one."""
+    history = getattr(source, "history_", None)
+    if not isinstance(history, dict):
+        return None
+    curves = {name: np.asarray(values) for name, values in history.items()}
+    curves = {name: values for name, values in curves.items() if values.ndim == 1 and values.dtype.kind in "fiu"}
+    n_points = max((len(values) for values in curves.values()), default=0)
+    if n_points < 2:
+        return None
+    timed = len(curves.get("seconds", ())) == n_points
+    x = curves["seconds"] if timed else np.arange(n_points)
+    shown = np.unique(np.linspace(0, n_points - 1, min(n_points, _MOST_POINTS)).round().astype(int))
+    lines = [
+        {"label": _LABELS[name], "y": [to_cell(y, 8) for y in values[shown]]}
+        for name, values in curves.items()
+        if name in _LABELS and len(values) == n_points and np.isfinite(values).any()
+    ]
+    if not lines:
+        return None
+    label = "seconds" if timed else "step"
+    return {"x": [to_cell(v, 6) for v in x[shown]], "label": label, "curves": lines}
 
 
 def _list_limits(source: Any, facts: Facts, model: Any, budget: Budget) -> list[str]:

@@ -1,30 +1,48 @@
-"""The file of a report: facts and drawing as data of one HTML page."""
+"""HTML of learned graphs: the file of a report, and the summary of a fitted learner in a notebook.
+
+Jinja2 (the extra ``report``) fills in the templates. The page holds its facts and the positions of the nodes as JSON.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
 from functools import cache
+from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pgmx.atomic import replace_file
-from pgmx.plotting.reports.drawing import draw_page, measure_label
-from pgmx.plotting.reports.engine import check_engine, make_environment
-from pgmx.plotting.reports.facts import Facts, read_facts
-from pgmx.plotting.reports.plain import to_text
-from pgmx.plotting.reports.summary import render_summary
+from pgmx.plotting.draw import measure_text, plot_graph
+from pgmx.plotting.layered_layout import MOST_IN_LAYERS, compute_layout
+from pgmx.plotting.pictures import render_svg
+from pgmx.plotting.reports.facts import Edge, Facts, read_facts, read_figures
+from pgmx.plotting.reports.tables import to_text
+from pgmx.plotting.series_graphs import plot_summary_graph
+from pgmx.plotting.spring_layout import (
+    compute_circular_layout,
+    compute_spring_layout,
+    count_readable,
+    find_communities,
+)
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
 __all__ = ["render_summary", "save_report"]  # learners import only this module
-
 _HERE = Path(__file__).parent
 _SCRIPTS = ("vendor/cytoscape.min.js", "vendor/cytoscape-dagre.min.js", "templates/graph.js", "templates/page.js")
 _SUFFIXES = (".html", ".htm")
 _MOST_LISTED = 200_000
+#: Maximum nodes and edges that a browser moves without delay.
+MOST_NODES, MOST_EDGES = 1500, 4000
+_LONGEST_LABEL = 24
+_FONT, _PADDING = 11.0, 16.0  # in the unit of the layout
+_FLATTEST = 4.0  # maximum ratio of width to height of a layered drawing; otherwise springs are used
+_MOST_ON_CIRCLE = 24
 
 
 def save_report(
@@ -132,7 +150,7 @@ def render_page(facts: Facts) -> str:
         "ofVariable": {v: [table._asdict() for table in tables] for v, tables in facts.of_variable.items()},
         "ofEdge": {k: [table._asdict() for table in tables] for k, tables in facts.of_edge.items()},
         "variables": facts.variables._asdict() if facts.variables is not None else None,
-        "course": facts.course,
+        "history": facts.history,
     }
     return environment.from_string(_read("templates/report.html.jinja")).render(
         facts=facts,
@@ -167,3 +185,146 @@ def _encode(payload: Any) -> str:
 @cache
 def _read(name: str) -> str:
     return (_HERE / name).read_text(encoding="utf-8")
+
+
+# ---- Jinja2 ----
+
+
+def has_engine() -> bool:
+    """Return whether Jinja2 is installed."""
+    return find_spec("jinja2") is not None
+
+
+def check_engine() -> None:
+    """Raise ImportError if Jinja2 is missing."""
+    if not has_engine():
+        raise ImportError("a report needs Jinja2, which is not installed: pip install 'pgmx[report]'")
+
+
+def make_environment(**options: Any) -> Any:
+    """Return an environment that escapes its input."""
+    check_engine()
+    from jinja2 import Environment
+
+    return Environment(autoescape=True, trim_blocks=True, **options)
+
+
+# ---- nodes and edges that are drawn ----
+
+
+def draw_page(facts: Facts) -> tuple[dict[str, Any], list[str]]:
+    """Return nodes [v, x, y], indices of edges and their bends, and notes about nodes and edges left out."""
+    nodes, edges, notes = _choose_drawn(facts)
+    place = {v: k for k, v in enumerate(nodes)}
+    widths = [measure_label(facts.names[v]) for v in nodes]
+    chosen = [facts.edges[k] for k in edges]
+    centres, bends = _compute_positions(chosen, place, widths, of_series=any(edge.lags for edge in facts.edges))
+    routes = {}
+    for k, edge in zip(edges, chosen, strict=True):
+        route = bends.get((place[edge.u], place[edge.v]))
+        if route is not None:
+            routes[k] = [[round(float(x), 1), round(-float(y), 1)] for x, y in route]
+    spots = [[v, round(float(x), 1), round(-float(y), 1)] for v, (x, y) in zip(nodes, centres.tolist(), strict=True)]
+    return {"nodes": spots, "edges": edges, "bends": routes}, notes
+
+
+def measure_label(name: Any) -> float:
+    """Return the width of a node's box."""
+    text = to_text(name)
+    return measure_text(text if len(text) <= _LONGEST_LABEL else f"{text[: _LONGEST_LABEL - 1]}…", _FONT) + _PADDING
+
+
+def _compute_positions(
+    edges: list[Edge], place: dict[int, int], widths: list[float], *, of_series: bool
+) -> tuple[np.ndarray, dict]:
+    """Return centres and bends: layers for graphs with arrows, a circle for a few series, else springs."""
+    joined = [edge for edge in edges if edge.u != edge.v]
+    joined = [edge for edge in joined if edge.is_chosen] or joined
+    pairs = list({frozenset((edge.u, edge.v)): edge for edge in joined}.values())  # opposite arcs are one line
+    if of_series and len(widths) <= _MOST_ON_CIRCLE:
+        return compute_circular_layout(widths), {}
+    if not of_series and len(widths) <= MOST_IN_LAYERS and any(edge.is_arrow for edge in pairs):
+        arrows = [(place[edge.u], place[edge.v]) for edge in pairs if edge.is_arrow]
+        lines = [(place[edge.u], place[edge.v]) for edge in pairs if not edge.is_arrow]
+        centres, bends = compute_layout(widths, arrows, lines)
+        width, height = np.ptp(centres, axis=0)
+        if len(widths) < 60 or width <= _FLATTEST * height:
+            return centres, bends
+    strongest = sorted(pairs, key=lambda edge: -_size(edge))[: count_readable(len(widths))]
+    lines = sorted((place[edge.u], place[edge.v]) for edge in strongest)
+    communities = find_communities(len(widths), lines) if len(widths) > MOST_IN_LAYERS else None
+    return compute_spring_layout(widths, lines, communities), {}
+
+
+def _choose_drawn(facts: Facts) -> tuple[list[int], list[int], list[str]]:
+    """Return the variables and the indices of the edges to draw; if there are too many, the strongest ones."""
+    ranks = sorted(range(len(facts.edges)), key=lambda k: (not facts.edges[k].is_chosen, -_size(facts.edges[k]), k))
+    n, notes = len(facts.names), []
+    members = set(range(n))
+    if n > MOST_NODES:
+        members = set()
+        for k in ranks:
+            ends = {facts.edges[k].u, facts.edges[k].v}
+            if len(members | ends) <= MOST_NODES:
+                members |= ends
+        notes.append(
+            f"The graph shows {len(members):,} of {n:,} variables, the ends of the strongest edges. A search draws the "
+            "neighbourhood of any other variable. The table lists all edges."
+        )
+    within = [k for k in ranks if {facts.edges[k].u, facts.edges[k].v} <= members]
+    if len(within) > MOST_EDGES:
+        notes.append(
+            f"The graph shows the strongest {MOST_EDGES:,} of {len(within):,} edges. The table lists all edges."
+        )
+    return sorted(members), sorted(within[:MOST_EDGES]), notes
+
+
+def _size(edge: Edge) -> float:
+    sizes = [abs(float(value)) for value in (edge.confidence, edge.weight) if value is not None]
+    return sizes[0] if sizes else 0.0
+
+
+# ---- the summary in a notebook ----
+
+
+_MOST_NODES, _MOST_EDGES, _MOST_SERIES = 60, 150, 20  # maximum sizes of a small, readable drawing
+_STYLE = (
+    "display:flex;flex-wrap:wrap;gap:4px 18px;align-items:baseline;margin:8px 0;"
+    "font:13px system-ui,'Segoe UI','Helvetica Neue',Arial,sans-serif"
+)
+_SMALL = "max-width:100%;max-height:440px"
+_TEMPLATE = """\
+<div class="pgmx-result"><div style="{{ style }}">
+{% for label, value in figures %}
+<span>{{ label }} <b>{{ "{:,}".format(value) if value is number else value }}</b></span>
+{% endfor %}
+</div>
+{% if picture %}<div>{{ picture }}</div>{% endif %}
+<div style="{{ style }}"><span>{{ hint }}<code>.report("report.html")</code> shows more, in a browser.</span></div>
+</div>
+"""
+
+
+def render_summary(learner: Any) -> str:
+    """Return HTML with the figures of a fitted learner and a drawing of a small graph; empty without Jinja2."""
+    if not has_engine():
+        return ""
+    from markupsafe import Markup
+
+    figures, n_nodes, n_edges = read_figures(learner)
+    picture = _draw(learner.graph_, n_nodes, n_edges)
+    picture = picture.replace("<svg ", f'<svg style="{_SMALL}" preserveAspectRatio="xMinYMin" ', 1)
+    hint = "" if picture else "The graph is too large for a small drawing: " if n_edges else ""
+    page = make_environment().from_string(_TEMPLATE)
+    return page.render(style=_STYLE, figures=figures, picture=Markup(picture), hint=hint)
+
+
+def _draw(graph: Any, n_nodes: int, n_edges: int) -> str:
+    if hasattr(graph, "summary_graph"):
+        is_small = 0 < n_nodes <= _MOST_SERIES and 0 < n_edges <= _MOST_EDGES
+        return render_svg(plot_summary_graph(graph).figure) if is_small else ""
+    if not n_edges or n_nodes > _MOST_NODES or (graph.is_directed() and n_edges > _MOST_EDGES):
+        return ""
+    weights = [value for *_, value in graph.edges(data="weight")]
+    has_weights = all(isinstance(value, float) and value - value == 0 for value in weights)
+    return render_svg(plot_graph(graph, strengths="weight" if has_weights else None).figure)

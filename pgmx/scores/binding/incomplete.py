@@ -12,7 +12,8 @@ import numpy as np
 from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmx.data import DiscreteTable, Frame
-from pgmx.models.bayesian.incomplete_rows import CompletedRows, ExpectedFit, IncompleteRows
+from pgmx.models.bayesian.em import EMFit, IncompleteRows
+from pgmx.models.bayesian.incomplete_discrete import CompletedRows, IncompleteDiscreteRows
 from pgmx.models.bayesian.networks import make_network
 from pgmx.scores.binding.discrete import DiscreteScoring, TableMixin
 from pgmx.scores.binding.scoring import Scoring
@@ -33,11 +34,11 @@ class IncompleteScoring(ABC):
 
     names: list
     available: Scoring
-    rows: Any
+    rows: IncompleteRows
     bonus: tuple[float, float, float]
     equivalent: bool
     #: The parameters of the learned graph; parameters of other graphs are computed on demand.
-    fit: Any = None
+    fit: EMFit | None = None
 
     def _set_available(self, available: Scoring) -> None:
         self.available = available
@@ -64,7 +65,7 @@ class IncompleteScoring(ABC):
         """Return the log prior of a graph."""
         return self.available.prior(edges)
 
-    def score_fit(self, fit: Any, completed: Any) -> float:
+    def score_fit(self, fit: EMFit, completed: Any) -> float:
         r"""Return the log-likelihood of the observed values, with the penalty of the score for complete rows.
 
         .. math:: \ell_\mathrm{obs}(\theta) + s(G; D^*) - \ell(\hat\theta; D^*)
@@ -73,7 +74,7 @@ class IncompleteScoring(ABC):
         """
         return fit.log_likelihood - self._penalise(fit, completed) + self.prior(fit.edges)
 
-    def fit_edges(self, edges: Any) -> Any:
+    def fit_edges(self, edges: Any) -> EMFit:
         """Return the parameters of a graph; the stored ones if it is the learned graph."""
         arcs = np.array(edges, dtype=np.int64).reshape(-1, 2)
         if self.fit is None or self.rows.families(arcs) != self.fit.families:
@@ -90,7 +91,7 @@ class IncompleteScoring(ABC):
         """Return the score bound to completed rows."""
 
     @abstractmethod
-    def _penalise(self, fit: Any, completed: Any) -> float:
+    def _penalise(self, fit: EMFit, completed: Any) -> float:
         """Return the log-likelihood of completed rows minus their score."""
 
     @abstractmethod
@@ -117,9 +118,9 @@ class IncompleteStates(IncompleteScoring, TableMixin):
         self._set_available(available)
 
     @cached_property
-    def rows(self) -> IncompleteRows:
+    def rows(self) -> IncompleteDiscreteRows:
         """The distinct rows."""
-        return IncompleteRows(self.table, self.weights)
+        return IncompleteDiscreteRows(self.table, self.weights)
 
     @property
     def data(self) -> list:
@@ -130,7 +131,7 @@ class IncompleteStates(IncompleteScoring, TableMixin):
         """Return the score bound to completed rows."""
         return self.bind(*completed)
 
-    def _penalise(self, fit: ExpectedFit, completed: CompletedRows) -> float:
+    def _penalise(self, fit: EMFit, completed: CompletedRows) -> float:
         scoring = self.bind_completed(completed)
         weights = np.ones(scoring.table.n_rows) if scoring.weights is None else scoring.weights
         own, plain = (family_scorer(scoring.table, terms, weights=weights) for terms in (scoring.terms, ScoreTerms()))
@@ -138,9 +139,9 @@ class IncompleteStates(IncompleteScoring, TableMixin):
 
     def model(self, edges: list, **prior: float | None) -> DiscreteBayesianNetwork:
         """Return the network of the expected counts, by maximum likelihood or with a Dirichlet prior."""
-        fit: ExpectedFit = self.fit_edges(edges)
+        fit = self.fit_edges(edges)
         parents = [family[1:] for family in fit.families]
-        return make_network(self.names, self.rows.states, parents, fit.counts, **prior)
+        return make_network(self.names, self.rows.states, parents, fit.statistics, **prior)
 
     def impute(self) -> DiscreteTable:
         """Return the rows of the table; a missing value becomes the most probable state given its row."""

@@ -11,11 +11,12 @@ from pgmx.data import DiscreteTable, Frame
 from pgmx.data.mixed import MixedTable
 from pgmx.data.table import python_scalar
 from pgmx.models import ConditionalGaussianNetwork
-from pgmx.models.bayesian.incomplete_rows import IncompleteRows
+from pgmx.models.bayesian.em import EMFit
+from pgmx.models.bayesian.incomplete_continuous import IncompleteContinuousRows
+from pgmx.models.bayesian.incomplete_discrete import IncompleteDiscreteRows
+from pgmx.models.bayesian.incomplete_mixed import CompletedMixedRows, IncompleteMixedRows
 from pgmx.models.files.mixed import MixedParts
-from pgmx.models.gaussian.incomplete_rows import IncompleteNumbers
 from pgmx.models.mixed.fitting import Smoothing
-from pgmx.models.mixed.incomplete_rows import CompletedMixedRows, IncompleteMixedRows, MixedFit
 from pgmx.scores.binding.gaussian import GaussianScoring
 from pgmx.scores.binding.incomplete import IncompleteScoring
 from pgmx.scores.binding.incomplete_numbers import summarise_complete_rows
@@ -80,7 +81,7 @@ class JointGaussianScoring(PriorMixin):
                 for state in list_indicators(counts):
                     columns.append(np.where(missing, np.nan, rows.rows.codes[v] == state))
             starts.append(len(columns))
-        expected = IncompleteNumbers(np.column_stack(columns), rows.weights).first
+        expected = IncompleteContinuousRows(np.column_stack(columns), rows.weights).first
         return summarise_embedding(expected, np.array(starts, dtype=np.int64), self.names)
 
     def gains(
@@ -155,7 +156,7 @@ class IncompleteMixedScoring(IncompleteScoring):
         score = self.score.from_mixed(completed.mixed)
         return MixedScoring(score, completed.mixed, self.structure_prior, weights=completed.weights)
 
-    def _penalise(self, fit: MixedFit, completed: CompletedMixedRows) -> float:
+    def _penalise(self, fit: EMFit, completed: CompletedMixedRows) -> float:
         """Return the cost of the parameters; a family may have no finite score on draws."""
         cards = self.rows.cards
         n_parameters = 0
@@ -170,9 +171,9 @@ class IncompleteMixedScoring(IncompleteScoring):
 
     def model(self, edges: list, **prior: float | None) -> ConditionalGaussianNetwork:
         """Return the network of the expected counts and moments; `prior` as in `fit_discrete`."""
-        fit: MixedFit = self.fit_edges(edges)
+        fit = self.fit_edges(edges)
         smoothing = Smoothing(prior.get("equivalent_sample_size"), prior.get("pseudo_counts"))
-        network = self.rows.to_units(self.rows.estimate(fit.families, fit.counts, smoothing))
+        network = self.rows.to_units(self.rows.estimate(fit.families, fit.statistics, smoothing))
         of_states = iter(self.rows.states)
         states = [None if is_float else tuple(next(of_states)) for is_float in self.mixed.is_float.tolist()]
         parts = MixedParts(tuple(map(python_scalar, self.names)), states, network)
@@ -215,6 +216,6 @@ def compute_log_likelihood(scoring: Any, edges: np.ndarray) -> float:
     elif isinstance(scoring, MixedScoring):
         plain = mixed_scorer(scoring.mixed, MixedTerms(), weights=scoring.weights)
     else:
-        return IncompleteRows(scoring.table, scoring.weights).fit(edges, max_steps=2).log_likelihood
+        return IncompleteDiscreteRows(scoring.table, scoring.weights).fit(edges, max_steps=2).log_likelihood
     parents = [np.sort(edges[edges[:, 1] == v, 0]).astype(np.int32) for v in range(len(scoring.names))]
     return float(sum(plain.family_score(v, family) for v, family in enumerate(parents)))

@@ -11,7 +11,8 @@ from pgmx.data import Frame
 from pgmx.data.frame import refuse_unobserved
 from pgmx.data.numbers.cells import float_rows, infinite_columns, kinds_of_states, raise_of_cells, select_names
 from pgmx.models import fit_linear_gaussian
-from pgmx.models.gaussian.incomplete_rows import MOST_PRODUCTS, GaussianFit, IncompleteNumbers
+from pgmx.models.bayesian.em import EMFit
+from pgmx.models.bayesian.incomplete_continuous import MOST_PRODUCTS, IncompleteContinuousRows
 from pgmx.scores.binding.gaussian import GaussianScoring
 from pgmx.scores.binding.incomplete import IncompleteScoring, compare_scores
 from pgmx.scores.collinear import warn_of_columns
@@ -89,9 +90,9 @@ class IncompleteGaussianScoring(IncompleteScoring):
             warn_of_columns(correlation, self.names, collinearity)
 
     @cached_property
-    def rows(self) -> IncompleteNumbers:
+    def rows(self) -> IncompleteContinuousRows:
         """The rows, grouped by their missing columns."""
-        return IncompleteNumbers(self.numbers, self.weights)
+        return IncompleteContinuousRows(self.numbers, self.weights)
 
     @property
     def data(self) -> list:
@@ -103,7 +104,7 @@ class IncompleteGaussianScoring(IncompleteScoring):
         score = self.score.from_moments(completed, self.names)
         return GaussianScoring(score, None, self.structure_prior, sample_moments=completed)
 
-    def _penalise(self, fit: GaussianFit, completed: Moments) -> float:
+    def _penalise(self, fit: EMFit, completed: Moments) -> float:
         own = self.bind_completed(completed)
         plain = LogLikelihoodGauss.from_moments(completed, self.names)
         scorers = own.score.make_scorer(completed, own.parameter_cost), plain.make_scorer(completed)
@@ -111,8 +112,8 @@ class IncompleteGaussianScoring(IncompleteScoring):
 
     def model(self, edges: list, **prior: float | None) -> LinearGaussianBayesianNetwork:
         """Return a linear Gaussian network of the expected moments; `prior` applies to discrete networks only."""
-        fit: GaussianFit = self.fit_edges(edges)
-        return fit_linear_gaussian(fit.moments, self.names, edges)
+        fit = self.fit_edges(edges)
+        return fit_linear_gaussian(fit.statistics, self.names, edges)
 
     def impute(self) -> Frame:
         """Return the rows of the table; a missing value becomes its mean given its row."""

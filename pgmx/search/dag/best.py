@@ -9,17 +9,15 @@ from pgmx._ext._row_cache import RowStore
 from pgmx.parallel.threads import count_threads
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.scores.gains import ROW_MEMORY
-from pgmx.search.dag.course import Course
-from pgmx.search.dag.equivalence.phases import KINDS, search_classes
-from pgmx.search.dag.exact.exact import finish_exactly
-from pgmx.search.dag.families.pairs import climb_by_pairs
+from pgmx.search.dag.equivalence import KINDS, search_classes
+from pgmx.search.dag.exact import finish_exactly
 from pgmx.search.dag.hill_climb import climb, climb_on_trial
-from pgmx.search.dag.orders.first_orders import draw_order, sort_topologically
-from pgmx.search.dag.orders.kicks import OrderSearch
-from pgmx.search.dag.orders.random_starts import RandomStarts
+from pgmx.search.dag.orders import OrderSearch, RandomStarts, draw_order, sort_topologically
+from pgmx.search.dag.parent_pairs import climb_by_pairs
 from pgmx.search.dag.state import DagProblem, DagState
 from pgmx.search.dag.thorough import N_STAGES as N_THOROUGH_STAGES
 from pgmx.search.dag.thorough import search_thoroughly
+from pgmx.search.dag.tracker import SearchTracker
 
 #: Searches of the portfolio, by their names in the history.
 MEMBERS = (
@@ -48,7 +46,7 @@ N_STAGES = N_THOROUGH_STAGES + 5
 def search_for_best(
     problem: DagProblem,
     state: DagState,
-    course: Course,
+    tracker: SearchTracker,
     climb_first: Callable[[int], None] = lambda n_threads: None,
     *,
     seed: int,
@@ -59,86 +57,86 @@ def search_for_best(
 
     The stages are the thorough search, equivalence classes, climbs over orders with kicks (from random orders and from
     the best graph's order), equivalence classes and a climb from the best graph, and finally all families if they are
-    few, else pairs of parents. `course` keeps the best graph, so that the score never decreases.
+    few, else pairs of parents. `tracker` keeps the best graph, so that the score never decreases.
     """
     first_stage_of_orders = first_stage + N_THOROUGH_STAGES + 1
 
     def climb_greedily(n_threads: int) -> None:
-        course.member = GREEDY
+        tracker.member = GREEDY
         climb_first(n_threads)
-        course.member = THOROUGH
+        tracker.member = THOROUGH
 
-    search_thoroughly(problem, state, course, climb_greedily, seed=seed, first_stage=first_stage, n_jobs=n_jobs)
-    course.member = CLASSES
-    if course.enter(first_stage_of_orders - 1) and problem.n <= MOST_VARIABLES_IN_CLASSES:
-        if not course.memo:
-            course.keep_best(state)
+    search_thoroughly(problem, state, tracker, climb_greedily, seed=seed, first_stage=first_stage, n_jobs=n_jobs)
+    tracker.member = CLASSES
+    if tracker.enter(first_stage_of_orders - 1) and problem.n <= MOST_VARIABLES_IN_CLASSES:
+        if not tracker.memo:
+            tracker.keep_best(state)
             state.reset(problem.start)
             state.moves.clear_tabu()
-        search_classes(state, course, phases=list(KINDS), repeat=True)
-    if course.enter(first_stage_of_orders):
-        _search_orders(problem, state, course, seed, n_jobs)
-    course.member = CLASSES
-    if course.enter(first_stage_of_orders + 1) and problem.n <= MOST_VARIABLES_IN_CLASSES:
-        if not course.memo:
-            course.return_to_best(state)
-        search_classes(state, course, phases=list(KINDS), repeat=True)
-    course.member = LAST_CLIMB
-    if course.enter(first_stage_of_orders + 2):
-        if not course.memo:
-            course.return_to_best(state)
-        _climb_with_patience(problem, state, course)
-    if course.enter(first_stage_of_orders + 3):
-        course.keep_best(state)
-        course.member = ALL_SETS
-        if not finish_exactly(problem, state, course):
-            course.member = PAIRS
-            if not course.memo:
-                course.return_to_best(state)
-            climb_by_pairs(state, course, problem.bounds)
+        search_classes(state, tracker, phases=list(KINDS), repeat=True)
+    if tracker.enter(first_stage_of_orders):
+        _search_orders(problem, state, tracker, seed, n_jobs)
+    tracker.member = CLASSES
+    if tracker.enter(first_stage_of_orders + 1) and problem.n <= MOST_VARIABLES_IN_CLASSES:
+        if not tracker.memo:
+            tracker.return_to_best(state)
+        search_classes(state, tracker, phases=list(KINDS), repeat=True)
+    tracker.member = LAST_CLIMB
+    if tracker.enter(first_stage_of_orders + 2):
+        if not tracker.memo:
+            tracker.return_to_best(state)
+        _climb_with_patience(problem, state, tracker)
+    if tracker.enter(first_stage_of_orders + 3):
+        tracker.keep_best(state)
+        tracker.member = ALL_SETS
+        if not finish_exactly(problem, state, tracker):
+            tracker.member = PAIRS
+            if not tracker.memo:
+                tracker.return_to_best(state)
+            climb_by_pairs(state, tracker, problem.bounds)
 
 
-def _search_orders(problem: DagProblem, state: DagState, course: Course, seed: int, n_jobs: int | None) -> None:
+def _search_orders(problem: DagProblem, state: DagState, tracker: SearchTracker, seed: int, n_jobs: int | None) -> None:
     """Search from random orders, on threads unless a stage needs checkpoints; then from two other orders."""
     n = problem.n
-    n_threads = count_threads(n_jobs) if state.is_compiled and course.run.checkpoint is None else 1
+    n_threads = count_threads(n_jobs) if state.is_compiled and tracker.run.checkpoint is None else 1
     patience = KICK_PATIENCE + KICK_PATIENCE_PER_VARIABLE * n
-    first = course.memo.integer("start", 0, N_RANDOM_ORDERS + 1) if course.memo else 0
-    course.keep_best(state)
+    first = tracker.memo.integer("start", 0, N_RANDOM_ORDERS + 1) if tracker.memo else 0
+    tracker.keep_best(state)
     store = RowStore(n, ROW_MEMORY) if n_threads > 1 else None
-    orders = OrderSearch(state, course, required=problem.required, seed=seed, store=store)
+    orders = OrderSearch(state, tracker, required=problem.required, seed=seed, store=store)
     if store is not None:
-        course.member, first = RANDOM_ORDER, N_RANDOM_ORDERS
+        tracker.member, first = RANDOM_ORDER, N_RANDOM_ORDERS
         RandomStarts(problem, orders, store, patience=patience).search(N_RANDOM_ORDERS, n_threads)
     for number in range(first, N_RANDOM_ORDERS + 2):
         if not orders.may_kick:
             break
         if number < N_RANDOM_ORDERS:
-            course.member, order = RANDOM_ORDER, draw_order(n, problem.required, seed, number)
+            tracker.member, order = RANDOM_ORDER, draw_order(n, problem.required, seed, number)
         elif number == N_RANDOM_ORDERS:
-            course.member, order = GREEDY_ORDER, _find_greedy_order(problem, state, course)
+            tracker.member, order = GREEDY_ORDER, _find_greedy_order(problem, state, tracker)
         else:
-            course.member, order = BEST_ORDER, sort_topologically(n, course.best_edges(state), state.priority)
+            tracker.member, order = BEST_ORDER, sort_topologically(n, tracker.best_edges(state), state.priority)
         orders.search(order, number, patience=patience)
-        course.memo = Snapshot({})  # the memo belongs to the start that was resumed
+        tracker.memo = Snapshot({})  # the memo belongs to the start that was resumed
 
 
-def _find_greedy_order(problem: DagProblem, state: DagState, course: Course) -> np.ndarray:
+def _find_greedy_order(problem: DagProblem, state: DagState, tracker: SearchTracker) -> np.ndarray:
     """Return the order of the graph at the end of a climb from the first graph, with the present tie-breaking.
 
     If a start is resumed, its order is in the memo.
     """
-    if not course.memo:
+    if not tracker.memo:
         state.reset(problem.start)
         state.moves.clear_tabu()
-        climb_on_trial(state, course)
+        climb_on_trial(state, tracker)
     return sort_topologically(problem.n, state.edges(), state.priority)
 
 
-def _climb_with_patience(problem: DagProblem, state: DagState, course: Course) -> None:
+def _climb_with_patience(problem: DagProblem, state: DagState, tracker: SearchTracker) -> None:
     """Climb past local optima if moves that lower the score can be listed, which needs a compiled score."""
     if not state.is_compiled:
-        climb(state, course)
+        climb(state, tracker)
         return
     walker = state if problem.all_moves else replace(problem, all_moves=True).make_state()
     if walker is not state:
@@ -146,6 +144,6 @@ def _climb_with_patience(problem: DagProblem, state: DagState, course: Course) -
         walker.moves.clear_tabu()
         walker.moves.bar_moves(state.moves.tabu_moves())
     try:
-        climb(walker, course, patience=LAST_PATIENCE)
+        climb(walker, tracker, patience=LAST_PATIENCE)
     finally:
-        course.keep_best(walker)
+        tracker.keep_best(walker)

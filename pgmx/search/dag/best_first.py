@@ -9,8 +9,8 @@ import numpy as np
 from pgmx._ext._dag_moves import ADD, REVERSE
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.scores.gains import expect_families, is_far
-from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.state import DagState
+from pgmx.search.dag.tracker import SearchTracker, StopSearch
 
 _Entry = tuple[float, int, bytes]  # minus the score, a running number, the arcs
 
@@ -18,14 +18,14 @@ _Entry = tuple[float, int, bytes]  # minus the score, a running number, the arcs
 GRAPHS_AHEAD = 4
 
 
-def best_first(state: DagState, course: Course, *, width: int, patience: int, max_open: int) -> None:
+def best_first(state: DagState, tracker: SearchTracker, *, width: int, patience: int, max_open: int) -> None:
     """Repeatedly expand the best graph that is not yet expanded; an expansion counts as a move.
 
     The graphs of its `width` best moves enter the open list. If the list exceeds twice `max_open`, the worst graphs are
     dropped. A graph enters once, and `patience` expansions without a new best score end the search. `state` must offer
     all moves. Cost: one row of gains for each child whose parents differ from the previously expanded graph.
     """
-    memo = course.read_memo("open_scores", "open_numbers", "open_sizes", "open_keys", "seen", "idle")
+    memo = tracker.read_memo("open_scores", "open_numbers", "open_sizes", "open_keys", "seen", "idle")
     if memo:
         open_list, seen, idle = _unpack_memo(memo, state.n, patience)
     else:
@@ -33,22 +33,22 @@ def best_first(state: DagState, course: Course, *, width: int, patience: int, ma
         open_list, seen, idle = [(-state.score, 0, first)], {_hash_key(first)}, 0
     number = n_stored = max((entry[1] for entry in open_list), default=0)
     while open_list and idle <= patience:
-        over = course.is_over()
-        if over or course.run.is_snapshot_due():  # packing the long list is slow: do it only for a snapshot
-            course.mark_safe(state, **_pack_memo(open_list, seen, idle))
+        over = tracker.is_over()
+        if over or tracker.run.is_snapshot_due():  # packing the long list is slow: do it only for a snapshot
+            tracker.mark_safe(state, **_pack_memo(open_list, seen, idle))
         if over:
-            raise Stopped
+            raise StopSearch
         less_score, rank, key = heapq.heappop(open_list)
-        course.keep_best(state)
+        tracker.keep_best(state)
         arcs = _read_arcs(key)
-        legal = course.legal if rank <= n_stored else None  # checked one by one, since the list is long
-        if legal is not None:
-            legal.check(memo, arcs, "open_keys")
+        checker = tracker.checker if rank <= n_stored else None  # checked one by one, since the list is long
+        if checker is not None:
+            checker.check(memo, arcs, "open_keys")
         _expect_graphs(state, arcs, open_list)
         state.reset(arcs)
-        if legal is not None:
-            legal.check_score(memo, -less_score, "open_scores", rounding=1e-6)  # a sum of a score and a rounded gain
-        idle = 0 if course.record_move(state) else idle + 1
+        if checker is not None:
+            checker.check_score(memo, -less_score, "open_scores", rounding=1e-6)  # a sum of a score and a rounded gain
+        idle = 0 if tracker.record_move(state) else idle + 1
         moves, gains = state.moves.legal_moves(width)
         order = np.lexsort((state.priority[moves[:, 1]], state.priority[moves[:, 2]], moves[:, 0], -gains))[:width]
         score, present = state.score, set(map(tuple, arcs.tolist()))

@@ -9,19 +9,23 @@ blocks of several nodes are used. Between rounds covered arcs are reversed at ra
 inclusion-driven learning of Bayesian networks, JMLR 4, 2003, section 5).
 """
 
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from enum import Enum
 from functools import partial
+from itertools import accumulate, chain
+from time import perf_counter, thread_time
 from typing import Any
 
 import numpy as np
 
 from pgmx._ext._dag_moves import REVERSE
+from pgmx.parallel.threads import THREAD_PAYS, call_side_by_side
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.scores.gains import GainSource
-from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.hill_climb import climb_on_trial
 from pgmx.search.dag.state import DagState
-from pgmx.search.dag.trials import BlockTrials, End
+from pgmx.search.dag.tracker import SearchTracker, StopSearch
 
 #: Sizes of the small blocks, which are tried at every node.
 BLOCK_SIZES = (1, 2)
@@ -31,6 +35,12 @@ REGION_SIZES = (3, 6)
 
 #: Further rounds of small blocks, each from another graph in the optimum's equivalence class.
 N_MORE_ROUNDS = 1
+
+#: Target seconds per call on a thread, and the smallest and largest number of trials per call.
+_CALL_SECONDS, _FEWEST, _MOST = 0.02, 2, 128
+
+#: Rows of gains per call, initially and at most; seconds per call above which this number is reduced.
+_FIRST_ROWS, _MOST_ROWS, _LONG = 16, 1 << 10, 0.05
 
 
 class Reinsertion:
@@ -44,7 +54,7 @@ class Reinsertion:
     def __init__(
         self,
         state: DagState,
-        course: Course,
+        tracker: SearchTracker,
         *,
         seed: int,
         required: np.ndarray | None = None,
@@ -52,12 +62,12 @@ class Reinsertion:
         most_threads: Callable[[], int] = lambda: 1,
     ):
         self.state = state
-        self.course = course
+        self.tracker = tracker
         self.seed = seed
         self._required = set() if required is None else {(int(tail), int(head)) for tail, head in required}
         self._trials: BlockTrials | None = None
         if state.is_compiled and make_source is not None:
-            self._trials = BlockTrials(state, course, make_source, most_threads)
+            self._trials = BlockTrials(state, tracker, make_source, most_threads)
         self._regions: dict[int, list[int]] = {}  # regions drawn for the present graph, by number
         self._waiting = np.zeros((len(BLOCK_SIZES), state.n), dtype=bool)
         self._n_sweeps = self._position = 0
@@ -164,17 +174,17 @@ class Reinsertion:
 
     def _try(self, change: Callable[[], int]) -> bool:
         """Change the graph and climb; keep the result if it is better than the best graph, else undo it."""
-        state, course = self.state, self.course
-        course.keep_best(state)
+        state, tracker = self.state, self.tracker
+        tracker.keep_best(state)
         state.mark()
         if change():
             try:
-                climb_on_trial(state, course)
-            except Stopped:
+                climb_on_trial(state, tracker)
+            except StopSearch:
                 state.undo()
                 state.moves.clear_tabu()
                 raise
-            if course.is_better(state.score):
+            if tracker.is_better(state.score):
                 self._accept()
                 return True
         state.undo()
@@ -186,7 +196,7 @@ class Reinsertion:
         variables = self.state.ends_since_mark()
         self.state.accept()
         self._enqueue_near(variables)
-        self.course.record_graph(self.state)
+        self.tracker.record_graph(self.state)
 
     def _detach(self, block: list[int]) -> Callable[[], int]:
         return partial(self.state.detach, block, self._required)
@@ -251,7 +261,7 @@ class Reinsertion:
 
     def _read_memo(self, *names: str) -> Snapshot:
         """Return the memo of the stage, and continue from its position among the nodes."""
-        memo = self.course.read_memo("waiting", "n_sweeps", "position", "size", *names)
+        memo = self.tracker.read_memo("waiting", "n_sweeps", "position", "size", *names)
         if memo:
             self._waiting = memo.array("waiting", bool, self._waiting.shape)
             self._n_sweeps = memo.integer("n_sweeps", 0)
@@ -261,4 +271,116 @@ class Reinsertion:
 
     def _mark_safe(self, **memo: Any) -> None:
         memo.update(n_sweeps=self._n_sweeps, position=self._position, size=self._size)
-        self.course.mark_safe(self.state, waiting=self._waiting.copy(), **memo)
+        self.tracker.mark_safe(self.state, waiting=self._waiting.copy(), **memo)
+
+
+class End(Enum):
+    """How the trials of a list ended: all failed, the next one succeeded, or the next one must be made alone."""
+
+    FAILED, BETTER, UNKNOWN = range(3)
+
+
+class BlockTrials:
+    """Trials on a state whose source is compiled, and on copies of it, one per further thread.
+
+    A trial removes all arcs at a block of nodes, except required ones, and climbs. It succeeds if the score exceeds the
+    best score. Most trials fail, so that threads try later blocks before the result of earlier blocks is known.
+    """
+
+    def __init__(
+        self,
+        state: DagState,
+        tracker: SearchTracker,
+        make_source: Callable[[], GainSource],
+        most_threads: Callable[[], int],
+    ) -> None:
+        self.state, self.tracker = state, tracker
+        self._make_source, self._most_threads = make_source, most_threads
+        self._copies: list[DagState] = []
+        self._graphs: list[np.ndarray] = []  # graphs of the copies
+        self._seconds, self._most_rows = 1e-3, _FIRST_ROWS
+
+    @property
+    def n_at_once(self) -> int:
+        """The best number of blocks per call."""
+        return self._count_threads() * self._n_per_thread
+
+    @property
+    def _n_per_thread(self) -> int:
+        return int(min(max(_CALL_SECONDS / self._seconds, _FEWEST), _MOST))
+
+    def _count_threads(self) -> int:
+        pays = self._seconds * self._n_per_thread > THREAD_PAYS
+        return self._most_threads() if pays else 1
+
+    def try_blocks(
+        self, blocks: Sequence[Sequence[int]], meanwhile: Callable[[], None] = lambda: None
+    ) -> tuple[int, End]:
+        """Try blocks in order until one succeeds, and keep its graph; return the number of failures, and the end.
+
+        The moves of all trials are counted, including those of the success. If other threads run trials, one thread
+        first calls `meanwhile`, which may read the graph.
+        """
+        state, tracker = self.state, self.tracker
+        if tracker.run.is_over():
+            raise StopSearch
+        tracker.keep_best(state)
+        states = [state, *self._bring_up_to_date(min(self._count_threads(), len(blocks)) - 1)]
+        nodes = np.array(list(chain.from_iterable(blocks)), dtype=np.int32)
+        begins = np.array([0, *accumulate(map(len, blocks))], dtype=np.int64)
+        n_moves, success = np.zeros(len(blocks), dtype=np.int64), np.array([len(blocks)])
+        better = tracker.best_score + 0.5e-12 * abs(tracker.best_score) - state.offset
+        limits = (tracker.least_gain(), better, self._most_rows, n_moves, success)
+        next_block = np.zeros(1, dtype=np.int64)
+
+        def run(one: DagState) -> tuple[int, int, int, float]:
+            if one is state and len(states) > 1:
+                meanwhile()
+            began = thread_time()
+            return *one.moves.try_blocks(nodes, begins, next_block, *limits), thread_time() - began
+
+        began = perf_counter()
+        ends = call_side_by_side([partial(run, one) for one in states], self._seconds * len(blocks))
+        seconds = perf_counter() - began
+        stop = min([k for end in ends for k in end[:2] if k >= 0], default=len(blocks))
+        # processor time, since other programs may use the processors too
+        self._seconds = sum(end[3] for end in ends) / max(sum(end[2] for end in ends), 1)
+        if seconds > _LONG:
+            self._most_rows = max(self._most_rows // 2, 1)
+        else:
+            self._most_rows = min(2 * self._most_rows, _MOST_ROWS)
+        return self._conclude(states, [end[0] for end in ends], n_moves, stop)
+
+    def _conclude(self, states: list[DagState], winners: list[int], n_moves: np.ndarray, stop: int) -> tuple[int, End]:
+        """Keep the first success in the state that found it, and undo all other trials."""
+        tracker = self.tracker
+        for one, winner in zip(states[1:], winners[1:], strict=True):
+            if winner >= 0:
+                one.undo()
+        moves = n_moves[: stop + 1].tolist()
+        left = tracker.limits.max_iter - tracker.n_iter
+        cut = len(moves) if sum(moves) <= left else bisect_right(list(accumulate(moves)), left)  # by max_iter
+        is_better = winners[0] == stop and cut > stop and tracker.is_better(states[0].score)
+        if winners[0] >= 0 and not is_better:
+            states[0].undo()
+        stop = min(stop, cut)
+        tracker.n_iter += sum(moves[: stop + is_better])
+        if is_better:
+            return stop, End.BETTER
+        return stop, End.FAILED if stop == len(n_moves) else End.UNKNOWN
+
+    def _bring_up_to_date(self, n_copies: int) -> list[DagState]:
+        """Return `n_copies` copies of the state."""
+        if not n_copies:
+            return []
+        if len(self._copies) < n_copies:
+            make = self.state.copy_maker(self._make_source)
+            self._copies += [make() for _ in range(n_copies - len(self._copies))]
+        edges = self.state.edges()
+        self._graphs += [edges] * (len(self._copies) - len(self._graphs))
+        for number, one in enumerate(self._copies[:n_copies]):
+            if not np.array_equal(self._graphs[number], edges):
+                one.reset(edges)
+                one.moves.clear_tabu()
+                self._graphs[number] = edges
+        return self._copies[:n_copies]

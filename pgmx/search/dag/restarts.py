@@ -13,9 +13,9 @@ from pgmx.checks import count_workers
 from pgmx.parallel.spread import in_order, shares_memory, spread
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
-from pgmx.search.dag.course import Course, Stopped
 from pgmx.search.dag.hill_climb import climb_on_trial
 from pgmx.search.dag.state import ClimbLimits, DagProblem, DagState
+from pgmx.search.dag.tracker import SearchTracker, StopSearch
 
 
 class Restart(NamedTuple):
@@ -30,7 +30,7 @@ class Restart(NamedTuple):
 def restart(
     problem: DagProblem,
     state: DagState,
-    course: Course,
+    tracker: SearchTracker,
     *,
     n_restarts: int,
     n_moves: int,
@@ -44,42 +44,42 @@ def restart(
     Restart i draws from ``default_rng([seed, i])``, so that the result is the same for any `n_jobs`. Restarts of this
     thread use `state`, others have their own state.
     """
-    memo, done = course.read_memo("optimum", "done"), 0
-    optimum = course.best_edges(state).copy()
-    if memo and course.legal is not None:
-        optimum, done = course.legal.read(memo, "optimum"), memo.integer("done", 0, n_restarts)
-    course.keep_best(state)
-    task = _Task(_remaining(course), course.run.wall_deadline, optimum, n_moves, seed)
+    memo, done = tracker.read_memo("optimum", "done"), 0
+    optimum = tracker.best_edges(state).copy()
+    if memo and tracker.checker is not None:
+        optimum, done = tracker.checker.read(memo, "optimum"), memo.integer("done", 0, n_restarts)
+    tracker.keep_best(state)
+    task = _Task(_remaining(tracker), tracker.run.wall_deadline, optimum, n_moves, seed)
     compiled = state.is_compiled and shares_memory("threads")
     local = _OnThreads(task, state.copy_maker(problem.make_source)) if compiled and count_workers(n_jobs) > 1 else task
     options: dict[str, Any] = {"first": done, "here": partial(task.restart, state), "compiled": compiled}
     results = spread(local, problem, n_restarts, n_jobs=n_jobs, **options)
     n_left, n_tried, n_made = n_restarts - done, 0, 0
     if is_last:
-        course.run.estimate_left = lambda: (n_left - n_tried) * n_made / n_tried if n_tried else None
+        tracker.run.estimate_left = lambda: (n_left - n_tried) * n_made / n_tried if n_tried else None
     with closing(in_order(results, done)) as ordered:
         while done < n_restarts:
-            course.mark_safe(state, optimum=optimum, done=done)
-            course.check()
+            tracker.mark_safe(state, optimum=optimum, done=done)
+            tracker.check()
             one = next(ordered, None)
             if one is None:  # the run that this task belongs to has ended
-                course.check()
-                raise Stopped
-            limits = _remaining(course)
+                tracker.check()
+                raise StopSearch
+            limits = _remaining(tracker)
             if one.n_moves > limits.max_iter:  # a sequential run would have stopped there
                 one = replace(task, limits=limits).restart(state, done)
             n_tried, n_made = n_tried + 1, n_made + one.n_moves
-            course.offer(one.edges, one.score, one.n_moves)
+            tracker.offer(one.edges, one.score, one.n_moves)
             if not one.finished:
-                course.check()
-                course.run.end("max_time")  # a worker noticed the time limit first
-                raise Stopped
+                tracker.check()
+                tracker.run.end("max_time")  # a worker noticed the time limit first
+                raise StopSearch
             done += 1
 
 
-def _remaining(course: Course) -> ClimbLimits:
+def _remaining(tracker: SearchTracker) -> ClimbLimits:
     """Return the limits of a restart: the remaining moves, and no patience."""
-    return replace(course.remaining_limits(), patience=0)
+    return replace(tracker.remaining_limits(), patience=0)
 
 
 @dataclass(frozen=True, eq=False)  # dask hashes its tasks, and an array has no hash
@@ -100,15 +100,15 @@ class _Task:
         """Make random moves from the optimum and climb."""
         state.reset(self.optimum)
         state.moves.clear_tabu()
-        course = Course(self.limits, Run.from_wall_deadline(SearchProgress, self.wall_deadline))
-        course.set_best(state)
+        tracker = SearchTracker(self.limits, Run.from_wall_deadline(SearchProgress, self.wall_deadline))
+        tracker.set_best(state)
         try:
-            perturb(state, course, self.n_moves, np.random.default_rng([self.seed, number]))
+            perturb(state, tracker, self.n_moves, np.random.default_rng([self.seed, number]))
             state.moves.clear_tabu()
-            climb_on_trial(state, course)
-        except Stopped:
-            return Restart(state.score, state.edges(), course.n_iter, False)
-        return Restart(state.score, state.edges(), course.n_iter, True)
+            climb_on_trial(state, tracker)
+        except StopSearch:
+            return Restart(state.score, state.edges(), tracker.n_iter, False)
+        return Restart(state.score, state.edges(), tracker.n_iter, True)
 
 
 class _OnThreads:
@@ -122,7 +122,7 @@ class _OnThreads:
         return partial(self.task.restart, self.make_state())
 
 
-def perturb(state: DagState, course: Course, n_moves: int, rng: np.random.Generator) -> None:
+def perturb(state: DagState, tracker: SearchTracker, n_moves: int, rng: np.random.Generator) -> None:
     """Make random legal moves: draw a possible kind of move, then pairs of variables until the move is legal."""
     for _ in range(n_moves if state.n > 1 else 0):
         for _ in range(20 * state.n):
@@ -133,6 +133,6 @@ def perturb(state: DagState, course: Course, n_moves: int, rng: np.random.Genera
             else:
                 tail, head = (int(v) for v in state.edges()[rng.integers(edges)])
             if state.moves.is_legal(op, tail, head) and state.gains[head, tail] > -np.inf:
-                course.count_trial_move()
+                tracker.count_trial_move()
                 state.make(op, tail, head)
                 break

@@ -6,9 +6,9 @@ import numpy as np
 
 from pgmx._ext._dag_moves import ADD
 from pgmx.search.dag.state import DagState
-from pgmx.search.forest.pair_weights import StoredWeights
-from pgmx.search.forest.spanning_forest import Forest, find_spanning_forest
-from pgmx.search.knowledge.constraints import EdgeConstraints
+from pgmx.search.forest_weights import StoredWeights
+from pgmx.search.knowledge import EdgeConstraints
+from pgmx.search.spanning_forest import Forest, find_spanning_forest
 
 
 def find_forest(state: DagState) -> Forest:

@@ -6,7 +6,7 @@ import numpy as np
 
 from pgmx.data import DistributedTable
 from pgmx.scores import ScoreTerms
-from pgmx.search.forest.pair_weights import PairWeightSource, make_pair_kernel
+from pgmx.search.forest_weights import PairWeightSource, make_pair_kernel
 from pgmx.statistics.counts import add_counts, count_block, count_segments
 
 #: Bytes of counts that are requested at once.

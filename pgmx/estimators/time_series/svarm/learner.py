@@ -1,12 +1,14 @@
-"""The base class of the learners of structural vector autoregressions."""
+"""The base class of the learners of structural vector autoregressions, and the results along a path of penalties."""
 
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
+import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
@@ -15,14 +17,11 @@ from sklearn.utils.validation import check_is_fitted
 from pgmx.checks import as_reals, caller_level, check_natural, is_number, join_names
 from pgmx.data.series import Panel, continue_labels
 from pgmx.estimators.base import Interval, StrOptions, clone_learner
-from pgmx.estimators.paths import best_position, path_of_penalties
+from pgmx.estimators.paths import PenaltyPath, best_position, path_of_penalties
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_additive
-from pgmx.estimators.time_series.folds import PanelParts
-from pgmx.estimators.time_series.learner import TimeSeriesLearner
-from pgmx.estimators.time_series.runs import RUN_CONSTRAINTS, RunsSolver, learn_whole
-from pgmx.estimators.time_series.svarm.path import SVARMPath
-from pgmx.estimators.time_series.svarm.problem import SVARMEstimate, SVARMProblem
-from pgmx.estimators.time_series.svarm.terms import AdditiveTerms
+from pgmx.estimators.time_series.learner import RUN_CONSTRAINTS, RunsSolver, TimeSeriesLearner, learn_whole
+from pgmx.estimators.time_series.series_path import PanelParts
+from pgmx.estimators.time_series.svarm.problem import AdditiveTerms, SVARMEstimate, SVARMProblem
 from pgmx.models import TimeSeriesGraph
 from pgmx.models.time_series.density import compute_log_densities
 from pgmx.models.time_series.history import label_forecasts, label_targets, read_exogenous, read_series
@@ -30,6 +29,7 @@ from pgmx.runs.run import Run, Start
 from pgmx.solvers.time_series.svarm.kernels import Kernel
 
 CRITERIA = ("aic", "bic")
+
 #: Criteria for the choice from a path within `SelectedGraph`.
 SELECTIONS = (*CRITERIA, "cv")
 
@@ -37,6 +37,82 @@ SELECTIONS = (*CRITERIA, "cv")
 KERNEL_RANKS, MOST_RANK = {"linear": 1, "poly2": 2}, 16
 
 Learner = TypeVar("Learner", bound="SVARMLearner")  # for Self, jedi returns the base class
+
+
+@dataclass(frozen=True, eq=False)
+class SVARMPath(PenaltyPath):
+    r"""Structural vector autoregressions along a path of penalties.
+
+    Parameters
+    ----------
+    names : tuple
+        Names of the N series.
+    lams : ndarray of float64, shape (k,)
+        Penalties, descending.
+    lam_max : float
+        Smallest penalty without edges.
+    strengths : ndarray of float64, shape (k, L + 1, N, N)
+        Strengths [lag, target, source] under each penalty.
+    objectives, dual_gaps : ndarray of float64, shape (k,)
+        Objectives, summed over the targets, and upper bounds on their distance from the optimum.
+    aic, bic : ndarray of float64, shape (k,)
+        :math:`T' \sum_j \ln(\|r_j\|^2 / T')` plus 2 or :math:`\ln T'` times the degrees of freedom; NaN unless a
+        criterion was given.
+    errors : ndarray of float64, shape (k,)
+        Mean squared forecast errors after a rolling origin, of series of variance 1; NaN if not computed.
+    selected : int
+        Position of the penalty with the smallest criterion; the last penalty if no criterion was given.
+    """
+
+    names: tuple
+    lams: np.ndarray
+    lam_max: float
+    strengths: np.ndarray
+    objectives: np.ndarray
+    dual_gaps: np.ndarray
+    aic: np.ndarray
+    bic: np.ndarray
+    errors: np.ndarray
+    selected: int
+
+    def __len__(self) -> int:
+        return len(self.lams)
+
+    def __repr__(self) -> str:
+        sizes = f", {self.n_edges.min()} to {self.n_edges.max()} edges" if len(self) else ""
+        return f"{type(self).__name__}({len(self)} penalties{sizes}, selected {self.selected})"
+
+    def _names(self) -> tuple:
+        return self.names
+
+    def _edges(self, k: int) -> np.ndarray:
+        return np.argwhere(self.strengths[k])
+
+    @property
+    def ranking(self) -> np.ndarray:
+        """Share of `lam_max` at which each edge [lag, target, source] enters, float64 (L + 1, N, N); 0 if never.
+
+        ``pgmx.metrics.edge_curve(path.ranking, truth)`` is the receiver operating characteristic along the path.
+        """
+        shares = (self.lams / self.lam_max if self.lam_max else self.lams)[:, None, None, None]
+        return np.max(np.where(self.strengths > 0, shares, 0.0), axis=0)
+
+    def graph(self, k: int) -> nx.Graph:
+        """Return the graph under the k-th penalty.
+
+        Parameters
+        ----------
+        k : int
+            Position in `lams`.
+
+        Returns
+        -------
+        TimeSeriesGraph
+            Edges with their strengths; instantaneous relations have no direction.
+        """
+        return TimeSeriesGraph.from_coefficients(
+            self.names, None, strengths=self.strengths[k], undirected_instantaneous=True
+        )
 
 
 class SVARMLearner(RunsSolver, TimeSeriesLearner):

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from pgmx.data.series import Panel
 from pgmx.estimators.time_series.svarm.learner import SVARMLearner
-from pgmx.estimators.time_series.svarm.terms import read_lines
+from pgmx.estimators.time_series.svarm.problem import read_lines
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.svarm.kernels import Kernel, make_kernel

@@ -16,10 +16,11 @@ from pgmx.estimators.time_series.svarm.problem import (
     add_strengths,
     gather_estimates,
     list_columns,
+    make_terms,
+    read_lines,
     solve_parts,
     span_columns,
 )
-from pgmx.estimators.time_series.svarm.terms import make_terms, read_lines
 from pgmx.runs.run import current_deadline
 from pgmx.solvers.time_series.svarm.blocks import KernelBlocks
 from pgmx.solvers.time_series.svarm.problem import GroupLassoProblem

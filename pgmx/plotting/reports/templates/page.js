@@ -124,9 +124,9 @@ function drawCurve(index) {
   const svg = document.createElementNS(space, "svg");
   svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
   svg.setAttribute("role", "img");
-  const curve = report.course.curves[index];
-  svg.setAttribute("aria-label", `${curve.label} against ${report.course.label}`);
-  const points = report.course.x.map((x, k) => [x, curve.y[k]]).filter(([x, y]) => typeof x === "number" && typeof y === "number");
+  const curve = report.history.curves[index];
+  svg.setAttribute("aria-label", `${curve.label} against ${report.history.label}`);
+  const points = report.history.x.map((x, k) => [x, curve.y[k]]).filter(([x, y]) => typeof x === "number" && typeof y === "number");
   const [xs, ys] = [points.map((p) => p[0]), points.map((p) => p[1])];
   const span = (values) => { const low = Math.min(...values), high = Math.max(...values); return high > low ? [low, high] : [low - 0.5, high + 0.5]; };
   const [x0, x1] = span(xs), [y0, y1] = span(ys);
@@ -139,13 +139,13 @@ function drawCurve(index) {
     put("text", { x: left - 8, y: atY(y) + 4, "text-anchor": "end" }, write(y));
     put("text", { x: atX(x), y: height - bottom + 18, "text-anchor": "middle" }, write(x));
   }
-  put("text", { x: (left + width) / 2, y: height - 4, "text-anchor": "middle" }, report.course.label);
+  put("text", { x: (left + width) / 2, y: height - 4, "text-anchor": "middle" }, report.history.label);
   put("polyline", { class: "curve", points: points.map(([x, y]) => `${atX(x).toFixed(1)},${atY(y).toFixed(1)}`).join(" ") });
-  find("course").replaceChildren(svg);
+  find("history").replaceChildren(svg);
 }
 
-if (report.course) {
-  report.course.curves.forEach((curve, k) => find("curve").append(Object.assign(make("option", curve.label), { value: k })));
+if (report.history) {
+  report.history.curves.forEach((curve, k) => find("curve").append(Object.assign(make("option", curve.label), { value: k })));
   find("curve").addEventListener("change", (event) => drawCurve(Number(event.target.value)));
   drawCurve(0);
 }

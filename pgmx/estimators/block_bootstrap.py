@@ -1,0 +1,428 @@
+"""Confidence of edges over (name, lag): a learner of time series on many resamples of blocks of rows."""
+
+from collections.abc import Callable
+from contextlib import closing
+from dataclasses import replace
+from math import ceil, inf
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.sparse import issparse
+
+from pgmx.checks import as_reals
+from pgmx.data.draws import count_draws
+from pgmx.data.series import Panel
+from pgmx.estimators.base import BaseStructureLearner, Interval, clone_learner, config, random_draws
+from pgmx.estimators.time_series.dense import DenseLDS
+from pgmx.estimators.time_series.learner import learn_whole, make_silent
+from pgmx.estimators.time_series.linear import LDSLearner
+from pgmx.estimators.time_series.problem import LDSProblem
+from pgmx.estimators.time_series.svarm.learner import SVARMLearner
+from pgmx.estimators.time_series.svarm.linear_svarm import LinearSVARM
+from pgmx.estimators.time_series.svarm.resamples import SVARMResampler, SVARMRows
+from pgmx.models import TimeSeriesGraph
+from pgmx.models.time_series.coefficients import measure_strengths
+from pgmx.models.time_series.measures import make_lagged_strength_table
+from pgmx.parallel.spread import SharedArrays, spread
+from pgmx.parallel.threads import one_blas_thread
+from pgmx.runs.progress import ProgressBar, ResamplingProgress
+from pgmx.runs.run import Run, is_past
+from pgmx.statistics.lagged_moments import BlockMoments, compute_block_moments
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+#: Resamples per task. The task reads the cross-products of all blocks once.
+TOGETHER = 16
+
+
+class Tally(NamedTuple):
+    """Counts of edges and sums of their coefficients over some resamples, (lags, n, n), in solver units."""
+
+    counts: np.ndarray
+    sums: np.ndarray
+    squares: np.ndarray
+    n_resamples: int
+
+    @classmethod
+    def of_zeros(cls, shape: tuple[int, ...], n_resamples: int) -> Self:
+        """Return an empty tally."""
+        return cls(np.zeros(shape), np.zeros(shape), np.zeros(shape), n_resamples)
+
+    def add(self, lags: int | slice, edges: np.ndarray, values: np.ndarray) -> None:
+        """Add the edges and coefficients of one resample."""
+        self.counts[lags] += edges
+        self.sums[lags] += values
+        self.squares[lags] += values**2
+
+
+class LinearResamples:
+    """Task of a worker: sums over some resamples."""
+
+    def __init__(
+        self, learner: LDSLearner, problem: LDSProblem, seed: int, n_resamples: int, lags: int, n_exogenous: int
+    ) -> None:
+        self._learner, self._problem, self._seed, self._n_resamples = learner, problem, seed, n_resamples
+        self._lags, self._n_exogenous = lags, n_exogenous
+
+    def __call__(self, arrays: SharedArrays, number: int) -> Tally:
+        """Return the sums over the resamples of a task."""
+        problem, learner = self._problem, clone_learner(self._learner)
+        blocks = BlockMoments(
+            arrays.products, arrays.squares, arrays.sizes, self._lags, self._n_exogenous, problem.has_intercept
+        )
+        numbers = range(number * TOGETHER, min((number + 1) * TOGETHER, self._n_resamples))
+        counts = np.array([count_draws(self._seed, resample, len(blocks.sizes)) for resample in numbers])
+        shape = (problem.lags, problem.n_series, problem.n_series)
+        tally = Tally.of_zeros(shape, len(numbers))
+        for n_before, moments in enumerate(blocks.sum(counts)):
+            solution = learner._solve(replace(problem, summed=moments))
+            if n_before and is_past(inf):  # its solver may have been interrupted
+                return tally._replace(n_resamples=n_before)
+            matrices: Any = solution.coefficients
+            for lag, matrix in enumerate(matrices):
+                dense = matrix.toarray() if issparse(matrix) else matrix
+                tally.add(lag, dense != 0, dense)
+        return tally
+
+
+class StructuralResamples:
+    """Task of a worker: sums over some resamples of the rows of a structural vector autoregression."""
+
+    def __init__(self, resampler: SVARMResampler, sizes: np.ndarray, seed: int, n_resamples: int) -> None:
+        self._resampler, self._sizes, self._seed, self._n_resamples = resampler, sizes, seed, n_resamples
+
+    def __call__(self, arrays: SharedArrays, number: int) -> Tally:
+        """Return the sums of coefficients, or else of strengths, over the resamples of a task."""
+        rows = SVARMRows(arrays.columns, arrays.targets, arrays.basis)
+        numbers = range(number * TOGETHER, min((number + 1) * TOGETHER, self._n_resamples))
+        lags, n = self._resampler.learner.lags, rows.targets.shape[1]
+        tally = Tally.of_zeros((lags + 1, n, n), len(numbers))
+        for n_before, resample in enumerate(numbers):
+            counts = count_draws(self._seed, resample, len(self._sizes))
+            edges, values = self._resampler.solve(rows, np.repeat(counts, self._sizes))
+            if n_before and is_past(inf):  # its solver may have been interrupted
+                return tally._replace(n_resamples=n_before)
+            tally.add(slice(None), edges, values * edges)
+        return tally
+
+
+class BlockBootstrap(BaseStructureLearner):
+    r"""Edge confidence for time series: a learner is run on resamples of blocks of rows.
+
+    The predicted rows, each with its lag window, are divided into blocks of consecutive rows. Resample b draws blocks
+    with replacement, as many as there are, and gives coefficients :math:`A^{(b)}`. The probability of an edge over
+    (name, lag) is
+
+    .. math:: p(j, t - l \to i, t) = \frac1B \sum_b [A^{(b)}_l[i, j] \ne 0].
+
+    Parameters
+    ----------
+    estimator : learner of linear dynamical systems, LinearSVARM or KernelSVARM, default=None
+        The learner with its options. It is cloned and never changed. The default is ``DenseLDS()``, which has all
+        edges, so only its standard errors are useful. For KernelSVARM, strengths replace coefficients. A penalty not
+        given by the options is chosen on each resample.
+    block_length : int, default=None
+        Rows per block. None means the cube root of the number of predicted rows, rounded up.
+    n_resamples : int, default=100
+        Number of resamples B.
+    max_time : float, default=None
+        Time limit in seconds, after which no new resample starts. The results use the finished resamples, at least one.
+    show_progress : bool, default=True
+        Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
+    callback : callable, default=None
+        Called with (n_iter, seconds) after some resamples. True ends the run. Its own time is not counted.
+    n_jobs : int, default=None
+        Number of workers, as in joblib. The result does not depend on it.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed or generator. Draw k of resample b is a function of (random_state, b, k), as in
+        :class:`BootstrapStructure`. From a generator, a seed is drawn first.
+
+    Attributes
+    ----------
+    edge_probability_ : ndarray of shape (lags + 1, n, n)
+        Share of the resamples in which the coefficient ``[lag, target, source]`` is not zero. An undirected
+        instantaneous edge counts in both directions, once per resample, if either strength is not zero.
+    coef_mean_ : ndarray of shape (lags + 1, n, n)
+        Means of the coefficients over the resamples that have the edge, in the units of the data. 0 if no resample has
+        it.
+    standard_errors_ : ndarray of shape (lags + 1, n, n)
+        Standard deviations of the coefficients over all resamples, including zeros, in the units of the data.
+    strengths_ : DataFrame
+        ``from``, ``lag``, ``to``, ``strength``, ``direction`` of each edge of at least one resample, strongest first.
+        ``strength`` is the share of the resamples with the edge. A pair at lag 0 has one row, in its more frequent
+        direction. ``direction`` is the share of this direction among the resamples that join the pair.
+    estimator_ : learner
+        The learner, fitted on all rows.
+    graph_ : TimeSeriesGraph
+        ``consensus_graph()``, made on first access.
+    block_length_ : int
+        Rows per block.
+    n_blocks_ : int
+        Number of blocks. The last block of each complete segment may be shorter.
+    n_resamples_ : int
+        Number of finished resamples.
+    converged_, stopped_by_ : bool, str
+        Whether all resamples were finished, and why the run ended: ``"converged"``, ``"max_time"``, ``"callback"`` or
+        ``"interrupt"``.
+    variables_, adjacency_matrix_ : list, DataFrame
+        Names of the series, and the adjacency matrix of `graph_`, made on access.
+    n_features_in_, feature_names_in_ : int, ndarray
+        Number and names of the series, as in scikit-learn.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an option is out of range, or the learner does not accept the data. The message names the cause.
+
+    Notes
+    -----
+    For linear dynamical systems, the cross-products of each block are computed once and summed for each resample. There
+    is no second pass over the data, and the series are standardised once, by all rows. Memory: 8 (P² + P n + n²) bytes
+    per block for P = L n predictors. For structural vector autoregressions, the columns of all kernels are computed
+    once, from all rows. Each resample draws rows of them and centres them again. Blocks should be longer than the time
+    over which the noise is correlated.
+
+    References
+    ----------
+    .. [1] Künsch, H. R. (1989). The jackknife and the bootstrap for general stationary observations. Annals of
+       Statistics 17, 1217-1241, section 2; with blocks that do not overlap.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.estimators import BlockBootstrap, SparsityEnforcingLDS
+    >>> rows = np.random.default_rng(0).standard_normal((200, 2))
+    >>> rows[1:, 1] += rows[:-1, 0]
+    >>> boot = BlockBootstrap(SparsityEnforcingLDS(structure=[[0, 0], [1, 0]])).fit(rows)
+    >>> boot.edge_probability_[1].tolist()
+    [[0.0, 0.0], [1.0, 0.0]]
+    >>> bool(0.05 < boot.standard_errors_[1, 1, 0] < 0.1)
+    True
+    """
+
+    _parameter_constraints: dict[str, Any] = {
+        "estimator": [LDSLearner, SVARMLearner, None],
+        "block_length": [Interval(Integral, 1, None, closed="left"), None],
+        "n_resamples": [Interval(Integral, 1, None, closed="left")],
+        "max_time": [Interval(Real, 0, None, closed="left"), None],
+        "show_progress": ["boolean"],
+        "callback": [callable, None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state", np.random.Generator],
+    }
+
+    state_names = None  # for discrete variables
+
+    edge_probability_: np.ndarray
+    coef_mean_: np.ndarray
+    standard_errors_: np.ndarray
+    estimator_: LDSLearner | SVARMLearner
+    block_length_: int
+    n_blocks_: int
+    n_resamples_: int
+    converged_: bool
+    stopped_by_: str
+
+    def __init__(
+        self,
+        estimator: LDSLearner | SVARMLearner | None = None,
+        *,
+        block_length: int | None = None,
+        n_resamples: int = 100,
+        max_time: float | None = None,
+        show_progress: bool = True,
+        callback: Callable[[ResamplingProgress], object] | None = None,
+        n_jobs: int | None = None,
+        random_state: int | np.random.RandomState | np.random.Generator | None = 0,
+    ) -> None:
+        self.estimator = estimator
+        self.block_length = block_length
+        self.n_resamples = n_resamples
+        self.max_time = max_time
+        self.show_progress = show_progress
+        self.callback = callback
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @property
+    def data(self) -> Any:
+        """The data of the estimator, used by ``estimate()``."""
+        return getattr(self.estimator, "data", None)
+
+    @property
+    def missing(self) -> str:  # type: ignore[override]  # the estimator holds it
+        """The estimator's treatment of missing values."""
+        return getattr(self.estimator, "missing", "error")
+
+    @property
+    def na_values(self) -> Any:
+        """The estimator's additional markers of missing values in files."""
+        return getattr(self.estimator, "na_values", None)
+
+    def _open(self, X: Any) -> Panel:
+        learner = self._make_learner()
+        learner._validate()
+        if isinstance(learner, LDSLearner) and not learner._reads_pieces():
+            raise ValueError(
+                f"BlockBootstrap resamples cross-products, but {type(learner).__name__} needs the rows "
+                "with these options: use SparsityInducingLDS with solver='lasso' and screen=None, DenseLDS with "
+                "solver='gram', or SparsityEnforcingLDS"
+            )
+        return learner._open_panel(X)
+
+    def _make_learner(self) -> Any:
+        return DenseLDS() if self.estimator is None else clone_learner(self.estimator)
+
+    def _fit(self, opened: Panel, sample_weight: ArrayLike | None) -> Run:
+        learner = self._make_learner()
+        learner._refuse_weights(sample_weight)
+        show, name = self.show_progress and config.SHOW_PROGRESS, type(self).__name__
+        with ProgressBar(show, self.callback, name, unit="resamples", figure=None, total=self.n_resamples) as bar:
+            run = Run(ResamplingProgress, max_time=self.max_time, callback=bar.callback, start=self._start)
+            with run.limiting():
+                if isinstance(learner, SVARMLearner):
+                    learn_whole(learner, opened)
+                    self._count_structural(opened, make_silent(learner), run)
+                    self.estimator_, self._results = learner, {}
+                    return run
+                with one_blas_thread():
+                    learn_whole(learner, opened)
+                    problem = learner._make_problem(opened)
+                    blocks = self._make_blocks(problem)
+                self._count_edges(blocks, make_silent(learner), problem, run)
+        self.estimator_, self._results = learner, {}
+        return run
+
+    def _make_blocks(self, problem: LDSProblem) -> BlockMoments:
+        """Return the cross-products of the blocks."""
+        length = self._choose_length(problem.n_targets)
+        assert problem.panel is not None
+        blocks = compute_block_moments(problem.panel, problem.lags, length, intercept=problem.has_intercept)
+        self._check_number(len(blocks.sizes), problem.n_targets)
+        return blocks
+
+    def _choose_length(self, n_targets: int) -> int:
+        length = ceil(n_targets ** (1 / 3) - 1e-9) if self.block_length is None else int(self.block_length)
+        self.block_length_ = length
+        return length
+
+    def _check_number(self, n_blocks: int, n_targets: int) -> None:
+        self.n_blocks_ = n_blocks
+        if n_blocks < 2:
+            raise ValueError(
+                f"block_length={self.block_length_} makes a single block of {n_targets} predicted rows: give a smaller "
+                "block_length"
+            )
+
+    def _count_edges(self, blocks: BlockMoments, learner: LDSLearner, problem: LDSProblem, run: Run) -> None:
+        """Run the resamples and set the results. The tasks do not depend on the number of workers."""
+        bare = replace(problem, panel=None)
+        task = LinearResamples(learner, bare, self._draw_seed(), self.n_resamples, blocks.lags, blocks.n_exogenous)
+        arrays = SharedArrays(products=blocks.products, squares=blocks.squares, sizes=blocks.sizes)
+        units = problem.scales[:, None] / problem.scales
+        self._set_results(self._run_tasks(task, arrays, run), units, first=1)
+
+    def _draw_seed(self) -> int:
+        return int(
+            self.random_state if isinstance(self.random_state, Integral) else random_draws(1, self.random_state)[1]
+        )
+
+    def _count_structural(self, panel: Panel, learner: SVARMLearner, run: Run) -> None:
+        """Run the resamples of a structural vector autoregression, which draw rows of the same columns."""
+        lags = learner.lags
+        length = self._choose_length(panel.count_targets(lags))
+        sizes = [
+            min(length, len(segment) - lags - begin)
+            for segment in panel.segments
+            for begin in range(0, len(segment) - lags, length)
+        ]
+        self._check_number(len(sizes), sum(sizes))
+        with one_blas_thread():
+            resampler, rows = SVARMResampler.from_panel(learner, panel)
+        units = np.ones((panel.n_series, panel.n_series))
+        if isinstance(learner, LinearSVARM):
+            units = learner.scales_[:, None] / learner.scales_
+        task = StructuralResamples(resampler, np.array(sizes), self._draw_seed(), self.n_resamples)
+        self._set_results(self._run_tasks(task, SharedArrays(**rows._asdict()), run), units, first=0)
+
+    def _run_tasks(self, task: Any, arrays: SharedArrays, run: Run) -> list[Tally]:
+        """Return the sums of the tasks, in their order, and end the run."""
+        n_tasks = -(-self.n_resamples // TOGETHER)
+        tallies: dict[int, Tally] = {}
+        with closing(spread(task, arrays, n_tasks, n_jobs=self.n_jobs, deadline=run.wall_deadline)) as results:
+            try:
+                for number, tally in results:
+                    tallies[number] = tally
+                    if run.record(n_iter=sum(one.n_resamples for one in tallies.values())):
+                        break
+            except (Exception, KeyboardInterrupt) as error:  # error in one resample: the results of the others are kept
+                run.interrupt(error)
+        if not tallies:
+            run.raise_error()
+        ordered = [tallies[number] for number in sorted(tallies)]
+        self.converged_ = sum(tally.n_resamples for tally in ordered) == self.n_resamples
+        self.stopped_by_ = run.conclude(self.converged_, "max_time")
+        return ordered
+
+    def _set_results(self, tallies: list[Tally], units: np.ndarray, first: int) -> None:
+        """Set the results of the lags from `first` on."""
+        done = sum(tally.n_resamples for tally in tallies)
+        counts, sums, squares = (sum(parts) for parts in zip(*(tally[:3] for tally in tallies), strict=True))
+        lagged = np.zeros((3, first + tallies[0].counts.shape[0], *units.shape))
+        lagged[0, first:] = counts / done
+        lagged[1, first:] = units * sums / np.maximum(counts, 1)
+        lagged[2, first:] = units * np.sqrt(np.maximum(squares / done - (sums / done) ** 2, 0.0))
+        self.edge_probability_, self.coef_mean_, self.standard_errors_ = lagged
+        self.n_resamples_ = done
+
+    def consensus_graph(self, threshold: float = 0.9) -> TimeSeriesGraph:
+        """Return the edges with a probability of at least `threshold`.
+
+        Parameters
+        ----------
+        threshold : float, default=0.9
+            Smallest probability of an edge, above 0 and at most 1.
+
+        Returns
+        -------
+        TimeSeriesGraph
+            ``confidence`` of an edge is its probability, ``weight`` its mean coefficient, ``strength`` the absolute
+            mean coefficient of the standardised series.
+
+        Raises
+        ------
+        ValueError
+            If `threshold` is out of range.
+        """
+        self._require_fit()
+        if not isinstance(threshold, Real) or not 0 < float(as_reals(threshold, "threshold")) <= 1:
+            raise ValueError(f"threshold must be a share of resamples, above 0 and at most 1, got {threshold!r}")
+        probable = self.edge_probability_ >= float(threshold) - 1e-12
+        confidence = np.where(probable, self.edge_probability_, 0.0)
+        weights = np.where(probable, self.coef_mean_, 0.0)
+        learner = self.estimator_
+        if isinstance(learner, LDSLearner):
+            return learner._graph_coefficients(weights, confidence=confidence)
+        options: dict[str, Any] = {"confidence": confidence, "undirected_instantaneous": learner.instantaneous}
+        if not isinstance(learner, LinearSVARM):  # its strengths replace coefficients
+            return TimeSeriesGraph.from_coefficients(self.variables_, None, strengths=weights, **options)
+        strengths = measure_strengths(list(weights), learner.scales_)
+        return TimeSeriesGraph.from_coefficients(self.variables_, weights, strengths=strengths, **options)
+
+    @property
+    def strengths_(self) -> "pd.DataFrame":
+        """One row for each edge of at least one resample, strongest first."""
+        return self._make_once("strengths", self._make_strengths)
+
+    def _make_strengths(self) -> "pd.DataFrame":
+        undirected = isinstance(self.estimator_, SVARMLearner) and self.estimator_.orient is None
+        return make_lagged_strength_table(self.variables_, self.edge_probability_, undirected)
+
+    @property
+    def graph_(self) -> TimeSeriesGraph:
+        """The consensus graph at the probability 0.9."""
+        return self._make_once("graph", self.consensus_graph)

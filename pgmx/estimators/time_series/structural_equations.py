@@ -1,0 +1,187 @@
+"""The base class of the learners of structural equations, and their input: windows, and powers of the inputs."""
+
+import warnings
+from collections.abc import Sequence
+from itertools import pairwise
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from pgmx.checks import as_reals, caller_level, check_natural, check_same_names, join_names
+from pgmx.data.series import Panel
+from pgmx.estimators.base import Interval, StrOptions
+from pgmx.estimators.time_series.learner import TimeSeriesLearner
+from pgmx.models import TimeSeriesGraph
+from pgmx.solvers.time_series.sem.moments import SecondMoments, cut_windows
+
+EXOGENOUS = ("known", "partial", "blind")
+
+#: If an eigenvalue of the second moments of unit series is below this, it is rounding error: the series are dependent.
+LEAST_EIGENVALUE = 1e-12
+
+
+class EquationsLearner(TimeSeriesLearner):
+    """Base of the learners of y = A y + B x. A subclass implements `_rank_edges`."""
+
+    lags = 0
+
+    _parameter_constraints: dict[str, Any] = {
+        **TimeSeriesLearner._parameter_constraints,
+        "exogenous": [StrOptions(set(EXOGENOUS))],
+        "threshold": [Interval(Real, 0, None, closed="left")],
+    }
+
+    threshold: float
+    coef_: Any
+    _scales: np.ndarray
+    _required: np.ndarray | None = None  # edges that are included for any value of their statistic
+
+    def _rank_edges(self) -> np.ndarray:
+        """Return |a_ij| s_j / s_i, the statistic that is compared with the threshold."""
+        return np.abs(self.coef_ * (self._scales / self._scales[:, None]))
+
+    def _make_graph(self) -> TimeSeriesGraph:
+        strengths = self._rank_edges()
+        is_edge = strengths > self.threshold
+        if self._required is not None:
+            is_edge[self._required[:, 1], self._required[:, 2]] = True
+        tables = [self.coef_ * is_edge], [strengths * is_edge]
+        return TimeSeriesGraph.from_coefficients(self.variables_, tables[0], strengths=tables[1])
+
+
+class IdentifiabilityWarning(UserWarning):
+    """Warning: the powers of some inputs are nearly proportional, so edges among their series are not identified.
+
+    Structural equations are identified if the powers of the inputs change differently. If the powers of two inputs
+    change proportionally, any rotation of the two inputs explains the series equally well. Longer, different or more
+    windows may help.
+    """
+
+
+def warn_of_proportional(names: Sequence, near: np.ndarray) -> None:
+    """Warn of pairs of inputs, bool (N, N), that the data cannot distinguish."""
+    pairs = [(names[i], names[j]) for i, j in np.argwhere(np.triu(near)).tolist()]
+    if pairs:
+        warnings.warn(
+            f"not identifiable: columns {join_names(pairs, 5)} of the powers of the inputs are nearly proportional "
+            "over the windows. Edges among these series are not reliable. Give more or different windows",
+            IdentifiabilityWarning,
+            stacklevel=caller_level(),
+        )
+
+
+# ---- the input: windows, and powers of the inputs ----
+
+
+def read_windows(panel: Panel, window: int | None, boundaries: Sequence[int] | None) -> list[np.ndarray]:
+    """Return the rows of each window; no window crosses the border of two segments."""
+    lengths = [len(segment) for segment in panel.segments]
+    if window is not None and boundaries is not None:
+        raise ValueError(f"both window={window} and boundaries are given: give only one of them")
+    if boundaries is not None:
+        ends = _read_boundaries(panel, boundaries, lengths)
+    elif window is not None:
+        ends = cut_windows(lengths, window)
+    elif len(lengths) > 1:
+        ends = [np.array([length]) for length in lengths]
+    else:
+        raise ValueError(
+            "neither window nor boundaries is given: give the number of rows of a window, or the first row of each "
+            "window after the first"
+        )
+    return [
+        segment[start:end]
+        for segment, stops in zip(panel.segments, ends, strict=True)
+        for start, end in pairwise([0, *stops.tolist()])
+    ]
+
+
+def _read_boundaries(panel: Panel, boundaries: Sequence[int], lengths: list[int]) -> list[np.ndarray]:
+    total = sum(lengths)
+    if panel.n_left_out:
+        raise ValueError(
+            f"boundaries count rows, but {panel.n_left_out} rows are left out because of missing values: give window "
+            "instead"
+        )
+    rows = [check_natural(row, "boundaries", 1) for row in boundaries]
+    if any(b <= a for a, b in pairwise(rows)) or (rows and rows[-1] >= total):
+        raise ValueError(f"boundaries must increase and be below the {total} rows, got {join_names(rows)}")
+    starts = np.cumsum([0, *lengths])
+    inner = np.setdiff1d(rows, starts)
+    return [
+        np.append(inner[(inner > start) & (inner < start + length)] - start, length)
+        for start, length in zip(starts[:-1].tolist(), lengths, strict=True)
+    ]
+
+
+def read_powers(exogenous_power: Any, names: Sequence, n_windows: int, exogenous: str) -> np.ndarray:
+    """Return the powers of the inputs, (M, N), NaN if unknown; the error names an invalid power."""
+    shape = (n_windows, len(names))
+    if exogenous == "blind":
+        if exogenous_power is not None:
+            raise ValueError(
+                "exogenous='blind' does not use exogenous_power: leave it out, or give exogenous='known' or 'partial'"
+            )
+        return np.full(shape, np.nan)
+    if exogenous_power is None:
+        raise ValueError(
+            f"exogenous={exogenous!r} needs exogenous_power, the mean squares of the inputs per window, of shape "
+            f"{shape}: pass it to fit, or give exogenous='blind'"
+        )
+    if hasattr(exogenous_power, "columns"):
+        check_same_names(names, exogenous_power.columns, "the series", "exogenous_power", "columns")
+        exogenous_power = exogenous_power[list(names)]
+    powers = as_reals(exogenous_power, "exogenous_power").astype(np.float64)
+    if powers.ndim == 1 and n_windows == 1:
+        powers = powers[None]
+    if powers.shape != shape:
+        raise ValueError(
+            f"exogenous_power must have the shape {shape}, one row per window and one column per series, got "
+            f"{powers.shape}"
+        )
+    unknown = np.isnan(powers)
+    if unknown.any() and exogenous == "known":
+        m, i = np.argwhere(unknown)[0]
+        raise ValueError(
+            f"exogenous_power is NaN for {names[i]!r} in window {m}: give the value, or exogenous='partial'"
+        )
+    wrong = ~unknown & ~((powers > 0) & np.isfinite(powers))
+    if wrong.any():
+        m, i = np.argwhere(wrong)[0]
+        raise ValueError(
+            f"exogenous_power is {powers[m, i]} for {names[i]!r} in window {m}: powers must be positive and finite. "
+            "NaN means unknown with exogenous='partial'"
+        )
+    return np.ascontiguousarray(powers)
+
+
+def check_moments(data: SecondMoments, names: Sequence, n_left_out: int = 0) -> None:
+    """Refuse windows for which the likelihood has no maximum; windows end early at rows that are left out."""
+    n = len(names)
+    silent = np.argwhere(~(np.einsum("mii->mi", data.moments) > 0))
+    if len(silent):
+        m, i = silent[0]
+        raise ValueError(
+            f"the series {names[i]!r} is zero in all rows of window {m}: give longer windows, or leave the series out"
+        )
+    short = np.flatnonzero((data.n_rows <= n) & np.isnan(data.powers).any(axis=1))
+    if len(short):
+        remedy = "give longer windows, or all powers"
+        if n_left_out:
+            remedy = (
+                f"windows end at the {n_left_out} rows that are left out because of missing values: fill these "
+                f"values, or remove segments of at most {n} rows and pass the other segments as a list"
+            )
+        raise ValueError(
+            f"window {short[0]} has {data.n_rows[short[0]]:.0f} rows for {n} series, but estimation of powers needs "
+            f"more than {n} rows: {remedy}"
+        )
+    if data.n_rows.sum() <= n:
+        raise ValueError(f"{data.n_rows.sum():.0f} rows are too few for {n} series: give more than {n}")
+    scales = data.scales
+    values, vectors = np.linalg.eigh(np.einsum("m,mij->ij", data.shares, data.moments) / np.outer(scales, scales))
+    if values[0] < LEAST_EIGENVALUE:
+        weights = np.abs(vectors[:, 0])
+        culprits = [repr(names[i]) for i in np.flatnonzero(weights > 0.1 * weights.max()).tolist()]
+        raise ValueError(f"the series {', '.join(culprits)} are linearly dependent: leave one of them out")

@@ -1,0 +1,399 @@
+"""Structural equations from windows with different powers of the inputs."""
+
+import warnings
+from collections.abc import Callable, Collection, Hashable, Sequence
+from numbers import Integral, Real
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
+
+from pgmx.checks import caller_level, warn_of_target
+from pgmx.data.series import Panel
+from pgmx.estimators.base import Interval, StrOptions
+from pgmx.estimators.time_series.cost import SeriesSize, estimate_equations
+from pgmx.estimators.time_series.learner import RUN_CONSTRAINTS, RunsSolver
+from pgmx.estimators.time_series.structural_equations import (
+    EquationsLearner,
+    check_moments,
+    read_powers,
+    read_windows,
+    warn_of_proportional,
+)
+from pgmx.runs.progress import SolverProgress
+from pgmx.runs.run import Run
+from pgmx.solvers.time_series.sem.accuracy import (
+    compute_identifiability,
+    compute_standard_errors,
+    find_proportional,
+    read_coefficients,
+)
+from pgmx.solvers.time_series.sem.factors import alternate_least_squares, solve_khatri_rao
+from pgmx.solvers.time_series.sem.likelihood import Separation, evaluate, maximise_likelihood
+from pgmx.solvers.time_series.sem.moments import SecondMoments, gather_moments
+
+
+class TensorSEM(RunsSolver, EquationsLearner):
+    r"""Structural equations of series with unobserved inputs whose powers change from window to window.
+
+    .. math:: y_t = A y_t + B x_t, \qquad E\, x_t x_t' = \operatorname{diag}(r_m) \text{ in window } m
+
+    with a zero diagonal of A, and B diagonal. If no two inputs have proportional powers over the windows, the
+    directions of instantaneous edges are identified, also in cycles. The inputs need not be observed.
+
+    Parameters
+    ----------
+    data : DataFrame, array, path, or list of them, optional
+        Data for ``estimate()``, rows in time order.
+    exogenous : {"known", "partial", "blind"}, default="known"
+        Whether all, some or none of the powers of the inputs are given to ``fit``. If no power of an input is given,
+        its gain is 1.
+    method : {"likelihood", "khatri-rao", "als"}, default="likelihood"
+        ``"likelihood"``: Gaussian maximum likelihood. The others are the methods of the thesis, least squares on the
+        tensor of second moments: ``"khatri-rao"`` in closed form (needs all powers, and at least as many windows as
+        series), ``"als"`` by alternating steps with tied factors.
+    window : int, default=None
+        Number of rows of a window, at least 2. Rows after the last complete window belong to that window.
+    boundaries : sequence of int, default=None
+        First row of each window after the first, counted from 0 over all series of a panel. Give `window` or
+        `boundaries`. Without both, each series of a panel is one window.
+    threshold : float, default=0.1
+        Edges of ``graph_`` have a statistic above this threshold. ``coef_`` is not thresholded.
+    edge_statistic : {"scaled", "z"}, default="scaled"
+        ``"scaled"``: :math:`|a_{ij}| s_j / s_i` with the standard deviations s of the series, which has no unit.
+        ``"z"``: :math:`|a_{ij}|` divided by its standard error (``method="likelihood"`` only).
+    required_edges : collection of ((source, 0), (target, 0)), default=None
+        Edges that ``graph_`` has for any value of their statistic.
+    forbidden_edges : collection of ((source, 0), (target, 0)), default=None
+        Edges whose coefficients are zero (``method="likelihood"`` only).
+    standardize : bool, default=True
+        Whether least squares use the series divided by their standard deviations. The likelihood does not depend on it.
+    fit_intercept : bool, default=False
+        Whether the means of the series are subtracted. The thesis assumes inputs of mean zero.
+    time_column, groups : hashable, default=None
+        Columns with the times of the rows, and with the series of a panel.
+    missing : {"error", "drop"}, default="error"
+        How to treat rows with missing values: raise an error, or leave them out. No window crosses such a gap.
+    na_values : scalar, str, list-like or dict, default=None
+        Additional markers of missing values in a CSV file, such as "?", per column if a dict, as in
+        ``pandas.read_csv``. Any value, even an empty list, switches off the warning about possible markers.
+    irregular : {"error", "ignore"}, default="error"
+        Whether an index without a regular step raises an error.
+    tol : float, default=1e-12
+        The run stops if the expected gain of the log-likelihood per row (for ``"als"``: the relative decrease of the
+        residual) is below `tol`.
+    max_iter : int, default=200
+        Maximum number of Newton sweeps, or of rounds of ``"als"``.
+    max_time : float, default=None
+        Time limit in seconds. The current estimate is returned then.
+    show_progress : bool, default=True
+        Whether runs of more than one second show a progress bar. ``pgmpy.config.SHOW_PROGRESS`` can switch it off too.
+    callback : callable, default=None
+        Function called with (n_iter, objective, n_edges, seconds) after each sweep or round. n_edges counts the edges
+        above `threshold` under ``"scaled"``. The run ends if it returns True.
+    n_jobs : int, default=None
+        Number of threads for blocks of series or windows. The result does not depend on it.
+
+    Attributes
+    ----------
+    coef_ : ndarray of float64, shape (N, N)
+        A, ``[target, source]``, in the user's units, zero diagonal.
+    gain_ : ndarray of float64, shape (N,)
+        Diagonal of B, positive: the signs of inputs are not identified.
+    exogenous_power_ : ndarray of float64, shape (M, N)
+        Powers of the inputs, including the given ones.
+    intercept_ : ndarray of float64, shape (N,)
+        :math:`(I - A) \mu` for the subtracted means; zero without `fit_intercept`.
+    standard_errors_ : ndarray of float64, shape (N, N), or None
+        Standard errors of ``coef_`` for independent rows, from the likelihood; None for other methods. They are
+        infinite for unidentified coefficients and 0 for `forbidden_edges`. With `forbidden_edges` the other values are
+        upper bounds.
+    identifiability_ : ndarray of float64, shape (N, N)
+        0 if two inputs have proportional powers; closer to 1 the more the ratio of the powers varies.
+    objective_ : float
+        Mean Gaussian log-likelihood per row in the user's units. For other methods: unexplained share of the squared
+        second moments.
+    n_iter_ : int
+        Number of sweeps or rounds.
+    converged_, stopped_by_ : bool, str
+        Whether `tol` was reached, and why the run ended: ``"converged"``, ``"max_iter"``, ``"max_time"``,
+        ``"callback"`` or ``"interrupt"``.
+    history_ : dict of ndarray
+        ``"objective"``, ``"n_edges"``, ``"seconds"`` at each call of `callback`.
+    window_lengths_ : ndarray of int64, shape (M,)
+        Rows of each window.
+    graph_ : TimeSeriesGraph
+        Edges at lag 0, with ``weight`` from ``coef_`` and the statistic as ``strength``.
+    variables_ : list
+        Names of the series.
+    n_features_in_ : int
+        Number of series N.
+    feature_names_in_ : ndarray of object
+        Names of the series.
+    n_left_out_ : int
+        Number of rows left out.
+
+    Raises
+    ------
+    ValueError
+        If windows or powers do not match the series (the message names the first mismatch), or if powers are unknown in
+        a window of at most N rows, for which the likelihood is unbounded.
+
+    Warns
+    -----
+    IdentifiabilityWarning
+        If columns of powers are nearly proportional. The standard errors of their edges are large.
+
+    Notes
+    -----
+    With W = B⁻¹ (I − A) the log-likelihood per row is :math:`\log|\det W| - \tfrac12 \sum_m p_m \sum_i (\log r_{mi} +
+    w_i' R_m w_i / r_{mi})`. A sweep sets each row to its optimum, O(N⁴ + M N³), with the inverse of W by the
+    Sherman-Morrison formula. Newton steps for all pairs of rows with L-BFGS corrections follow, O(M N³) each. Unknown
+    powers are the diagonal of W R W'. The order of unknown inputs is the assignment that maximises the product of the
+    diagonal of W. The result can be a local optimum. The standard errors also hold if the series have noise in addition
+    to the inputs that is not included in the powers. With `forbidden_edges` row sweeps follow in which the equations
+    are restricted to the other edges, until a sweep gains at most `tol`.
+
+    The data generator of the thesis, with one power for all inputs of a window, is not identifiable. Its closed form
+    needs M well above N. EIER at N = 64, M = 20, L = 1,000: 0 % by likelihood (known or blind), compared with 79 % by
+    the closed form and 6.5 % by alternating least squares with known powers (``tests/benchmarks/TIME_SERIES.md``).
+
+    References
+    ----------
+    Y. Shen (2019), Online and nonlinear learning over networks, thesis, chapter 4: algorithm 4b, eqs. 4.5 to 4.10,
+    proposition 3, theorems 5 and 6.
+
+    D.-T. Pham and J.-F. Cardoso (2001), Blind separation of instantaneous mixtures of nonstationary sources, IEEE
+    Transactions on Signal Processing 49, 1837-1848 (the likelihood).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.estimators import TensorSEM
+    >>> rng = np.random.default_rng(0)
+    >>> powers = rng.uniform(0.2, 4.0, (8, 3))
+    >>> inputs = np.concatenate([rng.standard_normal((500, 3)) * np.sqrt(power) for power in powers])
+    >>> A = np.array([[0.0, 0.5, 0.0], [0.0, 0.0, 0.4], [0.3, 0.0, 0.0]])
+    >>> series = inputs @ np.linalg.inv(np.eye(3) - A).T
+    >>> learner = TensorSEM(exogenous="blind", window=500).fit(series)
+    >>> bool(np.abs(learner.coef_ - A).max() < 0.05)
+    True
+    >>> learner.graph_.instantaneous_edges
+    [(('x0', 0), ('x2', 0)), (('x1', 0), ('x0', 0)), (('x2', 0), ('x1', 0))]
+    """
+
+    _parameter_constraints = {
+        **EquationsLearner._parameter_constraints,
+        "method": [StrOptions({"likelihood", "khatri-rao", "als"})],
+        "window": [Interval(Integral, 2, None, closed="left"), None],
+        "boundaries": ["array-like", None],
+        "edge_statistic": [StrOptions({"scaled", "z"})],
+        "tol": [Interval(Real, 0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        **RUN_CONSTRAINTS,
+    }
+
+    _unit = "sweeps"
+
+    coef_: np.ndarray
+    gain_: np.ndarray
+    exogenous_power_: np.ndarray
+    intercept_: np.ndarray
+    standard_errors_: np.ndarray | None
+    identifiability_: np.ndarray
+    objective_: float
+    n_iter_: int
+    window_lengths_: np.ndarray
+
+    def __init__(
+        self,
+        data: Any = None,
+        *,
+        exogenous: Literal["known", "partial", "blind"] = "known",
+        method: Literal["likelihood", "khatri-rao", "als"] = "likelihood",
+        window: int | None = None,
+        boundaries: Sequence[int] | None = None,
+        threshold: float = 0.1,
+        edge_statistic: Literal["scaled", "z"] = "scaled",
+        required_edges: Collection | None = None,
+        forbidden_edges: Collection | None = None,
+        standardize: bool = True,
+        fit_intercept: bool = False,
+        time_column: Hashable | None = None,
+        groups: Hashable | None = None,
+        missing: Literal["error", "drop"] = "error",
+        na_values: Any = None,
+        irregular: Literal["error", "ignore"] = "error",
+        tol: float = 1e-12,
+        max_iter: int = 200,
+        max_time: float | None = None,
+        show_progress: bool = True,
+        callback: Callable[[SolverProgress], bool | None] | None = None,
+        n_jobs: int | None = None,
+    ):
+        self.data = data
+        self.exogenous = exogenous
+        self.method = method
+        self.window = window
+        self.boundaries = boundaries
+        self.threshold = threshold
+        self.edge_statistic = edge_statistic
+        self.required_edges = required_edges
+        self.forbidden_edges = forbidden_edges
+        self.standardize = standardize
+        self.fit_intercept = fit_intercept
+        self.time_column = time_column
+        self.groups = groups
+        self.missing = missing
+        self.na_values = na_values
+        self.irregular = irregular
+        self.tol = tol
+        self.max_iter = max_iter
+        self.max_time = max_time
+        self.show_progress = show_progress
+        self.callback = callback
+        self.n_jobs = n_jobs
+
+    def fit(
+        self,
+        X: Any,
+        y: object = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        exogenous_power: ArrayLike | None = None,
+    ) -> Self:
+        """Learn the equations from series.
+
+        Parameters
+        ----------
+        X : DataFrame, array of shape (T, N), path, or list or dict of them
+            The series, rows in time order, oldest first. The data are never changed.
+        y : None
+            Ignored; scikit-learn's convention.
+        sample_weight : None
+            Must be None: windows have no weights.
+        exogenous_power : array or DataFrame of shape (M, N), optional
+            Mean squares of the inputs in each window, positive, with the columns of the series. NaN means unknown with
+            ``exogenous="partial"``.
+
+        Returns
+        -------
+        self
+            The fitted learner.
+        """
+        warn_of_target(self, X, y)
+        self._validate()
+        with self._start_clock():
+            panel = self._open(X)
+            run = self._fit(panel, sample_weight, exogenous_power)
+            self._set_names(panel.names)
+        self._end_fit(run)
+        return self
+
+    def _estimate_solving(self, size: SeriesSize) -> int:
+        n_windows = 1 if self.boundaries is None else len(self.boundaries) + 1
+        n_windows = n_windows if self.window is None else -(-size.n_rows // self.window)
+        return estimate_equations(size, n_windows)
+
+    def _fit(self, opened: Panel, sample_weight: ArrayLike | None, exogenous_power: ArrayLike | None = None) -> Run:
+        self._refuse_weights(sample_weight)
+        self._check_options()
+        knowledge = self._read_knowledge(opened.names, range(1))
+        if self.exogenous != "blind" and opened.n_left_out:
+            raise ValueError(
+                f"{opened.n_left_out} rows are left out because of missing values, so the windows do not match "
+                "exogenous_power: fill the missing values, or give exogenous='blind'"
+            )
+        means = opened.means() if self.fit_intercept else np.zeros(opened.n_series)
+        windows = read_windows(opened.rescale(None, means), self.window, self.boundaries)
+        powers = read_powers(exogenous_power, opened.names, len(windows), self.exogenous)
+        with self._open_run() as run, self._on_threads():
+            data = gather_moments(windows, powers)
+            check_moments(data, opened.names, opened.n_left_out)
+            scales = opened.scales() if self.standardize or self.method == "likelihood" else np.ones(opened.n_series)
+            allowed = knowledge.allow(opened.n_series, 0)
+            converged = self._learn(data.rescale(scales), opened.names, scales, run, allowed)
+        self.intercept_ = means - self.coef_ @ means
+        self.window_lengths_ = np.array([len(window) for window in windows], dtype=np.int64)
+        self.n_left_out_ = opened.n_left_out
+        self._scales, self._required = opened.scales(), knowledge.required
+        self._results = {}
+        return self._end_run(run, converged)
+
+    def _check_options(self) -> None:
+        if self.method == "khatri-rao" and self.exogenous != "known":
+            raise ValueError(
+                f"method='khatri-rao' needs exogenous='known', got {self.exogenous!r}: give all powers, or "
+                "method='likelihood'"
+            )
+        if self.edge_statistic == "z" and self.method != "likelihood":
+            raise ValueError(
+                f"edge_statistic='z' needs standard errors, which method={self.method!r} does not compute: give "
+                "method='likelihood', or edge_statistic='scaled'"
+            )
+        if self.forbidden_edges and self.method != "likelihood":
+            raise ValueError(
+                f"forbidden_edges needs method='likelihood', got {self.method!r}: give method='likelihood', or leave "
+                "forbidden_edges out"
+            )
+
+    def _learn(
+        self, data: SecondMoments, names: Sequence, scales: np.ndarray, run: Run, allowed: np.ndarray | None
+    ) -> bool:
+        """Solve in the solver's units, set the results in the user's units, and return whether `tol` was reached."""
+        units = scales[:, None] / scales
+        self.standard_errors_ = None
+        if self.method == "likelihood":
+            constant = float(np.log(scales).sum() + 0.5 * len(names) * np.log(2.0 * np.pi))
+
+            def record(point: Separation) -> bool:
+                return run.record(objective=point.log_likelihood - constant, n_edges=self._count_edges(point.rows))
+
+            point, self.n_iter_, converged = maximise_likelihood(
+                data, tol=self.tol, max_iter=self.max_iter, record=record, allowed=allowed
+            )
+            errors = compute_standard_errors(data, point) * units
+            self.standard_errors_ = errors if allowed is None else np.where(allowed, errors, 0.0)
+            self.objective_ = point.log_likelihood - constant
+        else:
+            point, converged = self._solve_least_squares(data, run)
+        if not converged:
+            warnings.warn(
+                f"{type(self).__name__} did not reach tol={self.tol} in {self.n_iter_} iterations: give a larger "
+                "max_iter, max_time or tol",
+                ConvergenceWarning,
+                stacklevel=caller_level(),
+            )
+        shown = read_coefficients(data, point)
+        self.coef_ = shown.matrix * units
+        unknown = ~np.isfinite(data.powers).any(axis=0)
+        self.gain_ = np.where(unknown, 1.0, shown.gains * scales)
+        self.exogenous_power_ = np.where(unknown, shown.powers * scales**2, shown.powers)
+        self.identifiability_ = compute_identifiability(data, point)
+        warn_of_proportional(names, find_proportional(data, point))
+        return converged
+
+    def _solve_least_squares(self, data: SecondMoments, run: Run) -> tuple[Separation, bool]:
+        """Return the estimate of the methods of the thesis, and whether it converged."""
+
+        def record(columns: np.ndarray, residual: float) -> bool:
+            return run.record(objective=residual, n_edges=self._count_edges(np.linalg.pinv(columns)))
+
+        if self.method == "khatri-rao":
+            factors = solve_khatri_rao(data)
+        else:
+            factors = alternate_least_squares(data, tol=self.tol, max_iter=self.max_iter, record=record)
+        self.objective_, self.n_iter_ = factors.residual, factors.n_iter
+        return evaluate(data, np.linalg.pinv(factors.columns)), factors.converged
+
+    def _count_edges(self, rows: np.ndarray) -> int:
+        """Return the number of |a_ij| above the threshold, given W (N, N) of series with standard deviation 1."""
+        is_edge = np.abs(rows) > self.threshold * np.abs(rows.diagonal())[:, None]
+        return int(is_edge.sum() - is_edge.trace())
+
+    def _rank_edges(self) -> np.ndarray:
+        if self.edge_statistic == "scaled":
+            return super()._rank_edges()
+        assert self.standard_errors_ is not None
+        return np.abs(self.coef_) / np.where(self.standard_errors_ > 0, self.standard_errors_, np.inf)

@@ -1,0 +1,182 @@
+"""Forecasts of a linear dynamical system with their intervals, after the observed rows."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pgmx.checks import check_natural, join_names
+from pgmx.plotting.pictures import make_figure
+from pgmx.plotting.series_graphs import shorten
+from pgmx.plotting.strengths import make_axes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_LINE, _FORECAST, _TRUTH = "#33475b", "#2f6ea5", "#c8323c"
+_MOST_SERIES = 12
+
+
+def plot_forecast(
+    system: Any,
+    history: Any,
+    steps: int = 12,
+    *,
+    coverages: Sequence[float] = (0.5, 0.9),
+    series: Sequence[Hashable] | None = None,
+    truth: Any = None,
+    n_shown: int = 60,
+    exogenous: Any = None,
+    figure: Figure | None = None,
+) -> Figure:
+    """Draw the observed rows of series, their forecast and its intervals, one axes per series.
+
+    Parameters
+    ----------
+    system : LinearDynamicalSystem or fitted learner
+        The forecasting model; its noise covariance must be known. A learner also handles seasons and columns that are
+        not series.
+    history : array_like or frame of shape (n_rows, n_series)
+        The last observed rows, in the form that `predict` needs.
+    steps : int, default=12
+        Number of rows to forecast, at least 1.
+    coverages : sequence of float, default=(0.5, 0.9)
+        Coverage probabilities of the intervals, one band each; wider bands are paler.
+    series : sequence of hashable, optional
+        Names of the series to draw. Default: the first twelve.
+    truth : array_like or frame, optional
+        The observed later rows: up to `steps` rows of all series.
+    n_shown : int, default=60
+        Number of the last rows of `history` to draw, at least 1.
+    exogenous : array_like or frame, optional
+        Exogenous rows of the forecast, in the form that `predict` needs.
+    figure : matplotlib.figure.Figure, optional
+        The figure to draw on. Default: a new figure, independent of pyplot.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        One axes per series, in order.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If `system` cannot forecast or has no noise covariance, a series is unknown, or `predict` raises the error.
+
+    Examples
+    --------
+    >>> from pgmx.models import LinearDynamicalSystem
+    >>> from pgmx.plotting import plot_forecast
+    >>> system = LinearDynamicalSystem(["rain", "river"], [[0.5, 0.0], [0.25, 0.5]], noise_covariance=[1.0, 0.25])
+    >>> [ax.get_title(loc="left") for ax in plot_forecast(system, system.simulate(100)).axes]
+    ['rain', 'river']
+    """
+    forecaster, names = _find_forecaster(system)
+    columns = _choose_columns(names, series)
+    n_shown = check_natural(n_shown, "n_shown", 1)
+    rows, labels = _read_rows(_select_series(forecaster, history, names), names, n_shown, "history")
+    means = forecaster.predict(history, steps, exogenous=exogenous)
+    times, later = _place_times(len(rows), labels, means)
+    bands = {
+        coverage: [
+            np.asarray(bound) for bound in forecaster.predict_interval(history, steps, coverage, exogenous=exogenous)
+        ]
+        for coverage in sorted(coverages, reverse=True)
+    }
+    actual = None
+    if truth is not None:
+        actual = _read_rows(_select_series(forecaster, truth, names), names, len(truth), "truth")[0][:steps]
+    middle = np.asarray(means)
+    if figure is None:
+        height = 1.9 * -(-len(columns) // 2) + 0.6 if len(columns) > 2 else 1.9 * len(columns) + 0.6
+        figure = make_figure(10.5 if len(columns) > 2 else 7.0, max(height, 2.6))
+    wide = 2 if len(columns) > 2 else 1
+    grid = figure.subplots(-(-len(columns) // wide), wide, squeeze=False, sharex=True).ravel()
+    for ax, column in zip(grid, columns, strict=False):
+        make_axes(ax, 0, 0)
+        for at, (coverage, (lower, upper)) in enumerate(bands.items()):
+            ax.fill_between(
+                later,
+                np.append(rows[-1, column], lower[:, column]),
+                np.append(rows[-1, column], upper[:, column]),
+                color=_FORECAST,
+                alpha=0.18 + 0.14 * at,
+                linewidth=0,
+                label=f"{coverage:.0%} interval",
+            )
+        ax.plot(times, rows[:, column], color=_LINE, linewidth=1.2, label="series")
+        ax.plot(later, np.append(rows[-1, column], middle[:, column]), color=_FORECAST, linewidth=1.8, label="forecast")
+        if actual is not None:
+            ax.plot(
+                later[1 : len(actual) + 1],
+                actual[:, column],
+                "o",
+                color=_TRUTH,
+                markersize=3,
+                label="observed later",
+                zorder=3,
+            )
+        ax.set_title(shorten(names[column], 40), fontsize=10, loc="left").set_parse_math(False)
+        ax.grid(alpha=0.25, linewidth=0.6)
+        ax.margins(x=0.01)
+        ax.tick_params(labelsize=8)
+    for ax in grid[len(columns) :]:
+        ax.remove()
+    handles, texts = grid[0].get_legend_handles_labels()
+    figure.legend(handles, texts, loc="outside lower center", ncols=len(handles), frameon=False, fontsize=9)
+    if isinstance(times, np.ndarray):
+        for ax in grid[:wide] if len(grid) == wide else grid[-wide:]:
+            ax.set_xlabel("steps ahead", fontsize=9)
+    return figure
+
+
+def _choose_columns(names: list, series: Sequence[Hashable] | None) -> list[int]:
+    if series is None:
+        return list(range(min(len(names), _MOST_SERIES)))
+    unknown = [name for name in series if name not in names]
+    if unknown or not len(series):
+        raise ValueError(
+            f"series must be names of the system, got {join_names(series)}: choose from {join_names(names)}"
+        )
+    return [names.index(name) for name in series]
+
+
+def _read_rows(rows: Any, names: list, n_shown: int, what: str) -> tuple[np.ndarray, Any]:
+    """Return the last rows in the order of the names, and their labels, None for an array."""
+    from pgmx.models.time_series.history import read_series
+
+    values, labels = read_series(rows, tuple(names), 1, what)
+    return values[-n_shown:], None if labels is None else labels[-n_shown:]
+
+
+def _place_times(n_rows: int, labels: Any, means: Any) -> tuple[Any, Any]:
+    """Return the abscissae of the rows, and of the last row with the forecasts: labels, or numbers of steps."""
+    following = getattr(means, "index", None)
+    if labels is None or following is None or not labels.append(following).is_monotonic_increasing:
+        return np.arange(1 - n_rows, 1), np.arange(len(means) + 1)
+    if hasattr(labels, "to_timestamp"):
+        labels, following = labels.to_timestamp(), following.to_timestamp()
+    return labels, labels[-1:].append(following)
+
+
+def _find_forecaster(source: Any) -> tuple[Any, list]:
+    """Return the forecaster, a learner of systems (also inside another learner) or a system, and the names."""
+    sources: list[Any] = [source, getattr(source, "estimator_", None), getattr(source, "model_", None)]
+    for forecaster in sources:
+        if hasattr(forecaster, "predict_interval"):
+            return forecaster, list(forecaster.names if hasattr(forecaster, "names") else forecaster.variables_)
+    raise TypeError(f"expected a LinearDynamicalSystem or a fitted learner with one, got {type(source).__name__}")
+
+
+def _select_series(forecaster: Any, rows: Any, names: list) -> Any:
+    """Return rows with their labels, without the columns that are not series of a learner."""
+    if not hasattr(forecaster, "get_params"):
+        return rows
+    from pgmx.data.series import SeriesOptions, read_history
+
+    params = forecaster.get_params(deep=False)
+    options = {option.name: params[option.name] for option in fields(SeriesOptions) if option.name in params}
+    return read_history(rows, tuple(names), SeriesOptions(**options))

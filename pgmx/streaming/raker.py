@@ -1,0 +1,540 @@
+"""Raker: online regression and classification on random features of several kernels."""
+
+from collections.abc import Callable, Iterator, Sequence
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import RegressorMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted
+
+from pgmx._ext import _raker
+from pgmx.streaming.base import Interval, StreamLearner, StrOptions
+from pgmx.streaming.classifier import StreamClassifier
+from pgmx.streaming.inputs import iterate_chunks
+from pgmx.streaming.losses import LOSSES, check_step
+
+KERNELS = ("gaussian", "laplacian", "cauchy")
+
+#: Factors for the radii of the Gaussian kernel's frequencies: each kernel is a mixture of Gaussian kernels.
+_MIXTURES: dict[str, Callable[[np.random.RandomState, int], np.ndarray]] = {
+    "gaussian": lambda rng, n: np.ones(n),
+    "laplacian": lambda rng, n: 1.0 / np.abs(rng.standard_normal(n)),
+    "cauchy": lambda rng, n: np.sqrt(2.0 * rng.standard_exponential(n)),
+}
+
+#: Rows of frequencies and of coefficients are padded to these multiples for the vector kernels.
+TILE, LANES = 16, 8
+
+COVERAGE: dict[str, Any] = {"coverage": [Interval(Real, 0, 1, closed="neither"), None]}
+
+LOSS: dict[str, Any] = {
+    "loss": [StrOptions({"logistic", "hinge"})],
+    "step": [Interval(Real, 0, None, closed="neither"), None],
+}
+
+
+class RakerLearner(StreamLearner):
+    """Base of the four learners: coefficients (outputs, experts, kernels, 2 D padded) of random features."""
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "kernels": [str, "array-like"],
+        "variances": [Interval(Real, 0, None, closed="neither"), "array-like"],
+        "orthogonal": ["boolean"],
+        "step": [Interval(Real, 0, None, closed="neither")],
+        "weight_step": [Interval(Real, 0, None, closed="left")],
+        "penalty": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+    _state_names = ("_frequencies", "_coefficients", "_kernel_logs", "_expert_logs", "_losses", "_figures", "_flags")
+    #: Number of stored change flags.
+    _n_flags = 0
+    #: The expert whose losses are monitored for changes.
+    _monitored = 0
+    _is_adaptive = False
+
+    n_components: int
+    kernels: str | Sequence[str]
+    variances: float | Sequence[float]
+    orthogonal: bool
+    step: float | None
+    weight_step: float
+    penalty: float
+    random_state: Any
+    loss: str = "square"
+    coverage: float | None = None
+    restart: bool = False
+
+    @property
+    def kernels_(self) -> tuple[tuple[str, float], ...]:
+        """Kernels as pairs of a name and a variance."""
+        check_is_fitted(self)
+        self._check_options()
+        return list_kernels(self.kernels, self.variances)
+
+    @property
+    def frequencies_(self) -> np.ndarray:
+        """Frequencies, by [kernel, component, feature]."""
+        check_is_fitted(self)
+        self._check_options()
+        n = self._coefficients.shape[2] * self.n_components
+        return self._frequencies[:, :n].T.reshape(-1, self.n_components, self.n_features_in_).copy()
+
+    @property
+    def kernel_weights_(self) -> np.ndarray:
+        """Weights of the kernels [output, interval learner, kernel], with sum 1."""
+        check_is_fitted(self)
+        weights = np.exp(self._kernel_logs[:, : self._count_experts()])
+        return weights / weights.sum(axis=2, keepdims=True)
+
+    # ---- hooks ----
+
+    def _check_state(self, arrays: dict[str, np.ndarray]) -> None:
+        super()._check_state(arrays)
+        for name, array in arrays.items():
+            if not np.isfinite(array).all():
+                raise ValueError(f"its array {name!r} holds infinite values")
+        flags = arrays["_flags"]
+        if (flags < 0).any() or (flags[1:] >= max(self.n_seen_, 1)).any() or flags[0] > self.n_seen_:
+            raise ValueError(f"its flags of changes are not between 0 and its {self.n_seen_:,} learned rows")
+
+    def _list_steps(self) -> np.ndarray:
+        """Return the step sizes of the experts."""
+        return np.array([LOSSES[self.loss].get_full_step(self.penalty) if self.step is None else float(self.step)])
+
+    def _list_rates(self) -> np.ndarray:
+        """Return the step sizes of the experts' weights."""
+        return self._list_steps()
+
+    def _list_start_logs(self) -> np.ndarray:
+        """Return the log weights of new experts."""
+        return np.log(self._list_steps())
+
+    def _count_experts(self) -> int:
+        """Return the number of experts that predict the next row."""
+        return 1
+
+    def _count_numbers(self, n_features: int) -> int:
+        n_kernels = len(list_kernels(self.kernels, self.variances))
+        coefficients = 2 * self.n_components * self._n_functions * len(self._list_steps())
+        return n_kernels * (self.n_components * n_features + coefficients)
+
+    def _start(self, n_features: int) -> None:
+        steps = self._list_steps()
+        check_step(float(steps[0]), self.loss, self.penalty)
+        pairs = list_kernels(self.kernels, self.variances)
+        rng = check_random_state(self.random_state)
+        drawn = draw_frequencies(pairs, n_features, self.n_components, self.orthogonal, rng)
+        n, n_outputs = len(pairs) * self.n_components, self._n_functions
+        self._frequencies = np.zeros((n_features, pad_to(n, TILE)))
+        self._frequencies[:, :n] = drawn.reshape(n, n_features).T
+        self._coefficients = np.zeros((n_outputs, len(steps), len(pairs), pad_to(2 * self.n_components, LANES)))
+        self._kernel_logs = np.zeros((n_outputs, len(steps), len(pairs)))
+        self._expert_logs = np.tile(self._list_start_logs(), (n_outputs, 1))
+        self._losses = np.full((n_outputs, len(steps)), -1.0)
+        self._figures = np.zeros(_raker.N_FIGURES)
+        self._figures[_raker.MEAN_ERROR] = -1.0
+        self._flags = np.zeros(1 + self._n_flags, dtype=np.int64)
+
+    @property
+    def _n_functions(self) -> int:
+        """Number of learned functions, the columns of the encoded targets."""
+        return self._n_outputs
+
+    def _list_numbers(self, targets: np.ndarray) -> np.ndarray:
+        """Return the encoded targets of the functions, (m, `_n_functions`)."""
+        return targets[:, None]
+
+    def _update(self, rows: Any, targets: np.ndarray, predictions: np.ndarray | None) -> None:
+        _raker.update(
+            rows,
+            self._list_numbers(targets),
+            self._frequencies,
+            self._list_steps(),
+            self._list_rates(),
+            self._list_start_logs(),
+            self._coefficients,
+            self._kernel_logs,
+            self._expert_logs,
+            self._losses,
+            self._figures,
+            self._flags,
+            np.empty((0, 1)) if predictions is None else predictions,
+            n_components=self.n_components,
+            loss=LOSSES[self.loss].code,
+            weight_step=self.weight_step,
+            penalty=self.penalty,
+            adaptive=self._is_adaptive,
+            restart=self.restart,
+            coverage=self.coverage or 0.0,
+            monitored=self._monitored,
+            n_seen=self.n_seen_,
+        )
+
+    def _predict(self, rows: Any) -> np.ndarray:
+        outputs = np.empty((len(rows), self._n_outputs))
+        _raker.predict(
+            rows,
+            self._frequencies,
+            self._coefficients,
+            self._kernel_logs,
+            self._expert_logs,
+            self._figures,
+            outputs,
+            n_components=self.n_components,
+            n_seen=self.n_seen_,
+        )
+        return outputs
+
+
+class IntervalsMixin(StreamLearner):
+    """Regressors with two outputs: a prediction and the half-width of its interval."""
+
+    coverage: float | None
+
+    @property
+    def _n_outputs(self) -> int:
+        return 2
+
+    @property
+    def _n_functions(self) -> int:
+        return 1
+
+    def predict_interval(self, X: Any) -> np.ndarray:
+        """Return prediction intervals of rows; nothing is learned.
+
+        Parameters
+        ----------
+        X : array or frame of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+            Lower and upper ends; all have the same width.
+
+        Raises
+        ------
+        ValueError
+            If `coverage` is None.
+        """
+        self._require_coverage()
+        return _get_ends(self._compute_outputs(X))
+
+    def predict_interval_partial_fit(self, X: Any, y: Any = None) -> np.ndarray:
+        """Learn more rows and return the prediction interval of each row from the rows before it.
+
+        Parameters
+        ----------
+        X : array, frame of shape (n_rows, n_features), or iterator of pairs (X, y)
+            The rows in their order. They are not changed and not kept.
+        y : array of shape (n_rows,)
+            The targets; None if `X` is an iterator.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+            Lower and upper ends; the first interval of the stream is unbounded. The prediction is the centre.
+
+        Raises
+        ------
+        ValueError
+            If `coverage` is None, or as `partial_fit`.
+        """
+        self._require_coverage()
+        outputs = [self._learn_chunk(*chunk, with_predictions=True) for chunk in iterate_chunks(X, y)]
+        return _get_ends(np.concatenate(outputs))
+
+    def _require_coverage(self) -> None:
+        if self.coverage is None:
+            raise ValueError(f"coverage=None: set coverage of {type(self).__name__}, for example 0.9")
+
+
+def _get_ends(outputs: np.ndarray) -> np.ndarray:
+    return outputs[:, :1] + outputs[:, 1:] * np.array([-1.0, 1.0])
+
+
+class SignsMixin(StreamClassifier, RakerLearner):
+    """Classifiers with the targets 1 for a class and -1 for other classes."""
+
+    @property
+    def _n_functions(self) -> int:
+        return self._n_outputs
+
+    def _list_numbers(self, targets: np.ndarray) -> np.ndarray:
+        n = self._n_outputs
+        own = targets[:, None] == (np.ones(1) if n == 1 else np.arange(n))
+        return np.ascontiguousarray(np.where(own, 1.0, -1.0))
+
+
+# ---- the learners ----
+
+
+class RakerRegressor(RegressorMixin, IntervalsMixin, RakerLearner):
+    r"""Online regression by random features of several kernels with learned weights.
+
+    For each row, f first predicts its target. Then the row is learned:
+
+    .. math:: f(x) = \sum_p w_p \theta_p' z_p(x), \quad
+              \theta_p \leftarrow \theta_p - s (c'(\theta_p' z_p, y) z_p + 2 \lambda \theta_p), \quad
+              \log w_p \leftarrow \log w_p - s_w c(\theta_p' z_p, y)
+
+    with the loss c = (f - y)^2, the sines and cosines z_p of D random frequencies of kernel p over the root of D, and
+    the weights w_p divided by their sum.
+
+    Parameters
+    ----------
+    n_components : int, default=50
+        Number D of random frequencies per kernel, each with a sine and a cosine; at least 1.
+    kernels : {"gaussian", "laplacian", "cauchy"} or sequence of them, default="gaussian"
+        Shift-invariant kernels of the distance r: exp(-r^2 / (2 s^2)), exp(-r / s) and 1 / (1 + r^2 / s^2).
+    variances : float or sequence of float, default=(0.1, 1.0, 10.0)
+        Widths s^2 > 0. Each kernel is used with each width.
+    orthogonal : bool, default=True
+        If True, the directions of up to n_features frequencies are orthogonal. This reduces the variance of the
+        approximation of the same kernels.
+    step : float, default=0.25
+        Step size of the coefficients, for features of length 1: ``step * (1 + penalty) < 1``.
+    weight_step : float, default=2.0
+        Step size of the logarithms of the kernels' weights, at least 0. With 0 the weights stay equal.
+    penalty : float, default=0.0
+        Weight of the squared length of the coefficients in the loss, at least 0.
+    coverage : float or None, default=0.9
+        Share of targets inside the intervals of ``predict_interval``, between 0 and 1. None: no intervals.
+    random_state : int, RandomState or None, default=0
+        Seed of the frequencies; None uses fresh entropy.
+
+    Attributes
+    ----------
+    n_seen_ : int
+        Number of learned rows.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str, shape (`n_features_in_`,)
+        Names of the columns, if the first rows had names.
+    kernels_ : tuple of (str, float)
+        The P kernels, each with its variance.
+    frequencies_ : ndarray of shape (P, n_components, `n_features_in_`)
+        Frequencies of the kernels.
+    kernel_weights_ : ndarray of shape (n_outputs, 1, P)
+        Weights of the kernels, with sum 1; there is one output.
+
+    Raises
+    ------
+    ValueError
+        At the first row, if a kernel is unknown, a variance is not positive, or a step size is too large.
+
+    Notes
+    -----
+    A row costs about P D d + 8 P D multiplications and P D sines and cosines for d columns and P kernels; memory is
+    O(P D d).
+    The default step sizes suit targets of about unit range. Scale the columns to a range that suits the variances.
+
+    Intervals are f ± q m with the running mean m of the errors ``|y - f|`` before each row was learned. log q increases
+    by 0.05 coverage after a miss and decreases by 0.05 (1 - coverage) otherwise. The share of misses over T rows is
+    1 - coverage within O(1/T), if log q stays between -50 and 50.
+
+    References
+    ----------
+    .. [1] Shen, Y., Chen, T. and Giannakis, G. B. (2019). Random feature-based online multi-kernel learning in
+       environments with unknown dynamics. Journal of Machine Learning Research 20(22), algorithm 2.
+    .. [2] Yu, F. X. et al. (2016). Orthogonal random features. Advances in Neural Information Processing Systems 29.
+    .. [3] Gibbs, I. and Candes, E. (2021). Adaptive conformal inference under distribution shift. Advances in Neural
+       Information Processing Systems 34, equation 2; here on a logarithmic scale.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.streaming import RakerRegressor
+    >>> X = np.random.default_rng(0).random((2000, 3))
+    >>> y = np.sin(6 * X[:, 0]) * X[:, 1]
+    >>> learner = RakerRegressor()
+    >>> errors = learner.predict_partial_fit(X, y) - y
+    >>> bool(np.mean(errors[1000:] ** 2) < 0.2 * np.var(y))
+    True
+    >>> ends = learner.predict_interval(X[:5])
+    >>> ends.shape
+    (5, 2)
+    """
+
+    _parameter_constraints: dict[str, Any] = {**RakerLearner._parameter_constraints, **COVERAGE}
+
+    def __init__(
+        self,
+        *,
+        n_components: int = 50,
+        kernels: str | Sequence[str] = "gaussian",
+        variances: float | Sequence[float] = (0.1, 1.0, 10.0),
+        orthogonal: bool = True,
+        step: float = 0.25,
+        weight_step: float = 2.0,
+        penalty: float = 0.0,
+        coverage: float | None = 0.9,
+        random_state: Any = 0,
+    ):
+        self.n_components = n_components
+        self.kernels = kernels
+        self.variances = variances
+        self.orthogonal = orthogonal
+        self.step = step
+        self.weight_step = weight_step
+        self.penalty = penalty
+        self.coverage = coverage
+        self.random_state = random_state
+
+
+class RakerClassifier(SignsMixin, RakerLearner):
+    r"""Online classification by random features of several kernels with learned weights.
+
+    For each row, f first predicts the label. Then each class is learned as a separate function:
+
+    .. math:: f(x) = \sum_p w_p \theta_p' z_p(x), \quad
+              \theta_p \leftarrow \theta_p - s (c'(\theta_p' z_p, y) z_p + 2 \lambda \theta_p), \quad
+              \log w_p \leftarrow \log w_p - s_w c(\theta_p' z_p, y)
+
+    with the loss c, the sines and cosines z_p of D random frequencies of kernel p over the root of D, and the weights
+    w_p divided by their sum.
+
+    Parameters
+    ----------
+    loss : {"logistic", "hinge"}, default="logistic"
+        log(1 + exp(-y f)), which gives probabilities, or max(0, 1 - y f), with y = 1 for the class and -1 for others.
+    n_components : int, default=50
+        Number D of random frequencies per kernel, each with a sine and a cosine; at least 1.
+    kernels : {"gaussian", "laplacian", "cauchy"} or sequence of them, default="gaussian"
+        Shift-invariant kernels of the distance r: exp(-r^2 / (2 s^2)), exp(-r / s) and 1 / (1 + r^2 / s^2).
+    variances : float or sequence of float, default=(0.1, 1.0, 10.0)
+        Widths s^2 > 0. Each kernel is used with each width.
+    orthogonal : bool, default=True
+        If True, the directions of up to n_features frequencies are orthogonal. This reduces the variance of the
+        approximation of the same kernels.
+    step : float, default=None
+        Step size of the coefficients, for features of length 1. None: 4 / (1 + 8 penalty) for the logistic loss and
+        2 / (1 + 4 penalty) for the hinge loss. The logistic loss diverges at twice this value or more, the hinge loss
+        at 1 / penalty or more.
+    weight_step : float, default=2.0
+        Step size of the logarithms of the kernels' weights, at least 0. With 0 the weights stay equal.
+    penalty : float, default=0.0
+        Weight of the squared length of the coefficients in the loss, at least 0.
+    random_state : int, RandomState or None, default=0
+        Seed of the frequencies; None uses fresh entropy.
+
+    Attributes
+    ----------
+    n_seen_ : int
+        Number of learned rows.
+    n_features_in_ : int
+        Number of columns.
+    feature_names_in_ : ndarray of str, shape (`n_features_in_`,)
+        Names of the columns, if the first rows had names.
+    classes_ : ndarray of shape (n_classes,)
+        The labels in ascending order.
+    kernels_ : tuple of (str, float)
+        The P kernels, each with its variance.
+    frequencies_ : ndarray of shape (P, n_components, `n_features_in_`)
+        Frequencies of the kernels.
+    kernel_weights_ : ndarray of shape (n_outputs, 1, P)
+        Weights of the kernels, with sum 1; one output for two classes, else one per class.
+
+    Raises
+    ------
+    ValueError
+        At the first row, if a kernel is unknown, a variance is not positive, or a step size is too large.
+
+    Notes
+    -----
+    A row costs about P D d + 8 P D multiplications and P D sines and cosines for d columns and P kernels; memory is
+    O(P D d).
+    The default step sizes suit targets of about unit range, here ±1.
+    Several classes are learned one against the rest on the same features. The thesis version of [1]_ (chapter 3) has a
+    wrong sign in Pr(y = 1) = 1 / (1 + exp(f)) and a factor 2 in the gradient; here Pr(y = 1) is 1 / (1 + exp(-f)).
+
+    References
+    ----------
+    .. [1] Shen, Y., Chen, T. and Giannakis, G. B. (2019). Random feature-based online multi-kernel learning in
+       environments with unknown dynamics. Journal of Machine Learning Research 20(22), algorithm 2.
+    .. [2] Yu, F. X. et al. (2016). Orthogonal random features. Advances in Neural Information Processing Systems 29.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.streaming import RakerClassifier
+    >>> X = np.random.default_rng(0).random((2000, 3))
+    >>> y = np.where(np.sin(6 * X[:, 0]) > X[:, 1] - 0.5, "up", "down")
+    >>> learner = RakerClassifier()
+    >>> labels = learner.predict_partial_fit(X, y, classes=["down", "up"])
+    >>> bool(np.mean(labels[1000:] != y[1000:]) < 0.08)
+    True
+    """
+
+    _parameter_constraints: dict[str, Any] = {**RakerLearner._parameter_constraints, **LOSS}
+
+    def __init__(
+        self,
+        *,
+        loss: str = "logistic",
+        n_components: int = 50,
+        kernels: str | Sequence[str] = "gaussian",
+        variances: float | Sequence[float] = (0.1, 1.0, 10.0),
+        orthogonal: bool = True,
+        step: float | None = None,
+        weight_step: float = 2.0,
+        penalty: float = 0.0,
+        random_state: Any = 0,
+    ):
+        self.loss = loss
+        self.n_components = n_components
+        self.kernels = kernels
+        self.variances = variances
+        self.orthogonal = orthogonal
+        self.step = step
+        self.weight_step = weight_step
+        self.penalty = penalty
+        self.random_state = random_state
+
+
+# ---- random frequencies of shift-invariant kernels: their sines and cosines approximate the kernels ----
+
+
+def list_kernels(kernels: str | Sequence[str], variances: float | Sequence[float]) -> tuple[tuple[str, float], ...]:
+    """Return the pairs of a kernel and a variance, sorted by kernel; ValueError for invalid ones."""
+    names = [kernels] if isinstance(kernels, str) else list(kernels)
+    numbers = np.atleast_1d(np.asarray(variances, dtype=np.float64))
+    unknown = [name for name in names if name not in KERNELS]
+    if unknown or not names:
+        culprit = repr(unknown[0]) if unknown else "no kernel"
+        raise ValueError(f"kernels={kernels!r} holds {culprit}: give one or several of {', '.join(KERNELS)}")
+    wrong = numbers[~((numbers > 0.0) & np.isfinite(numbers))]
+    if numbers.ndim != 1 or not len(numbers) or len(wrong):
+        raise ValueError(f"variances={variances!r} must be finite and above 0")
+    return tuple((name, number) for name in names for number in numbers.tolist())
+
+
+def draw_frequencies(
+    pairs: Sequence[tuple[str, float]], n_features: int, n_components: int, orthogonal: bool, rng: np.random.RandomState
+) -> np.ndarray:
+    """Return the frequencies (P, D, d) of kernels k(x - x') = E cos v'(x - x')."""
+    frequencies = np.empty((len(pairs), n_components, n_features))
+    for block, (kernel, variance) in zip(frequencies, pairs, strict=True):
+        if orthogonal:
+            directions = np.vstack(list(_draw_directions(n_features, n_components, rng)))
+            block[:] = directions * np.sqrt(rng.chisquare(n_features, n_components))[:, None]
+        else:
+            block[:] = rng.standard_normal((n_components, n_features))
+        block *= (_MIXTURES[kernel](rng, n_components) / np.sqrt(variance))[:, None]
+    return frequencies
+
+
+def _draw_directions(n_features: int, n_components: int, rng: np.random.RandomState) -> Iterator[np.ndarray]:
+    """Yield groups of at most d orthonormal rows, each uniformly distributed, until there are D."""
+    for start in range(0, n_components, n_features):
+        size = min(n_features, n_components - start)
+        directions, triangle = np.linalg.qr(rng.standard_normal((n_features, size)))
+        yield (directions * np.where(np.diag(triangle) < 0.0, -1.0, 1.0)).T
+
+
+def pad_to(number: int, multiple: int) -> int:
+    """Return the smallest multiple that is at least the number."""
+    return -(-number // multiple) * multiple
