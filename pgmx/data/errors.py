@@ -1,9 +1,12 @@
-"""Words shared by the error messages about data."""
+"""Errors and warnings about data, and the words that they share."""
 
+import warnings
 from copy import copy
 from shlex import quote
 
-from pgmx.checks import join_names
+import numpy as np
+
+from pgmx.checks import caller_level, join_names
 
 COMPLEX_REMEDY = "use .real or .abs() of each, or both components as columns; a float would lose the imaginary part"
 
@@ -134,3 +137,73 @@ class UnknownColumnsError(ValueError):
     def __init__(self, message, names=()):
         self.names = tuple(names)
         super().__init__(message)
+
+
+def refuse_unobserved(names, missing=None):
+    """Refuse columns in which all values are missing; with missing="em" say that they are not latent variables."""
+    if names:
+        latent = ". Latent variables are not learned by EM: each column needs observed values"
+        raise ValueError(
+            f"columns {join_names(names)} have no observed value: drop them{latent if missing == 'em' else ''}"
+        )
+
+
+def check_rows_left(n_left, n_rows, missing_columns):
+    """Warn of rows that are left out; refuse a table with fewer than two complete rows.
+
+    `missing_columns()` returns the columns with missing values.
+    """
+    if n_left < 2:
+        raise ValueError(
+            f"{n_left} of {n_rows} rows have no missing value (NaN), at least 2 are needed: leave out columns that are "
+            f"mostly missing, or fill them (columns with missing values: {join_names(missing_columns())})"
+        )
+    warn_of_rows_left(n_left, n_rows)
+
+
+def warn_of_rows_left(n_left, n_rows):
+    """Warn the caller of pgmx of rows that missing="drop" leaves out."""
+    if n_left < n_rows:
+        warnings.warn(
+            f"missing='drop' leaves out {n_rows - n_left:,} of {n_rows:,} rows, which have missing values (NaN): "
+            f"{n_left:,} rows ({n_left / n_rows:.0%}) remain",
+            IncompleteRowsWarning,
+            stacklevel=caller_level(),
+        )
+
+
+def refuse_marked(table, remedy):
+    """Refuse a coded table that marks missing values, if they cannot be left out; `remedy` says what to do."""
+    marked = [name for name, code in zip(table.columns, table.missing_codes, strict=True) if code >= 0]
+    if marked:
+        raise ValueError(f"missing values are marked (missing='pairwise') in column(s) {join_names(marked)}: {remedy}")
+
+
+def refuse_undeclared(name, undeclared, states):
+    """Refuse a column that holds the states `undeclared` in addition to the declared `states`."""
+    raise ValueError(
+        f"column {name!r} holds the state(s) {join_names(undeclared)}, which state_names[{name!r}] does not declare: "
+        f"it declares {join_names(states)}"
+    )
+
+
+def refuse_continuous(columns, missing):
+    """Refuse floating-point columns, pairs of name and float64 values, with hints that depend on the values."""
+    names, whole, incomplete, infinite = [], [], [], []
+    for name, cells in columns:
+        names.append(name)
+        known = cells[~np.isnan(cells)]
+        if known.size < cells.size:
+            incomplete.append(name)
+        if not np.isfinite(known).all():
+            infinite.append(name)
+        elif known.size and (known == np.floor(known)).all():
+            whole.append(name)
+    notes = (
+        (f"hold whole numbers only: if they are discrete, declare them with {spell_discrete(whole)}", whole),
+        ("have missing values (NaN)", incomplete),
+        ("have infinite values (inf)", infinite),
+    )
+    hints = "".join(f" Column(s) {join_names(culprits)} {note}." for note, culprits in notes if culprits)
+    choices = ("drop",) if incomplete or missing in ("category", "pairwise") else ()
+    raise FloatColumnsError(names, hints, choices=choices)

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from pgmx.checks import caller_level, join_names
-from pgmx.data.columns.kinds import float_cells
+from pgmx.data.columns import float_cells
 from pgmx.data.errors import spell_discrete
-from pgmx.data.files.readers import is_path, read_csv_pieces
-from pgmx.data.frame import Frame
-from pgmx.data.pieces.chunks import CHUNK_ROWS, is_iterator, open_chunks
-from pgmx.data.sources import open_rows
+from pgmx.data.readers import CHUNK_ROWS, is_iterator, is_path, open_chunks, open_rows, read_csv_pieces
+from pgmx.data.table import Frame
 
 #: The warning names a floating-point column with at most this many distinct whole numbers, or other distinct values.
 MOST_WHOLE, MOST_OTHERS = 10, 3

@@ -10,17 +10,25 @@ import pandas as pd
 
 from pgmx.atomic import replace_file
 from pgmx.checks import check_natural, check_path, join_names
-from pgmx.data.columns.declared import check_discrete_columns, check_state_names, list_discrete_columns
+from pgmx.data.chunk_coder import stream_to_file, stream_to_table
+from pgmx.data.columns import check_discrete_columns, check_state_names, list_discrete_columns
 from pgmx.data.errors import FloatColumnsError
-from pgmx.data.files.plane_file import PLANE_SUFFIX, write_coded
-from pgmx.data.files.plane_reader import open_table
-from pgmx.data.files.readers import explain_unreadable, is_csv, is_path, read_whole
-from pgmx.data.frame import Frame, check_missing_option, check_rows
-from pgmx.data.numbers.table import NumericTable
-from pgmx.data.pieces.chunks import CHUNK_ROWS, is_iterator, join_frames, parquet_has_floats
-from pgmx.data.pieces.streaming import stream_to_file, stream_to_table
-from pgmx.data.sources import open_piece, open_rows, open_source
-from pgmx.data.table import DiscreteTable
+from pgmx.data.numeric import NumericTable
+from pgmx.data.plane_file import PLANE_SUFFIX, open_table, write_coded
+from pgmx.data.readers import (
+    CHUNK_ROWS,
+    explain_unreadable,
+    is_csv,
+    is_iterator,
+    is_path,
+    join_frames,
+    open_piece,
+    open_rows,
+    open_source,
+    parquet_has_floats,
+    read_whole,
+)
+from pgmx.data.table import DiscreteTable, Frame, check_missing_option, check_rows
 
 
 def encode(

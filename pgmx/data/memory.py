@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmx.checks import check_natural
-from pgmx.data.table import MAX_BYTE_STATES, MAX_STATES
+from pgmx.data.columns import MAX_BYTE_STATES, MAX_STATES
 
 #: Rows that are counted together at most: the memory for their counts does not grow with the table.
 SEGMENT_ROWS = 1 << 17

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from pgmx.checks import join_names
-from pgmx.data.columns.kinds import copy_floats
-from pgmx.data.errors import MissingCellsError
-from pgmx.data.frame import Frame, check_missing_option, refuse_unobserved
-from pgmx.data.table import DiscreteTable
+from pgmx.data.columns import copy_floats
+from pgmx.data.errors import MissingCellsError, refuse_unobserved
+from pgmx.data.table import DiscreteTable, Frame, check_missing_option
 
 #: First rows, whose states are searched before those of all rows.
 _FIRST_ROWS = 1024

@@ -141,9 +141,9 @@ def held_out_log_likelihood(
     (-2.05, 0)
     """
     from pgmx.data import DistributedTable
-    from pgmx.data.columns.missing import refuse_marked
-    from pgmx.data.frame import check_missing_option
+    from pgmx.data.errors import refuse_marked
     from pgmx.data.inputs import open_rows_to_score
+    from pgmx.data.table import check_missing_option
 
     check_missing_option(missing, MISSING_CHOICES)
     X = open_rows_to_score(X)
@@ -243,7 +243,7 @@ def _positions(names: Sequence, columns: Sequence) -> list[int]:
 
 def _lookup(arrays: BayesianArrays, v: int, states: Sequence) -> np.ndarray:
     """Return the network's code of each state of a column; the number of states for a state that it does not have."""
-    from pgmx.data.recode import match_states
+    from pgmx.data.columns import match_states
 
     known = arrays.states[v]
     codes = match_states(states, known, absent=len(known))
@@ -366,7 +366,7 @@ def _sum_observed_numbers(names: list, regressions: list[Regression], frame: Fra
     """
     from scipy.sparse import csr_array
 
-    from pgmx.data.numbers.table import open_numeric
+    from pgmx.data.numeric import open_numeric
     from pgmx.statistics.precision import fill_scores, scale_to_unit_diagonal
 
     table = open_numeric(frame, missing="pairwise")

@@ -3,7 +3,7 @@
 from collections.abc import Hashable, Iterable, Sequence
 
 from pgmx.checks import join_names
-from pgmx.data.table import python_scalar
+from pgmx.data.columns import python_scalar
 
 
 def check_names(names: Iterable[Hashable]) -> tuple:

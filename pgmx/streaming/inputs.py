@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pgmx.data.files.readers import is_path
-from pgmx.data.numbers.targets import iterate_pieces, iterate_rows, read_rows, split_target
-from pgmx.data.pieces.chunks import is_iterator
+from pgmx.data.numeric import iterate_pieces, iterate_rows, read_rows, split_target
+from pgmx.data.readers import is_iterator, is_path
 
 #: Rows per chunk of a file; results do not depend on it.
 CHUNK_ROWS = 8192

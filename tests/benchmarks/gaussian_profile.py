@@ -1,11 +1,11 @@
-"""Tell where the time of GraphicalLasso goes, from rows to the network.
+"""Profile of the time of GraphicalLasso, from rows to the network.
 
 Run it from the checkout, with pgmx installed:
 
     python tests/benchmarks/gaussian_profile.py --out gaussian_profile.json
 
-The parts are taken from outside, by wrapping what reads, sweeps, certifies and builds; each moment is charged to the
-innermost of them. CPU seconds of one thread, medians over the repeats.
+The sections are measured from outside, by wrapping the functions that read, sweep, certify and build; each moment
+is charged to the innermost of them. CPU seconds of one thread, medians over the repeats.
 """
 
 import argparse
@@ -58,13 +58,13 @@ ORDER = [
 
 
 class Clock:
-    """CPU seconds by part, each moment in the innermost one."""
+    """CPU seconds by section, each moment in the innermost one."""
 
     def __init__(self):
         self.clear()
 
     def clear(self):
-        """Begin anew."""
+        """Start again."""
         self.seconds, self.calls = dict.fromkeys(ORDER, 0.0), dict.fromkeys(ORDER, 0)
         self._inside, self._since = [REST], process_time()
 
@@ -74,7 +74,7 @@ class Clock:
         self._since = now
 
     def __call__(self, part, call):
-        """Return the function, its time charged to a part."""
+        """Return the function, its time counted for a section."""
 
         @wraps(call)
         def outer(*args, **kwargs):
@@ -95,7 +95,7 @@ class Clock:
 
 
 def instrument(clock):
-    """Wrap all parts."""
+    """Wrap all sections."""
     import importlib
 
     from pgmx.solvers.gaussian.glasso import dual_ascent
@@ -125,7 +125,7 @@ def instrument(clock):
 
 
 def measure(problem, multiple, repeat, clock):
-    """Return medians by part of fit and of the results that are made when asked for."""
+    """Return medians by section of fit and of the results that are made when asked for."""
     from pgmx.estimators import GraphicalLasso
 
     runs = []

@@ -1,4 +1,4 @@
-"""Errors of marginals, beside those of uniform ones, and scores of most probable states, beside those of annealing."""
+"""Errors of marginals compared with uniform ones, and scores of most probable states compared with annealing."""
 
 import warnings
 from time import process_time

@@ -1,4 +1,4 @@
-"""Structural vector autoregressions: speed beside the source's set-up, size, and the tables and figures of the source.
+"""Structural vector autoregressions: speed in the source's set-up, size, and the tables and figures of the source.
 
 ``python tests/benchmarks/svarm.py speed|size|eier|curves|densities|means|directions`` prints one table each; CPU
 seconds with one thread of BLAS. TIME_SERIES.md holds the figures.
@@ -145,7 +145,7 @@ def measure_protocol(kernel, snr, n_rows, used, seed, n=20, *, is_centred=False)
 
 
 def eier(seeds=4):
-    """Print the edge identification error rates of section 5.6.1 beside the facts."""
+    """Print the edge identification error rates of section 5.6.1 and the published ones."""
     print("| kernel, SNR | T/N = 2: linear / kernel | 5 | 10 | 20 |\n|---|---|---|---|---|")
     for (kernel, snr), facts in FIGURES.items():
         cells = []

@@ -10,11 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgmx.data import encode, open_any, open_frame, open_numeric, read_table
+from pgmx.data import encode, open_any, open_frame, open_numeric, read_table, readers
+from pgmx.data.csv_files import open_row_stream
 from pgmx.data.distributed.reading import code_partition
-from pgmx.data.files import readers
-from pgmx.data.files.csv_rows import open_rows
-from pgmx.data.numbers.targets import read_rows
+from pgmx.data.numeric import read_rows
 from pgmx.data.series.reading import open_series
 from pgmx.estimators import HillClimbSearch
 
@@ -229,7 +228,7 @@ def test_streams_are_read_alike():
 
 
 def _rows(text, sep):
-    with open_rows(io.StringIO(text), sep, None) as rows:
+    with open_row_stream(io.StringIO(text), sep, None) as rows:
         return rows
 
 

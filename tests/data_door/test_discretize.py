@@ -13,8 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from oracles.hartemink import discretize_by_hartemink
 from pgmx.data import Discretizer, discretize, encode
-from pgmx.data.bins.hartemink import merge_bins
-from pgmx.data.bins.labels import label_bins
+from pgmx.data.discretizer import label_bins, merge_bins
 from pgmx.estimators import EdgeGrafting, HillClimbSearch
 from pgmx.scores import BIC, BDeu, LogLikelihood
 

@@ -11,7 +11,6 @@ import pytest
 import scipy.sparse
 
 from pgmx.data import encode, open_frame
-from pgmx.data import frame as frames
 
 
 def frame(**columns):
@@ -193,7 +192,7 @@ def test_unknown_options():
 
 
 def test_the_first_bad_column_is_named_for_any_n_jobs(monkeypatch):
-    monkeypatch.setattr(frames, "THREADED_CELLS", 0)
+    monkeypatch.setattr("pgmx.data.columns.THREADED_CELLS", 0)
     X = pd.DataFrame({f"c{i}": [1, 2] for i in range(40)})
     X["c7"] = pd.date_range("2020", periods=2)
     X["c30"] = pd.date_range("2020", periods=2)

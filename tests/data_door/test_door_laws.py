@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from oracles.encoding import encode_columns
 from pgmx.data import encode, open_frame
-from pgmx.data import frame as frames
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
 cells = st.one_of(
@@ -128,12 +127,12 @@ def test_dropping_rows_first_is_the_same_as_missing_drop(columns, data):
 def test_any_number_of_jobs_gives_the_same_table(columns):
     frame = pd.DataFrame({f"c{j}": column for j, column in enumerate(columns * 3)})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(frames, "THREADED_CELLS", 0)
+        patch.setattr("pgmx.data.columns.THREADED_CELLS", 0)
         assert encode(frame, n_jobs=3) == encode(frame) == encode(frame, n_jobs=1)
 
 
 def test_jobs_over_a_block_of_integers(monkeypatch):
-    monkeypatch.setattr(frames, "THREADED_CELLS", 0)
+    monkeypatch.setattr("pgmx.data.columns.THREADED_CELLS", 0)
     array = np.random.default_rng(0).integers(0, 400, (700, 23))
     array[:, ::2] %= 5
     assert encode(array, n_jobs=2) == encode(array) == encode(np.asfortranarray(array))

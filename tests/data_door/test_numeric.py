@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmx.data import NumericTable, encode, open_frame, open_numeric, write_table
+from pgmx.data import NumericTable, encode, numeric, open_frame, open_numeric, readers, write_table
 from pgmx.data.errors import MissingCellsError
-from pgmx.data.numbers import table as numeric
-from pgmx.data.pieces import chunks
 
 FRAME = pd.DataFrame({"a": [1.5, -2.0, 0.25, 8.0], "b": [3, 1, 4, 1], "c": np.float32([0.5, 1.5, 2.5, 3.5])})
 ROWS = FRAME.to_numpy(dtype=np.float64)
@@ -263,8 +261,8 @@ def test_weights_that_do_not_fit(weights, words):
 
 
 def test_wide_tables_come_in_blocks_of_rows(monkeypatch):
-    monkeypatch.setattr(chunks, "CHUNK_CELLS", 6)
+    monkeypatch.setattr(readers, "CHUNK_CELLS", 6)
     table = open_numeric(ROWS)
     assert isinstance(table, NumericTable)
     assert [len(rows) for rows in table.chunks()] == [2, 2]
-    assert chunks.CHUNK_ROWS == numeric.CHUNK_ROWS
+    assert readers.CHUNK_ROWS == numeric.CHUNK_ROWS

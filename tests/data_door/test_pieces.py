@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pgmx.data import DiscreteTable, Frame, encode, open_any, open_frame, read_table, write_table
-from pgmx.data.pieces import streaming
+from pgmx.data import DiscreteTable, Frame, chunk_coder, encode, open_any, open_frame, read_table, write_table
 
 FRAME = pd.DataFrame({"sky": ["grey", "blue", "grey", "red"], "wet": [True, False, True, True], "days": [3, 1, 3, 2]})
 FLOATS = FRAME.assign(size=[0.5, 1.5, 2.5, 3.0])
@@ -213,7 +212,7 @@ def test_a_temporary_file_goes_with_its_table(temporary_folder):
     table = encode(iter([FRAME, FRAME]))
     assert table.path.is_file() and table.path.is_relative_to(temporary_folder)
     codes = table.codes
-    streaming._discard(table.path.parent, os.getpid() + 1)  # as a forked process would
+    chunk_coder._discard(table.path.parent, os.getpid() + 1)  # as a forked process would
     assert table.path.is_file()
     del table
     gc.collect()
@@ -233,6 +232,6 @@ def test_many_row_groups_with_dictionaries_of_their_own(tmp_path):
 
 
 def test_jobs_do_not_matter(tmp_path, monkeypatch):
-    monkeypatch.setattr("pgmx.data.frame.THREADED_CELLS", 0)
+    monkeypatch.setattr("pgmx.data.columns.THREADED_CELLS", 0)
     path = save(FRAME, tmp_path / "t.parquet")
     assert encode(path, n_jobs=2) == encode(FRAME)

@@ -13,9 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pgmx.data import encode, open_table, read_table, write_table
-from pgmx.data.files import plane_file
-from pgmx.data.pieces import chunks
+from pgmx.data import encode, open_table, plane_file, read_table, readers, write_table
 
 OPTIONS = ["error", "drop", "category", "pairwise"]
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
@@ -104,7 +102,7 @@ def laws(max_examples=80):
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    monkeypatch.setattr("pgmx.data.pieces.streaming.BLOCK_ROWS", 512)
+    monkeypatch.setattr("pgmx.data.chunk_coder.BLOCK_ROWS", 512)
     monkeypatch.setattr(plane_file, "BLOCK_ROWS", 512)
 
 
@@ -192,7 +190,7 @@ def test_planes_and_wide_codes_across_blocks(cells, data):
 def test_wide_tables_are_read_in_fewer_rows(tmp_path, monkeypatch):
     frame = pd.DataFrame(np.random.default_rng(0).integers(0, 3, (50, 7))).rename(columns=str)
     pq.write_table(pa.Table.from_pandas(frame), tmp_path / "t.parquet")
-    monkeypatch.setattr(chunks, "CHUNK_CELLS", 21)
-    sizes = [frame.n_rows for frame in chunks.open_chunks(tmp_path / "t.parquet", 100)[0]]
+    monkeypatch.setattr(readers, "CHUNK_CELLS", 21)
+    sizes = [frame.n_rows for frame in readers.open_chunks(tmp_path / "t.parquet", 100)[0]]
     assert max(sizes) == 3 and sum(sizes) == 50
     check_same(encode(tmp_path / "t.parquet"), encode(frame))

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmx.data import open_numeric
-from pgmx.data.numbers import table as numeric
+from pgmx.data import numeric, open_numeric
 from pgmx.statistics import GaussianSample, gaussian_sample
 
 

@@ -41,7 +41,7 @@ def open_input(path: Path | None, options: Mapping[str, Any]) -> Any:
 def read_input(path: Path, options: Mapping[str, Any]) -> Any:
     """Read the rows of a file with the reading options: a pandas frame, or a coded table from a coded table."""
     from pgmx.data import DiscreteTable, open_table
-    from pgmx.data.files.readers import read_whole
+    from pgmx.data.readers import read_whole
 
     if not list_reading(options):
         return read_whole(path)
@@ -81,7 +81,7 @@ def choose_columns(known: Sequence, options: Mapping[str, Any]) -> list:
 
 def split_discretize(text: str) -> tuple[str, int]:
     """Return the method and the number of bins of ``quantile:5``; the default number is 5."""
-    from pgmx.data.bins.discretizer import METHODS
+    from pgmx.data.discretizer import METHODS
 
     method, _, count = text.partition(":")
     if method not in METHODS or not (count or "5").isdecimal() or not 2 <= int(count or 5) <= 255:
@@ -101,7 +101,7 @@ def discretize_input(path: Path, options: Mapping[str, Any]) -> tuple[Any, Any]:
 
 def read_declared(path: Path, options: Mapping[str, Any]) -> Any:
     """Read the rows of a file as `read_input` does; float columns in --discrete become discrete."""
-    from pgmx.data.files.readers import declare_discrete
+    from pgmx.data.readers import declare_discrete
 
     return declare_discrete(read_input(path, options), choose_discrete(path, options))
 
@@ -110,8 +110,8 @@ def _list_columns(path: Path, options: Mapping[str, Any]) -> list:
     from pyarrow import parquet
 
     from pgmx.data import open_table
-    from pgmx.data.files.csv_layout import find_layout
-    from pgmx.data.files.readers import csv_header, explain_unreadable, is_csv, table_files
+    from pgmx.data.csv_files import find_layout
+    from pgmx.data.readers import csv_header, explain_unreadable, is_csv, table_files
 
     layout = list_layout(path, options)
     if path.suffix.lower() == ".pgmx":
@@ -125,7 +125,7 @@ def _list_columns(path: Path, options: Mapping[str, Any]) -> list:
 
 def list_layout(path: Path, options: Mapping[str, Any]) -> dict[str, str]:
     """Return the separator and decimal point for readers; with --na, they are an error for files other than CSV."""
-    from pgmx.data.files.readers import is_csv
+    from pgmx.data.readers import is_csv
 
     given = {name: options[name] for name in ("sep", "decimal", "na") if options.get(name) is not None}
     for option, value in given.items():

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgmx.checks import check_same_names, join_names
-from pgmx.data.columns.declared import list_discrete_columns
+from pgmx.data.chunk_coder import PieceCoder
+from pgmx.data.columns import MAX_BYTE_STATES, list_discrete_columns
 from pgmx.data.distributed.placement import Placement
 from pgmx.data.distributed.reading import (
     PartitionLabels,
@@ -25,11 +26,9 @@ from pgmx.data.distributed.reading import (
     survey_partition,
 )
 from pgmx.data.distributed.tables import DistributedNumericTable, DistributedTable
-from pgmx.data.errors import FloatColumnsError
-from pgmx.data.frame import check_missing_option, check_rows, check_rows_left
-from pgmx.data.numbers.cells import CellFaults, MissingNumbersError, select_names
-from pgmx.data.pieces.streaming import PieceCoder
-from pgmx.data.table import MAX_BYTE_STATES
+from pgmx.data.errors import FloatColumnsError, check_rows_left
+from pgmx.data.numeric import CellFaults, MissingNumbersError, select_names
+from pgmx.data.table import check_missing_option, check_rows
 
 if TYPE_CHECKING:
     from distributed import Client

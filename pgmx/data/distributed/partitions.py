@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from pgmx.data.frame import Frame
-from pgmx.data.pieces.chunks import CHUNK_ROWS, rows_at_a_time
-from pgmx.data.table import DiscreteTable, Partition
+from pgmx.data.readers import CHUNK_ROWS, rows_at_a_time
+from pgmx.data.table import DiscreteTable, Frame, Partition
 
 
 class KeptPartition(Partition):

@@ -24,20 +24,14 @@ import pyarrow as pa
 
 from pgmx import __version__
 from pgmx._ext import _rows
-from pgmx.data.columns.declared import check_discrete_columns
-from pgmx.data.columns.kinds import column_kind
+from pgmx.data.chunk_coder import Final, GrowingColumn, PieceCoder, label_codes
+from pgmx.data.columns import MAX_BYTE_STATES, check_discrete_columns, column_kind
 from pgmx.data.distributed.partitions import KeptPartition, NumericPartition, cut_table, slice_table
 from pgmx.data.errors import FloatColumnsError
-from pgmx.data.files.plane_file import PLANE_SUFFIX
-from pgmx.data.files.plane_reader import open_table
-from pgmx.data.files.readers import explain_unreadable, read_csv_pieces
-from pgmx.data.numbers.cells import CellFaults
-from pgmx.data.numbers.table import open_number_chunks
-from pgmx.data.pieces.chunks import CHUNK_ROWS, open_chunks
-from pgmx.data.pieces.state_dictionaries import Final, GrowingColumn
-from pgmx.data.pieces.streaming import PieceCoder, label_codes
-from pgmx.data.sources import open_piece
-from pgmx.data.table import MAX_BYTE_STATES, DiscreteTable
+from pgmx.data.numeric import CellFaults, open_number_chunks
+from pgmx.data.plane_file import PLANE_SUFFIX, open_table
+from pgmx.data.readers import CHUNK_ROWS, explain_unreadable, open_chunks, open_piece, read_csv_pieces
+from pgmx.data.table import DiscreteTable
 
 #: Rows that a partition may have: a worker numbers and counts them in 32 bits.
 MOST_PARTITION_ROWS = 2**31 - 1

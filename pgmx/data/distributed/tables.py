@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmx.checks import check_weights
+from pgmx.data.columns import MAX_BYTE_STATES
 from pgmx.data.distributed import reading
 from pgmx.data.distributed.partitions import add_digests, count_rows, digest_rows, pack_planes, repeat_partition
 from pgmx.data.distributed.remote_partitions import RemotePartitions
 from pgmx.data.distributed.remote_table import RemoteTable
-from pgmx.data.frame import Frame
-from pgmx.data.numbers.table import NumericTable
-from pgmx.data.table import MAX_BYTE_STATES, DiscreteTable
+from pgmx.data.numeric import NumericTable
+from pgmx.data.table import DiscreteTable, Frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame

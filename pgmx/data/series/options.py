@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pgmx.checks import check_natural, join_names
-from pgmx.data.frame import check_missing_option
+from pgmx.data.table import check_missing_option
 
 SERIES_MISSING = ("error", "drop")
 IRREGULAR = ("error", "ignore")

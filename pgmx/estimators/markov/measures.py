@@ -8,7 +8,7 @@ import numpy as np
 from pgmx.checks import check_same_names, join_names
 from pgmx.data import DiscreteTable, encode
 from pgmx.data.errors import MissingCellsError, UnknownColumnsError
-from pgmx.data.recode import recode_table
+from pgmx.data.table import recode_table
 from pgmx.search.knowledge import read_pairs
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 

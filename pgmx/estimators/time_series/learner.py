@@ -14,8 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from pgmx.checks import check_natural, check_same_names
-from pgmx.data.files.readers import is_path
-from pgmx.data.pieces.chunks import is_iterator
+from pgmx.data.readers import is_iterator, is_path
 from pgmx.data.series import (
     Panel,
     SeriesChunks,

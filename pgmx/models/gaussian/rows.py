@@ -8,11 +8,16 @@ import pandas as pd
 
 from pgmx.checks import join_names
 from pgmx.data import Frame
-from pgmx.data.files.readers import is_path
-from pgmx.data.numbers.cells import float_rows, infinite_columns, kinds_of_states, raise_of_cells, raise_of_states
-from pgmx.data.numbers.table import NumericTable, open_numeric
-from pgmx.data.pieces.chunks import is_iterator
-from pgmx.data.sources import open_piece
+from pgmx.data.numeric import (
+    NumericTable,
+    float_rows,
+    infinite_columns,
+    kinds_of_states,
+    open_numeric,
+    raise_of_cells,
+    raise_of_states,
+)
+from pgmx.data.readers import is_iterator, is_path, open_piece
 from pgmx.models.names import check_columns, check_complete
 
 

@@ -9,7 +9,7 @@ from pgmpy.factors.discrete import DiscreteFactor
 from pgmpy.models import DiscreteMarkovNetwork
 
 from pgmx.checks import join_names
-from pgmx.data.table import python_scalar
+from pgmx.data.columns import python_scalar
 from pgmx.inference import PairwisePotentials
 from pgmx.inference.networks.factors import read_network
 from pgmx.inference.problem import Problem

@@ -7,12 +7,16 @@ import numpy as np
 
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, Frame, open_any
-from pgmx.data.columns.kinds import code_column, float_cells, is_float_column
-from pgmx.data.columns.missing import missing_mask, take_rows
-from pgmx.data.files.readers import is_path
-from pgmx.data.pieces.chunks import is_iterator
-from pgmx.data.recode import list_unknown_states, match_states
-from pgmx.data.sources import open_piece
+from pgmx.data.columns import (
+    code_column,
+    float_cells,
+    is_float_column,
+    list_unknown_states,
+    match_states,
+    missing_mask,
+    take_rows,
+)
+from pgmx.data.readers import is_iterator, is_path, open_piece
 from pgmx.inference.problem import Problem
 from pgmx.models.names import check_columns, check_complete
 

@@ -10,8 +10,8 @@ from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import LinearGaussianBayesianNetwork
 
 from pgmx.checks import join_names, read_only
+from pgmx.data.columns import python_scalar
 from pgmx.data.mixed import MixedTable
-from pgmx.data.table import python_scalar
 from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily, MixedFamilies, normalise
 from pgmx.models.files.formats import check_probabilities
 from pgmx.models.files.mixed import MixedParts

@@ -8,11 +8,9 @@ import pandas as pd
 
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, Frame, open_frame
-from pgmx.data.files.readers import is_path
-from pgmx.data.numbers.cells import column_numbers, kinds_of_states, raise_of_cells, raise_of_states
-from pgmx.data.pieces.chunks import is_iterator
-from pgmx.data.recode import match_states
-from pgmx.data.sources import open_piece
+from pgmx.data.columns import match_states
+from pgmx.data.numeric import column_numbers, kinds_of_states, raise_of_cells, raise_of_states
+from pgmx.data.readers import is_iterator, is_path, open_piece
 from pgmx.inference.mixed.families import MixedRows, RowPiece
 from pgmx.models.markov.rows import code_cells, map_states
 from pgmx.models.names import check_columns, check_complete

@@ -8,8 +8,8 @@ import numpy as np
 
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, Frame
+from pgmx.data.columns import python_scalar
 from pgmx.data.mixed import MixedTable
-from pgmx.data.table import python_scalar
 from pgmx.models import ConditionalGaussianNetwork
 from pgmx.models.bayesian.em import EMFit
 from pgmx.models.bayesian.incomplete_continuous import IncompleteContinuousRows

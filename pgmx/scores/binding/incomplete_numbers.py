@@ -8,8 +8,8 @@ from pgmpy.models import LinearGaussianBayesianNetwork
 
 from pgmx.checks import join_names
 from pgmx.data import Frame
-from pgmx.data.frame import refuse_unobserved
-from pgmx.data.numbers.cells import float_rows, infinite_columns, kinds_of_states, raise_of_cells, select_names
+from pgmx.data.errors import refuse_unobserved
+from pgmx.data.numeric import float_rows, infinite_columns, kinds_of_states, raise_of_cells, select_names
 from pgmx.models import fit_linear_gaussian
 from pgmx.models.bayesian.em import EMFit
 from pgmx.models.bayesian.incomplete_continuous import MOST_PRODUCTS, IncompleteContinuousRows

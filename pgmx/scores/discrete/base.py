@@ -11,8 +11,9 @@ import numpy as np
 
 from pgmx._ext import _families, _weighted
 from pgmx.data import DiscreteTable, encode
-from pgmx.data.columns.missing import refuse_marked
+from pgmx.data.errors import refuse_marked
 from pgmx.scores.compiled import CompiledScore, FamilyScorer
+from pgmx.scores.registry import describe_pairwise
 from pgmx.statistics import marginal_counts
 from pgmx.statistics.families import WeightedFamilies, open_families
 
@@ -185,7 +186,7 @@ class DiscreteScore(CompiledScore):
         self.state_names = state_names if state_names is not None and set(state_names) == set(resolved) else resolved
 
     def _refuse_marked_cells(self) -> None:
-        remedy = "code the table with 'drop' or 'category', or learn with the score's name ('bic', 'aic' or 'll')"
+        remedy = f"code the table with 'drop' or 'category', or learn with the score's name ({describe_pairwise()})"
         refuse_marked(self.table, remedy)
 
     @abstractmethod

@@ -38,7 +38,7 @@ def clime(problem, lams, solver):
 
 
 def columns(problem, lams, solver):
-    """Some columns alone, or all of them without what the learner does beside."""
+    """Some columns alone, or all of them without the other work of the learner."""
     from pgmx.solvers.gaussian.clime.columns import clime_columns
 
     solved = np.ascontiguousarray(problem.solved, dtype=np.int64)

@@ -1,10 +1,10 @@
 """`estimate_cost` of structural EM and the measured peak of memory of fits, a process for each.
 
-    python tests/benchmarks/holes_cost.py                # all cases
-    python tests/benchmarks/holes_cost.py "child 10k, 20 %"
+    python tests/benchmarks/missing_memory.py                # all cases
+    python tests/benchmarks/missing_memory.py "child 10k, 20 %"
 
-Cells are missing completely at random: ``default_rng(1000 q).random(shape) < q / 100`` for q %. The peak is that of the
-resident memory, every array mapped anew (``MALLOC_MMAP_THRESHOLD_``), from before `fit` on.
+Values are missing completely at random: ``default_rng(1000 q).random(shape) < q / 100`` for q %. The peak is
+the growth of the resident memory during `fit`, with every array newly mapped (``MALLOC_MMAP_THRESHOLD_``).
 """
 
 import gc
@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from memory import read_status
 
-#: Name of a network or kind of table, rows, percent of missing cells, columns or strategy.
+#: Name of a network or kind of table, rows, percent of missing values, columns or strategy.
 CASES = {
     "alarm 5k, 10 %": ("alarm", 5_000, 10, "greedy"),
     "alarm 5k, 30 %": ("alarm", 5_000, 30, "greedy"),
@@ -29,27 +29,27 @@ CASES = {
     "insurance 5k, 20 %": ("insurance", 5_000, 20, "greedy"),
     "hepar2 2k, 10 %": ("hepar2", 2_000, 10, "greedy"),
     "asia 100k, 10 %": ("asia", 100_000, 10, "greedy"),
-    "floats 20k x 100, 20 %": ("floats", 20_000, 20, 100),
-    "floats 10k x 50, 20 %": ("floats", 10_000, 20, 50),
-    "floats 2k x 200, 20 %": ("floats", 2_000, 20, 200),
-    "floats 200k x 10, 10 %": ("floats", 200_000, 10, 10),
-    "both 10k x 50, 30 %": ("both", 10_000, 30, 50),
-    "both 2k x 50, 30 %": ("both", 2_000, 30, 50),
-    "both 100k x 10, 10 %": ("both", 100_000, 10, 10),
+    "continuous 20k x 100, 20 %": ("continuous", 20_000, 20, 100),
+    "continuous 10k x 50, 20 %": ("continuous", 10_000, 20, 50),
+    "continuous 2k x 200, 20 %": ("continuous", 2_000, 20, 200),
+    "continuous 200k x 10, 10 %": ("continuous", 200_000, 10, 10),
+    "mixed 10k x 50, 30 %": ("mixed", 10_000, 30, 50),
+    "mixed 2k x 50, 30 %": ("mixed", 2_000, 30, 50),
+    "mixed 100k x 10, 10 %": ("mixed", 100_000, 10, 10),
 }
 MAPPED = {"MALLOC_MMAP_THRESHOLD_": "32768", "MALLOC_TRIM_THRESHOLD_": "0", "MALLOC_TOP_PAD_": "0"}
 
 
 def make_table(kind, n_rows, share, columns):
-    """Return rows with missing cells."""
+    """Return rows with missing values."""
     from gaussian_networks import gaussian_table
     from mixed import mixed_table
 
     from pgmx.datasets import load_network, sample
 
-    if kind == "floats":
+    if kind == "continuous":
         rows = gaussian_table(n_rows, columns, 100)[0]
-    elif kind == "both":
+    elif kind == "mixed":
         rows = mixed_table(n_rows, columns // 2, columns // 2, 100)[0]
     else:
         rows = sample(load_network(kind), n_rows, random_state=1)

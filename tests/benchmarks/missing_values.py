@@ -1,12 +1,12 @@
-"""Missing cells: how far from the true graph is what each value of `missing` learns, by the share of missing cells?
+"""Missing values: distance of the learned graphs from the true graph, by `missing` and by the share of missing values.
 
-    python tests/benchmarks/holes.py                          # all values of missing, 0 to 30 %: 12 minutes
-    python tests/benchmarks/holes.py --missing em --shares 30 --masks 3 --strategies thorough
-    python tests/benchmarks/holes.py --order network          # columns in the network's order
+    python tests/benchmarks/missing_values.py                          # all values of missing, 0 to 30 %: 12 minutes
+    python tests/benchmarks/missing_values.py --missing em --shares 30 --masks 3 --strategies thorough
+    python tests/benchmarks/missing_values.py --order network          # columns in the network's order
 
 5,000 rows of the alarm network (``pgmx.datasets.sample``, seed 1), declared states kept. Mask k of q % is
 ``default_rng(1000 q + k).random(shape) < q / 100``; its columns are permuted by ``default_rng(100 + k)``. Structural
-Hamming distances are those of the CPDAGs. User-CPU seconds of ``fit``; set OPENBLAS_NUM_THREADS=1.
+Hamming distances compare the CPDAGs. User-CPU seconds of ``fit``; set OPENBLAS_NUM_THREADS=1.
 
 BNLEARN holds the distances of structural EM in bnlearn 5.2.1 on the same tables (R 4.2.2, ``structural.em`` with
 ``maximize="hc"``, ``score="bic"``, ``fit="bayes"``, ``impute="parents"``, at most 5 iterations), mask by mask.
@@ -42,9 +42,9 @@ def cpu():
 
 
 def make_table(rows, share, mask, order):
-    """Return the rows with missing cells, columns permuted unless `order` is "network"."""
-    holes = np.random.default_rng(1000 * share + mask).random(rows.shape) < share / 100
-    table = rows.mask(holes)
+    """Return the rows with missing values, columns permuted unless `order` is "network"."""
+    is_missing = np.random.default_rng(1000 * share + mask).random(rows.shape) < share / 100
+    table = rows.mask(is_missing)
     for name in table:
         table[name] = table[name].astype(rows[name].dtype)
     if order == "permuted":
@@ -53,7 +53,7 @@ def make_table(rows, share, mask, order):
 
 
 def measure(truth, table, **options):
-    """Return the distance, the number of edges and the seconds of one fit; no distance where it is refused."""
+    """Return the distance, the number of edges and the seconds of one fit; no distance if it is refused."""
     began = cpu()
     try:
         with warnings.catch_warnings():

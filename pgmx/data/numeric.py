@@ -1,48 +1,59 @@
-"""Numeric tables: any accepted table as float64 rows, whole or in chunks."""
+"""Numeric tables: float64 rows, in memory or read in chunks, the checks of their values, and targets to predict."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from pgmx.checks import check_weights
+from pgmx.checks import check_weights, join_names
+from pgmx.data.columns import column_kind, float_cells
+from pgmx.data.csv_files import find_layout
 from pgmx.data.distributed.partitions import NumericPartition
-from pgmx.data.files.plane_file import PLANE_SUFFIX
-from pgmx.data.files.readers import (
+from pgmx.data.errors import COMPLEX_REMEDY, MissingCellsError, check_rows_left
+from pgmx.data.plane_file import PLANE_SUFFIX
+from pgmx.data.readers import (
+    CHUNK_CELLS,
+    CHUNK_ROWS,
+    align_columns,
     csv_header,
     explain_unreadable,
     is_csv,
-    is_path,
-    read_csv_pieces,
-    table_files,
-)
-from pgmx.data.frame import Frame, check_missing_option, check_rows, check_rows_left
-from pgmx.data.numbers.cells import (
-    CellFaults,
-    float_rows,
-    infinite_columns,
-    kinds_of_states,
-    missing_columns,
-    raise_of_cells,
-    raise_of_states,
-    select_names,
-)
-from pgmx.data.pieces.chunks import (
-    CHUNK_ROWS,
-    align_columns,
     is_iterator,
+    is_path,
     name_path_in_errors,
     open_chunks,
+    open_piece,
+    open_source,
+    read_csv_pieces,
     rows_at_a_time,
+    table_files,
 )
-from pgmx.data.sources import open_source
-from pgmx.data.table import DiscreteTable
+from pgmx.data.table import DiscreteTable, Frame, check_missing_option, check_rows
 
 #: How numeric tables handle missing values.
 NUMERIC_MISSING = ("error", "drop", "pairwise")
+
+#: Results of `pandas.api.types.infer_dtype` for numeric Python objects; "empty" if all are missing.
+_NUMBERS = ("floating", "mixed-integer-float", "integer", "empty")
+
+
+class MissingNumbersError(MissingCellsError):
+    """Numeric columns with missing values that are not allowed; the arguments are the same as in the base class."""
+
+    purposes = {
+        "drop": "to leave out the rows that have them",
+        "pairwise": "to use for each pair of columns the rows that are observed in both",
+    }
+
+
+class NotNumbersError(TypeError, ValueError):
+    """Non-numeric columns: both a wrong type of an argument and a wrong value in it."""
 
 
 class NumericTable:
@@ -305,19 +316,6 @@ def _from_path(path, missing, na_values):
     return NumericTable(names, missing, pieces=lambda: open_number_chunks(path, na_values=na_values))
 
 
-def open_number_chunks(path: Path, fewest: int = 2, na_values: Any = None) -> Iterator[Frame]:
-    """Open a file, or a folder of Parquet files, in chunks whose columns have the types of their values.
-
-    It raises ValueError if there are fewer than two rows, unless `fewest` is 0, or a chunk has other columns.
-    """
-    if not is_csv(table_files(path)[0]):
-        return open_chunks(path, CHUNK_ROWS, fewest, na_values)[0]
-    with explain_unreadable(path):
-        rows = rows_at_a_time(CHUNK_ROWS, len(csv_header(path)))
-    pieces = read_csv_pieces(path, rows, na_values=na_values)
-    return align_columns(name_path_in_errors(path, pieces), path if fewest else None)
-
-
 def _from_iterator(X, missing):
     frames = open_chunks(X, CHUNK_ROWS)[0]
     first = next(frames)
@@ -331,3 +329,254 @@ def _from_iterator(X, missing):
         return unread.pop()
 
     return NumericTable(first.names, missing, pieces=pieces)
+
+
+def open_number_chunks(path: Path, fewest: int = 2, na_values: Any = None) -> Iterator[Frame]:
+    """Open a file, or a folder of Parquet files, in chunks whose columns have the types of their values.
+
+    It raises ValueError if there are fewer than two rows, unless `fewest` is 0, or a chunk has other columns.
+    """
+    if not is_csv(table_files(path)[0]):
+        return open_chunks(path, CHUNK_ROWS, fewest, na_values)[0]
+    with explain_unreadable(path):
+        rows = rows_at_a_time(CHUNK_ROWS, len(csv_header(path)))
+    pieces = read_csv_pieces(path, rows, na_values=na_values)
+    return align_columns(name_path_in_errors(path, pieces), path if fewest else None)
+
+
+# ---- values: non-numeric, missing and infinite ones, and the rest as float64 rows ----
+
+
+def kinds_of_states(frame):
+    """Return the kinds of the non-numeric columns, by name."""
+    kinds = {}
+    for name, values in zip(frame.names, frame.columns, strict=True):
+        kind = column_kind(values)
+        if kind == "object":
+            kind = pd.api.types.infer_dtype(values, skipna=True)
+            kind = "float" if kind in _NUMBERS else kind
+        if name in frame.discrete:
+            kind = "states"
+        if kind not in ("integer", "float", "empty"):
+            kinds[name] = "text" if kind == "string" else kind
+            if kind.startswith("mixed"):
+                kinds[name] += _conversion_error(values)
+    return kinds
+
+
+def _conversion_error(values):
+    """Return Python's message about the first value of a type that cannot be converted to float."""
+    for value in values[~pd.isna(values)]:
+        try:
+            float(value)
+        except TypeError as error:
+            return f": {error}"
+        except ValueError:
+            continue
+    return ""
+
+
+def float_rows(frame):
+    """Return the values of a numeric frame as a new array, missing ones as NaN."""
+    rows = np.empty((frame.n_rows, frame.n_columns))
+    for v, values in enumerate(frame.columns):
+        rows[:, v] = column_numbers(values)
+    return rows
+
+
+def column_numbers(values):
+    """Return the values of a numeric column as an array, without a copy if it is one; missing ones as NaN."""
+    if isinstance(values, pa.ChunkedArray):
+        return values.cast(pa.float64(), safe=False).to_numpy()  # integers above 2**53 are rounded
+    if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
+        return values
+    return float_cells(values)
+
+
+def _columns_with(rows, test):
+    """Mark the columns in which some value passes a test, in blocks of rows."""
+    found = np.zeros(rows.shape[1], dtype=bool)
+    step = max(1, CHUNK_CELLS // max(1, rows.shape[1]))
+    for first in range(0, len(rows), step):
+        found |= test(rows[first : first + step]).any(axis=0)
+    return found
+
+
+def missing_columns(rows):
+    """Mark the columns with missing values (NaN)."""
+    return _columns_with(rows, np.isnan)
+
+
+def infinite_columns(rows):
+    """Mark the columns with infinite values."""
+    return _columns_with(rows, np.isinf)
+
+
+def raise_of_states(names, kinds):
+    """Refuse non-numeric columns."""
+    if not kinds:
+        return
+    complexes = [name for name in names if "complex" in str(kinds.get(name))]
+    if complexes:
+        raise NotNumbersError(f"column(s) {join_names(complexes)} hold complex numbers: {COMPLEX_REMEDY}")
+    culprits = [name for name in names if name in kinds]
+    contents = ", ".join(sorted(set(map(str, kinds.values()))))
+    hint = (
+        ". Values of a CSV file that are missing, such as '?', are named by na_values (--na)"
+        if "text" in contents
+        else ""
+    )
+    raise NotNumbersError(
+        f"column(s) {join_names(culprits)} hold states or text, not numbers ({contents}): leave them out, or convert "
+        f"them to numbers, for example with astype(float){hint}"
+    )
+
+
+def raise_of_cells(names, incomplete, infinite):
+    """Refuse infinite values, and missing values if `incomplete` is given."""
+    if infinite.any():
+        culprits = join_names(select_names(names, infinite))
+        raise ValueError(f"infinite values (inf) in column(s) {culprits}: replace them or drop their rows")
+    if incomplete is not None and incomplete.any():
+        raise MissingNumbersError(select_names(names, incomplete))
+
+
+def select_names(names, mask):
+    """Return the names of the columns that `mask` marks."""
+    return [names[v] for v in np.flatnonzero(mask)]
+
+
+class CellFaults:
+    """Faults of the values in the chunks of a numeric table that were read so far.
+
+    `kinds` holds the kinds of the non-numeric columns, by name; `infinite` and `incomplete` mark columns.
+    """
+
+    def __init__(self, names):
+        self.names = names
+        self.kinds: dict = {}
+        self.infinite = np.zeros(len(names), dtype=bool)
+        self.incomplete = np.zeros(len(names), dtype=bool)
+
+    def read_rows(self, frame):
+        """Return the rows of a chunk with these columns as float64, no rows if columns are non-numeric."""
+        kinds = kinds_of_states(frame)
+        rows = np.empty((0, len(self.names))) if kinds else float_rows(frame)
+        self.kinds = {**kinds, **self.kinds}
+        self.infinite |= infinite_columns(rows)
+        self.incomplete |= missing_columns(rows)
+        return rows
+
+    def merge(self, other, positions):
+        """Add the faults of other rows; their column ``positions[v]`` is column v here."""
+        self.kinds = {**other.kinds, **self.kinds}
+        self.infinite |= other.infinite[positions]
+        self.incomplete |= other.incomplete[positions]
+
+    def any(self, missing):
+        """Return whether there are faults; missing values are one with missing="error"."""
+        return bool(self.kinds) or self.infinite.any() or (missing == "error" and self.incomplete.any())
+
+    def throw(self, missing):
+        """Raise naming the columns with faults, if there are some."""
+        raise_of_states(self.names, self.kinds)
+        raise_of_cells(self.names, self.incomplete if missing == "error" else None, self.infinite)
+
+
+# ---- numeric rows and the column to predict from them ----
+
+
+def split_target(table: Any, target: Hashable) -> tuple[pd.DataFrame, np.ndarray]:
+    """Return the other columns of a table as float64, and the target: float64, integers, or labels as objects."""
+    frame = table if isinstance(table, Frame) else open_piece(table)
+    if target not in frame.names:
+        raise ValueError(f"{target!r} is not a column of the table: its columns are {join_names(frame.names)}")
+    at = frame.names.index(target)
+    others = Frame(
+        (*frame.names[:at], *frame.names[at + 1 :]), [*frame.columns[:at], *frame.columns[at + 1 :]], frame.n_rows
+    )
+    if not others.names:
+        raise ValueError(f"the table has no column besides {target!r}: there is nothing to predict it from")
+    return _read_numbers(others), _read_target(frame.columns[at], target, frame.n_rows)
+
+
+def _read_numbers(frame: Frame) -> pd.DataFrame:
+    raise_of_states(frame.names, kinds_of_states(frame))
+    return pd.DataFrame(float_rows(frame), columns=pd.Index(frame.names, dtype=object))
+
+
+def _read_target(values: Any, target: Hashable, n_rows: int) -> np.ndarray:
+    column = Frame((target,), [values], n_rows)
+    if kinds_of_states(column):
+        labels = np.array(values.to_pylist() if hasattr(values, "to_pylist") else list(values), dtype=object)
+        if pd.isna(labels).any():
+            raise ValueError(f"the target {target!r} has missing values: drop their rows")
+        return labels
+    numbers = float_rows(column)[:, 0]
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"the target {target!r} has missing or infinite values: drop their rows")
+    return numbers.astype(np.int64) if column_kind(values) == "integer" else numbers
+
+
+def iterate_pieces(
+    source: Any,
+    target: Hashable,
+    chunk_rows: int,
+    labels: bool = False,
+    layout: Mapping[str, str] | None = None,
+    choose: Callable[[Sequence], Sequence] | None = None,
+    na_values: Any = None,
+) -> Iterator[tuple]:
+    """Yield rows and targets of a path, an iterator of frames, or an open CSV file; `labels`: the targets are text.
+
+    `layout` gives sep and decimal of CSV, `na_values` further words for missing values, `choose` the columns to read.
+    ValueError if there is no row.
+    """
+    for piece in _iterate_frames(source, chunk_rows, {target: str} if labels else None, layout or {}, na_values):
+        if choose is not None:
+            piece = piece.take_columns(choose(piece.names))
+        rows, targets = split_target(piece, target)
+        yield rows, np.array([str(value) for value in targets], dtype=object) if labels else targets
+
+
+def iterate_rows(path: Any, chunk_rows: int, na_values: Any = None) -> Iterator[pd.DataFrame]:
+    """Yield the rows of a path as float64, missing values as NaN; ValueError for other values, or without rows."""
+    for piece in _iterate_frames(path, chunk_rows, na_values=na_values):
+        yield _read_numbers(piece)
+
+
+def read_rows(path: Any, chunk_rows: int, na_values: Any = None) -> pd.DataFrame:
+    """Return all rows that `iterate_rows` yields."""
+    return pd.concat(list(iterate_rows(path, chunk_rows, na_values)), ignore_index=True)
+
+
+def _iterate_frames(
+    source: Any,
+    chunk_rows: int,
+    types: dict | None = None,
+    layout: Mapping[str, str] = MappingProxyType({}),
+    na_values: Any = None,
+) -> Iterator[Frame]:
+    """Yield the chunks that have rows; ValueError if there is none."""
+    pieces: Iterable[Any]
+    if is_path(source) and not is_csv(table_files(source, layout.get("sep"))[0]):
+        pieces, _ = open_chunks(source, chunk_rows, 0, na_values)
+    elif is_iterator(source) and not hasattr(source, "read"):
+        pieces = align_columns(source)
+    else:  # numbers are parsed from each chunk, the labels of all chunks have one type
+        pieces = align_columns(_parse(source, chunk_rows, types, layout, na_values))
+    empty = True
+    for piece in pieces:
+        if piece.n_rows:
+            empty = False
+            yield piece
+    if empty:
+        holder = f"{source}" if is_path(source) else "the stream"
+        raise ValueError(f"{holder} has columns but no row (0 samples): give at least one row")
+
+
+def _parse(
+    source: Any, chunk_rows: int, types: dict | None, layout: Mapping[str, str], na_values: Any
+) -> Iterator[pd.DataFrame]:
+    options = {"layout": find_layout(source, **layout), "na_values": na_values}
+    yield from read_csv_pieces(source, chunk_rows, dtype=types, **options)

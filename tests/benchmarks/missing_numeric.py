@@ -1,14 +1,14 @@
-"""Missing cells among floats: how far from the true graph is what each value of `missing` learns?
+"""Missing values of continuous and mixed data: distance of the learned graphs from the true graph, by `missing`.
 
-    python tests/benchmarks/holes_floats.py gauss            # 20 columns of floats, 2,000 rows
-    python tests/benchmarks/holes_floats.py mixed            # 10 columns of floats beside 10 of states
-    python tests/benchmarks/holes_floats.py gauss mixed --columns 50 --masks 3
+    python tests/benchmarks/missing_numeric.py gauss            # 20 continuous columns, 2,000 rows
+    python tests/benchmarks/missing_numeric.py mixed            # 10 continuous and 10 discrete columns
+    python tests/benchmarks/missing_numeric.py gauss mixed --columns 50 --masks 3
 
-Tables are those of ``gaussian_networks.gaussian_table`` and ``mixed.mixed_table``, table k with the seed 100 + k. Mask
-k of q % is ``default_rng(1000 q + k).random(shape) < q / 100``. Structural Hamming distances are those of the CPDAGs;
-no arcs from floats to states are searched. User-CPU seconds of ``fit``; set OPENBLAS_NUM_THREADS=1.
-`filled` is the mean squared error of the floats of ``imputed_frame()`` in units of the column's variance (1: its mean),
-and the share of the missing states that are right.
+Tables come from ``gaussian_networks.gaussian_table`` and ``mixed.mixed_table``, table k with the seed 100 + k. Mask
+k of q % is ``default_rng(1000 q + k).random(shape) < q / 100``. Structural Hamming distances compare the CPDAGs;
+arcs from continuous to discrete variables are not allowed. User-CPU seconds of ``fit``; set OPENBLAS_NUM_THREADS=1.
+`filled` is the mean squared error of the imputed continuous values divided by the column's variance (1: its mean), and
+the share of missing discrete values that are imputed correctly.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def make_problem(kind, n_rows, n_columns, seed):
 
 
 def measure(truth, frame, table, **options):
-    """Return distance, edges, seconds, and error and hits of what is filled in; no distance where it is refused."""
+    """Return distance, edges, seconds, and error and hits of the imputed values; no distance if it is refused."""
     began = cpu()
     try:
         with warnings.catch_warnings():
@@ -53,14 +53,14 @@ def measure(truth, frame, table, **options):
 
 
 def judge(frame, table, filled):
-    """Return the mean squared error of filled-in floats over the variance, and the share of states that are right."""
+    """Return the mean squared error of imputed continuous values over the variance, and the share of correct states."""
     errors, hits = [], []
     for name in frame:
-        holes = table[name].isna().to_numpy()
+        is_missing = table[name].isna().to_numpy()
         if frame[name].dtype == "float64":
-            errors += ((filled[name] - frame[name])[holes] ** 2 / frame[name].var()).tolist()
+            errors += ((filled[name] - frame[name])[is_missing] ** 2 / frame[name].var()).tolist()
         else:
-            hits += (filled[name].astype(str) == frame[name].astype(str))[holes].tolist()
+            hits += (filled[name].astype(str) == frame[name].astype(str))[is_missing].tolist()
     return np.mean(errors) if errors else np.nan, np.mean(hits) if hits else np.nan
 
 
@@ -80,7 +80,8 @@ def main():
     parser.add_argument("--masks", type=int, default=10)
     given = parser.parse_args()
     print(
-        "| table | missing | % | SHD mean (sd) | arcs, true | CPU s mean (largest) | error of floats | states right |"
+        "| table | missing | % | SHD mean (sd) | arcs, true | CPU s mean (largest) | error of continuous values "
+        "| correct discrete values |"
     )
     print("|---|---|---|---|---|---|---|---|")
     for kind in given.kinds:
@@ -90,8 +91,10 @@ def main():
             for share in given.shares:
                 results = []
                 for k, (frame, truth) in enumerate(problems):
-                    holes = np.random.default_rng(1000 * share + k).random(frame.shape) < share / 100
-                    results.append(measure(truth, frame, frame.mask(holes), missing=missing, strategy=given.strategy))
+                    is_missing = np.random.default_rng(1000 * share + k).random(frame.shape) < share / 100
+                    results.append(
+                        measure(truth, frame, frame.mask(is_missing), missing=missing, strategy=given.strategy)
+                    )
                 shd, edges, seconds, error, hits = np.array(results).T
                 refused = int(np.isnan(shd).sum())
                 shown = f"{np.nanmean(shd):.1f} ({np.nanstd(shd, ddof=1):.1f})" if refused < len(shd) else ""

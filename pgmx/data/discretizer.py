@@ -1,30 +1,42 @@
-"""Discretisation of continuous variables: a transformer of scikit-learn, and a function that fits and applies it."""
+"""Discretisation of continuous variables: a transformer of scikit-learn, and a function that fits and applies it.
+
+Edges are chosen column by column, by scikit-learn, or by Hartemink's method. There each column begins with many bins.
+The columns alternate: each merges the two adjacent bins whose merger loses least of the sum of its mutual information
+with all other columns, until its number of bins is small enough.
+"""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import caller_level, check_natural, join_names
-from pgmx.data.bins.edges import STRATEGIES, count_values, find_bins, find_edges
-from pgmx.data.bins.hartemink import check_size, merge_bins
-from pgmx.data.bins.labels import label_bins
-from pgmx.data.files.readers import is_path
-from pgmx.data.frame import Frame
 from pgmx.data.inputs import open_frame
-from pgmx.data.numbers.cells import column_numbers, kinds_of_states, raise_of_states
-from pgmx.data.sources import open_rows
+from pgmx.data.numeric import column_numbers, kinds_of_states, raise_of_states
+from pgmx.data.readers import is_path, open_rows
+from pgmx.data.table import Frame
+
+#: Names of the methods that choose edges column by column, and their names in scikit-learn.
+STRATEGIES = {"quantile": "quantile", "interval": "uniform", "kmeans": "kmeans"}
 
 METHODS = (*STRATEGIES, "hartemink")
 
 #: Most bins of a column: more bins than a byte can count are of no use.
 MOST_BINS = 255
+
+#: Losses that differ by less, in nats, are treated as equal: then the lower bins are merged.
+DECIMALS = 12
+
+#: Most bytes of the counts of all pairs of bins.
+MOST_BYTES = 2**31
 
 
 class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
@@ -379,3 +391,155 @@ def _code_states(frame: Frame, columns: Sequence[int]) -> tuple[list[np.ndarray]
     table = part.encode(missing="pairwise")
     codes = [np.where(c == m, -1, c.astype(int)) for c, m in zip(table.codes, table.missing_codes, strict=True)]
     return codes, [int(r) - (m >= 0) for r, m in zip(table.cardinalities, table.missing_codes, strict=True)]
+
+
+# ---- edges and names of the bins of one column ----
+
+
+def find_edges(values: np.ndarray, method: str, n_bins: int) -> np.ndarray:
+    """Return the edges of at most `n_bins` bins, strictly increasing, of finite values; one value has two edges.
+
+    Bins of equal width may hold no value; those of other methods hold some.
+    """
+    from sklearn.preprocessing import KBinsDiscretizer
+
+    low, high = values.min(), values.max()
+    if low == high:
+        return np.array([low, high])
+    distinct = np.unique(values)
+    if method != "interval" and len(distinct) <= n_bins:  # quantiles of few values are equal, and clusters may be empty
+        return _part_values(distinct, np.arange(1, len(distinct)))
+    # scikit-learn leaves out bins narrower than 1e-8: widths are made relative, by a power of two, which is exact
+    exponent = int(np.frexp(high / 2 - low / 2)[1]) + 1
+    options = {"encode": "ordinal", "strategy": STRATEGIES[method], "subsample": None}
+    if "quantile_method" in KBinsDiscretizer().get_params():  # since 1.7; "linear" was the method before
+        options["quantile_method"] = "linear"
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Bins whose width are too small", UserWarning)
+        warnings.filterwarnings("ignore", "Number of distinct clusters", UserWarning)
+        found = KBinsDiscretizer(n_bins=n_bins, **options).fit(np.ldexp(values, -exponent)[:, None])
+    edges = np.ldexp(found.bin_edges_[0], exponent)
+    edges = edges[np.append(True, np.diff(edges) > 0)]
+    if method != "interval":  # between ties there may be two quantiles, or a cluster, without a value
+        edges = edges[np.append(count_values(values, edges) > 0, True)]
+    if len(edges) > 2:
+        return edges
+    below = np.searchsorted(np.sort(values), distinct[1:])  # nearly all rows have one value
+    return _part_values(distinct, [1 + int(np.argmin(np.abs(2 * below - len(values))))])
+
+
+def _part_values(distinct: np.ndarray, places: ArrayLike) -> np.ndarray:
+    """Return the edges of bins that separate ascending values midway before some of them."""
+    at = np.asarray(places)
+    cuts = distinct[at - 1] / 2 + distinct[at] / 2
+    cuts = np.where(cuts > distinct[at - 1], cuts, distinct[at])  # adjacent floats have no value between them
+    return np.concatenate([distinct[:1], cuts, [max(distinct[-1], np.nextafter(cuts[-1], np.inf))]])
+
+
+def count_values(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Return the number of values in each bin; none of the values is missing."""
+    return np.bincount(find_bins(values, edges), minlength=len(edges) - 1)
+
+
+def find_bins(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Return the bin of each value, -1 if it is missing; the k-th bin is [edges[k], edges[k + 1])."""
+    bins = np.searchsorted(edges[1:-1], values, side="right")
+    return np.where(np.isnan(values), -1, bins)
+
+
+def label_bins(edges: np.ndarray) -> list[str]:
+    """Return one name per bin: ``below 1.5``, ``1.5 to 3``, ``3 and above``; inner edges alone are shown.
+
+    Edges have as many digits as needed to make them differ, at least 3.
+    """
+    inner = edges[1:-1]
+    if not len(inner):
+        return [f"{edges[0]:.6g}" if edges[0] == edges[-1] else "all"]
+    for digits in range(3, 18):
+        texts = [f"{edge + 0.0:.{digits}g}" for edge in inner]  # + 0.0: no -0
+        if len(set(texts)) == len(texts):
+            break
+    between = [f"{low} to {high}" for low, high in pairwise(texts)]
+    return [f"below {texts[0]}", *between, f"{texts[-1]} and above"]
+
+
+# ---- bins that keep the mutual information between the columns (Hartemink, 2001, section 5.2) ----
+
+
+def merge_bins(codes: Sequence[np.ndarray], n_states: Sequence[int], n_bins: dict[int, int]) -> dict[int, np.ndarray]:
+    """Return the first initial bin of each final bin, by the positions in `n_bins` (position: most bins to keep).
+
+    `codes` has the codes of all columns, -1 for missing values, below `n_states`; a pair counts the rows in which both
+    are observed. Cost: n p² for n rows and p columns, then p S per merger, S being the sum of `n_states`.
+    """
+    counts, starts = _count_pairs(codes, n_states)
+    firsts = {v: list(range(n_states[v])) for v in n_bins}
+    stops = starts + np.array(n_states)  # shrinks with the bins: the block of v is starts[v] : stops[v]
+    while any(len(firsts[v]) > most for v, most in n_bins.items()):
+        for v, most in n_bins.items():
+            if len(firsts[v]) > most:
+                block = counts[starts[v] : stops[v]]
+                others = [u for u in range(len(codes)) if u != v]
+                first = int(np.argmin(np.round(_compute_losses(block, starts, stops, others), DECIMALS)))
+                del firsts[v][first + 1]
+                _merge(counts, starts[v] + first, stops[v])
+                stops[v] -= 1
+    return {v: np.array(kept) for v, kept in firsts.items()}
+
+
+def check_size(n_states: Sequence[int], names: Sequence) -> None:
+    """Refuse columns whose pairs of bins would take more than `MOST_BYTES`."""
+    size = 8 * sum(n_states) ** 2
+    if size > MOST_BYTES:
+        raise ValueError(
+            f"method='hartemink' counts all pairs of bins of the columns {join_names(names)}, which needs "
+            f"{size / 2**30:.1f} GiB for {sum(n_states)} initial bins: lower n_initial_bins, or discretise groups of "
+            "columns separately"
+        )
+
+
+def _count_pairs(codes, n_states) -> tuple[np.ndarray, np.ndarray]:
+    """Return how often each two bins occur together, float64 (S, S), and the first position of each column's bins."""
+    from scipy.sparse import csr_array
+
+    starts = np.concatenate([[0], np.cumsum(n_states)[:-1]]).astype(np.int64)
+    total = int(sum(n_states))
+    counts = np.zeros((total, total))
+    cells = np.stack([np.where(c < 0, -1, c + start) for c, start in zip(codes, starts, strict=True)], axis=1)
+    for first in range(0, len(cells), 65_536):
+        part = cells[first : first + 65_536]
+        known = part >= 0
+        ends = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
+        marks = csr_array((np.ones(int(ends[-1])), part[known], ends), shape=(len(part), total))
+        product = (marks.T @ marks).tocoo()
+        counts[product.row, product.col] += product.data
+    return counts, starts
+
+
+def _compute_losses(block: np.ndarray, starts: np.ndarray, stops: np.ndarray, others: Sequence[int]) -> np.ndarray:
+    """Return the loss of each merger of adjacent rows of a block: of the sum of mutual informations, in nats."""
+    losses = np.zeros(len(block) - 1)
+    merged = block[:-1] + block[1:]
+    cells = _x_log_x(block)
+    cells = cells[:-1] + cells[1:] - _x_log_x(merged)
+    for u in others:
+        columns = slice(starts[u], stops[u])
+        margin = block[:, columns].sum(axis=1)
+        total = margin.sum()
+        if total:
+            own = _x_log_x(margin)
+            own = own[:-1] + own[1:] - _x_log_x(margin[:-1] + margin[1:])
+            losses += (cells[:, columns].sum(axis=1) - own) / total
+    return losses
+
+
+def _merge(counts: np.ndarray, first: int, stop: int) -> None:
+    """Add row and column `first` + 1 to `first`, and move those up to `stop` one back, in place."""
+    counts[first] += counts[first + 1]
+    counts[first + 1 : stop - 1] = counts[first + 2 : stop]
+    counts[:, first] += counts[:, first + 1]
+    counts[:, first + 1 : stop - 1] = counts[:, first + 2 : stop]
+
+
+def _x_log_x(counts: np.ndarray) -> np.ndarray:
+    return counts * np.log(np.where(counts > 0, counts, 1.0))
