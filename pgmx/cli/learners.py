@@ -103,7 +103,7 @@ def _check_path(options: dict) -> None:
 
 
 def _check_series(options: dict) -> None:
-    from pgmx.solvers.time_series.svarm.kernels import NAMES
+    from pgmx.solvers.time_series.kernel_blocks import NAMES
 
     _check_penalty(options, options["method"])
     if options["select"] is not None:

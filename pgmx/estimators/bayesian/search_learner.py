@@ -223,7 +223,7 @@ class SearchLearner(DagLearner):
         with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, type(self).__name__) as bar:
             run = Run(SearchProgress, max_time=self.max_time, callback=bar.callback, start=self._start)
             bar.follow(run)
-            with run.limiting():
+            with run.limit_runs():
                 self._check_return_type()
                 self._read_prior(opened)
                 with self._list_choices():
