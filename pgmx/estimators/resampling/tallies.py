@@ -11,8 +11,8 @@ from pgmx.data.draws import count_draws
 from pgmx.estimators.base import clone_learner
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem
-from pgmx.estimators.time_series.svarm.resamples import SVARMResampler, SVARMRows
-from pgmx.parallel.spread import SharedArrays
+from pgmx.estimators.time_series.svarm.resampler import SVARMResampler, SVARMRows
+from pgmx.parallel.tasks import SharedArrays
 from pgmx.runs.run import is_past
 from pgmx.statistics.lagged_moments import BlockMoments
 
