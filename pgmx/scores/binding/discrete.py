@@ -17,10 +17,9 @@ from pgmx.data.memory import limit_kept_counts
 from pgmx.data.weights import combine_weights
 from pgmx.models import fit_discrete
 from pgmx.scores.binding.scoring import FunctionMixin, PriorMixin, strip_data
-from pgmx.scores.bounds import CELLS, LIKELIHOOD, FamilyBounds
 from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms, family_scorer
-from pgmx.scores.discrete.observed_cells import CountedFamilies, Formula
-from pgmx.scores.gains import GainSource
+from pgmx.scores.discrete.formulas import CountedFamilies, Formula
+from pgmx.scores.gains import CELLS, LIKELIHOOD, FamilyBounds, GainSource
 from pgmx.scores.priors import StructurePrior
 from pgmx.statistics import pair_counts
 from pgmx.statistics.families import WeightedFamilies, open_families
