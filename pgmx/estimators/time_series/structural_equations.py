@@ -59,7 +59,7 @@ class IdentifiabilityWarning(UserWarning):
     """
 
 
-def warn_of_proportional(names: Sequence, near: np.ndarray) -> None:
+def warn_of_proportional_powers(names: Sequence, near: np.ndarray) -> None:
     """Warn of pairs of inputs, bool (N, N), that the data cannot distinguish."""
     pairs = [(names[i], names[j]) for i, j in np.argwhere(np.triu(near)).tolist()]
     if pairs:

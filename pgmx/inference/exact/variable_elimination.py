@@ -343,7 +343,7 @@ def sum_each_configuration(
     n_jobs: int | None = None,
 ) -> np.ndarray:
     """Return the logarithm of the sum for each configuration of some variables, one axis each."""
-    from pgmx.parallel.spread import call_together
+    from pgmx.parallel.tasks import call_together
 
     shape = [int(network.cardinalities[v]) for v in variables]
     calls = (

@@ -34,7 +34,7 @@ PROCESSES_PAY = 30.0  # seconds
 MOST_TASKS = 16
 
 #: Tables and arrays up to this size are sent directly; larger ones as the path of a file.
-SENT_AS_ARRAYS = 2**20  # bytes
+MOST_SENT_BYTES = 2**20  # bytes
 
 #: Seconds between two checks of a worker process that its parent still exists.
 _WATCH = 1.0
@@ -44,7 +44,7 @@ Task = Any
 T = TypeVar("T")
 
 
-def spread(
+def run_tasks(
     task: Task,
     data: Any,
     n: int,
@@ -52,30 +52,30 @@ def spread(
     n_jobs: int | None = None,
     deadline: float = inf,
     first: int = 0,
-    here: Callable[[int], Any] | None = None,
+    local_task: Callable[[int], Any] | None = None,
     compiled: bool = False,
     at_once: bool = False,
 ) -> Generator[tuple[int, Any], None, None]:
     """Run ``task(data, i)`` for i from `first` to n - 1 and yield (i, result), in no particular order.
 
-    If a `task` has a method ``prepare(data)``, its result is run, one per thread or block; this thread uses `here`.
-    Tasks that are not `compiled` may be sent to processes; threads start `at_once` if tasks are long and release
-    Python's lock. At `deadline` (of ``time.time()``), or if closed, tasks end; then only number 0 still starts.
+    If a `task` has a method ``prepare(data)``, its result is run, one per thread or block; this thread uses
+    `local_task`. Tasks that are not `compiled` may be sent to processes; threads start `at_once` if tasks are long and
+    release Python's lock. At `deadline` (of ``time.time()``), or if closed, tasks end; then only number 0 still starts.
     """
     if n <= first:
         return
     with one_blas_thread():  # the same sums in every worker, and no more threads than workers
-        yield from _spread(task, data, n, n_jobs, deadline, first, here, compiled, at_once)
+        yield from _run_tasks(task, data, n, n_jobs, deadline, first, local_task, compiled, at_once)
 
 
-def _spread(
+def _run_tasks(
     task: Task,
     data: Any,
     n: int,
     n_jobs: int | None,
     deadline: float,
     first: int,
-    here: Callable[[int], Any] | None,
+    local_task: Callable[[int], Any] | None,
     compiled: bool,
     at_once: bool,
 ) -> Iterator[tuple[int, Any]]:
@@ -90,41 +90,42 @@ def _spread(
 
     n_workers = min(count_workers(n_jobs), n - first)
     if n_workers > 1 and not shares_memory("threads"):
-        yield from _spread_over_workers(task, data, n, n_jobs, deadline, first, "threads")
+        yield from _run_on_workers(task, data, n, n_jobs, deadline, first, "threads")
         return
     group = TaskGroup(deadline)
-    here = prepare(task, data) if here is None else here
+    local_task = prepare(task, data) if local_task is None else local_task
     may_send = not compiled and not shares_memory("processes")
     if n_workers > 1 and may_send and (n - first) * SHORT_TASK > PROCESSES_PAY:
         began = perf_counter()
-        with group.running():
-            result = here(first)
+        with group.run_task():
+            result = local_task(first)
         yield first, result
         seconds, first = perf_counter() - began, first + 1
         if seconds < SHORT_TASK and seconds * (n - first) > PROCESSES_PAY:
-            results = _spread_over_workers(task, data, n, n_jobs, deadline, first, "processes")
+            results = _run_on_workers(task, data, n, n_jobs, deadline, first, "processes")
             try:
                 head = next(results)
             except (RuntimeError, BlockingIOError) as error:
-                if not _is_for_want_of_threads(error):
+                if not _is_thread_shortage(error):
                     raise
             else:
                 yield head
                 yield from results
                 return
     if n_workers > 1:
-        options: dict[str, Any] = {"here": here, "allowed": may_begin, "compiled": compiled, "at_once": at_once}
-        yield from run_on_threads(lambda: prepare(task, data), n, n_workers, first=first, group=group, **options)
+        options: dict[str, Any] = {"allowed": may_begin, "compiled": compiled, "at_once": at_once}
+        options |= {"first": first, "local_task": local_task, "group": group}
+        yield from run_on_threads(lambda: prepare(task, data), n, n_workers, **options)
         return
     for number in range(first, n):
         if not may_begin(number):
             return
-        with group.running():
-            result = here(number)
+        with group.run_task():
+            result = local_task(number)
         yield number, result
 
 
-def _is_for_want_of_threads(error: Exception) -> bool:
+def _is_thread_shortage(error: Exception) -> bool:
     """Return whether the error says that no further thread or process could be started."""
     return isinstance(error, BlockingIOError) or "can't start new thread" in str(error)
 
@@ -155,7 +156,7 @@ def call_together(calls: Iterable[Callable[[], T]], n_jobs: int | None) -> list[
 # ---- workers of joblib ----
 
 
-def _spread_over_workers(
+def _run_on_workers(
     task: Task, data: Any, n: int, n_jobs: int | None, deadline: float, first: int, prefer: str
 ) -> Iterator[tuple[int, Any]]:
     """Send blocks of decreasing size to joblib's workers: few at first, since each worker opens the table."""
@@ -193,7 +194,7 @@ def _run_in_group(call: Callable[[], T], group: TaskGroup, pid: int) -> T:
     """Run a call of a group that process `pid` has made."""
     if os.getppid() == pid:
         _end_with_parent(pid)
-    with group.running():
+    with group.run_task():
         return call()
 
 
@@ -245,10 +246,10 @@ def shares_memory(prefer: str) -> bool:
 
 
 class SharedArrays:
-    """Arrays by name that all tasks of `spread` read; they become read-only attributes, None included.
+    """Arrays by name that all tasks of `run_tasks` read; they become read-only attributes, None included.
 
     A read-only array mapped from a whole .npy file is pickled as the path of that file. Workers on other machines must
-    be able to read it: `spread` writes its files to the folder of the environment variable JOBLIB_TEMP_FOLDER, if it
+    be able to read it: `run_tasks` writes its files to the folder of the environment variable JOBLIB_TEMP_FOLDER, if it
     is set.
     """
 
@@ -262,16 +263,16 @@ class SharedArrays:
         return arrays[name]
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: npy_path(array) or array for name, array in self._arrays.items()}
+        return {name: find_npy_path(array) or array for name, array in self._arrays.items()}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         mapped = {name: np.load(value, mmap_mode="r") for name, value in state.items() if isinstance(value, Path)}
         self._arrays = {name: mapped.get(name, _make_read_only(value)) for name, value in state.items()}
 
     def large_names(self) -> list[str]:
-        """Return the names of the arrays above `SENT_AS_ARRAYS` bytes that are not mapped from a .npy file."""
+        """Return the names of the arrays above `MOST_SENT_BYTES` bytes that are not mapped from a .npy file."""
         sizes = ((name, array) for name, array in self._arrays.items() if array is not None)
-        return [name for name, array in sizes if array.nbytes > SENT_AS_ARRAYS and npy_path(array) is None]
+        return [name for name, array in sizes if array.nbytes > MOST_SENT_BYTES and find_npy_path(array) is None]
 
     def write_large(self, folder: Path) -> "SharedArrays":
         """Return the same arrays, the large ones mapped from files that are written to a folder."""
@@ -284,7 +285,7 @@ class SharedArrays:
         return SharedArrays(**arrays)
 
 
-def npy_path(array: Any) -> Path | None:
+def find_npy_path(array: Any) -> Path | None:
     """Return the path of the .npy file of which an array is the whole content, mapped read-only; else None."""
     if not isinstance(array, np.memmap) or array.mode != "r" or array.filename is None:
         return None
@@ -333,4 +334,4 @@ def _is_large(data: Any) -> bool:
     """Return whether data in memory, or an element of them, should be sent as a file."""
     if isinstance(data, SharedArrays):
         return bool(data.large_names())
-    return isinstance(data, DiscreteTable) and data.path is None and data.codes.nbytes > SENT_AS_ARRAYS
+    return isinstance(data, DiscreteTable) and data.path is None and data.codes.nbytes > MOST_SENT_BYTES

@@ -53,7 +53,7 @@ class SVARMResampler:
     @classmethod
     def from_panel(cls, learner: SVARMLearner, panel: Panel) -> tuple[Self, SVARMRows]:
         """Return the resampler of a learner, and the rows of a panel."""
-        problem = learner._pose(panel)
+        problem = learner._make_problem(panel)
         rows = SVARMRows(problem.free.columns, np.ascontiguousarray(problem.centred.T), problem.basis)
         return cls(learner, problem.free.drop_columns(), problem.knowledge), rows
 
@@ -82,7 +82,7 @@ class SVARMResampler:
             values = read_lines(make_terms(self.blocks, weights, np.arange(n)), strengths.shape)[0]
         return learner._find_edges(strengths), values
 
-    def _divide(self, sample: SVARMRows) -> Iterator["_Part"]:
+    def _divide(self, sample: SVARMRows) -> Iterator["_Subproblem"]:
         """Yield the targets with the same required edges, whose columns are removed."""
         for targets, needed in self.knowledge.divide(self.blocks):
             required = list_columns(self.blocks, needed)
@@ -92,10 +92,10 @@ class SVARMResampler:
             problem = GroupLassoProblem(
                 columns, self.blocks.starts, rows, self.knowledge.penalise(targets, self.blocks)
             )
-            yield _Part(targets, problem, rotations, required)
+            yield _Subproblem(targets, problem, rotations, required)
 
 
-class _Part(NamedTuple):
+class _Subproblem(NamedTuple):
     """Targets with the same required edges: their problem in rotated columns, and the required columns."""
 
     targets: np.ndarray
