@@ -13,7 +13,7 @@ from pgmx.scores.compiled import CompiledScore
 from pgmx.scores.gains import LIKELIHOOD, FamilyBounds
 from pgmx.statistics import Moments, moments
 from pgmx.statistics.collinearity import NOISE, Collinearity, find_collinearity, warn_of_columns
-from pgmx.statistics.gaussian.distributed_moments import sum_moments
+from pgmx.statistics.moments import sum_moments
 
 if TYPE_CHECKING:
     import pandas as pd
