@@ -214,6 +214,14 @@ cdef class Components(PlanStore):
             raise MemoryError
         return [i for i in range(self.n_kept) if self.plans[i] == NULL]
 
+    def first_row(self, Py_ssize_t number):
+        """Return the first row of the last `find` with this component."""
+        cdef Py_ssize_t i
+        for i in range(self.n_pairs):
+            if self.pair_component[i] == number:
+                return self.pair_row[i]
+        raise ValueError(f"no row has the component {number}")
+
     def find_whole(self):
         """Return the numbers of the components of the network without evidence, to be summed out."""
         cdef Py_ssize_t v, m, k, i

@@ -1,34 +1,45 @@
 """Exact answers of a discrete network given as arrays, by the components of its hidden variables.
 
 Two kernels share the arrays: ``_components`` follows the components of each question or row, ``_lanes`` sends rows that
-observe little through one kept tree. Which one answers a row depends on the network and on the observed variables of this row alone,
-so that a row has the same answer, to the last bit, alone and in any table.
+observe little through one kept tree. Which one answers a row depends on the network and on the observed variables of
+this row alone, so that a row has the same answer, to the last bit, alone and in any table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from math import prod
 from threading import Lock
 
 import numpy as np
 
 from pgmx._ext._components import LARGE_PLAN, Components
-from pgmx.inference.exact.elimination_order import CELL, EliminationPlan, search_order, too_wide
+from pgmx._ext._lanes import Lanes
+from pgmx.inference.exact.elimination_order import (
+    CELL_BYTES,
+    EliminationPlan,
+    TreewidthError,
+    make_treewidth_error,
+    search_order,
+)
+from pgmx.parallel.threads import count_threads, run_on_threads
 
 #: Kinds of answers of a component, as numbered by the kernel.
 SUM, MAXIMISE, QUERY, MARGINAL_MAP = range(4)
 
 #: Bytes of plans that are kept, per thread.
 PLAN_BYTES = 2**28
+#: Rows per task.
+BLOCK = 4096
+#: Largest tree, in cells, through which rows are sent side by side: 17 doubles per cell.
+MOST_TREE_CELLS = 2**20
 
 
 class ComponentEngine:
     """A network of variables 0, ..., n - 1 whose plans are kept from question to question.
 
-    `tables` of probabilities or other nonnegative weights, one per scope; `is_directed` if table v is P(v | parents), its
-    first axis v. Each variable has a further table over itself, which takes part if a question gives likelihoods.
+    `tables` hold probabilities or other nonnegative weights, one per scope; `is_directed` if table v is P(v | parents),
+    its first axis v. Each variable has a further table over itself, which takes part if a question gives likelihoods.
     """
 
     def __init__(
@@ -52,15 +63,16 @@ class ComponentEngine:
             np.array(cards, dtype=np.int32),
             _starts([len(scope) for scope in scopes]),
             np.array([v for scope in scopes for v in scope], dtype=np.int32),
-            np.array([step // CELL for table in tables for step in table.strides], dtype=np.int64),
+            np.array([step // CELL_BYTES for table in tables for step in table.strides], dtype=np.int64),
             self.first,
             self.values,
             _starts([len(held) for held in holders]),
             np.array([f for held in holders for f in held], dtype=np.int32),
             self.active,
         )
+        self._whole: float | None = None
         self._lock = Lock()
-        self._kernel = self._make_kernel()
+        self._kernel = self.copy_kernel()
 
     def __getstate__(self) -> dict:
         return {name: value for name, value in self.__dict__.items() if name not in ("_kernel", "_lock")}
@@ -69,10 +81,11 @@ class ComponentEngine:
         self.__dict__.update(state)
         self.values, self.active = self._arrays[5], self._arrays[8]
         self._lock = Lock()
-        self._kernel = self._make_kernel()
+        self._kernel = self.copy_kernel()
 
-    def _make_kernel(self, memory: int = 2**31) -> Components:
-        return Components(*self._arrays, memory / CELL, PLAN_BYTES)
+    def copy_kernel(self) -> Components:
+        """Return a kernel over the same arrays, without plans."""
+        return Components(*self._arrays, PLAN_BYTES)
 
     # ---- one question ----
 
@@ -101,7 +114,7 @@ class ComponentEngine:
                 self.active[self.n_tables :] = 0
 
     def joint(self, row: np.ndarray, variables: Sequence[int], memory: int) -> np.ndarray:
-        """Return P(variables | row), hidden variables in this order, inside of `asking`; all 0 if the row is impossible.
+        """Return P(variables | row), the variables in this order, inside of `asking`; zeros if the row is impossible.
 
         Only the components of these variables are looked at, and the families without hidden variables.
         """
@@ -109,7 +122,7 @@ class ComponentEngine:
         found, constant = kernel.find_query(row[0], np.array(variables, dtype=np.int32), QUERY, self.is_directed)
         tables, axes = [], []
         for number, inside in found:
-            self._plan(kernel, number, memory)
+            self.plan(kernel, number, memory)
             value, table = kernel.answer_query(row[0], number)
             if value == -np.inf or constant == -np.inf:
                 return np.zeros([self.cards[v] for v in variables])
@@ -121,12 +134,12 @@ class ComponentEngine:
         return np.einsum(*operands, list(range(len(variables))))
 
     def most_probable(self, row: np.ndarray, variables: Sequence[int], memory: int) -> tuple[float, list[int]]:
-        """Return log max P(variables, row) up to the components without them, and these states: all others summed out."""
+        """Return log max P(variables, row) of their components, all others summed out, and the maximising states."""
         kernel = self._kernel
         found, total = kernel.find_query(row[0], np.array(variables, dtype=np.int32), MARGINAL_MAP, self.is_directed)
         states = [0] * len(variables)
         for number, inside in found:
-            self._plan(kernel, number, memory)
+            self.plan(kernel, number, memory)
             value, chosen = kernel.answer_query(row[0], number)
             total += value
             if value == -np.inf:
@@ -135,12 +148,123 @@ class ComponentEngine:
                 states[k] = state
         return total, states
 
-    def _plan(self, kernel: Components, number: int, memory: int) -> None:
+    # ---- rows ----
+
+    def answer_rows(
+        self,
+        codes: np.ndarray,
+        memory: int,
+        *,
+        probabilities: np.ndarray | None = None,
+        columns: np.ndarray | None = None,
+        n_jobs: int | None = 1,
+    ) -> np.ndarray:
+        """Return log P(observed values) of rows, int32 (N, n) with hidden variables -1; -inf for impossible rows.
+
+        `probabilities` (N, k), out, receives the distribution of each hidden variable from its column in `columns` on
+        (-1: not wanted); those of impossible rows are undefined.
+        """
+        is_sparse = self._find_sparse_rows(codes)
+
+        def answer(worker: _Worker, block: slice) -> np.ndarray:
+            logs = np.zeros(len(codes[block]))
+            for by_lanes in (False, True):
+                places = np.flatnonzero(is_sparse[block] == by_lanes)
+                if not len(places):
+                    continue
+                rows = np.ascontiguousarray(codes[block][places])
+                out = None if probabilities is None else np.zeros((len(rows), probabilities.shape[1]))
+                if by_lanes:
+                    values = np.zeros(len(rows))
+                    for lanes in worker.lanes():
+                        lanes.answer(rows, values, out, columns)
+                else:
+                    worker.find(rows, SUM, places + block.start)
+                    values = worker.kernel.answer(rows, SUM, None, out, columns)
+                logs[places] = values
+                if probabilities is not None:
+                    probabilities[places + block.start] = out
+            return logs
+
+        return self._run_blocks(answer, len(codes), memory, n_jobs)
+
+    def complete_rows(
+        self, codes: np.ndarray, memory: int, *, uniforms: np.ndarray | None = None, n_jobs: int | None = 1
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows with all variables, int32 (N, n), and log P of the complete or of the observed values.
+
+        Without `uniforms` the hidden variables get their most probable states together, with them (N, n, in [0, 1))
+        states drawn from the posterior; impossible rows stay as they are. One row of codes stands for as many as
+        `uniforms` has.
+        """
+        kind = MAXIMISE if uniforms is None else SUM
+        n_rows = len(codes) if uniforms is None else len(uniforms)
+        n_repeats = n_rows if len(codes) == 1 else 1
+        states = np.repeat(codes, n_repeats, axis=0) if n_repeats > 1 else codes.copy()
+
+        def answer(worker: _Worker, block: slice) -> np.ndarray:
+            rows = codes if n_repeats > 1 else codes[block]
+            worker.find(rows, kind, np.arange(block.start, block.stop), len(states[block]) if n_repeats > 1 else 1)
+            part = None if uniforms is None else uniforms[block]
+            return worker.kernel.answer(rows, kind, states[block], None, None, part)
+
+        return states, self._run_blocks(answer, n_rows, memory, n_jobs)
+
+    def count_rows(
+        self, codes: np.ndarray, weights: np.ndarray, memory: int, n_jobs: int | None = 1
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return log P(observed values) of rows, and the expected counts of the cells of all tables, table by table."""
+        counts: dict[int, np.ndarray] = {}
+
+        def answer(worker: _Worker, block: slice) -> np.ndarray:
+            worker.find(codes[block], SUM, np.arange(block.start, block.stop))
+            part = counts.setdefault(block.start, np.zeros(len(self.values)))
+            return worker.kernel.answer(codes[block], SUM, None, None, None, None, weights[block], part)
+
+        logs = self._run_blocks(answer, len(codes), memory, n_jobs)
+        # in the order of the rows: sums do not depend on the threads
+        return logs, sum((counts[start] for start in sorted(counts)), np.zeros(len(self.values)))
+
+    def _find_sparse_rows(self, codes: np.ndarray) -> np.ndarray:
+        """Return whether each row observes so little that a pass through the whole tree costs less."""
+        if self._tree_cells() > MOST_TREE_CELLS:
+            return np.zeros(len(codes), dtype=bool)
+        return 2 * (codes < 0).sum(axis=1) > len(self.cards)
+
+    def _tree_cells(self) -> float:
+        """Return the number of cells of the plans without evidence."""
+        if self._whole is None:
+            with self._lock:
+                worker = _Worker(self, self._kernel, MOST_TREE_CELLS * CELL_BYTES)
+                self._whole = worker.plan_whole()
+        return self._whole
+
+    def _run_blocks(
+        self, answer: Callable[[_Worker, slice], np.ndarray], n_rows: int, memory: int, n_jobs: int | None
+    ) -> np.ndarray:
+        """Answer blocks of rows, each thread with its own plans; the blocks do not depend on the number of threads."""
+        starts = range(0, n_rows, BLOCK)
+        logs = np.empty(n_rows)
+
+        def make() -> Callable[[int], None]:
+            worker = _Worker(self, self.copy_kernel(), memory)
+
+            def task(number: int) -> None:
+                block = slice(starts[number], min(starts[number] + BLOCK, n_rows))
+                logs[block] = answer(worker, block)
+
+            return task
+
+        for _ in run_on_threads(make, len(starts), min(count_threads(n_jobs), max(1, len(starts)))):
+            pass
+        return logs
+
+    def plan(self, kernel: Components, number: int, memory: int) -> float:
         """Make the plan of a component, from the best of many orders where the first one is large."""
-        limit = memory / CELL
+        limit = memory / CELL_BYTES
         cells = kernel.plan(number, limit)
         if cells <= LARGE_PLAN:
-            return
+            return cells
         hidden, scopes, query = kernel.describe(number)
         cards = [self.cards[v] for v in hidden]
         search = search_order(cards, [*scopes, query] if query else scopes)
@@ -148,7 +272,42 @@ class ComponentEngine:
             order = order_before(search, query) if query else search.order
             cells = kernel.plan(number, limit, np.ascontiguousarray(order, dtype=np.int32))
         if cells > limit:
-            raise too_wide(search.width, CELL * search.cells, memory)
+            raise make_treewidth_error(search.width, CELL_BYTES * search.cells, memory)
+        return cells
+
+
+class _Worker:
+    """The kernels of one thread: the plans of the components of its rows, and eight lanes through the whole network."""
+
+    def __init__(self, engine: ComponentEngine, kernel: Components, memory: int) -> None:
+        self.engine, self.kernel, self.memory = engine, kernel, memory
+        self._lanes: list[Lanes] | None = None
+
+    def find(self, codes: np.ndarray, kind: int, rows: np.ndarray, n_repeats: int = 1) -> None:
+        """Find and plan the components of rows; a TreewidthError names the first row, by its number in `rows`."""
+        for number in self.kernel.find(codes, kind, n_repeats):
+            try:
+                self.engine.plan(self.kernel, number, self.memory)
+            except TreewidthError as error:
+                raise error.of_row(int(rows[self.kernel.first_row(number)])) from None
+
+    def plan_whole(self) -> float:
+        """Plan the network without evidence; returns the number of cells, infinite beyond the memory."""
+        try:
+            return sum(self.engine.plan(self.kernel, number, self.memory) for number in self.kernel.find_whole())
+        except TreewidthError:
+            return np.inf
+
+    def lanes(self) -> list[Lanes]:
+        """Return one set of lanes per connected component of the network."""
+        if self._lanes is None:
+            # in a store of its own, since the plans of rows are forgotten when they fill their memory
+            store = self.engine.copy_kernel()
+            numbers = store.find_whole()
+            for number in numbers:
+                self.engine.plan(store, number, MOST_TREE_CELLS * CELL_BYTES)
+            self._lanes = [Lanes(store, number) for number in numbers]
+        return self._lanes
 
 
 def order_before(plan: EliminationPlan, query: Sequence[int]) -> list[int]:
