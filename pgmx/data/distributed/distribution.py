@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgmx.checks import check_same_names, join_names
-from pgmx.data.chunk_coder import PieceCoder
+from pgmx.data.chunk_coder import StateCoder
 from pgmx.data.columns import MAX_BYTE_STATES, list_discrete_columns
 from pgmx.data.distributed.numeric_distribution import distribute_numbers
 from pgmx.data.distributed.numeric_table import DistributedNumericTable
 from pgmx.data.distributed.parts import PartLabels, Survey, code_part, finish_part, make_labels, survey_part
 from pgmx.data.distributed.placement import Placement
 from pgmx.data.distributed.table import DistributedTable
-from pgmx.data.errors import FloatColumnsError
+from pgmx.data.errors import ContinuousColumnsError
 from pgmx.data.table import check_missing_option
 
 if TYPE_CHECKING:
     from distributed import Client
 
 
-class MergedColumns(PieceCoder):
+class MergedColumns(StateCoder):
     """The columns of all partitions, merged in the order of the partitions."""
 
     def __init__(self, state_names: Mapping | None, missing: str, are_texts: bool, **options: Any):
@@ -143,26 +143,26 @@ def distribute(
     if not floats:
         try:
             return _distribute_codes(placement, state_names, missing, na_values, discrete_columns)
-        except FloatColumnsError as error:
+        except ContinuousColumnsError as error:
             floats = error.names
     if state_names is not None:
-        raise FloatColumnsError(floats)
+        raise ContinuousColumnsError(floats)
     names = list_discrete_columns(discrete_columns)
     if names:
         hint = f" Column(s) {join_names(names)} are declared discrete: a distributed table is numeric or discrete"
-        raise FloatColumnsError(floats, hint, scores=False)
+        raise ContinuousColumnsError(floats, hint, scores=False)
     return distribute_numbers(placement, missing, floats, na_values)
 
 
 def _distribute_codes(
     placement: Placement, state_names: Mapping | None, missing: str, na_values: Any, discrete_columns: Any
 ) -> DistributedTable:
-    """Have the workers keep the rows as codes; FloatColumnsError if some columns are continuous."""
+    """Have the workers keep the rows as codes; ContinuousColumnsError if some columns are continuous."""
     coders = placement.submit_parts(code_part, missing, na_values, discrete_columns)
     surveys = placement.ask_parts(survey_part, coders)
     floats = {name: None for survey in surveys for name in survey.floats}
     if floats:
-        raise FloatColumnsError(list(floats))
+        raise ContinuousColumnsError(list(floats))
     options = {"discrete_columns": discrete_columns, "warns": na_values is None}
     merged = MergedColumns(state_names, missing, surveys[0].are_texts, **options)
     for survey, part in zip(surveys, placement.sources, strict=True):

@@ -9,8 +9,8 @@ from pgmx.checks import check_same_names, join_names
 from pgmx.data.distributed.numeric_parts import order_columns, read_numbers, survey_numbers
 from pgmx.data.distributed.numeric_table import DistributedNumericTable
 from pgmx.data.distributed.placement import Placement
-from pgmx.data.errors import FloatColumnsError, check_rows_left
-from pgmx.data.numeric import CellFaults, MissingNumbersError, select_names
+from pgmx.data.errors import ContinuousColumnsError, check_rows_left
+from pgmx.data.numeric import MissingNumbersError, ValueFaults, select_names
 from pgmx.data.table import check_rows
 
 
@@ -26,7 +26,7 @@ def distribute_numbers(
     futures = placement.submit_parts(read_numbers, missing == "drop", na_values)
     surveys = placement.ask_parts(survey_numbers, futures)
     names = surveys[0].faults.names
-    faults, positions = CellFaults(names), []
+    faults, positions = ValueFaults(names), []
     integers = np.ones(len(names), dtype=bool)
     for survey, source in zip(surveys, placement.sources, strict=True):
         check_same_names(names, survey.faults.names, "the first partition", source.name, "columns")
@@ -38,9 +38,9 @@ def distribute_numbers(
         states = join_names([name for name in names if name in faults.kinds])
         contents = ", ".join(sorted(set(map(str, faults.kinds.values()))))
         hint = f" Column(s) {states} are not numeric ({contents}): a distributed table is numeric or discrete"
-        raise FloatColumnsError(floats, hint, scores=False)
+        raise ContinuousColumnsError(floats, hint, scores=False)
     try:
-        faults.throw(missing)
+        faults.raise_if_any(missing)
     except MissingNumbersError as error:
         raise error.among(("drop",)) from None
     rows_of = [survey.n_rows for survey in surveys]

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pgmx.data.columns import column_kind
-from pgmx.data.numeric import CellFaults, open_number_chunks
+from pgmx.data.numeric import ValueFaults, open_number_chunks
 from pgmx.data.plane_file import PLANE_SUFFIX, open_table
-from pgmx.data.readers import CHUNK_ROWS, open_piece, rows_at_a_time
+from pgmx.data.readers import CHUNK_ROWS, limit_chunk_rows, open_chunk
 from pgmx.data.table import DiscreteTable, Frame
 
 
@@ -24,7 +24,7 @@ class NumericSurvey(NamedTuple):
     `integers` marks the columns that hold integers in all of its rows.
     """
 
-    faults: CellFaults
+    faults: ValueFaults
     integers: np.ndarray
     rows_seen: int
     n_rows: int
@@ -59,7 +59,7 @@ class NumericPart:
         """Yield the rows in chunks, each with the number of its first row."""
         first = 0
         for block in self.blocks:
-            step = rows_at_a_time(CHUNK_ROWS, len(self.names))
+            step = limit_chunk_rows(CHUNK_ROWS, len(self.names))
             for begin in range(0, len(block), step):
                 rows = block[begin : begin + step]
                 yield first + begin, Frame(self.names, list(rows.T), len(rows))
@@ -71,14 +71,14 @@ def read_numbers(rows: Any, drops: bool, na_values: Any = None) -> NumericBlocks
     if isinstance(rows, Path) and rows.suffix.lower() == PLANE_SUFFIX:
         rows = open_table(rows)
     if isinstance(rows, DiscreteTable):
-        faults = CellFaults(rows.columns)
+        faults = ValueFaults(rows.columns)
         faults.kinds = dict.fromkeys(rows.columns, "coded states")
         return NumericBlocks([], NumericSurvey(faults, np.zeros(rows.n_variables, dtype=bool), rows.n_rows, 0))
-    frames = open_number_chunks(rows, 0, na_values) if isinstance(rows, Path) else iter([open_piece(rows)])
+    frames = open_number_chunks(rows, 0, na_values) if isinstance(rows, Path) else iter([open_chunk(rows)])
     read, blocks, rows_seen = None, [], 0
     integers = np.ones(1, dtype=bool)
     for frame in frames:
-        read = read or CellFaults(frame.names)
+        read = read or ValueFaults(frame.names)
         block = read.read_rows(frame)
         rows_seen += frame.n_rows
         # a chunk without rows does not determine the types of its columns

@@ -18,19 +18,19 @@ import numpy as np
 
 from pgmx import __version__
 from pgmx._ext import _rows
-from pgmx.data.chunk_coder import Final, GrowingColumn, PieceCoder, label_codes
+from pgmx.data.chunk_coder import FinalStates, GrowingColumn, StateCoder, label_codes
 from pgmx.data.columns import MAX_BYTE_STATES
 from pgmx.data.distributed.sources import find_floats, slice_rows
-from pgmx.data.errors import FloatColumnsError
+from pgmx.data.errors import ContinuousColumnsError
 from pgmx.data.plane_file import PLANE_SUFFIX, open_table
-from pgmx.data.readers import CHUNK_ROWS, open_chunks, open_piece, rows_at_a_time
+from pgmx.data.readers import CHUNK_ROWS, limit_chunk_rows, open_chunk, open_chunks
 from pgmx.data.table import DiscreteTable
 
 #: Rows that a partition may have: a worker numbers and counts them in 32 bits.
 MOST_PART_ROWS = 2**31 - 1
 
 
-class PartCoder(PieceCoder):
+class PartCoder(StateCoder):
     """Coder of the rows of one partition, whose codes stay in memory until they are taken."""
 
     def __init__(self, missing: str, are_texts: bool = False, **options: Any):
@@ -139,7 +139,7 @@ class Part:
 
 def cut_table(table: DiscreteTable) -> Iterator[DiscreteTable]:
     """Yield the rows of a table in chunks."""
-    step = rows_at_a_time(CHUNK_ROWS, table.n_variables)
+    step = limit_chunk_rows(CHUNK_ROWS, table.n_variables)
     for first in range(0, table.n_rows, step):
         yield slice_rows(table, first, min(first + step, table.n_rows))
 
@@ -158,7 +158,7 @@ def code_part(rows: Any, missing: str, na_values: Any = None, discrete_columns: 
         coder.add_table(rows)
         return coder
     chunks, are_texts = (
-        open_chunks(rows, CHUNK_ROWS, 0, na_values) if isinstance(rows, Path) else ([open_piece(rows)], False)
+        open_chunks(rows, CHUNK_ROWS, 0, na_values) if isinstance(rows, Path) else ([open_chunk(rows)], False)
     )
     coder = PartCoder(missing, are_texts, discrete_columns=discrete_columns, warns=na_values is None)
     if are_texts and (floats := find_floats(rows, na_values, discrete_columns)):
@@ -167,7 +167,7 @@ def code_part(rows: Any, missing: str, na_values: Any = None, discrete_columns: 
     try:
         for frame in chunks:
             coder.add(frame)
-    except FloatColumnsError as error:  # not an error: the driver makes a numeric table
+    except ContinuousColumnsError as error:  # not an error: the driver makes a numeric table
         coder.floats = list(error.names)
         coder.pieces.clear()
     return coder
@@ -178,7 +178,7 @@ def survey_part(coder: PartCoder) -> Survey:
     return Survey(coder.columns, coder.n_rows, coder.rows_seen, coder._are_texts, coder.floats)
 
 
-def make_labels(numbers: np.ndarray, final: Final, dtype: np.dtype) -> dict[int, np.ndarray]:
+def make_labels(numbers: np.ndarray, final: FinalStates, dtype: np.dtype) -> dict[int, np.ndarray]:
     """Return the final codes of a partition's column by its own numbers; `numbers` are those of the merged column."""
     labels = label_codes(final._replace(codes=final.codes[numbers]), dtype)
     return {1: labels[1]} if len(numbers) <= MAX_BYTE_STATES else labels

@@ -14,7 +14,7 @@ import pyarrow as pa
 from pgmx.checks import check_natural
 from pgmx.data.columns import check_discrete_columns
 from pgmx.data.plane_file import PLANE_SUFFIX
-from pgmx.data.readers import explain_unreadable, is_path, open_piece, read_csv_pieces, table_files
+from pgmx.data.readers import explain_unreadable, is_path, list_table_files, open_chunk, read_csv_chunks
 from pgmx.data.table import DiscreteTable
 
 ACCEPTED = (
@@ -40,7 +40,7 @@ def list_part_sources(source: Any, n_parts: int | None, usual: int) -> list[Part
         _refuse_number(n_parts, "a dask.dataframe has the partitions that repartition() gives it")
         return [PartSource(rows, f"partition {k}") for k, rows in enumerate(source.to_delayed())]
     if is_path(source):
-        source = [source] if Path(source).suffix.lower() == PLANE_SUFFIX else table_files(Path(source))
+        source = [source] if Path(source).suffix.lower() == PLANE_SUFFIX else list_table_files(Path(source))
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):
         _refuse_number(n_parts, "a list has its own partitions")
         if not source:
@@ -63,9 +63,9 @@ def find_floats(rows: Any, na_values: Any = None, discrete_columns: Any = None) 
     if isinstance(rows, DiscreteTable):
         return []
     if not isinstance(rows, Path):
-        first = open_piece(slice_rows(rows, 0, _FIRST_ROWS))
+        first = open_chunk(slice_rows(rows, 0, _FIRST_ROWS))
         return list(first.declare_discrete(discrete_columns).list_known_floats())
-    pieces = read_csv_pieces(rows, _FIRST_ROWS, na_values=na_values)
+    pieces = read_csv_chunks(rows, _FIRST_ROWS, na_values=na_values)
     with explain_unreadable(rows), closing(pieces), np.errstate(invalid="ignore"):
         first = next(pieces)
         discrete = check_discrete_columns(discrete_columns, first.columns)

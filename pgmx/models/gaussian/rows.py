@@ -7,17 +7,15 @@ import numpy as np
 import pandas as pd
 
 from pgmx.checks import join_names
-from pgmx.data import Frame
+from pgmx.data.inputs import open_new_rows
 from pgmx.data.numeric import (
     NumericTable,
-    float_rows,
-    infinite_columns,
-    kinds_of_states,
-    open_numeric,
-    raise_of_cells,
-    raise_of_states,
+    list_nonnumeric_kinds,
+    make_rows,
+    mark_infinite_columns,
+    refuse_nonnumeric,
+    refuse_values,
 )
-from pgmx.data.readers import is_iterator, is_path, open_piece
 from pgmx.models.names import check_columns, check_complete
 
 
@@ -40,7 +38,7 @@ def read_rows(X, names: tuple, *, allow_missing: bool = False) -> NumericRows:
     known = np.isin(np.arange(len(names)), [place[name] for name in columns])
     values = np.full((len(cells), len(names)), np.nan)
     values[:, [place[name] for name in columns]] = cells
-    raise_of_cells(names, None, infinite_columns(values))
+    refuse_values(names, None, mark_infinite_columns(values))
     incomplete = [names[v] for v in np.flatnonzero(np.isnan(values).any(axis=0) & known).tolist()]
     check_complete(incomplete, allow_missing)
     return NumericRows(values, known, index)
@@ -62,16 +60,16 @@ def _read_cells(X, names: tuple) -> tuple[tuple, np.ndarray, pd.Index]:
     """Return column names, float64 rows, and labels of the rows."""
     if isinstance(X, Mapping):
         X = _make_frame(X)
-    if isinstance(X, NumericTable) or is_path(X) or is_iterator(X):
-        table = X if isinstance(X, NumericTable) else open_numeric(X, missing="pairwise")
-        cells = table.rows()
-        return table.names, cells, pd.RangeIndex(len(cells))
     if isinstance(X, list | tuple):
         X = np.array(X, dtype=np.float64)
     if isinstance(X, pd.DataFrame) and not X.shape[1]:
         return (), np.empty((len(X), 0)), X.index
-    frame = X if isinstance(X, Frame) else open_piece(X)
-    raise_of_states(frame.names, kinds_of_states(frame))
+    opened = open_new_rows(X, "numeric")
+    if isinstance(opened, NumericTable):
+        cells = opened.rows()
+        return opened.names, cells, pd.RangeIndex(len(cells))
+    frame = opened
+    refuse_nonnumeric(frame.names, list_nonnumeric_kinds(frame))
     columns = frame.names
     if isinstance(X, np.ndarray):
         if X.shape[1] != len(names):
@@ -81,7 +79,7 @@ def _read_cells(X, names: tuple) -> tuple[tuple, np.ndarray, pd.Index]:
             )
         columns = names
     index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(frame.n_rows)
-    return columns, float_rows(frame), index
+    return columns, make_rows(frame), index
 
 
 def _make_frame(columns: Mapping) -> pd.DataFrame:

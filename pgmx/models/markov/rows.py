@@ -6,17 +6,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pgmx.checks import join_names
-from pgmx.data import DiscreteTable, Frame, open_any
+from pgmx.data import DiscreteTable
 from pgmx.data.columns import (
     code_column,
-    float_cells,
+    find_missing,
     is_float_column,
     list_unknown_states,
     match_states,
-    missing_mask,
+    read_floats,
     take_rows,
 )
-from pgmx.data.readers import is_iterator, is_path, open_piece
+from pgmx.data.inputs import open_new_rows
 from pgmx.inference.problem import Problem
 from pgmx.models.names import check_columns, check_complete
 
@@ -39,9 +39,7 @@ def code_rows(X, problem: Problem, *, allow_missing: bool = False) -> Rows:
     """
     if isinstance(X, list | tuple):
         X = np.array(X, dtype=object)
-    if is_path(X) or is_iterator(X):
-        X = open_any(X, missing="pairwise")  # missing values get a separate code
-    source = X if isinstance(X, DiscreteTable | Frame) else open_piece(X)
+    source = open_new_rows(X)  # missing values of files get a separate code
     columns = source.columns if isinstance(source, DiscreteTable) else source.names
     if isinstance(X, np.ndarray):
         if X.shape[1] != len(problem.names):
@@ -82,14 +80,14 @@ def _read_table_column(table: DiscreteTable, column: int) -> tuple[tuple, np.nda
 
 def code_cells(values: Any, name: Hashable) -> tuple[tuple, np.ndarray, np.ndarray | None]:
     """Return the observed states of a column, the codes of its values, and the mask of missing values."""
-    mask = missing_mask(values)
+    mask = find_missing(values)
     if mask is not None and mask.any():
         values = take_rows(values, ~mask)
     if not len(values):
         return (), np.empty(0, dtype=np.intp), mask
     if is_float_column(values):
         # pandas stores integers with missing values as floats: in a dictionary 1.0 equals the state 1.
-        distinct, codes = np.unique(float_cells(values), return_inverse=True)
+        distinct, codes = np.unique(read_floats(values), return_inverse=True)
         return tuple(distinct.tolist()), codes, mask
     row = np.empty(len(values), dtype=np.uint8)
     coded = code_column(values, row, name)

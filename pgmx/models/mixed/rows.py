@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 
 from pgmx.checks import join_names
-from pgmx.data import DiscreteTable, Frame, open_frame
+from pgmx.data import DiscreteTable, Frame
 from pgmx.data.columns import match_states
-from pgmx.data.numeric import column_numbers, kinds_of_states, raise_of_cells, raise_of_states
-from pgmx.data.readers import is_iterator, is_path, open_piece
+from pgmx.data.inputs import open_new_rows
+from pgmx.data.numeric import list_nonnumeric_kinds, read_column, refuse_nonnumeric, refuse_values
 from pgmx.inference.mixed.families import MixedRows, RowPiece
 from pgmx.models.markov.rows import code_cells, map_states
 from pgmx.models.names import check_columns, check_complete
@@ -114,16 +114,16 @@ def _read_states(read: ReadRows, v: int, name: Hashable, cells: Any, states: tup
 def _read_floats(frame: Frame, places: list[tuple[int, int]], read: ReadRows) -> None:
     """Read the continuous columns, given as pairs of a variable and its column."""
     part = Frame(tuple(frame.names[c] for _, c in places), [frame.columns[c] for _, c in places], frame.n_rows)
-    raise_of_states(part.names, kinds_of_states(part))
+    refuse_nonnumeric(part.names, list_nonnumeric_kinds(part))
     infinite = np.zeros(len(places), dtype=bool)
     for k, ((v, _), cells) in enumerate(zip(places, part.columns, strict=True)):
-        numbers = column_numbers(cells)
+        numbers = read_column(cells)
         read.numbers[v] = numbers
         if numbers.dtype.kind == "f":
             infinite[k] = np.isinf(numbers).any()
             mask = np.isnan(numbers)
             read.missing[v] = mask if mask.any() else None
-    raise_of_cells(part.names, None, infinite)
+    refuse_values(part.names, None, infinite)
 
 
 def _open(X: Any, names: tuple) -> tuple[Frame, pd.Index]:
@@ -136,7 +136,7 @@ def _open(X: Any, names: tuple) -> tuple[Frame, pd.Index]:
         return Frame((), [], len(X)), X.index
     if isinstance(X, list | tuple):
         X = np.array(X, dtype=object)
-    frame = open_frame(X) if isinstance(X, Frame) or is_path(X) or is_iterator(X) else open_piece(X)
+    frame = open_new_rows(X, "columns")
     if isinstance(X, np.ndarray):
         if X.shape[1] != len(names):
             raise ValueError(

@@ -9,7 +9,7 @@ from pgmpy.models import LinearGaussianBayesianNetwork
 from pgmx.checks import join_names
 from pgmx.data import Frame
 from pgmx.data.errors import refuse_unobserved
-from pgmx.data.numeric import float_rows, infinite_columns, kinds_of_states, raise_of_cells, select_names
+from pgmx.data.numeric import list_nonnumeric_kinds, make_rows, mark_infinite_columns, refuse_values, select_names
 from pgmx.models import fit_linear_gaussian
 from pgmx.models.bayesian.em import EMFit
 from pgmx.models.bayesian.incomplete_continuous import MOST_PRODUCTS, IncompleteContinuousRows
@@ -25,14 +25,14 @@ from pgmx.statistics.collinearity import Collinearity, find_collinearity
 
 def read_incomplete_numbers(data: Frame, purpose: str) -> np.ndarray:
     """Return the values, (n_rows, n_columns), NaN if missing; raise ValueError for discrete or infinite columns."""
-    states = list(kinds_of_states(data))
+    states = list(list_nonnumeric_kinds(data))
     if states:
         raise ValueError(
             f"{purpose} needs continuous variables, but these columns are discrete: {join_names(states)}. Choose "
             "'bic-clg', or drop them"
         )
-    rows = float_rows(data)
-    raise_of_cells(data.names, None, infinite_columns(rows))
+    rows = make_rows(data)
+    refuse_values(data.names, None, mark_infinite_columns(rows))
     return rows
 
 
