@@ -55,9 +55,9 @@ class FinalStates(NamedTuple):
     """States of a column and their codes after all chunks were read."""
 
     states: tuple
-    #: Final code of each number that `GrowingColumn.recode` gave, in the order of the numbers.
+    #: FinalStates code of each number that `GrowingColumn.recode` gave, in the order of the numbers.
     codes: np.ndarray
-    #: Final code of missing values, -1 if there are none.
+    #: FinalStates code of missing values, -1 if there are none.
     missing_code: int
 
 

@@ -17,7 +17,7 @@ from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 from pgmx.checks import count_workers
 from pgmx.data import DiscreteTable, DistributedNumericTable, DistributedTable
 from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_draws
-from pgmx.estimators.bayesian.dag_learner import NetworkResults, Opened, read_parameter_prior
+from pgmx.estimators.bayesian.dag_learner import InputTable, NetworkResults, read_parameter_prior
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
 from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.markov.problem import summarise_rows
@@ -26,7 +26,7 @@ from pgmx.graphs.consensus import Marks, average_edges, count_pairs, estimate_th
 from pgmx.graphs.cycles import find_cycle
 from pgmx.models import ConditionalGaussianNetwork, to_dag, to_pdag
 from pgmx.models.bayesian.strengths import make_direction_matrix, make_strength_matrix, make_strength_table
-from pgmx.parallel.spread import spread
+from pgmx.parallel.tasks import run_tasks
 from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, Snapshot, open_checkpoint
 from pgmx.runs.progress import ProgressBar, ResamplingProgress
 from pgmx.runs.run import Run, is_past
@@ -259,7 +259,7 @@ class BootstrapStructure(NetworkResults):
     def _holds_numbers(self, opened: Any) -> bool:
         return (HillClimbSearch() if self.estimator is None else self.estimator)._holds_numbers(opened)
 
-    def _fit(self, opened: Opened, sample_weight: ArrayLike | None) -> Run:
+    def _fit(self, opened: InputTable, sample_weight: ArrayLike | None) -> Run:
         show, name = self.show_progress and config.SHOW_PROGRESS, type(self).__name__
         bar = ProgressBar(show, self.callback, name, unit="resamples", figure=None, total=self.n_resamples)
         run = Run(ResamplingProgress, max_time=self.max_time, callback=bar.callback, start=self._start)
@@ -289,7 +289,7 @@ class BootstrapStructure(NetworkResults):
         self.edges_ = marks.undirected if self._kind == "graph" else extend_to_dag(len(names), marks)
         return run
 
-    def _open_checkpoint(self, resampler: Resampler, data: Opened) -> Checkpoint:
+    def _open_checkpoint(self, resampler: Resampler, data: InputTable) -> Checkpoint:
         """Return the checkpoint. A resample depends on its index, not on `n_resamples`."""
         options = resampler.learner.get_params(deep=False).items()
         decisive = {name: value for name, value in options if name not in RUN_OPTIONS}
@@ -299,7 +299,7 @@ class BootstrapStructure(NetworkResults):
         resolved = {"random_state": resampler.seed, "n_resamples": None, "estimator": estimator}
         return open_checkpoint(self, names, rows, resampler.weights, **resolved)
 
-    def _resample(self, resampler: Resampler, data: Opened, run: Run, is_compiled: bool) -> list[Graph]:
+    def _resample(self, resampler: Resampler, data: InputTable, run: Run, is_compiled: bool) -> list[Graph]:
         """Return the type of graph and the edges of each resample, in order."""
         snapshot = run.restore()
         n = len(data.columns if isinstance(data, DiscreteTable) else data.names)
@@ -310,7 +310,7 @@ class BootstrapStructure(NetworkResults):
         # rows on the workers of a cluster cannot be sent; all workers count for each resample
         n_jobs = 1 if isinstance(data, DistributedNumericTable) else self.n_jobs
         is_long = is_compiled and isinstance(data, DiscreteTable) and data.n_rows * n > LONG_RESAMPLE
-        results = spread(task, data, len(due), n_jobs=n_jobs, deadline=run.wall_deadline, at_once=is_long)
+        results = run_tasks(task, data, len(due), n_jobs=n_jobs, deadline=run.wall_deadline, at_once=is_long)
         with closing(results):
             try:
                 for k, (graph, is_whole) in results:
@@ -406,7 +406,7 @@ class BootstrapStructure(NetworkResults):
         return make_direction_matrix(self._names, self._counts)
 
 
-def _summarise_rows(data: Opened) -> Any:
+def _summarise_rows(data: InputTable) -> Any:
     """Return a value that identifies the rows of a table."""
     if isinstance(data, DistributedNumericTable):
         sums = sum_moments(data)
@@ -416,7 +416,7 @@ def _summarise_rows(data: Opened) -> Any:
     return [data.states, data.codes] if isinstance(data, DiscreteTable) else data.to_pandas()
 
 
-def _run_numbered(resampler: Resampler, numbers: list[int], data: Opened, k: int) -> tuple[Graph, bool]:
+def _run_numbered(resampler: Resampler, numbers: list[int], data: InputTable, k: int) -> tuple[Graph, bool]:
     """Run the k-th of some resamples, the task of a worker, and return whether it ended in time."""
     graph = resampler(data, numbers[k])
     return graph, not is_past(inf)

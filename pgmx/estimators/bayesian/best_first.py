@@ -10,7 +10,7 @@ import numpy as np
 from pgmpy.causal_discovery import ExpertKnowledge
 
 from pgmx.estimators.base import Interval
-from pgmx.estimators.bayesian.pgmpy_face import BaseStructureScore
+from pgmx.estimators.bayesian.pgmpy_interface import BaseStructureScore
 from pgmx.estimators.bayesian.search_learner import SearchLearner
 from pgmx.runs.progress import SearchProgress
 from pgmx.scores.priors import StructurePrior

@@ -15,7 +15,7 @@ from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, DistributedNumericTable, encode
 from pgmx.estimators.base import Interval, StrOptions, config, random_draws
 from pgmx.estimators.bayesian.cost import estimate_continuous, estimate_forest
-from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner, Opened
+from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner, InputTable
 from pgmx.estimators.cost import LearningCost
 from pgmx.parallel.threads import count_threads
 from pgmx.runs.progress import ProgressBar, SearchProgress
@@ -280,7 +280,7 @@ class ChowLiuForest(DagLearner):
         """Return whether all pairs may be counted before the first variable joins the forest."""
         return self.callback is None and self.max_time is None
 
-    def _fit(self, opened: Opened, sample_weight: ArrayLike | None) -> Run:
+    def _fit(self, opened: InputTable, sample_weight: ArrayLike | None) -> Run:
         with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, type(self).__name__) as bar:
             run = Run(SearchProgress, max_time=self.max_time, callback=bar.callback, start=self._start)
             self._find_forest(opened, sample_weight, run)
@@ -292,7 +292,7 @@ class ChowLiuForest(DagLearner):
             self._warn_of_time("the forest has no edges")
         return run
 
-    def _find_forest(self, opened: Opened, sample_weight: ArrayLike | None, run: Run) -> None:
+    def _find_forest(self, opened: InputTable, sample_weight: ArrayLike | None, run: Run) -> None:
         if self.missing == "em":
             raise ValueError(
                 "ChowLiuForest does not support missing='em', because it does not search. Use "

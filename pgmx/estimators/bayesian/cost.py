@@ -1,18 +1,19 @@
-"""Memory required for learning a Bayesian network, counted from shapes.
+"""Memory required for learning a Bayesian network, counted from a table or its shape.
 
 Structural EM searches on completed rows, and passes over the rows to compute expected counts. The graphs are not known
 in advance, so the estimates assume sparse graphs.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple, Self
+from collections.abc import Hashable, Sequence
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pgmx.data import estimate_memory
+from pgmx.data import DiscreteTable, DistributedNumericTable, encode, estimate_memory
 from pgmx.data.memory import size_table
-from pgmx.data.mixed import MixedTable
+from pgmx.data.mixed import MixedTable, read_incomplete_mixed
+from pgmx.estimators.bayesian.dag_learner import DagLearner
 from pgmx.estimators.cost import LearningCost
 from pgmx.inference.exact.row_posteriors import CHUNK_BYTES, DRAW_BYTES
 from pgmx.models.bayesian.incomplete_discrete import N_DRAWS
@@ -128,6 +129,63 @@ class MissingCounts(NamedTuple):
             distinct * mean,
             distinct * (mean**2 + spread),
         )
+
+
+class SearchSize(NamedTuple):
+    """Number of rows, states of discrete columns, number of continuous columns, and missing values if EM is used."""
+
+    n_rows: int
+    cards: list[int]
+    n_floats: int
+    missing: MissingCounts | None
+
+    @classmethod
+    def from_shape(
+        cls,
+        n_rows: int | None,
+        cardinalities: ArrayLike | None,
+        n_floats: int,
+        missing_share: float,
+        missing: str,
+    ) -> Self:
+        """Return the size of a table from its shape; `missing` is the option of the learner."""
+        if n_rows is None or (cardinalities is None and not n_floats):
+            raise ValueError("estimate_cost needs the data, or n_rows=... and cardinalities=[...] or n_floats=...")
+        if not 0.0 <= missing_share <= 1.0 or (missing_share and missing != "em"):
+            raise ValueError(
+                f"missing_share={missing_share!r} must be from 0 to 1, and 0 without missing='em' (missing is "
+                f"{missing!r})"
+            )
+        cards = [] if cardinalities is None else np.asarray(cardinalities).tolist()
+        counts = MissingCounts.from_share(n_rows, cards, n_floats, missing_share) if missing_share else None
+        return cls(n_rows, cards, n_floats, counts)
+
+
+def measure_size(learner: DagLearner, opened: Any) -> SearchSize:
+    """Return the size of a table that a learner has opened. States of files and iterators are coded."""
+    if isinstance(opened, DistributedNumericTable):
+        return SearchSize(opened.n_rows, [], opened.n_columns, None)
+    if not isinstance(opened, DiscreteTable):
+        floats = opened.list_known_floats()
+        if floats and learner._holds_numbers(opened):
+            return _measure_floats(learner, opened, floats)
+    table = encode(opened, state_names=learner.state_names, missing=learner._coding, n_jobs=learner.n_jobs)
+    cards = table.cardinalities
+    if learner.missing != "em" or not (table.missing_codes >= 0).any():
+        return SearchSize(table.n_rows, cards.tolist(), 0, None)
+    is_float, numbers = np.zeros(table.n_variables, dtype=bool), np.empty((0, table.n_rows))
+    missing = MissingCounts.from_table(MixedTable(table.columns, is_float, numbers, table))
+    return SearchSize(table.n_rows, (cards - (table.missing_codes >= 0)).tolist(), 0, missing)
+
+
+def _measure_floats(learner: DagLearner, opened: Any, floats: Sequence[Hashable]) -> SearchSize:
+    if learner.missing != "em" or not opened.missing_columns():
+        part = opened.take_columns([name for name in opened.names if name not in floats])
+        cards = part.encode(missing="category").cardinalities.tolist() if part.names else []
+        return SearchSize(opened.n_rows, cards, len(floats), None)
+    mixed = read_incomplete_mixed(opened, state_names=learner.state_names)
+    cards = [] if mixed.table is None else (mixed.table.cardinalities - (mixed.table.missing_codes >= 0)).tolist()
+    return SearchSize(mixed.n_rows, cards, len(mixed.numbers), MissingCounts.from_table(mixed))
 
 
 def estimate_expectations(

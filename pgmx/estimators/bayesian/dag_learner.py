@@ -17,7 +17,7 @@ from pgmx.data.columns import check_discrete_columns
 from pgmx.data.inputs import open_rows_to_score
 from pgmx.data.readers import is_chunked
 from pgmx.estimators.base import DISCRETE_COLUMNS, NA_VALUES, BaseStructureLearner, Interval, StrOptions
-from pgmx.estimators.bayesian.pgmpy_face import CausalDiscovery, make_metric
+from pgmx.estimators.bayesian.pgmpy_interface import CausalDiscovery, make_metric
 from pgmx.inference.likelihood import held_out_log_likelihood
 from pgmx.models import ConditionalGaussianNetwork, cpdag, to_dag, to_pdag
 from pgmx.models.bayesian.networks import check_parameter_prior
@@ -44,7 +44,7 @@ ONE_PSEUDO_ROW = {"equivalent_sample_size": 1.0}
 
 
 #: Types of opened data.
-Opened: TypeAlias = Frame | DiscreteTable | DistributedNumericTable
+InputTable: TypeAlias = Frame | DiscreteTable | DistributedNumericTable
 
 
 class NetworkResults(BaseStructureLearner, CausalDiscovery):
@@ -235,7 +235,7 @@ class DagLearner(NetworkResults):
         if self.return_type.lower() not in ("dag", "pdag"):
             raise ValueError(f"the option 'return_type' must be 'dag' or 'pdag', got {self.return_type!r}")
 
-    def _read_prior(self, opened: Opened) -> None:
+    def _read_prior(self, opened: InputTable) -> None:
         """Set `_prior`, the given options of the parameters. Refuse them if all columns are continuous."""
         self._prior = read_parameter_prior(self)
         given = _list_given_prior(self)

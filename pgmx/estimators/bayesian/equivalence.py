@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pgmpy.causal_discovery import ExpertKnowledge
 
-from pgmx.estimators.bayesian.dag_learner import Opened
-from pgmx.estimators.bayesian.pgmpy_face import BaseStructureScore
+from pgmx.estimators.bayesian.dag_learner import InputTable
+from pgmx.estimators.bayesian.pgmpy_interface import BaseStructureScore
 from pgmx.estimators.bayesian.search_learner import SearchLearner
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
@@ -264,7 +264,7 @@ class GreedyEquivalenceSearch(SearchLearner):
     def _needs_all_moves(self) -> bool:
         return False
 
-    def _fit(self, opened: Opened, sample_weight: ArrayLike | None) -> Run:
+    def _fit(self, opened: InputTable, sample_weight: ArrayLike | None) -> Run:
         self._check_phases()
         return super()._fit(opened, sample_weight)
 

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 from pgmpy.causal_discovery import ExpertKnowledge
 
 from pgmx.estimators.base import Interval, StrOptions
-from pgmx.estimators.bayesian.dag_learner import Opened
-from pgmx.estimators.bayesian.pgmpy_face import BaseStructureScore
+from pgmx.estimators.bayesian.dag_learner import InputTable
+from pgmx.estimators.bayesian.pgmpy_interface import BaseStructureScore
 from pgmx.estimators.bayesian.search_learner import SearchLearner
 from pgmx.parallel.threads import count_threads
 from pgmx.runs.progress import SearchProgress
@@ -435,7 +435,7 @@ class HillClimbSearch(SearchLearner):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    def _fit(self, opened: Opened, sample_weight: ArrayLike | None) -> Run:
+    def _fit(self, opened: InputTable, sample_weight: ArrayLike | None) -> Run:
         run = super()._fit(opened, sample_weight)
         if "member" in self.history_:
             self.history_["member"] = np.array(MEMBERS)[self.history_["member"]]

@@ -16,7 +16,7 @@ from pgmx.data.numeric import (
     refuse_nonnumeric,
     refuse_values,
 )
-from pgmx.models.names import check_columns, check_complete
+from pgmx.models.base import check_columns, check_complete
 
 
 class NumericRows(NamedTuple):

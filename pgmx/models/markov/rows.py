@@ -18,7 +18,7 @@ from pgmx.data.columns import (
 )
 from pgmx.data.inputs import open_new_rows
 from pgmx.inference.problem import Problem
-from pgmx.models.names import check_columns, check_complete
+from pgmx.models.base import check_columns, check_complete
 
 
 class Rows(NamedTuple):

@@ -12,8 +12,8 @@ from pgmx.data.columns import match_states
 from pgmx.data.inputs import open_new_rows
 from pgmx.data.numeric import list_nonnumeric_kinds, read_column, refuse_nonnumeric, refuse_values
 from pgmx.inference.mixed.families import MixedRows, RowPiece
+from pgmx.models.base import check_columns, check_complete
 from pgmx.models.markov.rows import code_cells, map_states
-from pgmx.models.names import check_columns, check_complete
 
 #: Number of values per chunk of rows: 18 MB.
 PIECE_CELLS = 1 << 20
