@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pgmx.checks import join_names
-from pgmx.data import DiscreteTable, Frame, open_any, open_frame
+from pgmx.data import DiscreteTable, Frame
 from pgmx.data.columns import (
     code_column,
     find_missing,
@@ -20,7 +20,7 @@ from pgmx.data.columns import (
     read_floats,
     take_rows,
 )
-from pgmx.data.inputs import open_numeric
+from pgmx.data.inputs import open_new_rows
 from pgmx.data.numeric import (
     NumericTable,
     list_nonnumeric_kinds,
@@ -30,7 +30,6 @@ from pgmx.data.numeric import (
     refuse_nonnumeric,
     refuse_values,
 )
-from pgmx.data.readers import is_iterator, is_path, open_chunk
 from pgmx.inference.mixed.families import MixedRows, RowChunk
 from pgmx.inference.problem import Problem
 
@@ -80,9 +79,7 @@ def read_discrete_rows(X, problem: Problem, *, allow_missing: bool = False) -> C
     """
     if isinstance(X, list | tuple):
         X = np.array(X, dtype=object)
-    if is_path(X) or is_iterator(X):
-        X = open_any(X, missing="pairwise")  # missing values get a separate code
-    source = X if isinstance(X, DiscreteTable | Frame) else open_chunk(X)
+    source = open_new_rows(X)  # missing values of files get a separate code
     columns = source.columns if isinstance(source, DiscreteTable) else source.names
     if isinstance(X, np.ndarray):
         if X.shape[1] != len(problem.names):
@@ -195,15 +192,15 @@ def _open_numeric(X, names: tuple) -> tuple[tuple, np.ndarray, pd.Index]:
     """Return column names, float64 rows, and labels of the rows."""
     if isinstance(X, Mapping):
         X = _make_numeric_frame(X)
-    if isinstance(X, NumericTable) or is_path(X) or is_iterator(X):
-        table = X if isinstance(X, NumericTable) else open_numeric(X, missing="pairwise")
-        cells = table.rows()
-        return table.names, cells, pd.RangeIndex(len(cells))
     if isinstance(X, list | tuple):
         X = np.array(X, dtype=np.float64)
     if isinstance(X, pd.DataFrame) and not X.shape[1]:
         return (), np.empty((len(X), 0)), X.index
-    frame = X if isinstance(X, Frame) else open_chunk(X)
+    opened = open_new_rows(X, "numeric")
+    if isinstance(opened, NumericTable):
+        cells = opened.rows()
+        return opened.names, cells, pd.RangeIndex(len(cells))
+    frame = opened
     refuse_nonnumeric(frame.names, list_nonnumeric_kinds(frame))
     columns = frame.names
     if isinstance(X, np.ndarray):
@@ -349,7 +346,7 @@ def _open_mixed(X: Any, names: tuple) -> tuple[Frame, pd.Index]:
         return Frame((), [], len(X)), X.index
     if isinstance(X, list | tuple):
         X = np.array(X, dtype=object)
-    frame = open_frame(X) if isinstance(X, Frame) or is_path(X) or is_iterator(X) else open_chunk(X)
+    frame = open_new_rows(X, "columns")
     if isinstance(X, np.ndarray):
         if X.shape[1] != len(names):
             raise ValueError(
