@@ -42,8 +42,11 @@ HOMES = {
     "matplotlib": set(),
 }
 LEAVES = {"datasets", "metrics", "plotting", "cli"}
-# The one arrow against the order: users look for a report on the learner that it is about.
-AGAINST_THE_ORDER = {("pgmx.estimators.base", "pgmx.plotting.reports.page")}
+# The arrows against the order: users look for a report on the learner that it is about, and ask questions of files.
+AGAINST_THE_ORDER = {
+    ("pgmx.estimators.base", "pgmx.plotting.reports.page"),
+    ("pgmx.inference.problem", "pgmx.models.any_model"),
+}
 # Importing pgmpy.estimators warns every user of a move that only pgmx can make, so one module does it, with a filter.
 KEEPERS = {"pgmpy.estimators": "pgmx.models.pgmpy_estimators"}
 

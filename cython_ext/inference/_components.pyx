@@ -212,7 +212,11 @@ cdef class Components(PlanStore):
         if failed:
             self.n_pairs = 0
             raise MemoryError
-        return [i for i in range(self.n_kept) if self.plans[i] == NULL]
+        unplanned = set()
+        for i in range(self.n_pairs):
+            if self.pair_component[i] >= 0 and self.plans[self.pair_component[i]] == NULL:
+                unplanned.add(self.pair_component[i])
+        return sorted(unplanned)
 
     def first_row(self, Py_ssize_t number):
         """Return the first row of the last `find` with this component."""

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from pgmx.inference.partition import ApproximationWarning as ApproximationWarning
     from pgmx.inference.partition import LogPartition as LogPartition
     from pgmx.inference.partition import log_partition as log_partition
+    from pgmx.inference.problem import CompiledNetwork as CompiledNetwork
     from pgmx.inference.problem import InferenceCost as InferenceCost
     from pgmx.inference.problem import MapAssignment as MapAssignment
     from pgmx.inference.problem import Marginals as Marginals
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "ApproximationWarning": "pgmx.inference.partition",
     "BeliefResult": "pgmx.inference.approximate.loopy",
+    "CompiledNetwork": "pgmx.inference.problem",
     "EliminationPlan": "pgmx.inference.exact.elimination_order",
     "ExactInference": "pgmx.inference.exact.junction_tree",
     "InferenceCost": "pgmx.inference.problem",

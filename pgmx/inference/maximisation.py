@@ -18,6 +18,7 @@ from pgmx.inference.problem import (
     MapAssignment,
     NetworkLike,
     Problem,
+    VirtualEvidence,
     check_memory,
     check_method,
     check_options,
@@ -75,6 +76,8 @@ def map_assignment(
     model: NetworkLike,
     evidence: Evidence | None = None,
     *,
+    virtual_evidence: VirtualEvidence | None = None,
+    do: Evidence | None = None,
     method: str = "auto",
     memory: int | None = None,
     **options: Any,
@@ -83,10 +86,14 @@ def map_assignment(
 
     Parameters
     ----------
-    model : network, fitted learner, PairwisePotentials or LogFactors
-        The network.
+    model : network, path, fitted learner, CompiledNetwork, PairwisePotentials or LogFactors
+        The network, or a file of one (see :func:`pgmx.models.read_model`).
     evidence : dict of {name: state}, optional
         Observed variables.
+    virtual_evidence : dict of {name: likelihoods}, optional
+        Uncertain observations: nonnegative likelihoods of the states, in their order or as ``{state: likelihood}``.
+    do : dict of {name: state}, optional
+        Interventions in a Bayesian network: the edges into these variables are removed.
     method : {"auto", "exact", "search", "loopy"}, default="auto"
         "exact": a junction tree, or elimination if the tree needs too much memory. "search": a search with a bound.
         "loopy": max-product belief propagation. "auto": "exact" if memory allows, otherwise "search".
@@ -152,5 +159,7 @@ def map_assignment(
     check_method(method, ("auto", "exact", "search", "loopy"))
     check_options(options, {"exact": (), "loopy": BELIEF_OPTIONS}.get(method, SEARCH_OPTIONS), method)
     problem = Problem.from_model(model)
+    codes = problem.codes_of(evidence)
+    problem = problem.change(virtual_evidence, do, codes)
     with problem.naming_evidence():
-        return compute_map(problem, problem.codes_of(evidence), method, memory, options)
+        return compute_map(problem, codes, method, memory, options)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from threading import Lock
 
 import numpy as np
@@ -22,6 +23,8 @@ from pgmx.inference.exact.elimination_order import (
     make_treewidth_error,
     search_order,
 )
+from pgmx.inference.exact.junction_tree import MostProbable
+from pgmx.inference.networks import ZeroProbabilityError
 from pgmx.parallel.threads import count_threads, run_on_threads
 
 #: Kinds of answers of a component, as numbered by the kernel.
@@ -112,6 +115,10 @@ class ComponentEngine:
             finally:
                 self.active[: self.n_tables] = 1
                 self.active[self.n_tables :] = 0
+
+    def worker(self, memory: int) -> _Worker:
+        """Return the kernel of single questions, whose plans are kept; for use inside of `asking`."""
+        return _Worker(self, self._kernel, memory)
 
     def joint(self, row: np.ndarray, variables: Sequence[int], memory: int) -> np.ndarray:
         """Return P(variables | row), the variables in this order, inside of `asking`; zeros if the row is impossible.
@@ -204,7 +211,8 @@ class ComponentEngine:
 
         def answer(worker: _Worker, block: slice) -> np.ndarray:
             rows = codes if n_repeats > 1 else codes[block]
-            worker.find(rows, kind, np.arange(block.start, block.stop), len(states[block]) if n_repeats > 1 else 1)
+            numbers = np.arange(block.start, block.stop) if n_repeats == 1 else None
+            worker.find(rows, kind, numbers, len(states[block]) if n_repeats > 1 else 1)
             part = None if uniforms is None else uniforms[block]
             return worker.kernel.answer(rows, kind, states[block], None, None, part)
 
@@ -263,7 +271,7 @@ class ComponentEngine:
         """Make the plan of a component, from the best of many orders where the first one is large."""
         limit = memory / CELL_BYTES
         cells = kernel.plan(number, limit)
-        if cells <= LARGE_PLAN:
+        if cells <= min(LARGE_PLAN, limit):
             return cells
         hidden, scopes, query = kernel.describe(number)
         cards = [self.cards[v] for v in hidden]
@@ -276,6 +284,92 @@ class ComponentEngine:
         return cells
 
 
+class ComponentInference:
+    """Exact answers to one question about a directed network, with the interface of `ExactInference`.
+
+    Without `variables` the question is about the whole network: impossible evidence is found, and the plans are made
+    here, so that a TreewidthError is raised before any table is allocated.
+    """
+
+    method = "exact"
+    converged = True
+    r_hat = effective_sample_size = np.nan
+
+    def __init__(
+        self,
+        engine: ComponentEngine,
+        evidence: Mapping[int, int],
+        likelihoods: Mapping[int, np.ndarray],
+        do: Mapping[int, int],
+        memory: int,
+    ) -> None:
+        self.engine = engine
+        self.evidence = {v: code for v, code in evidence.items() if v not in do}
+        self._question = (self.evidence, likelihoods, do)
+        self.memory = memory
+        self.errors = np.zeros(len(engine.cards))
+
+    @cached_property
+    def _answer(self) -> tuple[float, np.ndarray]:
+        """The log-partition, and the marginals of all hidden variables side by side."""
+        probabilities = np.zeros((1, sum(self.engine.cards)))
+        with self.engine.asking(*self._question) as row:
+            worker = self.engine.worker(self.memory)
+            worker.find(row, SUM)
+            total = worker.kernel.answer(row, SUM, None, probabilities, self.engine.columns)[0]
+        if total == -np.inf:
+            raise ZeroProbabilityError(self.evidence)
+        return float(total), probabilities[0]
+
+    @property
+    def log_partition(self) -> float:
+        """The logarithm of the probability of the evidence and the likelihoods, in nats."""
+        return self._answer[0]
+
+    def marginal(self, i: int) -> np.ndarray:
+        """Return the distribution of a hidden variable."""
+        start = self.engine.columns[i]
+        return self._answer[1][start : start + self.engine.cards[i]]
+
+    def joint(self, variables: Sequence[int]) -> np.ndarray:
+        """Return the joint distribution of hidden variables, one axis per variable in their order."""
+        with self.engine.asking(*self._question) as row:
+            table = self.engine.joint(row, variables, self.memory)
+        if not table.any():
+            raise ZeroProbabilityError(self.evidence)
+        return table
+
+    def map(self) -> MostProbable:
+        """Return the most probable states of all variables together; of equal ones always the same."""
+        with self.engine.asking(*self._question) as row:
+            worker = self.engine.worker(self.memory)
+            worker.find(row, MAXIMISE)
+            states = row.copy()
+            value = worker.kernel.answer(row, MAXIMISE, states)[0]
+        if value == -np.inf:
+            raise ZeroProbabilityError(self.evidence)
+        return MostProbable(states[0].astype(np.int64), float(value))
+
+    def sample(self, n_samples: int, seed: int | None = 0) -> np.ndarray:
+        """Draw independent rows given the question: one array of codes per variable, (n, n_samples)."""
+        uniforms = draw_uniforms(seed, len(self.engine.cards), n_samples)
+        with self.engine.asking(*self._question) as row:
+            states, total = self.engine.complete_rows(row, self.memory, uniforms=uniforms)
+        if total[0] == -np.inf:
+            raise ZeroProbabilityError(self.evidence)
+        return np.ascontiguousarray(states.T)
+
+
+def draw_uniforms(seed: int | None, n: int, n_samples: int) -> np.ndarray:
+    """Return float64 (n_samples, n) in [0, 1): one stream per variable, of bits that numpy keeps stable."""
+    entropy = np.random.SeedSequence(seed).entropy
+    uniforms = np.empty((n_samples, n))
+    for v in range(n):
+        stream = np.random.PCG64(np.random.SeedSequence(entropy, spawn_key=(v,)))
+        uniforms[:, v] = (stream.random_raw(n_samples) >> np.uint64(11)) * 2.0**-53
+    return uniforms
+
+
 class _Worker:
     """The kernels of one thread: the plans of the components of its rows, and eight lanes through the whole network."""
 
@@ -283,12 +377,14 @@ class _Worker:
         self.engine, self.kernel, self.memory = engine, kernel, memory
         self._lanes: list[Lanes] | None = None
 
-    def find(self, codes: np.ndarray, kind: int, rows: np.ndarray, n_repeats: int = 1) -> None:
+    def find(self, codes: np.ndarray, kind: int, rows: np.ndarray | None = None, n_repeats: int = 1) -> None:
         """Find and plan the components of rows; a TreewidthError names the first row, by its number in `rows`."""
         for number in self.kernel.find(codes, kind, n_repeats):
             try:
                 self.engine.plan(self.kernel, number, self.memory)
             except TreewidthError as error:
+                if rows is None:
+                    raise
                 raise error.of_row(int(rows[self.kernel.first_row(number)])) from None
 
     def plan_whole(self) -> float:
