@@ -32,7 +32,7 @@ T = TypeVar("T")
 Learner = TypeVar("Learner", bound="BaseStructureLearner")  # jedi completes `Self` as the base class
 
 #: Longest text of an option in messages, in characters.
-LONGEST_VALUE = 200
+_LONGEST_VALUE = 200
 
 # private names of scikit-learn and pgmpy's configuration are imported here only, so that one module changes with them
 __all__ = [
@@ -138,7 +138,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         self._validate()
         with self._start_clock():
             opened = self._open(X)
-            if self._holds_numbers(opened) and not isinstance(X, Frame):  # a frame was checked when it was opened
+            if self._reads_continuous(opened) and not isinstance(X, Frame):  # a frame was checked when it was opened
                 self._warn_of_few_values(opened if isinstance(opened, Frame) else X)
             names = opened.columns if isinstance(opened, DiscreteTable) else opened.names
             run = self._fit(opened, sample_weight)
@@ -184,9 +184,9 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
             validate_parameter_constraints(self._parameter_constraints, options, caller_name=name)
         except (TypeError, ValueError) as error:
             before, got, value = str(error).partition(" Got ")
-            if len(value) <= LONGEST_VALUE:
+            if len(value) <= _LONGEST_VALUE:
                 raise
-            value = " ".join(value.split())[:LONGEST_VALUE]
+            value = " ".join(value.split())[:_LONGEST_VALUE]
             raise type(error)(f"{before}{got}{value} ... instead.") from None
 
     def _refuse_data_for_learner(self) -> None:
@@ -221,7 +221,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         """Coding of missing values. Missing values that are filled in later are marked."""
         return "pairwise" if self.missing == "em" else self.missing
 
-    def _holds_numbers(self, opened: Any) -> bool:
+    def _reads_continuous(self, opened: Any) -> bool:
         """Return whether columns of floats are read as continuous variables; some may be meant as discrete."""
         return not isinstance(opened, DiscreteTable)
 
@@ -386,6 +386,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         """Names of the columns of the data given to the constructor."""
         if self.data is None:
             raise AttributeError(f"{type(self).__name__} was made without data, so it has no variables yet")
+        # files are opened, because their columns are not known otherwise
         opened = self.data
         if isinstance(self.data, str | Path):
             opened = open_any(self.data, **{**self._list_coding(), "missing": "pairwise"})

@@ -71,7 +71,7 @@ class StreamLearner(BaseEstimator, ABC):
         """Create every array of the state for the current options; for classifiers, `classes_` is already set."""
 
     @abstractmethod
-    def _count_numbers(self, n_features: int) -> int:
+    def _count_values(self, n_features: int) -> int:
         """Return the minimum number of values in the state for the current options, without allocation."""
 
     @abstractmethod

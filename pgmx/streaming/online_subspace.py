@@ -36,7 +36,7 @@ class Cells(NamedTuple):
         return np.repeat(np.arange(self.shape[0]), np.diff(self.starts))
 
 
-def check_format(matrix: Any) -> None:
+def _check_format(matrix: Any) -> None:
     """Raise ValueError for a sparse matrix whose format stores zeros between its entries."""
     if matrix.format in ("bsr", "dia"):
         raise ValueError(
@@ -93,7 +93,7 @@ def read_triples(rows: Any, columns: Any, levels: Any, n_columns: int | None) ->
     return csr_matrix((numbers[order], column, starts), shape=(int(row[-1]) + 1, width))
 
 
-def find_levels(cells: Cells, is_tobit: bool) -> np.ndarray:
+def _find_levels(cells: Cells, is_tobit: bool) -> np.ndarray:
     """Return the observed levels, ascending, or the minimum and maximum; a single level gets a second one.
 
     ValueError if there are no observed values.
@@ -167,7 +167,7 @@ class OnlineSubspace(StreamLearner):
     random_state: Any
     levels_: np.ndarray
 
-    def _count_numbers(self, n_features: int) -> int:
+    def _count_values(self, n_features: int) -> int:
         return n_features * self._count_predictors(self.levels_) * self.n_components
 
     def _start(self, n_features: int) -> None:
@@ -239,7 +239,7 @@ class OnlineSubspace(StreamLearner):
         if is_path(X):
             raise TypeError(f"X must be numeric rows, got the path {str(X)!r:.60}: only fit and partial_fit read files")
         if issparse(X):
-            check_format(X)
+            _check_format(X)
         rows = validate_data(
             self,
             X,
@@ -260,7 +260,7 @@ class OnlineSubspace(StreamLearner):
         """Return the declared or the observed levels."""
         is_tobit = self.model == "tobit"
         if self.levels is None:
-            return find_levels(cells, is_tobit)
+            return _find_levels(cells, is_tobit)
         levels = self._read_numbers("levels")
         self._check_levels(levels)
         return levels

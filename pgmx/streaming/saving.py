@@ -26,7 +26,7 @@ def write_learner(learner: Any, path: str | os.PathLike) -> Path:
     options = {}
     for name, value in learner.get_params(deep=False).items():
         try:
-            options[name] = encode_option(value)
+            options[name] = _encode_option(value)
         except TypeError as error:
             raise TypeError(f"{type(learner).__name__}: {name}={value!r:.60} of the type {error}") from None
     arrays = dict(learner._pack_state())
@@ -86,7 +86,7 @@ def _build_learner(cls: Any, document: dict) -> Any:
     # files of earlier versions may lack options that do not affect the state
     if not isinstance(options, dict) or not allowed - set(known._free_options) <= set(options) <= allowed:
         raise ValueError(f"its options are not the options of {name}")
-    learner = known(**{option: decode_option(value) for option, value in options.items()})
+    learner = known(**{option: _decode_option(value) for option, value in options.items()})
     learner._validate_params()
     n_features, n_seen = document["n_features"], document["n_seen"]
     for what, number in (("n_features", n_features), ("n_seen", n_seen)):
@@ -141,7 +141,7 @@ def _open_first(raw: bytes, sizes: dict[str, int], names: tuple[str, ...]) -> di
 
 def _check_size(learner: Any, n_bytes: int) -> None:
     """Raise ValueError if the arrays of a file are too small for the options and columns."""
-    least = 8 * learner._count_numbers(learner.n_features_in_)
+    least = 8 * learner._count_values(learner.n_features_in_)
     if least > n_bytes:
         raise ValueError(
             f"its arrays declare {n_bytes:,} bytes, but its options and {learner.n_features_in_:,} columns need at "
@@ -152,16 +152,16 @@ def _check_size(learner: Any, n_bytes: int) -> None:
 # ---- options as plain JSON values ----
 
 
-def encode_option(value: Any) -> Any:
+def _encode_option(value: Any) -> Any:
     """Return the plain value of an option; TypeError for an object that cannot be saved."""
     if isinstance(value, np.generic):
         value = value.item()
     if hasattr(value, "to_numpy"):  # a series or index of a frame
         value = value.to_numpy()
     if isinstance(value, list | tuple | range):
-        return [encode_option(item) for item in value]
+        return [_encode_option(item) for item in value]
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufU":
-        return {"array": [encode_option(item) for item in value.ravel().tolist()], "shape": list(value.shape)}
+        return {"array": [_encode_option(item) for item in value.ravel().tolist()], "shape": list(value.shape)}
     if isinstance(value, float) and not np.isfinite(value):
         return {"float": repr(value)}
     if value is None or isinstance(value, bool | int | float | str):
@@ -169,22 +169,22 @@ def encode_option(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} cannot be saved: give numbers, texts, or lists or arrays of them")
 
 
-def decode_option(value: Any) -> Any:
+def _decode_option(value: Any) -> Any:
     """Return the option of a plain value: lists and tuples become tuples."""
     if isinstance(value, list):
-        return tuple(decode_option(item) for item in value)
+        return tuple(_decode_option(item) for item in value)
     if not isinstance(value, dict):
         return value
     if value.keys() == {"float"}:
         return float(value["float"])
     if value.keys() == {"array", "shape"}:
-        return np.array([decode_option(item) for item in value["array"]]).reshape(value["shape"])
+        return np.array([_decode_option(item) for item in value["array"]]).reshape(value["shape"])
     raise ValueError(f"{value!r:.60} is not an option")
 
 
 def compare_options(first: Any, second: Any) -> bool:
     """Return whether two options have the same plain value, or are the same object if they have no plain value."""
     try:
-        return encode_option(first) == encode_option(second)
+        return _encode_option(first) == _encode_option(second)
     except TypeError:
         return first is second

@@ -161,7 +161,8 @@ class Nonparanormal(WrappingLearner):
         return self.estimator
 
     def _validate(self) -> None:
-        if self.estimator is not None or not isinstance(self.estimator, ContinuousLearner | None):
+        # without an estimator there is no inner learner to validate
+        if self.estimator is not None:
             super()._validate()
 
     def _open(self, X) -> NumericTable:
@@ -226,6 +227,7 @@ class Nonparanormal(WrappingLearner):
         """Correlations of the transformed variables, of shape (p, p)."""
         if not hasattr(self, "_sample"):
             raise AttributeError("Nonparanormal is not fitted yet: call fit first")
+        # a copy: the sample is shared with the estimator
         return np.array(self._sample.correlation)
 
     def _make_once(self, name: str, make: Callable):

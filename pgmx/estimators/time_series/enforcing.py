@@ -163,15 +163,15 @@ class SparsityEnforcingLDS(LDSLearner):
         return estimate_pattern(size, self.lags)
 
     def _solve(self, problem: LDSProblem, run: Run | None = None) -> LDSSolution:
-        pattern = read_structure(self.structure, problem.names, problem.lags)
+        pattern = _read_structure(self.structure, problem.names, problem.lags)
         lag, target, source = problem.knowledge.required.T
         pattern = _set_entries(pattern, target, (lag - 1) * problem.n_series + source, True)
         lag, target, source = problem.knowledge.forbidden.T
         pattern = _set_entries(pattern, target, (lag - 1) * problem.n_series + source, False)
-        return solve_pattern(problem, pattern)
+        return _solve_pattern(problem, pattern)
 
 
-def solve_pattern(problem: LDSProblem, pattern: csr_array) -> LDSSolution:
+def _solve_pattern(problem: LDSProblem, pattern: csr_array) -> LDSSolution:
     """Return the least-squares solution for a pattern (N, L N) of lagged predictors and all unpenalised ones."""
     supports = [
         np.concatenate([np.sort(pattern.indices[a:b]), problem.free_predictors])
@@ -207,7 +207,7 @@ def _set_entries(pattern: csr_array, rows: np.ndarray, columns: np.ndarray, valu
     return csr_array((np.ones(changed.nnz), changed.indices, changed.indptr), shape=pattern.shape)
 
 
-def read_structure(structure: Any, names: tuple, lags: int) -> csr_array:
+def _read_structure(structure: Any, names: tuple, lags: int) -> csr_array:
     """Return the lagged predictors that a structure allows: ones in a csr array (N, L N), lag 1 first."""
     if structure is None:
         raise ValueError("structure is None: give a DiGraph, a TimeSeriesGraph or a mask[target, source]")

@@ -37,7 +37,7 @@ from pgmx.solvers.time_series.screening import (
 )
 
 #: Bytes of correlations of blocks of targets with all predictors.
-CANDIDATE_BYTES = 1 << 24
+_CANDIDATE_BYTES = 1 << 24
 
 
 class SparsityInducingLDS(SparseLDSLearner):
@@ -255,7 +255,7 @@ class SparsityInducingLDS(SparseLDSLearner):
         if self._reads_chunks():
             return estimate_products(size, self.lags, copies=4)
         rows = estimate_rows(size, self.lags, has_covariance=size.n_series <= MOST_COVARIANCES)
-        return rows + CANDIDATE_BYTES
+        return rows + _CANDIDATE_BYTES
 
     def _solve(self, problem: LDSProblem, run: Run | None = None) -> LDSSolution:
         if self.solver == "sgd" and self.k is None:

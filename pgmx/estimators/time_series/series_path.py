@@ -88,7 +88,7 @@ class SeriesPathSolver:
         _ = self._problem.moments
         self.units = self._problem.scales if units is None else units
         self._ratios = (self._problem.scales / self.units) ** 2
-        self._folds = make_folds(self._problem, n_folds) if selection == "cv" else []
+        self._folds = _make_folds(self._problem, n_folds) if selection == "cv" else []
         self.lam_max = self._find_largest()
         self._edges: list[np.ndarray] = []
         self._criterion: list[float] = []
@@ -150,7 +150,7 @@ class SeriesPathSolver:
         total, count = 0.0, 0
         for before, after in self._folds:
             solution = self._solve(replace(self._problem, panel=None, summed=before), lam, False)
-            stacked = stack_coefficients(solution, self._problem.has_intercept)
+            stacked = _stack_coefficients(solution, self._problem.has_intercept)
             squares = sum_squares(after.gram, after.cross, after.target_gram, stacked)
             total += float((squares.diagonal() * self._ratios).sum())
             count += after.n_targets * len(squares)
@@ -187,7 +187,7 @@ def list_edges(solution: LDSSolution) -> np.ndarray:
     return np.concatenate(parts).astype(np.int64)
 
 
-def stack_coefficients(solution: LDSSolution, has_intercept: bool) -> np.ndarray:
+def _stack_coefficients(solution: LDSSolution, has_intercept: bool) -> np.ndarray:
     """Return all coefficients (P, N) as one dense array, predictors in rows, the constant last."""
     parts = [csr_array(matrix).toarray().T for matrix in solution.coefficients]
     return np.vstack([*parts, solution.exogenous.T, *([solution.intercept[None]] if has_intercept else [])])
@@ -234,7 +234,7 @@ class PanelFolds:
         return replace(self.panel, segments=segments, exogenous=exogenous)
 
 
-def make_folds(problem: LDSProblem, n_folds: int) -> list[tuple[LaggedMoments, LaggedMoments]]:
+def _make_folds(problem: LDSProblem, n_folds: int) -> list[tuple[LaggedMoments, LaggedMoments]]:
     """Return, per fold, the moments of all rows before an origin and of the rows up to the next origin."""
     assert problem.panel is not None
     divided = PanelFolds.divide(problem.panel, problem.lags, n_folds + 1)
