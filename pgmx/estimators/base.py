@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from functools import lru_cache
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -38,6 +38,7 @@ _LONGEST_VALUE = 200
 __all__ = [
     "DISCRETE_COLUMNS",
     "NA_VALUES",
+    "N_JOBS",
     "BaseStructureLearner",
     "Interval",
     "Options",
@@ -50,6 +51,9 @@ __all__ = [
 #: Types of the options for reading files and for discrete columns. Their contents are checked with the data.
 NA_VALUES: list = [str, Real, "array-like", Set, Mapping, None]
 DISCRETE_COLUMNS: list = ["array-like", Set, None]
+
+#: Values that joblib accepts as a number of workers.
+N_JOBS: list = [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None]
 
 
 class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):

@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 
 from pgmx.checks import caller_level
 from pgmx.data.series import Panel
-from pgmx.estimators.base import Interval, StrOptions, clone_learner, config, random_draws
+from pgmx.estimators.base import N_JOBS, Interval, StrOptions, clone_learner, config, random_draws
 from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.gaussian.cost import GaussianSize, estimate_paths, estimate_subsamples
 from pgmx.estimators.gaussian.criteria import CRITERIA, Criterion, PathCache
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, GaussianPath
 from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso
-from pgmx.estimators.gaussian.learner import N_JOBS, ContinuousLearner, GaussianLearner, WrappingLearner
+from pgmx.estimators.gaussian.learner import ContinuousLearner, GaussianLearner, WrappingLearner
 from pgmx.estimators.paths import extend_penalties, space_penalties
 from pgmx.estimators.time_series.learner import TimeSeriesLearner, learn_or_raise
 from pgmx.estimators.time_series.linear import LDSLearner

@@ -61,6 +61,7 @@ class AdaptiveLearner(RakerLearner):
         check_is_fitted(self)
         losses = self._losses.mean(axis=0)
         leader = int(np.where(losses < 0.0, np.inf, losses).argmin())
+        # a ring: entry 0 counts all flags, the others hold the last of them
         n, room = int(self._flags[0]), self._n_flags
         places = np.arange(max(0, n - room), n) % room
         return Drift(2**leader, float(self._list_steps()[leader]), n, self._flags[1:][places])

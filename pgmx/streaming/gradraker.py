@@ -127,22 +127,24 @@ class GradrakerLearner(StreamLearner):
     def _update(self, rows: Any, targets: np.ndarray, predictions: np.ndarray | None) -> None:
         numbers = self._encode_targets(targets)
         options = (self._is_centred, LOSSES[self.loss].code, self._get_step(), float(self.weight_step))
+        # left out of pickles: the table is a cache of drawn frequencies
         if not hasattr(self, "_table"):
             self._table = self._make_table()
         for first in range(0, rows.shape[0], _BLOCK):
-            piece = slice(first, min(first + _BLOCK, rows.shape[0]))
-            features = self._encode(rows, first, piece.stop, self._seed, self._table, store=True)
-            outputs = np.empty((0, self._n_outputs)) if predictions is None else predictions[piece]
+            block = slice(first, min(first + _BLOCK, rows.shape[0]))
+            features = self._encode(rows, first, block.stop, self._seed, self._table, store=True)
+            outputs = np.empty((0, self._n_outputs)) if predictions is None else predictions[block]
             state = self._coefficients, self._log_weights, self._moments
-            _gradraker.learn(features, numbers[piece], *state, *options, outputs)
+            _gradraker.learn(features, numbers[block], *state, *options, outputs)
 
     def _predict(self, rows: Any) -> np.ndarray:
         outputs = np.empty((rows.shape[0], self._n_outputs))
+        # predictions do not change the learner, not even its cache
         table, store = (self._table, False) if hasattr(self, "_table") else (self._make_table(), True)
         for first in range(0, rows.shape[0], _BLOCK):
-            piece = slice(first, min(first + _BLOCK, rows.shape[0]))
-            features = self._encode(rows, first, piece.stop, self._seed, table, store=store)
-            _gradraker.predict(features, self._coefficients, self._log_weights, self._moments, outputs[piece])
+            block = slice(first, min(first + _BLOCK, rows.shape[0]))
+            features = self._encode(rows, first, block.stop, self._seed, table, store=store)
+            _gradraker.predict(features, self._coefficients, self._log_weights, self._moments, outputs[block])
         return outputs
 
     def _encode_targets(self, targets: np.ndarray) -> np.ndarray:
@@ -271,6 +273,7 @@ class GradrakerLearner(StreamLearner):
     def __getstate__(self) -> dict[str, Any]:
         inherited: Any = super().__getstate__()
         state = dict(inherited)
+        # it can be drawn again, and may have 64 MiB
         state.pop("_table", None)
         return state
 
@@ -287,6 +290,7 @@ class GradrakerLearner(StreamLearner):
         pathlib.Path
             The file, without `graph`, `layers` and `node_features`; set them by ``set_params`` after `load`.
         """
+        # graphs have no plain value; a shallow copy keeps the caller's learner unchanged
         bare = copy(self)
         bare.graph = bare.layers = bare.node_features = None
         return StreamLearner.save(bare, path)

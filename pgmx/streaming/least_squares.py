@@ -26,6 +26,7 @@ class _LeastSquares(StreamLearner):
 
     def _start(self, n_features: int) -> None:
         self._weights = np.zeros((self._n_outputs, n_features + 1))
+        # the inverse of the penalty alone, before any row
         self._inverse = np.eye(n_features + 1) / self.penalty
 
     def _update(self, rows: Any, targets: np.ndarray, predictions: np.ndarray | None) -> None:

@@ -54,6 +54,7 @@ def list_cells(rows: Any, n_entries: int | None = None) -> Cells:
         observed = ~np.isnan(rows)
         columns, values, counts = np.nonzero(observed)[1], rows[observed], observed.sum(axis=1)
     else:
+        # the conversion to CSR has summed duplicates already if the number of entries has changed
         if not rows.has_canonical_format or rows.nnz != n_entries:
             rows = rows.copy()
             rows.sum_duplicates()
@@ -89,6 +90,7 @@ def read_triples(rows: Any, columns: Any, levels: Any, n_columns: int | None) ->
     twice = np.flatnonzero((np.diff(row) == 0) & (np.diff(column) == 0))
     if len(twice):
         raise ValueError(f"row {row[twice[0]]} and column {column[twice[0]]} occur twice: give each cell once")
+    # rows without values are rows too
     starts = np.searchsorted(row, np.arange(row[-1] + 2))
     return csr_matrix((numbers[order], column, starts), shape=(int(row[-1]) + 1, width))
 
@@ -98,12 +100,14 @@ def _find_levels(cells: Cells, is_tobit: bool) -> np.ndarray:
 
     ValueError if there are no observed values.
     """
+    # adding zero turns -0.0 into 0.0
     levels = np.unique(cells.values) + 0.0
     if not len(levels):
         raise ValueError(f"X has no observed value in {cells.shape[0]} sample(s): give some, or declare levels=")
     if is_tobit:
         levels = levels[[0, -1]]
     if levels[0] == levels[-1]:
+        # models need two levels, and large numbers a distance that is above their rounding
         return np.array([levels[0], levels[0] + max(1.0, abs(levels[0]))])
     return levels
 
@@ -172,6 +176,7 @@ class OnlineSubspace(StreamLearner):
 
     def _start(self, n_features: int) -> None:
         c = self._count_predictors(self.levels_)
+        # only ordered levels have thresholds
         if self.learn_thresholds and self.model != "probit":
             raise ValueError(f"learn_thresholds=True is for model='probit', got model={self.model!r}")
         if self.thresholds is not None and self.model != "probit":
@@ -207,6 +212,7 @@ class OnlineSubspace(StreamLearner):
     def _middle(self) -> float:
         """Value with the predictor 0."""
         ends = self.levels_[[0, -1]]
+        # a tobit may be bounded on one side only
         ends = ends[np.isfinite(ends)]
         return float(ends.mean()) if len(ends) else 0.0
 

@@ -128,11 +128,14 @@ class RakerLearner(StreamLearner):
         rng = check_random_state(self.random_state)
         drawn = draw_frequencies(pairs, n_features, self.n_components, self.orthogonal, rng)
         n, n_outputs = len(pairs) * self.n_components, self._n_functions
+        # features in rows, so that the kernels read the frequencies of one feature in vectors
         self._frequencies = np.zeros((n_features, _round_up(n, TILE)))
         self._frequencies[:, :n] = drawn.reshape(n, n_features).T
         self._coefficients = np.zeros((n_outputs, len(steps), len(pairs), _round_up(2 * self.n_components, LANES)))
+        # logs, since products of many small factors would underflow
         self._kernel_logs = np.zeros((n_outputs, len(steps), len(pairs)))
         self._expert_logs = np.tile(self._list_start_logs(), (n_outputs, 1))
+        # -1: no loss yet
         self._losses = np.full((n_outputs, len(steps)), -1.0)
         self._figures = np.zeros(_raker.N_FIGURES)
         self._figures[_raker.MEAN_ERROR] = -1.0
@@ -520,6 +523,7 @@ def draw_frequencies(
     for block, (kernel, variance) in zip(frequencies, pairs, strict=True):
         if orthogonal:
             directions = np.vstack(list(_draw_directions(n_features, n_components, rng)))
+            # lengths of normal vectors: each row is normal, and the rows of a group are orthogonal
             block[:] = directions * np.sqrt(rng.chisquare(n_features, n_components))[:, None]
         else:
             block[:] = rng.standard_normal((n_components, n_features))
@@ -532,6 +536,7 @@ def _draw_directions(n_features: int, n_components: int, rng: np.random.RandomSt
     for start in range(0, n_components, n_features):
         size = min(n_features, n_components - start)
         directions, triangle = np.linalg.qr(rng.standard_normal((n_features, size)))
+        # QR with a positive diagonal, otherwise the directions would not be uniformly distributed
         yield (directions * np.where(np.diag(triangle) < 0.0, -1.0, 1.0)).T
 
 

@@ -55,6 +55,7 @@ def _pack_labels(labels: np.ndarray, attribute: str) -> np.ndarray:
     """Return labels as an array that does not need pickle."""
     if labels.dtype != object:
         return labels
+    # numpy drops zeros at the end of a text
     wrong = [label for label in labels if not isinstance(label, str) or label.endswith("\0")]
     if wrong:
         raise TypeError(f"{attribute} holds {wrong[0]!r:.60}, which cannot be saved: give numbers or texts")
@@ -105,6 +106,7 @@ def _list_classes(cls: Any) -> Iterator[Any]:
 def _read_state(raw: bytes, document: dict, learner: Any) -> dict[str, np.ndarray]:
     """Set the labels and names of the learner and return the arrays of its state, all checked."""
     sizes = list_members(raw)
+    # labels come first: the sizes of the state depend on the number of classes
     labels = open_members(raw, dict.fromkeys(sizes, inf), [name for name in _LABELS if name in sizes])
     for member, array in labels.items():
         if array.ndim != 1 or array.dtype.kind not in ("U" if member == "feature_names" else "biufU"):
@@ -115,6 +117,7 @@ def _read_state(raw: bytes, document: dict, learner: Any) -> dict[str, np.ndarra
         raise ValueError(f"it names {len(labels['feature_names'])} columns of {learner.n_features_in_}")
     learner._check_labels()
     state = [name for name in sizes if name not in _LABELS and name != "names"]
+    # checked before `_start` allocates: a small file must not ask for all memory
     learner._unpack_first(_open_first(raw, sizes, learner._first_names))
     _check_size(learner, sum(sizes[name] for name in state))
     try:
@@ -123,6 +126,7 @@ def _read_state(raw: bytes, document: dict, learner: Any) -> dict[str, np.ndarra
         raise ValueError("its options need more memory than is available") from None
     learner.n_seen_ = document["n_seen"]
     learner._freeze_options()
+    # members are read only up to the size that the options allow
     most = learner._list_sizes()
     if set(state) != set(most):
         raise ValueError(f"its arrays are {join_names(state)}, but the state has {join_names(most)}")

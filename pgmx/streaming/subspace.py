@@ -214,6 +214,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         before = dict(vars(self))
         rows = collect_rows(X, self.na_values)
         try:
+            # the first pass also finds the levels and allocates the state
             self._learn_chunk(rows, None, restart=True)
             cells, _ = self._check_rows(rows, None, restart=False)
             for _ in range(self.max_iter - 1):
@@ -369,6 +370,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         if observed:
             known = cells.rows * n_columns + cells.columns
             at = np.searchsorted(known, places)
+            # -1 for places after the last observed value
             is_known = np.r_[known, -1][at] == places
             answers[is_known] = cells.values[at[is_known]]
         return answers if asked is not None else answers.reshape((n_rows, n_columns, *answers.shape[1:]))

@@ -22,7 +22,7 @@ from pgmx.checks import as_reals, caller_level, check_natural, is_number
 from pgmx.data import DistributedNumericTable, DistributedTable, NumericTable, open_numeric
 from pgmx.data.errors import check_rows_left
 from pgmx.data.readers import is_path
-from pgmx.estimators.base import NA_VALUES, BaseStructureLearner, Interval, StrOptions, config
+from pgmx.estimators.base import N_JOBS, NA_VALUES, BaseStructureLearner, Interval, StrOptions, config
 from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.gaussian.cost import GaussianSize, estimate_moments, join_steps, measure_table
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, GaussianPath, get_units, make_network
@@ -38,9 +38,6 @@ from pgmx.statistics.gaussian.correlations import FactoredCorrelations
 if TYPE_CHECKING:
     from pgmx.models import GaussianMarkovNetwork
 
-
-#: Values that joblib accepts as a number of workers.
-N_JOBS = [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None]
 
 Learner = TypeVar("Learner", bound="ContinuousLearner")  # for Self, jedi returns the base class
 

@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.base import clone
 
 from pgmx.data import NumericTable, open_numeric
-from pgmx.estimators.base import NA_VALUES, StrOptions
+from pgmx.estimators.base import N_JOBS, NA_VALUES, StrOptions
 from pgmx.estimators.gaussian.cost import GaussianSize, estimate_ranks
-from pgmx.estimators.gaussian.learner import N_JOBS, ContinuousLearner, WrappingLearner
+from pgmx.estimators.gaussian.learner import ContinuousLearner, WrappingLearner
 from pgmx.runs.run import Run
 from pgmx.statistics import GaussianSample, gaussian_sample
 

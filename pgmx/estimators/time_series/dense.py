@@ -201,6 +201,7 @@ def solve_some(problem: LDSProblem, predictors: np.ndarray, targets: np.ndarray)
 def _solve_spectrum(gram: np.ndarray, cross: np.ndarray) -> LeastSquares:
     """Return the solution from cross-products alone for ill-conditioned predictors, with a warning."""
     solution = solve_spectrum(gram, cross)
+    # float64 has about 15 digits; the condition number of the cross-products takes its share of them
     digits = max(0, round(15 + log10(max(solution.rcond, 1e-15))))
     warnings.warn(
         "the predictors are nearly dependent: the coefficients of series that are read in chunks have about "

@@ -249,6 +249,7 @@ class SparsityInducingLDS(SparseLDSLearner):
         self.n_jobs = n_jobs
 
     def _reads_chunks(self) -> bool:
+        # screening and stochastic gradients need the rows, not their cross-products
         return self.screen is None and self.solver == "lasso"
 
     def _estimate_solving(self, size: SeriesSize) -> int:
@@ -268,6 +269,7 @@ class SparsityInducingLDS(SparseLDSLearner):
         record = TargetCounter(run, problem.n_series)
         coefs = solve_lasso(products, self.lam_, required, record)
         self._end_blocks(record, problem.n_series, run)
+        # before `k` and `refit`, which change the coefficients of the lasso
         self.kkt_residual_ = measure_violation(products, coefs, self.lam_, required)
         coefs = keep_largest(coefs, self.k, required)
         return make_sparse_solution(problem, reduction, fit_support(products, coefs) if self.refit else coefs)

@@ -135,9 +135,11 @@ def _sum_residuals(problem: LDSProblem, coefficients: Any) -> np.ndarray:
         dense = np.asarray(coefficients.todense() if issparse(coefficients) else coefficients)
         squares = sum_squares(moments.gram, moments.cross, moments.target_gram, dense)
         terms = np.abs(dense).T @ np.sqrt(moments.gram.diagonal()) + np.sqrt(moments.target_gram.diagonal())
+        # the difference of nearly equal sums loses as many digits as it is smaller than its terms
         if (squares.diagonal() > _SMALLEST_SHARE * terms**2).all():
             return squares
         if problem.panel is None:
+            # without rows nothing more exact is possible, but a covariance must not be negative
             return drop_negative_directions(squares)
     predictors, targets = problem.design
     residuals = targets - np.asarray((coefficients.T @ predictors.T).T)
@@ -160,6 +162,7 @@ def list_knowledge(problem: LDSProblem) -> tuple[dict[int, np.ndarray], dict[int
     sides: list[dict[int, np.ndarray]] = []
     for edges in (problem.knowledge.forbidden, problem.knowledge.required):
         lag, target, source = edges.T
+        # predictors are ordered by lag, then by series
         places = (lag - 1) * problem.n_series + source
         sides.append({int(one): np.sort(places[target == one]) for one in np.unique(target)})
     return sides[0], sides[1]
@@ -173,6 +176,7 @@ def reduce_moments(problem: LDSProblem) -> Reduction:
         moments.gram / count, moments.cross.T / count, moments.target_gram.diagonal() / count, problem.n_lagged
     )
     for target, predictors in forbidden.items():
+        # the solvers leave out predictors with NaN
         reduction.products.cross[target, predictors] = np.nan
     return reduction
 
@@ -198,6 +202,7 @@ def make_rows(problem: LDSProblem, lags: range, targets: np.ndarray | None = Non
         )
         predictors -= of_predictors.T @ unpenalised.T
         responses -= of_targets.T @ unpenalised.T
+    # other lags are no edges of the model
     forbidden, required = list_knowledge(problem) if lags[0] == 1 else ({}, {})
     if targets is not None:
         forbidden, required = (

@@ -113,6 +113,7 @@ class SeriesPathSolver:
             solution = self._solve(self._problem, lam, self._selection == "ebic")
             if self._lams and run.is_over():  # the last solution may be incomplete
                 break
+            # the final fit with the chosen penalty takes about as long as a solution of the path
             self._longest = max(self._longest, run.seconds - began)
             edges = list_edges(solution)
             self._lams.append(lam)
@@ -143,6 +144,7 @@ class SeriesPathSolver:
         """Return T' sum ln(RSS / T') + |E| ln T' + 2 γ |E| ln P, with least squares given the edges."""
         count, squares = self._problem.n_targets, solution.residual_gram
         squares = squares if squares.ndim == 1 else squares.diagonal()
+        # 1e-300 for series that are predicted exactly
         fit = count * float(np.log(np.maximum(squares / count, 1e-300) * self._ratios).sum())
         return fit + n_edges * (log(count) + 2 * self._gamma * log(self._problem.n_lagged))
 
@@ -213,6 +215,7 @@ class PanelFolds:
         sizes = np.array([max(len(segment) - lags, 0) for segment in panel.segments])
         lengths = -(-sizes // n_parts)
         cuts = np.minimum(np.arange(n_parts + 1) * lengths[:, None], sizes[:, None])
+        # panels of many short segments are divided between segments, not within them
         short = np.flatnonzero((sizes > 0) & (sizes < n_parts))
         parts = np.arange(len(short)) * n_parts // max(len(short), 1)
         cuts[short] = np.where(np.arange(n_parts + 1) > parts[:, None], sizes[short, None], 0)
@@ -242,4 +245,5 @@ def _make_folds(problem: LDSProblem, n_folds: int) -> list[tuple[LaggedMoments, 
         compute_lagged_moments(divided.take(k, k + 1), problem.lags, intercept=problem.has_intercept)
         for k in range(n_folds + 1)
     ]
+    # moments are sums over rows: those of the first folds together are the sum of the folds
     return [(reduce(add, parts[: k + 1]), parts[k + 1]) for k in range(n_folds)]

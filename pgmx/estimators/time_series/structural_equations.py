@@ -108,6 +108,7 @@ def _read_boundaries(panel: Panel, boundaries: Sequence[int], lengths: list[int]
     if any(b <= a for a, b in pairwise(rows)) or (rows and rows[-1] >= total):
         raise ValueError(f"boundaries must increase and be below the {total} rows, got {join_names(rows)}")
     starts = np.cumsum([0, *lengths])
+    # a boundary between two segments is there already
     inner = np.setdiff1d(rows, starts)
     return [
         np.append(inner[(inner > start) & (inner < start + length)] - start, length)
@@ -183,5 +184,6 @@ def check_moments(data: SecondMoments, names: Sequence, n_left_out: int = 0) -> 
     values, vectors = np.linalg.eigh(np.einsum("m,mij->ij", data.shares, data.moments) / np.outer(scales, scales))
     if values[0] < _LEAST_EIGENVALUE:
         weights = np.abs(vectors[:, 0])
+        # the series with a share in the direction without variance
         culprits = [repr(names[i]) for i in np.flatnonzero(weights > 0.1 * weights.max()).tolist()]
         raise ValueError(f"the series {', '.join(culprits)} are linearly dependent: leave one of them out")
