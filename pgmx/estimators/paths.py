@@ -89,7 +89,7 @@ def compute_instability(edge_sets: list[list[np.ndarray]], n: int) -> np.ndarray
         numbers = np.concatenate([edges[:, 0] * n + edges[:, 1] for edges in subsets])
         shares = np.unique(numbers, return_counts=True)[1] / len(subsets)
         found.append(float((2 * shares * (1 - shares)).sum()) / max(1.0, n * (n - 1) / 2))
-    # the instability falls again for dense graphs: StARS compares its running maximum
+    # the compute_instability falls again for dense graphs: StARS compares its running maximum
     return np.maximum.accumulate(found)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from pgmx.checks import check_same_names
 from pgmx.data import DiscreteTable, DistributedTable, Frame, encode
-from pgmx.data.errors import FloatColumnsError, MissingCellsError
+from pgmx.data.errors import ContinuousColumnsError, MissingValuesError
 from pgmx.data.weights import check_row_weights, combine_weights, weights_of_complete_rows
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
@@ -156,9 +156,9 @@ def rephrase_errors() -> Iterator[None]:
     """Change errors about floats and missing values to the advice for a learner without family scores."""
     try:
         yield
-    except FloatColumnsError as error:
-        raise FloatColumnsError(error.names, error.hints, scores=False) from None
-    except MissingCellsError as error:
+    except ContinuousColumnsError as error:
+        raise ContinuousColumnsError(error.names, error.hints, scores=False) from None
+    except MissingValuesError as error:
         raise error.among(("drop", "category")) from None
 
 

@@ -14,7 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from pgmx.checks import check_natural, check_same_names
-from pgmx.data.readers import is_iterator, is_path
+from pgmx.data.readers import is_chunked
 from pgmx.data.series import (
     Panel,
     SeriesChunks,
@@ -174,7 +174,7 @@ class TimeSeriesLearner(BaseStructureLearner):
         """Return the bytes for learning, in addition to the bytes for reading."""
 
     def _open(self, X: Any) -> Any:
-        if (is_path(X) or is_iterator(X)) and self._reads_chunks():
+        if is_chunked(X) and self._reads_chunks():
             return SeriesChunks(X, **self._list_series_options())
         return self._open_panel(X)
 
