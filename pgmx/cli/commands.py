@@ -8,6 +8,7 @@ from pgmx import __version__
 from pgmx.cli import options as shared
 from pgmx.cli.console import OneLineCommand, OneLineGroup, user_errors
 from pgmx.cli.methods import N_RESAMPLES, STREAM_METHODS, missing_choices
+from pgmx.scores.registry import describe_defaults, describe_scores
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -123,9 +124,9 @@ def learn(source, **options):
       age,smoker
     """  # noqa: D301 (as above)
     with user_errors(missing_choices(options["method"], options.get("nonparanormal"))):
-        from pgmx.cli.learn.command import run
+        from pgmx.cli.learn.command import run_learn
 
-        run(source, **options)
+        run_learn(source, **options)
 
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Estimate the confidence of edges.")
@@ -172,9 +173,9 @@ def bootstrap(source, **options):
       pgmx bootstrap survey.csv --report survey.html
     """  # noqa: D301 (as above)
     with user_errors(missing_choices(options["method"], options.get("nonparanormal"))):
-        from pgmx.cli.resample import run
+        from pgmx.cli.learn.command import run_bootstrap
 
-        run(source, **options)
+        run_bootstrap(source, **options)
 
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Score a network on data.")
@@ -185,9 +186,8 @@ def bootstrap(source, **options):
     "scores",
     metavar="NAME",
     multiple=True,
-    help="Score of the structure, may be repeated: bic, aic, k2, bdeu, bds, ll; continuous variables: bic-g, aic-g, "
-    "ll-g, bge; mixed data: bic-clg, aic-clg, ll-clg, bic-dg, bic-cg, aic-cg, ll-cg. Default: bic, bic-g or bic-clg, "
-    "depending on the columns.",
+    help=f"Score of the structure, may be repeated: {describe_scores()}. Default: {describe_defaults()}, depending on "
+    "the columns.",
 )
 @shared.format_option
 @shared.missing_option
@@ -263,7 +263,7 @@ def show(model, **options):
       pgmx show learned.bif --data survey.csv --out learned.html
     """  # noqa: D301 (as above)
     with user_errors():
-        from pgmx.cli.show import show as run
+        from pgmx.cli.networks import show as run
 
         run(model, **options)
 
@@ -287,7 +287,7 @@ def convert(source, target, **options):
       pgmx convert --format xdsl model.dat model.bif.gz
     """  # noqa: D301 (as above)
     with user_errors():
-        from pgmx.cli.convert import convert as run
+        from pgmx.cli.networks import convert as run
 
         run(source, target, **options)
 

@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from threading import Lock
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -23,21 +24,21 @@ from pgmx.data.columns import (
     check_discrete_columns,
     check_state_names,
     code_columns,
-    code_known_cells,
+    code_observed,
     column_kind,
     copy_floats,
-    float_cells,
+    find_missing,
     is_float_column,
     list_unknown_states,
     match_states,
-    missing_mask,
     python_scalar,
+    read_floats,
     recode_column,
     take_rows,
     unwrap_array,
     widen_codes,
 )
-from pgmx.data.errors import MissingCellsError, check_rows_left, refuse_continuous
+from pgmx.data.errors import MissingValuesError, check_rows_left, refuse_continuous
 
 MISSING_OPTIONS = ("error", "drop", "category", "pairwise")
 
@@ -58,6 +59,26 @@ class MappedFile(Protocol):
     def pickle_parts(self) -> tuple[Callable, tuple]:
         """Return a function and its arguments that open the file again in another process."""
         ...
+
+
+class Partition:
+    """Rows of a discrete table as one partition: the first argument of the functions that `reduce` calls.
+
+    `weights` are float64 weights of the rows, None if each row counts as one. `cache` keeps results of counting for
+    later calls, under `lock`. `n_threads` threads may count the rows.
+    """
+
+    def __init__(self, table: DiscreteTable, weights: np.ndarray | None = None):
+        self.table = table
+        self.weights = weights
+        self.lock = Lock()
+        self.cache: dict[Any, Any] = {}
+        self.n_threads = 1
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.table.n_rows
 
 
 class DiscreteTable:
@@ -132,6 +153,9 @@ class DiscreteTable:
         "_positions",
         "_states",
     )
+
+    #: Whether the rows are on the workers of a cluster, so that a question about them costs a message.
+    is_remote = False
 
     def __init__(
         self,
@@ -212,6 +236,16 @@ class DiscreteTable:
         return self._columns
 
     @property
+    def names(self) -> tuple:
+        """Variable names: `columns` under the name that all kinds of tables share."""
+        return self._columns
+
+    @property
+    def float_columns(self) -> tuple:
+        """Names of the continuous columns: none."""
+        return ()
+
+    @property
     def states(self) -> tuple[tuple, ...]:
         """State names of each variable, in their stated order."""
         return self._states
@@ -275,6 +309,58 @@ class DiscreteTable:
             return self._positions[name]
         except (KeyError, TypeError):
             raise ValueError(f"no variable {name!r}: the variables are {join_names(self._columns)}") from None
+
+    # ---- sums over the rows ----
+
+    def reduce(
+        self, function: Callable, *arguments: Any, add: Callable[[list], Any], weights: np.ndarray | None = None
+    ) -> Any:
+        """Return the sum of a function over the partitions: a table on one machine is one partition.
+
+        Parameters
+        ----------
+        function : callable
+            Called with a partition, which has a `table`, `weights`, a `lock` and a dictionary `cache`, and the
+            arguments.
+        *arguments
+            Passed to the function.
+        add : callable
+            From a list of two results to their sum. Not needed for one partition.
+        weights : ndarray of float64, shape (n_rows,), optional
+            Weights of the rows, which become the `weights` of the partition.
+
+        Returns
+        -------
+        object
+            The result of the function.
+        """
+        return function(Partition(self, weights), *arguments)
+
+    @property
+    def has_wide_counts(self) -> bool:
+        """Whether counts may need more than 32 bits: only sums over several partitions do."""
+        return False
+
+    def keep_weights(self, weights: np.ndarray | None) -> tuple[DiscreteTable, np.ndarray | None]:
+        """Return a table, and the weights of its rows, which workers keep if they keep the rows.
+
+        Parameters
+        ----------
+        weights : ndarray of float64, shape (n_rows,), or None
+            Weights of the rows; None means that each row counts as one.
+
+        Returns
+        -------
+        table : DiscreteTable
+            The table itself, if its rows are on this machine.
+        weights : ndarray or None
+            The weights.
+        """
+        return self, weights
+
+    def identify_rows(self) -> Any:
+        """Return a value that identifies the rows, for the fingerprint of a checkpoint: the codes."""
+        return self.codes
 
     def repeat_rows(self, weights: ArrayLike) -> DiscreteTable:
         """Return the table in which row i occurs ``weights[i]`` times; the order of the rows is kept.
@@ -439,6 +525,9 @@ class Frame:
         Names of the floating-point columns (in a float dtype or as Python objects) that were not declared discrete.
     """
 
+    #: Whether the rows are on the workers of a cluster, as in distributed tables.
+    is_remote = False
+
     def __init__(
         self,
         names: tuple,
@@ -462,13 +551,13 @@ class Frame:
         columns = [values if isinstance(values, np.ndarray) else unwrap_array(values) for values in arrays]
         return cls(tuple(X.columns), columns, len(X))
 
-    def check_shape(self, *, is_piece: bool = False) -> Frame:
+    def check_shape(self, *, is_chunk: bool = False) -> Frame:
         """Return the frame itself; ValueError if it has no columns, equal names, or, as a whole, under two rows."""
         if not self.names:
             raise ValueError(
                 f"0 feature(s) (shape=({self.n_rows}, 0)) while a minimum of 1 is required: the table has no columns"
             )
-        if not is_piece:
+        if not is_chunk:
             check_rows(self.n_rows, self.n_columns)
         check_known_names(self.names)
         if len(set(self.names)) < len(self.names):
@@ -512,17 +601,17 @@ class Frame:
     def list_known_floats(self) -> tuple:
         """Return the names of the floating-point columns with at least one observed value, in order."""
         columns = dict(zip(self.names, self.columns, strict=True))
-        masks = {name: missing_mask(columns[name]) for name in self.float_columns}
+        masks = {name: find_missing(columns[name]) for name in self.float_columns}
         return tuple(name for name, mask in masks.items() if mask is None or not mask.all())
 
     def missing_columns(self) -> tuple:
         """Return the names of the columns with missing values, in order."""
-        masks = zip(self.names, map(missing_mask, self.columns), strict=True)
+        masks = zip(self.names, map(find_missing, self.columns), strict=True)
         return tuple(name for name, mask in masks if mask is not None and mask.any())
 
     def empty_columns(self) -> tuple:
         """Return the names of the columns in which all values are missing, in order."""
-        masks = zip(self.names, map(missing_mask, self.columns), strict=True)
+        masks = zip(self.names, map(find_missing, self.columns), strict=True)
         return tuple(name for name, mask in masks if mask is not None and mask.all())
 
     def encode(
@@ -550,15 +639,15 @@ class Frame:
         coded = self.code_columns(codes, n_jobs)
         continuous = [v for v, c in enumerate(coded) if c.obstacle == "float"]
         if continuous:
-            refuse_continuous(((self.names[v], float_cells(self.columns[v])) for v in continuous), missing)
+            refuse_continuous(((self.names[v], read_floats(self.columns[v])) for v in continuous), missing)
         incomplete = [v for v, c in enumerate(coded) if c.obstacle == "missing"]
         if incomplete and missing == "error":
-            raise MissingCellsError([self.names[v] for v in incomplete], empty=self.empty_columns())
+            raise MissingValuesError([self.names[v] for v in incomplete], empty=self.empty_columns())
         if incomplete and missing == "drop":
             return self.enough_complete_rows().encode(state_names=declared, n_jobs=n_jobs)
         for v in incomplete:
             name = self.names[v]
-            coded[v] = code_known_cells(self.columns[v], codes[v], name, name in self.discrete)
+            coded[v] = code_observed(self.columns[v], codes[v], name, name in self.discrete)
         for v, name in enumerate(self.names):
             if name in declared:
                 coded[v] = recode_column(coded[v], codes[v], declared[name], name)
@@ -604,14 +693,14 @@ class Frame:
                 return pd.DataFrame(block.T, copy=False).set_axis(list(self.names), axis=1)
         incomplete = self.missing_columns()
         if incomplete and missing == "error":
-            raise MissingCellsError(incomplete, choices=("drop",), empty=self.empty_columns())
+            raise MissingValuesError(incomplete, choices=("drop",), empty=self.empty_columns())
         if incomplete:
             return self.enough_complete_rows().to_pandas(integers_as_categories=integers_as_categories)
         numeric = () if integers_as_categories else ("integer", "boolean")
         cells, others = {}, []
         for name, values in zip(self.names, self.columns, strict=True):
             if name in self.float_columns:
-                cells[name] = float_cells(values)
+                cells[name] = read_floats(values)
             elif name not in self.discrete and column_kind(values) in numeric:
                 cells[name] = np.array(values.to_numpy() if hasattr(values, "to_numpy") else values)
             else:
@@ -633,7 +722,7 @@ class Frame:
     def complete_mask(self) -> np.ndarray:
         """Return which rows have no missing value, bool of shape (n_rows,)."""
         keep = np.ones(self.n_rows, dtype=bool)
-        for mask in map(missing_mask, self.columns):
+        for mask in map(find_missing, self.columns):
             if mask is not None:
                 keep &= ~mask
         return keep

@@ -27,16 +27,16 @@ WRAPPED = (
     ("opening the rows", "pgmx.estimators.gaussian.learner", None, ("open_numeric",)),
     ("correlations", "pgmx.estimators.gaussian.learner", None, ("gaussian_sample",)),
     ("largest penalty", "pgmx.estimators.gaussian.graphical_lasso", None, ("largest_correlation",)),
-    ("components", "pgmx.solvers.gaussian.glasso.path._gram_lasso", None, ("components",)),
+    ("components", "pgmx.solvers.gaussian.graphical_lasso._gram_lasso", None, ("components",)),
     (
         "start",
-        "pgmx.solvers.gaussian.glasso.dual_ascent",
+        "pgmx.solvers.gaussian.dual_ascent",
         "DualAscent",
         ("start", "start_from", "restart", "_restart_safely"),
     ),
-    ("certificate: residual and bookkeeping", "pgmx.solvers.gaussian.glasso.dual_ascent", "DualAscent", ("_certify",)),
-    ("certificate: Cholesky", "pgmx.solvers.gaussian.glasso.dual_ascent", None, ("compute_root_pivots",)),
-    ("sparse result", "pgmx.solvers.gaussian.glasso.path", "_Path", ("_assemble", "_keep")),
+    ("certificate: residual and bookkeeping", "pgmx.solvers.gaussian.dual_ascent", "DualAscent", ("_certify",)),
+    ("certificate: Cholesky", "pgmx.solvers.gaussian.dual_ascent", None, ("compute_root_pivots",)),
+    ("sparse result", "pgmx.solvers.gaussian.graphical_lasso", "_Path", ("_assemble", "_keep")),
     ("network (model_)", "pgmx.estimators.gaussian.learner", None, ("network_of",)),
 )
 SWEEPS = "sweeps of the columns"
@@ -98,7 +98,7 @@ def instrument(clock):
     """Wrap all sections."""
     import importlib
 
-    from pgmx.solvers.gaussian.glasso import dual_ascent
+    from pgmx.solvers.gaussian import dual_ascent
 
     for part, module, owner, names in WRAPPED:
         try:

@@ -18,11 +18,8 @@ from oracles.svarm import ThesisADMM
 from pgmx.datasets import kernel_responses, structural_series
 from pgmx.estimators import KernelSVARM, LinearSVARM
 from pgmx.metrics import edge_curve
-from pgmx.solvers.time_series.svarm.admm import SharedADMM
-from pgmx.solvers.time_series.svarm.blocks import build_blocks
-from pgmx.solvers.time_series.svarm.descent import solve_path
-from pgmx.solvers.time_series.svarm.kernels import make_kernel
-from pgmx.solvers.time_series.svarm.problem import GroupLassoProblem
+from pgmx.solvers.time_series.group_lasso import GroupLassoProblem, SharedADMM, solve_path
+from pgmx.solvers.time_series.kernel_blocks import build_blocks, make_kernel
 
 RATIOS = (0.3, 0.1, 0.03, 0.01, 0.003)  # penalties of the protocol, of which the best counts
 FIGURES = {  # of the facts: kernel, snr: (linear, kernel) at T / N = 2, 5, 10, 20

@@ -7,16 +7,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pgmx.inference.exact.elimination import EliminationPlan, min_fill_order
-from pgmx.inference.mixed.beliefs import RowBeliefs, RowFactor
+from pgmx.inference.exact.elimination_order import EliminationPlan, min_fill_order
 from pgmx.inference.mixed.components import Component, Solution, count_cells, find_components, solve_component
 from pgmx.inference.mixed.families import DiscreteFamily, MixedFamilies, MixedRows
-from pgmx.inference.networks.log_tables import take_logs
+from pgmx.inference.networks import take_logs
 
 #: Largest number of values per row of exact inference.
 EXACT_CELLS = 1 << 27
 #: Number of values that are computed at a time, which limits the rows per block.
 _BLOCK = 1 << 21
+
+#: A factor of the rows: its variables, and logarithms (rows, *states of each); a single row is the same for all rows.
+RowFactor = tuple[tuple[int, ...], np.ndarray]
 
 
 class Answers(NamedTuple):
@@ -35,14 +37,14 @@ class Answers(NamedTuple):
 class Question(NamedTuple):
     """The computation for some targets: discrete families, components of continuous variables, and the junction tree.
 
-    `states` are the unobserved discrete variables, which the plan numbers in this order. `cells` is the number of
+    `discrete` are the unobserved discrete variables, which the plan numbers in this order. `cells` is the number of
     values per row.
     """
 
     targets: list[int]
     families: list[int]
     components: list[Component]
-    states: list[int]
+    discrete: list[int]
     plan: EliminationPlan | None
     cells: int
 
@@ -80,16 +82,16 @@ def make_question(
 ) -> Question:
     """Plan the computation with given families (by child), whose unobserved variables are `hidden`."""
     families = set(families)
-    of_states = sorted(v for v in families if network.cards[v])
+    discrete_families = sorted(v for v in families if network.cards[v])
     components = find_components(network, (v for v in families if not network.cards[v]), observed)
-    states = sorted(u for u in hidden if network.cards[u])
-    place = {u: k for k, u in enumerate(states)}
-    scopes = [[place[u] for u in (v, *network.parents[v]) if not observed[u]] for v in of_states]
+    discrete = sorted(u for u in hidden if network.cards[u])
+    place = {u: k for k, u in enumerate(discrete)}
+    scopes = [[place[u] for u in (v, *network.parents[v]) if not observed[u]] for v in discrete_families]
     scopes += [[place[u] for u in component.scope] for component in components]
-    plan = min_fill_order([network.cards[u] for u in states], scopes) if states else None
+    plan = min_fill_order([network.cards[u] for u in discrete], scopes) if discrete else None
     cells = 0 if plan is None else plan.cells + plan.separator_cells
     cells += sum(count_cells(network, component) for component in components)
-    return Question(sorted(targets or ()), of_states, components, states, plan, cells)
+    return Question(sorted(targets or ()), discrete_families, components, discrete, plan, cells)
 
 
 def answer_question(network: MixedFamilies, question: Question, rows: MixedRows, observed: np.ndarray) -> Answers:
@@ -109,7 +111,7 @@ def compute_log_evidence(
 ) -> np.ndarray:
     """Return the log-density of the observed values of each row, (n_rows,); the question has no targets."""
     total = np.zeros(rows.codes.shape[1])
-    cards = [network.cards[u] for u in question.states]
+    cards = [network.cards[u] for u in question.discrete]
     for block in split_rows(question, len(total)):
         part = rows.take(block)
         factors, _ = make_factors(network, question, part, observed)
@@ -142,19 +144,19 @@ def find_impossible(network: MixedFamilies, rows: MixedRows, missing: np.ndarray
 
 
 def _split_targets(network: MixedFamilies, targets: Iterable[int]) -> tuple[list[int], list[int], list[int]]:
-    floats = [v for v in targets if not network.cards[v]]
-    return [v for v in targets if network.cards[v]], floats, floats
+    continuous = [v for v in targets if not network.cards[v]]
+    return [v for v in targets if network.cards[v]], continuous, continuous
 
 
 def _answer_block(
     network: MixedFamilies, question: Question, rows: MixedRows, observed: np.ndarray, answers: Answers, block: slice
 ) -> None:
     n_rows = rows.codes.shape[1]
-    place = {u: k for k, u in enumerate(question.states)}
+    place = {u: k for k, u in enumerate(question.discrete)}
     factors, solutions = make_factors(network, question, rows, observed)
     beliefs = None
     if question.plan is not None:
-        cards = [network.cards[u] for u in question.states]
+        cards = [network.cards[u] for u in question.discrete]
         beliefs = RowBeliefs(question.plan, cards, factors, n_rows)
     for v in question.targets:
         if network.cards[v]:
@@ -162,7 +164,7 @@ def _answer_block(
             answers.probabilities[v][block] = beliefs.marginal([place[v]])
     for component, (scope, solution) in zip(question.components, solutions, strict=True):
         shares = np.ones((n_rows, 1)) if not scope or beliefs is None else beliefs.marginal(scope).reshape(n_rows, -1)
-        for k, u in enumerate(component.floats):
+        for k, u in enumerate(component.continuous):
             if u in question.targets:
                 means = solution.means[:, :, k]
                 mean = (shares * means).sum(axis=1)
@@ -175,11 +177,11 @@ def make_factors(
     network: MixedFamilies, question: Question, rows: MixedRows, observed: np.ndarray
 ) -> tuple[list[RowFactor], list[tuple[tuple[int, ...], Solution]]]:
     """Return the factors over discrete variables, components last, and scopes and solutions of the components."""
-    place = {u: k for k, u in enumerate(question.states)}
+    place = {u: k for k, u in enumerate(question.discrete)}
     factors: list[RowFactor] = [_restrict(network, v, rows, observed, place) for v in question.families]
     solutions = []
     for component in question.components:
-        wanted = not set(component.floats).isdisjoint(question.targets)
+        wanted = not set(component.continuous).isdisjoint(question.targets)
         solution = solve_component(network, component, rows, observed, moments=wanted)
         scope = tuple(place[d] for d in component.scope)
         shape = [network.cards[d] for d in component.scope]
@@ -194,10 +196,84 @@ def _restrict(
     """Return a discrete family restricted to its unobserved variables."""
     family = network.families[v]
     assert isinstance(family, DiscreteFamily)
-    variables = (v, *family.states)
+    variables = (v, *family.discrete_parents)
     free = [u for u in variables if not observed[u]]
     bound = [axis for axis, u in enumerate(variables) if observed[u]]
     open_axes = [axis for axis, u in enumerate(variables) if not observed[u]]
     table = take_logs(family.table.transpose(*bound, *open_axes))
     table = table[tuple(rows.codes[variables[axis]] for axis in bound)] if bound else table[None]
     return tuple(place[u] for u in free), table
+
+
+# ---- the junction tree of many rows ----
+
+
+class RowBeliefs:
+    """The normalised product of factors per row, as tables over the cliques; NaN for impossible rows.
+
+    `log_sums` are the logarithms of the sums of the product over all states, (n_rows,).
+    """
+
+    def __init__(self, plan: EliminationPlan, cards: Sequence[int], factors: Sequence[RowFactor], n_rows: int):
+        self.plan = plan
+        self._rank = plan.rank.tolist()
+        self._shapes = [tuple(cards[v] for v in clique) for clique in plan.cliques]
+        self.log_sums = np.zeros(n_rows)
+        tables = [np.zeros((n_rows, *shape)) for shape in self._shapes]
+        for scope, table in factors:
+            if scope:
+                self._add(tables, self._home(scope), scope, table)
+            else:
+                self.log_sums = self.log_sums + table
+        self._beliefs = self._distribute(self._collect(tables))
+
+    def marginal(self, variables: Sequence[int]) -> np.ndarray:
+        """Return the joint distribution of variables of one clique: (n_rows, *states of each)."""
+        clique = self._home(variables)
+        others = self._axes(clique, set(variables))
+        kept = [v for v in self.plan.cliques[clique] if v in set(variables)]
+        sums = self._beliefs[clique].sum(axis=others) if others else self._beliefs[clique]
+        return sums.transpose(0, *(1 + kept.index(v) for v in variables))
+
+    def _home(self, variables: Sequence[int]) -> int:
+        return int(self.plan.homes[min(variables, key=self._rank.__getitem__)])
+
+    def _axes(self, clique: int, kept: set[int]) -> tuple[int, ...]:
+        """Return the axes of a clique's table except those of the kept variables."""
+        return tuple(axis + 1 for axis, v in enumerate(self.plan.cliques[clique]) if v not in kept)
+
+    def _add(self, tables: list[np.ndarray], clique: int, scope: Sequence[int], table: np.ndarray) -> None:
+        axes = sorted(range(len(scope)), key=lambda axis: -self._rank[scope[axis]])
+        shape = [n if v in scope else 1 for v, n in zip(self.plan.cliques[clique], self._shapes[clique], strict=True)]
+        tables[clique] += table.transpose(0, *(1 + axis for axis in axes)).reshape(len(table), *shape)
+
+    def _collect(self, tables: list[np.ndarray]) -> list[np.ndarray]:
+        """Return the distribution of each clique given its sepset; children are done before parents."""
+        for clique in range(len(tables) - 1, -1, -1):
+            table, sepset = tables[clique], self.plan.sepsets[clique]
+            axes = self._axes(clique, set(sepset))
+            top = table.max(axis=axes, keepdims=True)
+            top = np.where(np.isfinite(top), top, 0.0)
+            np.exp(table - top, out=table)
+            sums = table.sum(axis=axes, keepdims=True)
+            with np.errstate(divide="ignore"):
+                message = (np.log(sums) + top).squeeze(axes)
+            table /= np.where(sums == 0.0, 1.0, sums)
+            if sepset:
+                self._add(tables, int(self.plan.parents[clique]), sepset, message)
+            else:
+                self.log_sums = self.log_sums + message
+        return tables
+
+    def _distribute(self, conditionals: list[np.ndarray]) -> list[np.ndarray]:
+        """Return the distribution of each clique; parents are done before children."""
+        possible = np.isfinite(self.log_sums)
+        for clique, table in enumerate(conditionals):
+            if not self.plan.sepsets[clique]:
+                table[~possible] = np.nan
+                continue
+            sepset, parent = set(self.plan.sepsets[clique]), int(self.plan.parents[clique])
+            above = conditionals[parent].sum(axis=self._axes(parent, sepset))
+            # The sepset's variables are the first of the clique, in the same order.
+            table *= above.reshape(*above.shape, *(1,) * (table.ndim - above.ndim))
+        return conditionals

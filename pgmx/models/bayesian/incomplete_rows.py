@@ -11,8 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgmx.data import DiscreteTable
-from pgmx.inference.exact.completions import Completions, RowCompleter
-from pgmx.inference.exact.row_groups import RowGroups
+from pgmx.inference.exact.row_posteriors import Completions, RowCompleter, RowGroups
 from pgmx.runs.checkpoint import Snapshot
 
 #: The iteration ends after a step that gains less than this share of the log-likelihood. The most steps.

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from math import inf
 from time import thread_time
 
-from pgmx.scores.gains import GainSource
-from pgmx.scores.rows_ahead import RowHelpers
+from pgmx.scores.gains import GainSource, RowPrefetcher
 from pgmx.search.dag.state import DagState
 from pgmx.search.dag.tracker import SearchTracker
 
@@ -32,11 +31,11 @@ def climb(
     """
     memo = tracker.read_memo("idle")
     idle = memo.integer("idle", 0, tracker.n_iter) if memo else 0
-    with RowHelpers(state.source, make_source, n_threads, state.mask) as helpers:
+    with RowPrefetcher(state.source, make_source, n_threads, state.mask) as helpers:
         _climb(state, tracker, helpers, idle, patience)
 
 
-def _climb(state: DagState, tracker: SearchTracker, helpers: RowHelpers, idle: int, patience: int) -> None:
+def _climb(state: DagState, tracker: SearchTracker, helpers: RowPrefetcher, idle: int, patience: int) -> None:
     while True:
         tracker.check()
         if patience == 0 and tracker.can_climb_at_once(state):
@@ -53,16 +52,16 @@ def _climb(state: DagState, tracker: SearchTracker, helpers: RowHelpers, idle: i
         op, tail, head = move[:3]
         state.make(op, tail, head, -inf if patience else tracker.least_gain())
         idle = 0 if tracker.record_move(state) else idle + 1
-        tracker.mark_safe(state, idle=idle)
+        tracker.mark_safe_point(state, idle=idle)
 
 
-def _climb_at_once(state: DagState, tracker: SearchTracker, helpers: RowHelpers) -> bool:
+def _climb_at_once(state: DagState, tracker: SearchTracker, helpers: RowPrefetcher) -> bool:
     """Make moves in compiled code; return whether they end in a local optimum."""
     began, left = thread_time(), tracker.limits.max_iter - tracker.n_iter
     scores, n_edges, is_optimum = state.climb_on_record(tracker.least_gain(), left)
     seconds = thread_time() - began
     tracker.record_moves(scores, n_edges)
-    tracker.mark_safe(state, idle=0)
+    tracker.mark_safe_point(state, idle=0)
     if helpers.may_begin and len(scores):
         helpers.begin(estimate_moves_left(state, tracker), seconds / len(scores))
     return is_optimum and len(scores) < left and not state.moves.clear_tabu()
