@@ -262,5 +262,6 @@ def _read_cpd(cpd: Any, place: dict, states: tuple) -> DiscreteFamily | Gaussian
         check_probabilities(cpd.get_values(), cpd.variable)
         return DiscreteFamily(parents, normalise(np.array(cpd.values, dtype=np.float64)))
     if isinstance(cpd, LinearGaussianCPD):
+        # The constructor checks shapes and numbers.
         cpd = ConditionalGaussianCPD(cpd.variable, cpd.beta, float(cpd.std), (), continuous)
     return GaussianFamily(parents, tuple(place[name] for name in continuous), cpd.coefficients, cpd.std)

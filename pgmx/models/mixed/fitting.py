@@ -95,6 +95,7 @@ class _Numbers:
     """The columns of a table without rows of weight 0; continuous columns are standardised."""
 
     def __init__(self, mixed: MixedTable, weights: np.ndarray | None):
+        # Rows of weight 0 would count as rows of a configuration.
         rows = slice(None) if weights is None else np.flatnonzero(weights > 0)
         numbers = mixed.numbers[:, rows]
         self.n_rows = numbers.shape[1]
@@ -104,6 +105,7 @@ class _Numbers:
         self.mean = numbers @ shares
         centred = numbers - self.mean[:, None]
         self.scale = np.sqrt(centred**2 @ shares)
+        # Standardised, so that tolerances do not depend on units.
         self.standard = centred / self.scale[:, None]
         self.codes = np.empty((0, self.n_rows)) if mixed.table is None else mixed.table.codes[:, rows]
         self.positions = mixed.positions
@@ -166,6 +168,7 @@ def _regress(
     k = len(triangle) - 2
     is_regular = n_rows > k + 1 < weight and (np.diagonal(triangle)[1:] ** 2 > TOLERANCE * weight).all()
     if not is_regular:
+        # As many average rows as the regression has numbers, so that its triangle is regular.
         prior += k + 2
     if prior:
         triangle = _triangle(np.vstack([triangle, np.sqrt(prior) * row]))
