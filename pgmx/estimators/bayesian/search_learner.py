@@ -107,12 +107,12 @@ class SearchLearner(DagLearner):
     def _search(self, problem: DagProblem, state: DagState, tracker: SearchTracker, seed: int) -> None:
         """Make the moves. Limits end the search by `StopSearch`."""
 
-    def _holds_numbers(self, opened: Any) -> bool:
+    def _reads_continuous(self, opened: Any) -> bool:
         method = self.scoring_method
         is_discrete = isinstance(method, DiscreteScore)
         if isinstance(method, str):  # no text of score objects, because it would contain their table
             is_discrete = method.lower() in list_scores("discrete", aliases=True)
-        return super()._holds_numbers(opened) and not is_discrete  # discrete scores refuse floats
+        return super()._reads_continuous(opened) and not is_discrete  # discrete scores refuse floats
 
     def _last_stage(self) -> int:
         """Return the number of the last stage of the search."""
