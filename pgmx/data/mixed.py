@@ -52,6 +52,7 @@ class MixedTable:
         table = self.table
         if table is None:
             return self
+        # unseen states would count as parameters and as configurations of parents
         seen = [_list_seen_states(c, r) for c, r in zip(table.codes, table.cardinalities.tolist(), strict=True)]
         if all(len(s) == r for s, r in zip(seen, table.cardinalities, strict=True)):
             return self
@@ -67,11 +68,13 @@ class MixedTable:
             spread, largest = ends[:, 1] - ends[:, 0], np.abs(ends).max(axis=1)
             squares = largest**2
         names = np.array([*self.float_names, None], dtype=object)[:-1]
+        # a smaller spread is rounding: float64 has a relative precision of 2.2e-16
         constant = names[spread <= largest * 1e-15]
         if constant.size:
             raise ValueError(
                 f"columns {join_names(constant.tolist())} are constant, which a Gaussian score cannot use: drop them"
             )
+        # scores add the squares of all rows
         beyond = names[~np.isfinite(squares * max(self.n_rows, 1))]
         if beyond.size:
             raise ValueError(
