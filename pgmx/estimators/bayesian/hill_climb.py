@@ -442,7 +442,7 @@ class HillClimbSearch(SearchLearner):
         return run
 
     def _needs_all_moves(self) -> bool:
-        return self.patience > 0  # patience is the number of moves that may lower the score
+        return self.patience > 0  # a tabu search does, after a local optimum
 
     def _revisits_graphs(self) -> bool:
         return self.strategy != "greedy" or self.n_restarts > 0
