@@ -25,7 +25,7 @@ from pgmx.data import encode, open_table, write_table
 from pgmx.datasets import chain_network, gaussian_chain_network
 from pgmx.estimators import GraphicalLasso, HillClimbSearch, OnlineEdgeGrafting
 from pgmx.models import LinearDynamicalSystem, save_gaussian_network, save_markov_network, save_model
-from pgmx.parallel.spread import SENT_AS_ARRAYS, SharedArrays, make_sendable
+from pgmx.parallel.tasks import MOST_SENT_BYTES, SharedArrays, make_sendable
 from pgmx.plotting import save_picture, save_report
 from tests.fuzz.model_files import lagged, system
 from tests.helpers.processes import is_killed, run_in_child
@@ -157,7 +157,7 @@ def fit_in_pieces():
 
 
 def send_arrays():
-    arrays = SharedArrays(rows=np.ones((2, SENT_AS_ARRAYS)))
+    arrays = SharedArrays(rows=np.ones((2, MOST_SENT_BYTES)))
     with make_sendable(arrays, shared=False):
         pass
 

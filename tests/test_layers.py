@@ -171,7 +171,7 @@ def test_folders_are_small(folder):
         ("pgmx.scores.gains", "def f():\n    from pgmx.estimators import HillClimbSearch"),
         ("pgmx.search.dag.state", "from ...estimators import HillClimbSearch"),
         ("pgmx.search.__init__", "from ..estimators.bayesian.hill_climb import HillClimbSearch"),
-        ("pgmx.solvers.markov.proximal", "from pgmx.search.edges import grafting"),
+        ("pgmx.solvers.markov.exact_loss", "from pgmx.search.edges import grafting"),
         ("pgmx.estimators.bayesian.hill_climb", "import pgmx.plotting"),
         ("pgmx.estimators.base", "from pgmx.plotting.reports import page"),
         ("pgmx.estimators.base", "def f():\n    from pgmx.plotting import save_picture"),
@@ -265,7 +265,7 @@ def test_data_needs_no_pgmpy():
 
 
 def test_answers_about_rows_need_no_pgmpy_at_the_workers():
-    networks = "pgmx.models.markov.row_queries, pgmx.models.gaussian.row_queries, pgmx.models.mixed.queries"
+    networks = "pgmx.models.markov_queries, pgmx.models.gaussian_queries, pgmx.models.mixed.queries"
     assert not loaded_by(f"import {networks}, pgmx.inference.likelihood") & {"pgmpy", "networkx", "sklearn"}
 
 

@@ -8,7 +8,7 @@ Algorithm of the paths: parametric primal-dual simplex in lam, from lam = 1 (wit
 is linear in lam. At an event a constraint becomes active or a variable reaches zero. Then y moves until a variable
 enters or a constraint leaves, and the k x k inverse of the active submatrix of S is updated by rank one.
 Cost of an event: 4 k p for the two directions, 8 k^2 for the inverse. Memory: 8 k^2 and about 120 p bytes.
-Algorithm of the ADMM: pgmx/solvers/gaussian/clime/admm.py. BLAS computes products with S; here are the elementwise
+Algorithm of the ADMM: pgmx/solvers/gaussian/clime_admm.py. BLAS computes products with S; here are the elementwise
 passes between them.
 Thread-safety: an object must be used by one thread at a time. All work is done without the GIL on the object's own
 memory.

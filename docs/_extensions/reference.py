@@ -37,16 +37,17 @@ RESULTS = (
     "pgmx.estimators.markov.path.RegularizationPath",
     "pgmx.estimators.time_series.svarm.learner.SVARMPath",
     "pgmx.models.time_series.measures.GraphMeasures",
-    "pgmx.solvers.gaussian.glasso.solution.GraphicalLassoSolution",
+    "pgmx.solvers.gaussian.graphical_lasso.GraphicalLassoSolution",
     "pgmx.solvers.gaussian.likelihood.MaximumLikelihood",
 )
-#: Headings of the folders of a package that hold public names.
+#: Headings of the folders and modules of a package that hold public names.
 FOLDERS = {
     "pgmx.estimators.bayesian": "Bayesian networks",
     "pgmx.estimators.markov": "Markov networks",
     "pgmx.estimators.gaussian": "Gaussian graphical models",
-    "pgmx.estimators.selection": "Choosing a penalty",
-    "pgmx.estimators.resampling": "Edge confidence",
+    "pgmx.estimators.selected_graph": "Choosing a penalty",
+    "pgmx.estimators.bootstrap": "Edge confidence",
+    "pgmx.estimators.block_bootstrap": "Edge confidence",
     "pgmx.estimators.time_series": "Time series",
     "pgmx.scores.discrete": "Discrete data",
     "pgmx.scores.gaussian": "Continuous data",

@@ -8,6 +8,7 @@ from pgmx import __version__
 from pgmx.cli import options as shared
 from pgmx.cli.console import OneLineCommand, OneLineGroup, user_errors
 from pgmx.cli.methods import N_RESAMPLES, STREAM_METHODS, missing_choices
+from pgmx.scores.registry import describe_defaults, describe_scores
 
 _SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
@@ -185,9 +186,8 @@ def bootstrap(source, **options):
     "scores",
     metavar="NAME",
     multiple=True,
-    help="Score of the structure, may be repeated: bic, aic, k2, bdeu, bds, ll; continuous variables: bic-g, aic-g, "
-    "ll-g, bge; mixed data: bic-clg, aic-clg, ll-clg, bic-dg, bic-cg, aic-cg, ll-cg. Default: bic, bic-g or bic-clg, "
-    "depending on the columns.",
+    help=f"Score of the structure, may be repeated: {describe_scores()}. Default: {describe_defaults()}, depending on "
+    "the columns.",
 )
 @shared.format_option
 @shared.missing_option

@@ -11,6 +11,7 @@ from pgmx.cli.inputs.networks import read_network, with_text_names
 from pgmx.cli.inputs.paths import find_source
 from pgmx.cli.inputs.tables import choose_discrete, open_input, peek_columns
 from pgmx.cli.report import line
+from pgmx.scores.registry import check_score_name, find_score, name_default, needs_columns
 
 
 def compare_models(reference: str, other: str, *, format: str | None, classes: bool, quiet: bool) -> None:
@@ -82,8 +83,6 @@ def score_model(
     model: str, source: str, *, format: str | None, scores: Sequence[str], missing: str, **reading: Any
 ) -> None:
     """Print the scores of a network's structure on a table, and the log-likelihood of its parameters."""
-    from pgmx.scores.binding.resolve import check_score_name
-
     names = [check_score_name(name) for name in scores]
     network = read_network(model, format)
     if hasattr(network, "potentials"):
@@ -164,7 +163,7 @@ def _open(path: Path, network: Any, names: Sequence[str], missing: str, reading:
     from pgmx.data import Frame, encode, open_any, open_frame
 
     source, discrete = open_input(path, reading), _list_discrete(path, network, reading)
-    if any(name.endswith(("-g", "-cg")) for name in names) and path.suffix.lower() != ".pgmx":
+    if any(map(needs_columns, names)) and path.suffix.lower() != ".pgmx":
         return open_frame(source).declare_discrete(discrete)
     table = open_any(source, missing=missing, discrete_columns=discrete)
     has_states = isinstance(table, Frame) and not table.list_known_floats()
@@ -236,31 +235,28 @@ def _find_state(state, known: Sequence) -> int | None:
 def _structure_scores(network, table, names: Sequence[str], missing: str) -> list[tuple[str, float]]:
     from pgmx.data import DiscreteTable
     from pgmx.models import to_dag
-    from pgmx.scores.binding.resolve import DISCRETE_SCORES, GAUSSIAN_SCORES, MIXED_SCORES
 
     coded = isinstance(table, DiscreteTable)
     if not names:
-        n_floats = 0 if coded else len(table.float_columns)
-        names = ["bic" if not n_floats else "bic-g" if n_floats == len(network) else "bic-clg"]
+        names = [name_default(0 if coded else len(table.float_columns), len(network))]
     position = {name: v for v, name in enumerate(network.nodes())}
     dag = to_dag(list(position), sorted((position[u], position[v]) for u, v in network.edges()))
     values = []
     for name in names:
-        if name in DISCRETE_SCORES:
-            score = DISCRETE_SCORES[name](table if coded else table.encode(missing=missing))
+        entry = find_score(name)
+        if entry.kind == "discrete":
+            score = entry.load()(table if coded else table.encode(missing=missing))
         else:
             frame = table.to_pandas() if coded else table.to_pandas(missing=missing)
             _check_numbers(name, frame)
-            score = {**GAUSSIAN_SCORES, **MIXED_SCORES}[name](frame)
+            score = entry.load()(frame)
         values.append((name, float(score.score(dag))))
     return values
 
 
 def _check_numbers(score: str, frame) -> None:
     states = [column for column in frame if frame[column].dtype.kind not in "fiu"]
-    from pgmx.scores.binding.resolve import GAUSSIAN_SCORES
-
-    if score in GAUSSIAN_SCORES and states:
+    if states and find_score(score).kind == "continuous":
         raise ValueError(
             f"--score {score} is for continuous variables, but column {states[0]!r} is discrete: choose bic or bic-clg"
         )

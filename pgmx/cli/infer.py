@@ -147,7 +147,7 @@ def _read_factors(network: nx.Graph, text: str) -> Any:
     from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
     import pgmx.inference
-    from pgmx.inference.networks.bayesian import BayesianArrays
+    from pgmx.inference.named_networks import BayesianArrays
 
     potentials = getattr(network, "potentials", None)
     if potentials is not None:
@@ -166,8 +166,7 @@ def _list_states(network: Any) -> tuple[list, list]:
     """Return the names of a discrete network and their states."""
     from pgmpy.models import DiscreteBayesianNetwork
 
-    from pgmx.inference.networks.bayesian import BayesianArrays
-    from pgmx.inference.networks.factors import read_tables
+    from pgmx.inference.named_networks import BayesianArrays, read_tables
 
     if isinstance(network, DiscreteBayesianNetwork):
         return list(BayesianArrays.from_model(network).names), list(BayesianArrays.from_model(network).states)

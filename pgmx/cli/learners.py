@@ -14,6 +14,7 @@ from pgmx.cli.methods import (
     SVARM_METHODS,
     methods_of,
 )
+from pgmx.scores.registry import check_score_name, list_scores, name_default
 
 #: Options with files or names of columns: `inputs` reads them and checks them against the table.
 _READ_WITH_DATA = ("required", "forbidden", "tiers", "roots", "root", "class_node", "held_out")
@@ -28,8 +29,6 @@ _WEIGHTS = {"ll": "mutual_info", "bic": "bic", "aic": "aic", "bdeu": "bdeu", "bg
 
 def check_method(options: dict) -> None:
     """Raise an error for options that the method does not have and unknown scores; convert the score to lower case."""
-    from pgmx.scores.binding.resolve import check_score_name
-
     method = options["method"]
     for option in LEARNER_OPTIONS:
         methods = methods_of(option)
@@ -56,9 +55,10 @@ def check_method(options: dict) -> None:
         raise ValueError("--equivalent-sample-size and --pseudo-counts are two priors: give one of them")
     if options["score"] is not None:
         options["score"] = check_score_name(options["score"])
-        if options.get("discrete_children") == "allowed" and not options["score"].endswith("-clg"):
+        names = list_scores(family="clg")
+        if options.get("discrete_children") == "allowed" and options["score"] not in names:
             raise ValueError(
-                f"--discrete-children allowed is for --score bic-clg, aic-clg, ll-clg, not for {options['score']}"
+                f"--discrete-children allowed is for --score {', '.join(names)}, not for {options['score']}"
             )
         if method in FORESTS and _plain(options["score"]) not in _WEIGHTS:
             raise ValueError(
@@ -103,7 +103,7 @@ def _check_path(options: dict) -> None:
 
 
 def _check_series(options: dict) -> None:
-    from pgmx.solvers.time_series.svarm.kernels import NAMES
+    from pgmx.solvers.time_series.kernel_blocks import NAMES
 
     _check_penalty(options, options["method"])
     if options["select"] is not None:
@@ -137,8 +137,8 @@ def _check_missing(options: dict, refused: str, allowed: str) -> None:
 
 def default_score(method: str, n_floats: int, n_columns: int) -> str:
     """Return the default score."""
-    stem = "ll" if method in FORESTS else "bic"
-    return stem if not n_floats else f"{stem}-g" if n_floats == n_columns else f"{stem}-clg"
+    name = name_default(n_floats, n_columns)
+    return name.replace("bic", "ll") if method in FORESTS else name  # forests maximise mutual information
 
 
 def _plain(score: str) -> str:

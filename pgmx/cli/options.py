@@ -16,6 +16,7 @@ from pgmx.cli.methods import (
     SERIES_METHODS,
     default_text,
 )
+from pgmx.scores.registry import describe_defaults, describe_scores, list_scores
 
 _COUNT, _POSITIVE, _NOT_NEGATIVE = click.IntRange(min=0), click.IntRange(min=1), click.FloatRange(min=0)
 
@@ -140,15 +141,13 @@ learner_options = join_options(
     click.option(
         "--score",
         metavar="NAME",
-        help="bic, aic, k2, bdeu, bds, ll; continuous variables: bic-g, aic-g, ll-g, bge; mixed data: bic-clg, "
-        "aic-clg, ll-clg, bic-dg, bic-cg, aic-cg, ll-cg. Default: bic, bic-g or bic-clg, depending on the columns; ll "
-        "for forests.",
+        help=f"{describe_scores()}. Default: {describe_defaults()}, depending on the columns; ll for forests.",
     ),
     _learner_option(
         "--discrete-children",
         None,
         ["forbidden", "allowed"],
-        "Searches by bic-clg, aic-clg, ll-clg: edges from continuous to discrete variables.",
+        f"Searches by {', '.join(list_scores(family='clg'))}: edges from continuous to discrete variables.",
     ),
     _learner_option("--max-indegree", "N", _COUNT, "At most N parents per variable."),
     _learner_option(

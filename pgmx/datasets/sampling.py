@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 
 from pgmx.checks import FittedLearner, check_natural, check_seed
-from pgmx.inference.networks.bayesian import BayesianArrays
-from pgmx.inference.sampling import draw_codes
+from pgmx.inference.named_networks import BayesianArrays, draw_codes
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork

@@ -9,7 +9,7 @@ import numpy as np
 
 from pgmx.checks import check_natural, is_number
 from pgmx.datasets.random_graphs import make_generator
-from pgmx.solvers.time_series.svarm.kernels import NAMES, make_kernel
+from pgmx.solvers.time_series.kernel_blocks import NAMES, make_kernel
 
 FUNCTIONS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "even": lambda y: np.cos(1.5 * y),

@@ -23,7 +23,7 @@ from pgmx.data import DiscreteTable, Frame, encode, open_any, open_frame
 from pgmx.data.few_values import warn_of_few_values
 from pgmx.lookup import explain_options
 from pgmx.models.pgmpy_estimators import StructureEstimator
-from pgmx.runs.run import Run, Start
+from pgmx.runs.run import Run, StartTime
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -80,8 +80,8 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
     n_features_in_: int
     feature_names_in_: np.ndarray
     _results: dict[str, Any]
-    #: Start time of the current fit. None outside of ``fit``; a run then starts its own clock.
-    _start: Start | None = None
+    #: StartTime time of the current fit. None outside of ``fit``; a run then starts its own clock.
+    _start: StartTime | None = None
     #: Seconds of the last fit, including reading the data.
     _fit_seconds: float
 
@@ -155,7 +155,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
     @contextmanager
     def _start_clock(self) -> Iterator[None]:
         """Let runs in the block measure their seconds from its start."""
-        self._start = Start.now()
+        self._start = StartTime.now()
         try:
             yield
         finally:

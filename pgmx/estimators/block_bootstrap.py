@@ -16,16 +16,16 @@ from pgmx.data.draws import count_draws
 from pgmx.data.series import Panel
 from pgmx.estimators.base import BaseStructureLearner, Interval, clone_learner, config, random_draws
 from pgmx.estimators.time_series.dense import DenseLDS
-from pgmx.estimators.time_series.learner import learn_whole, make_silent
+from pgmx.estimators.time_series.learner import clone_silent, learn_or_raise
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem
 from pgmx.estimators.time_series.svarm.learner import SVARMLearner
 from pgmx.estimators.time_series.svarm.linear_svarm import LinearSVARM
-from pgmx.estimators.time_series.svarm.resamples import SVARMResampler, SVARMRows
+from pgmx.estimators.time_series.svarm.resampler import SVARMResampler, SVARMRows
 from pgmx.models import TimeSeriesGraph
 from pgmx.models.time_series.coefficients import measure_strengths
 from pgmx.models.time_series.measures import make_lagged_strength_table
-from pgmx.parallel.spread import SharedArrays, spread
+from pgmx.parallel.tasks import SharedArrays, run_tasks
 from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.progress import ProgressBar, ResamplingProgress
 from pgmx.runs.run import Run, is_past
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 
 #: Resamples per task. The task reads the cross-products of all blocks once.
-TOGETHER = 16
+_RESAMPLES_PER_TASK = 16
 
 
-class Tally(NamedTuple):
+class EdgeSums(NamedTuple):
     """Counts of edges and sums of their coefficients over some resamples, (lags, n, n), in solver units."""
 
     counts: np.ndarray
@@ -48,8 +48,8 @@ class Tally(NamedTuple):
     n_resamples: int
 
     @classmethod
-    def of_zeros(cls, shape: tuple[int, ...], n_resamples: int) -> Self:
-        """Return an empty tally."""
+    def zeros(cls, shape: tuple[int, ...], n_resamples: int) -> Self:
+        """Return sums that are zero."""
         return cls(np.zeros(shape), np.zeros(shape), np.zeros(shape), n_resamples)
 
     def add(self, lags: int | slice, edges: np.ndarray, values: np.ndarray) -> None:
@@ -59,7 +59,7 @@ class Tally(NamedTuple):
         self.squares[lags] += values**2
 
 
-class LinearResamples:
+class _LinearTask:
     """Task of a worker: sums over some resamples."""
 
     def __init__(
@@ -68,46 +68,46 @@ class LinearResamples:
         self._learner, self._problem, self._seed, self._n_resamples = learner, problem, seed, n_resamples
         self._lags, self._n_exogenous = lags, n_exogenous
 
-    def __call__(self, arrays: SharedArrays, number: int) -> Tally:
+    def __call__(self, arrays: SharedArrays, number: int) -> EdgeSums:
         """Return the sums over the resamples of a task."""
         problem, learner = self._problem, clone_learner(self._learner)
         blocks = BlockMoments(
             arrays.products, arrays.squares, arrays.sizes, self._lags, self._n_exogenous, problem.has_intercept
         )
-        numbers = range(number * TOGETHER, min((number + 1) * TOGETHER, self._n_resamples))
+        numbers = range(number * _RESAMPLES_PER_TASK, min((number + 1) * _RESAMPLES_PER_TASK, self._n_resamples))
         counts = np.array([count_draws(self._seed, resample, len(blocks.sizes)) for resample in numbers])
         shape = (problem.lags, problem.n_series, problem.n_series)
-        tally = Tally.of_zeros(shape, len(numbers))
+        sums = EdgeSums.zeros(shape, len(numbers))
         for n_before, moments in enumerate(blocks.sum(counts)):
             solution = learner._solve(replace(problem, summed=moments))
             if n_before and is_past(inf):  # its solver may have been interrupted
-                return tally._replace(n_resamples=n_before)
+                return sums._replace(n_resamples=n_before)
             matrices: Any = solution.coefficients
             for lag, matrix in enumerate(matrices):
                 dense = matrix.toarray() if issparse(matrix) else matrix
-                tally.add(lag, dense != 0, dense)
-        return tally
+                sums.add(lag, dense != 0, dense)
+        return sums
 
 
-class StructuralResamples:
+class _StructuralTask:
     """Task of a worker: sums over some resamples of the rows of a structural vector autoregression."""
 
     def __init__(self, resampler: SVARMResampler, sizes: np.ndarray, seed: int, n_resamples: int) -> None:
         self._resampler, self._sizes, self._seed, self._n_resamples = resampler, sizes, seed, n_resamples
 
-    def __call__(self, arrays: SharedArrays, number: int) -> Tally:
+    def __call__(self, arrays: SharedArrays, number: int) -> EdgeSums:
         """Return the sums of coefficients, or else of strengths, over the resamples of a task."""
         rows = SVARMRows(arrays.columns, arrays.targets, arrays.basis)
-        numbers = range(number * TOGETHER, min((number + 1) * TOGETHER, self._n_resamples))
+        numbers = range(number * _RESAMPLES_PER_TASK, min((number + 1) * _RESAMPLES_PER_TASK, self._n_resamples))
         lags, n = self._resampler.learner.lags, rows.targets.shape[1]
-        tally = Tally.of_zeros((lags + 1, n, n), len(numbers))
+        sums = EdgeSums.zeros((lags + 1, n, n), len(numbers))
         for n_before, resample in enumerate(numbers):
             counts = count_draws(self._seed, resample, len(self._sizes))
             edges, values = self._resampler.solve(rows, np.repeat(counts, self._sizes))
             if n_before and is_past(inf):  # its solver may have been interrupted
-                return tally._replace(n_resamples=n_before)
-            tally.add(slice(None), edges, values * edges)
-        return tally
+                return sums._replace(n_resamples=n_before)
+            sums.add(slice(None), edges, values * edges)
+        return sums
 
 
 class BlockBootstrap(BaseStructureLearner):
@@ -266,7 +266,7 @@ class BlockBootstrap(BaseStructureLearner):
     def _open(self, X: Any) -> Panel:
         learner = self._make_learner()
         learner._validate()
-        if isinstance(learner, LDSLearner) and not learner._reads_pieces():
+        if isinstance(learner, LDSLearner) and not learner._reads_chunks():
             raise ValueError(
                 f"BlockBootstrap resamples cross-products, but {type(learner).__name__} needs the rows "
                 "with these options: use SparsityInducingLDS with solver='lasso' and screen=None, DenseLDS with "
@@ -283,17 +283,17 @@ class BlockBootstrap(BaseStructureLearner):
         show, name = self.show_progress and config.SHOW_PROGRESS, type(self).__name__
         with ProgressBar(show, self.callback, name, unit="resamples", figure=None, total=self.n_resamples) as bar:
             run = Run(ResamplingProgress, max_time=self.max_time, callback=bar.callback, start=self._start)
-            with run.limiting():
+            with run.limit_runs():
                 if isinstance(learner, SVARMLearner):
-                    learn_whole(learner, opened)
-                    self._count_structural(opened, make_silent(learner), run)
+                    learn_or_raise(learner, opened)
+                    self._resample_rows(opened, clone_silent(learner), run)
                     self.estimator_, self._results = learner, {}
                     return run
                 with one_blas_thread():
-                    learn_whole(learner, opened)
+                    learn_or_raise(learner, opened)
                     problem = learner._make_problem(opened)
                     blocks = self._make_blocks(problem)
-                self._count_edges(blocks, make_silent(learner), problem, run)
+                self._resample_moments(blocks, clone_silent(learner), problem, run)
         self.estimator_, self._results = learner, {}
         return run
 
@@ -302,7 +302,7 @@ class BlockBootstrap(BaseStructureLearner):
         length = self._choose_length(problem.n_targets)
         assert problem.panel is not None
         blocks = compute_block_moments(problem.panel, problem.lags, length, intercept=problem.has_intercept)
-        self._check_number(len(blocks.sizes), problem.n_targets)
+        self._check_n_blocks(len(blocks.sizes), problem.n_targets)
         return blocks
 
     def _choose_length(self, n_targets: int) -> int:
@@ -310,7 +310,7 @@ class BlockBootstrap(BaseStructureLearner):
         self.block_length_ = length
         return length
 
-    def _check_number(self, n_blocks: int, n_targets: int) -> None:
+    def _check_n_blocks(self, n_blocks: int, n_targets: int) -> None:
         self.n_blocks_ = n_blocks
         if n_blocks < 2:
             raise ValueError(
@@ -318,10 +318,10 @@ class BlockBootstrap(BaseStructureLearner):
                 "block_length"
             )
 
-    def _count_edges(self, blocks: BlockMoments, learner: LDSLearner, problem: LDSProblem, run: Run) -> None:
+    def _resample_moments(self, blocks: BlockMoments, learner: LDSLearner, problem: LDSProblem, run: Run) -> None:
         """Run the resamples and set the results. The tasks do not depend on the number of workers."""
         bare = replace(problem, panel=None)
-        task = LinearResamples(learner, bare, self._draw_seed(), self.n_resamples, blocks.lags, blocks.n_exogenous)
+        task = _LinearTask(learner, bare, self._draw_seed(), self.n_resamples, blocks.lags, blocks.n_exogenous)
         arrays = SharedArrays(products=blocks.products, squares=blocks.squares, sizes=blocks.sizes)
         units = problem.scales[:, None] / problem.scales
         self._set_results(self._run_tasks(task, arrays, run), units, first=1)
@@ -331,7 +331,7 @@ class BlockBootstrap(BaseStructureLearner):
             self.random_state if isinstance(self.random_state, Integral) else random_draws(1, self.random_state)[1]
         )
 
-    def _count_structural(self, panel: Panel, learner: SVARMLearner, run: Run) -> None:
+    def _resample_rows(self, panel: Panel, learner: SVARMLearner, run: Run) -> None:
         """Run the resamples of a structural vector autoregression, which draw rows of the same columns."""
         lags = learner.lags
         length = self._choose_length(panel.count_targets(lags))
@@ -340,39 +340,39 @@ class BlockBootstrap(BaseStructureLearner):
             for segment in panel.segments
             for begin in range(0, len(segment) - lags, length)
         ]
-        self._check_number(len(sizes), sum(sizes))
+        self._check_n_blocks(len(sizes), sum(sizes))
         with one_blas_thread():
             resampler, rows = SVARMResampler.from_panel(learner, panel)
         units = np.ones((panel.n_series, panel.n_series))
         if isinstance(learner, LinearSVARM):
             units = learner.scales_[:, None] / learner.scales_
-        task = StructuralResamples(resampler, np.array(sizes), self._draw_seed(), self.n_resamples)
+        task = _StructuralTask(resampler, np.array(sizes), self._draw_seed(), self.n_resamples)
         self._set_results(self._run_tasks(task, SharedArrays(**rows._asdict()), run), units, first=0)
 
-    def _run_tasks(self, task: Any, arrays: SharedArrays, run: Run) -> list[Tally]:
+    def _run_tasks(self, task: Any, arrays: SharedArrays, run: Run) -> list[EdgeSums]:
         """Return the sums of the tasks, in their order, and end the run."""
-        n_tasks = -(-self.n_resamples // TOGETHER)
-        tallies: dict[int, Tally] = {}
-        with closing(spread(task, arrays, n_tasks, n_jobs=self.n_jobs, deadline=run.wall_deadline)) as results:
+        n_tasks = -(-self.n_resamples // _RESAMPLES_PER_TASK)
+        done: dict[int, EdgeSums] = {}
+        with closing(run_tasks(task, arrays, n_tasks, n_jobs=self.n_jobs, deadline=run.wall_deadline)) as results:
             try:
-                for number, tally in results:
-                    tallies[number] = tally
-                    if run.record(n_iter=sum(one.n_resamples for one in tallies.values())):
+                for number, edge_sums in results:
+                    done[number] = edge_sums
+                    if run.record(n_iter=sum(one.n_resamples for one in done.values())):
                         break
             except (Exception, KeyboardInterrupt) as error:  # error in one resample: the results of the others are kept
                 run.interrupt(error)
-        if not tallies:
+        if not done:
             run.raise_error()
-        ordered = [tallies[number] for number in sorted(tallies)]
-        self.converged_ = sum(tally.n_resamples for tally in ordered) == self.n_resamples
+        ordered = [done[number] for number in sorted(done)]  # so that sums do not depend on the number of workers
+        self.converged_ = sum(one.n_resamples for one in ordered) == self.n_resamples
         self.stopped_by_ = run.conclude(self.converged_, "max_time")
         return ordered
 
-    def _set_results(self, tallies: list[Tally], units: np.ndarray, first: int) -> None:
+    def _set_results(self, parts: list[EdgeSums], units: np.ndarray, first: int) -> None:
         """Set the results of the lags from `first` on."""
-        done = sum(tally.n_resamples for tally in tallies)
-        counts, sums, squares = (sum(parts) for parts in zip(*(tally[:3] for tally in tallies), strict=True))
-        lagged = np.zeros((3, first + tallies[0].counts.shape[0], *units.shape))
+        done = sum(part.n_resamples for part in parts)
+        counts, sums, squares = (sum(arrays) for arrays in zip(*(part[:3] for part in parts), strict=True))
+        lagged = np.zeros((3, first + parts[0].counts.shape[0], *units.shape))
         lagged[0, first:] = counts / done
         lagged[1, first:] = units * sums / np.maximum(counts, 1)
         lagged[2, first:] = units * np.sqrt(np.maximum(squares / done - (sums / done) ** 2, 0.0))

@@ -26,7 +26,7 @@ from pgmx.graphs.consensus import Marks, average_edges, count_pairs, estimate_th
 from pgmx.graphs.cycles import find_cycle
 from pgmx.models import ConditionalGaussianNetwork, to_dag, to_pdag
 from pgmx.models.bayesian.strengths import make_direction_matrix, make_strength_matrix, make_strength_table
-from pgmx.parallel.spread import spread
+from pgmx.parallel.tasks import run_tasks
 from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, Snapshot, open_checkpoint
 from pgmx.runs.progress import ProgressBar, ResamplingProgress
 from pgmx.runs.run import Run, is_past
@@ -310,7 +310,7 @@ class BootstrapStructure(NetworkResults):
         # rows on the workers of a cluster cannot be sent; all workers count for each resample
         n_jobs = 1 if isinstance(data, DistributedNumericTable) else self.n_jobs
         is_long = is_compiled and isinstance(data, DiscreteTable) and data.n_rows * n > LONG_RESAMPLE
-        results = spread(task, data, len(due), n_jobs=n_jobs, deadline=run.wall_deadline, at_once=is_long)
+        results = run_tasks(task, data, len(due), n_jobs=n_jobs, deadline=run.wall_deadline, at_once=is_long)
         with closing(results):
             try:
                 for k, (graph, is_whole) in results:

@@ -68,7 +68,7 @@ class PenaltyPath:
         return graph
 
 
-def path_of_penalties(largest: float, smallest: float, n: int) -> np.ndarray:
+def space_penalties(largest: float, smallest: float, n: int) -> np.ndarray:
     """Return n penalties in geometric progression, or only the smallest if it is not below the largest."""
     if n == 1 or smallest >= largest:
         return np.array([smallest])
@@ -77,8 +77,8 @@ def path_of_penalties(largest: float, smallest: float, n: int) -> np.ndarray:
     return np.geomspace(largest, smallest, n)
 
 
-def instability(edge_sets: list[list[np.ndarray]], n: int) -> np.ndarray:
-    r"""Return the StARS instability at each penalty, made monotone from the sparse end.
+def compute_instability(edge_sets: list[list[np.ndarray]], n: int) -> np.ndarray:
+    r"""Return the StARS compute_instability at each penalty, made monotone from the sparse end.
 
     :math:`D(\lambda) = \max_{\lambda' \ge \lambda} \sum_{i<j} 2 \hat\theta_{ij} (1 - \hat\theta_{ij}) / \binom{n}{2}`,
     with the shares :math:`\hat\theta` of the subsamples that have the edge.
@@ -92,12 +92,12 @@ def instability(edge_sets: list[list[np.ndarray]], n: int) -> np.ndarray:
 
 
 def choose_stable(instabilities: np.ndarray, threshold: float) -> int:
-    """Return the position of the smallest penalty whose instability is within the threshold."""
+    """Return the position of the smallest penalty whose compute_instability is within the threshold."""
     within = np.flatnonzero(instabilities <= threshold)
     return int(within[-1]) if len(within) else 0
 
 
-def subsample_size(n_rows: int) -> int:
+def count_subsample_rows(n_rows: int) -> int:
     """Return the number of rows of a StARS subsample: 10 √N, or 4 N / 5 if that is smaller."""
     return max(1, min(int(10 * sqrt(n_rows)), int(0.8 * n_rows)))
 
@@ -108,11 +108,11 @@ def is_past_best(criterion: np.ndarray, n_edges: Sequence[int]) -> bool:
     Too many means more than `DENSER` times the edges of the best penalty. A criterion of NaN counts as a rise.
     """
     rises = ~(np.diff(criterion) <= 0)
-    best = best_position(criterion)
+    best = find_smallest(criterion)
     return len(rises) >= N_RISES and bool(rises[-N_RISES:].all()) and n_edges[-1] > DENSER * n_edges[best]
 
 
-def best_position(criterion: np.ndarray) -> int:
+def find_smallest(criterion: np.ndarray) -> int:
     """Return the position of the smallest value. Ties are decided for the largest penalty."""
     return int(np.argmin(np.where(np.isnan(criterion), inf, criterion)))
 

@@ -18,15 +18,16 @@ from pgmx.estimators.base import BaseStructureLearner
 from pgmx.estimators.bayesian.dag_learner import DagLearner, InputTable
 from pgmx.estimators.bayesian.pgmpy_interface import BaseStructureScore
 from pgmx.graphs.consensus import Marks, make_marks
-from pgmx.scores.binding.resolve import GAUSSIAN_SCORES, MIXED_SCORES, resolve_scoring
+from pgmx.scores.binding.resolve import resolve_scoring
 from pgmx.scores.binding.scoring import Scoring
 from pgmx.scores.collinear import without_warnings
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.gaussian.base import GaussianScore
 from pgmx.scores.mixed.base import MixedScore
+from pgmx.scores.registry import list_scores
 
 #: Options of the learner that a resample sets, so that nothing is shown and resamples do not share a file.
-_QUIET = {"show_progress": False, "checkpoint": None}
+_SILENT = {"show_progress": False, "checkpoint": None}
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +49,7 @@ class Resampler:
         """Return a resampler with a quiet clone of the learner."""
         quiet: Any = clone(learner)
         options = quiet.get_params()
-        quiet.set_params(**{option: value for option, value in _QUIET.items() if option in options})
+        quiet.set_params(**{option: value for option, value in _SILENT.items() if option in options})
         return cls(quiet, n_rows, weights, seed, options.get("random_state", 0) is None)
 
     def __call__(self, data: InputTable, b: int) -> tuple[str, Marks]:
@@ -108,7 +109,7 @@ def make_shared_table(
             warn_of_rows_left(int(keep.sum()), opened.n_rows)
             weights = None if weights is None else check_row_weights(weights[keep], int(keep.sum()))
             opened = opened.rows(keep)
-    if not _works_on_states(method, opened):
+    if not _is_discrete(method, opened):
         return opened, weights
     states = method.state_names if isinstance(method, DiscreteScore) else getattr(learner, "state_names", None)
     coding = "pairwise" if missing == "em" else missing
@@ -119,11 +120,11 @@ def _is_native(score: BaseStructureScore) -> bool:
     return isinstance(score, DiscreteScore | GaussianScore | MixedScore) and score.is_compiled()
 
 
-def _works_on_states(method: Any, frame: Frame) -> bool:
+def _is_discrete(method: Any, frame: Frame) -> bool:
     if isinstance(method, BaseStructureScore):
         return isinstance(method, DiscreteScore)
-    of_numbers = isinstance(method, str) and method.lower() in {**GAUSSIAN_SCORES, **MIXED_SCORES}
-    return not of_numbers and not frame.float_columns
+    is_continuous = isinstance(method, str) and method.lower() not in list_scores("discrete", aliases=True)
+    return not is_continuous and not frame.float_columns
 
 
 def _is_mixed(data: InputTable) -> bool:

@@ -14,15 +14,15 @@ from pgmx.checks import caller_level
 from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions, clone_learner, config, random_draws
 from pgmx.estimators.cost import LearningCost
-from pgmx.estimators.gaussian.cost import GaussianSize, keep_parts, repeat_on_path
-from pgmx.estimators.gaussian.criteria import CRITERIA, Criterion, SolvedPaths
+from pgmx.estimators.gaussian.cost import GaussianSize, estimate_paths, estimate_subsamples
+from pgmx.estimators.gaussian.criteria import CRITERIA, Criterion, PathCache
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, GaussianPath
 from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso
 from pgmx.estimators.gaussian.learner import N_JOBS, ContinuousLearner, GaussianLearner, WrappingLearner
-from pgmx.estimators.paths import extend_penalties, path_of_penalties
-from pgmx.estimators.time_series.learner import TimeSeriesLearner, learn_whole
+from pgmx.estimators.paths import extend_penalties, space_penalties
+from pgmx.estimators.time_series.learner import TimeSeriesLearner, learn_or_raise
 from pgmx.estimators.time_series.linear import LDSLearner
-from pgmx.estimators.time_series.series_path import SeriesChoice, SeriesPath, select_penalty
+from pgmx.estimators.time_series.series_path import SeriesPath, SeriesPathSolver, solve_series_path
 from pgmx.estimators.time_series.svarm.learner import SELECTIONS, SVARMLearner, SVARMPath
 from pgmx.runs.checkpoint import RUN_OPTIONS, Checkpoint, open_checkpoint
 from pgmx.runs.progress import ProgressBar, SolverProgress
@@ -270,15 +270,15 @@ class SelectedGraph(WrappingLearner):
         longest = clone_learner(learner).set_params(lags=orders[-1])
         return longest.estimate_cost(X, n_rows=n_rows, n_floats=n_floats)
 
-    def _count_parts(self) -> int:
+    def _count_subsets(self) -> int:
         """Return the number of folds or subsamples."""
         return {"cv": self.n_folds, "stars": self.n_subsamples}.get(self.selection, 0)
 
     def _estimate_reading(self, size: GaussianSize) -> int:
-        return keep_parts(size, super()._estimate_reading(size), self._count_parts())
+        return estimate_subsamples(size, super()._estimate_reading(size), self._count_subsets())
 
     def _estimate_solving(self, size: GaussianSize) -> int:
-        return repeat_on_path(size, super()._estimate_solving(size), self._count_parts())
+        return estimate_paths(size, super()._estimate_solving(size), self._count_subsets())
 
     def _fit(self, opened: Any, sample_weight: ArrayLike | None) -> Run | None:
         if isinstance(opened, Panel):
@@ -299,24 +299,24 @@ class SelectedGraph(WrappingLearner):
             bar.follow(run)
             orders, units = learner._read_orders(self.lags), None
             choices: list[tuple[float, Any, SeriesPath, Panel]] = []
-            with learner._on_threads(), run.limiting():
+            with learner._on_threads(), run.limit_runs():
                 for order in orders:
                     if choices and run.is_over():
                         break
                     rows = panel.crop(orders[-1] - order)  # all orders explain the same rows
                     learner = clone_learner(learner).set_params(lags=order)
                     options = (self.selection, self.gamma, self.n_folds, self.early_stopping)
-                    choice = SeriesChoice(learner, rows, *options, units)
+                    choice = SeriesPathSolver(learner, rows, *options, units)
                     units, largest = choice.units, choice.lam_max
-                    lams = path_of_penalties(largest, self.lam_min_ratio * largest, self.n_lams)
-                    path = select_penalty(choice, lams, run, extend_penalties, MAX_EXTENSIONS, MIN_RATIO * largest)
+                    lams = space_penalties(largest, self.lam_min_ratio * largest, self.n_lams)
+                    path = solve_series_path(choice, lams, run, extend_penalties, MAX_EXTENSIONS, MIN_RATIO * largest)
                     choices.append((float(path.criterion[path.selected]), learner, path, rows))
             if not run.is_over():
                 run.estimate_left = lambda: 0
         _, learner, path, rows = min(choices, key=lambda one: one[0])
         self._warn_of_end(path, run)
         learner.set_params(lam=float(path.lams[path.selected]))
-        learn_whole(learner, rows)
+        learn_or_raise(learner, rows)
         run.add_row(objective=float(path.criterion[path.selected]), n_edges=len(path._edges(path.selected)))
         self.estimator_, self.path_, self._results = learner, path, {}
         self.lam_, self.lam_max_ = learner.lam_, path.lam_max
@@ -344,12 +344,12 @@ class SelectedGraph(WrappingLearner):
     @property
     def graph_(self) -> nx.Graph:
         """The learned graph: over (name, lag) for time series, else with partial correlations as ``weight``."""
-        return self.estimator_.graph_ if self._is_of_series() else super().graph_
+        return self.estimator_.graph_ if self._is_time_series() else super().graph_
 
     @property
     def model_(self) -> Any:
         """The learned system for time series, else the Gaussian network."""
-        return self.estimator_.model_ if self._is_of_series() else super().model_
+        return self.estimator_.model_ if self._is_time_series() else super().model_
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the mean log-likelihood of rows, in nats (for time series: of each row given the rows before it).
@@ -366,23 +366,23 @@ class SelectedGraph(WrappingLearner):
         float
             The score of the estimator.
         """
-        return self.estimator_.score(X) if self._is_of_series() else super().score(X)
+        return self.estimator_.score(X) if self._is_time_series() else super().score(X)
 
-    def _choice_of_missing(self) -> str:
+    def _resolve_missing(self) -> str:
         return self._inner_learner().missing
 
-    def _is_of_series(self) -> bool:
+    def _is_time_series(self) -> bool:
         return isinstance(getattr(self, "estimator_", None), TimeSeriesLearner)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Return whether there are results, for scikit-learn."""
-        return hasattr(self, "_estimate") or self._is_of_series()
+        return hasattr(self, "_estimate") or self._is_time_series()
 
     def _read(self, opened, sample_weight) -> GaussianSample:
         return self._inner_learner()._read(opened, sample_weight)
 
     def _learn(self, sample: GaussianSample) -> Run:
-        leaf = self._leaf()
+        leaf = self._innermost()
         self.lam_max_ = leaf._largest_penalty(sample, 0.0, self.lam_min_ratio)
         _, seed = random_draws(1, self.random_state)
         show = self.show_progress and config.SHOW_PROGRESS
@@ -392,7 +392,7 @@ class SelectedGraph(WrappingLearner):
             criterion = CRITERIA[self.selection](self, leaf, sample, run, seed)
             if self.checkpoint is not None:
                 run.checkpoint = self._open_checkpoint(sample, criterion, seed)
-            solved = SolvedPaths(run, sample.n_columns)
+            solved = PathCache(run, sample.n_columns)
             criterion.solved = solved
             try:
                 path = self._choose(leaf, sample, criterion, run, solved)
@@ -403,7 +403,7 @@ class SelectedGraph(WrappingLearner):
                 run.checkpoint.remove()
         self.path_ = path
         chosen = path.estimates[path.selected]
-        self._accept(sample, chosen)
+        self._set_results(sample, chosen)
         run.add_row(objective=chosen.objective, n_edges=len(chosen.edges))
         if run.is_over():  # an untried penalty may be better
             self.converged_, self.stopped_by_ = False, run.stopped_by
@@ -421,15 +421,15 @@ class SelectedGraph(WrappingLearner):
         return open_checkpoint(self, sample.names, matrices, estimator=estimator, random_state=seed)
 
     def _choose(
-        self, leaf: GaussianLearner, sample: GaussianSample, criterion: Criterion, run: Run, solved: SolvedPaths
+        self, leaf: GaussianLearner, sample: GaussianSample, criterion: Criterion, run: Run, solved: PathCache
     ) -> GaussianPath:
         """Return a path with a chosen penalty, extended while its last penalty is chosen."""
-        lams = path_of_penalties(self.lam_max_, self.lam_min_ratio * self.lam_max_, self.n_lams)
+        lams = space_penalties(self.lam_max_, self.lam_min_ratio * self.lam_max_, self.n_lams)
         allowed = leaf._limit_penalties(sample, lams)
         if leaf._solves_in_turn:
             self._count_penalties(run, solved, len(allowed))
         path = leaf._path(sample, lambda: self._solve(leaf, sample, criterion, run, solved, [], allowed))
-        if self._count_parts() and not leaf._solves_in_turn:
+        if self._count_subsets() and not leaf._solves_in_turn:
             self._count_penalties(run, solved, len(allowed))
         path.selected = len(path) - 1
         if run.error is None:
@@ -444,9 +444,9 @@ class SelectedGraph(WrappingLearner):
             run.finish_steps()
         return path
 
-    def _count_penalties(self, run: Run, solved: SolvedPaths, n_lams: int) -> None:
+    def _count_penalties(self, run: Run, solved: PathCache, n_lams: int) -> None:
         """Set the total of the progress bar: the penalties of all paths, of which fewer may be needed."""
-        run.count_steps(n_lams * (1 + self._count_parts()), "penalties", solved.n_estimates)
+        run.count_steps(n_lams * (1 + self._count_subsets()), "penalties", solved.n_estimates)
 
     def _solve(
         self,
@@ -454,7 +454,7 @@ class SelectedGraph(WrappingLearner):
         sample: GaussianSample,
         criterion: Criterion,
         run: Run,
-        solved: SolvedPaths,
+        solved: PathCache,
         before: list[GaussianEstimate],
         lams: np.ndarray,
     ) -> list[GaussianEstimate]:
@@ -480,7 +480,7 @@ class SelectedGraph(WrappingLearner):
         sample: GaussianSample,
         criterion: Criterion,
         run: Run,
-        solved: SolvedPaths,
+        solved: PathCache,
     ) -> None:
         """Choose from a path that is extended while its last graph is chosen."""
         n_pairs = sample.n_columns * (sample.n_columns - 1) // 2
@@ -491,7 +491,7 @@ class SelectedGraph(WrappingLearner):
             more = leaf._limit_penalties(sample, lams[lams >= MIN_RATIO * self.lam_max_])[len(path) :]
             if not len(more) or path.n_edges[-1] == n_pairs:
                 break
-            run.expect_steps(len(more) * (1 + self._count_parts()))
+            run.expect_steps(len(more) * (1 + self._count_subsets()))
             n_lams = len(path) + len(more)
             path.estimates.extend(self._solve(leaf, sample, criterion, run, solved, list(path.estimates), more))
             self._end_early(path, criterion, n_lams)

@@ -9,11 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from pgmx.checks import caller_level, check_natural
-from pgmx.inference.approximate.correction import MOST_R_HAT, WIDTH, correct_beliefs, estimate_by_sampling
-from pgmx.inference.approximate.decoding import decode
 from pgmx.inference.approximate.gibbs import gibbs_sample
-from pgmx.inference.approximate.loopy import BeliefResult, loopy_belief_propagation
-from pgmx.inference.exact.exact import MostProbable
+from pgmx.inference.approximate.loopy import BeliefResult, decode, loopy_belief_propagation
+from pgmx.inference.approximate.tempering import MOST_R_HAT, WIDTH, correct_beliefs, estimate_by_sampling
+from pgmx.inference.exact.junction_tree import MostProbable
 from pgmx.inference.problem import Problem
 
 #: Options of belief propagation and Gibbs sampling.

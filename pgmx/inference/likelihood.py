@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from pgmx.checks import FittedLearner, check_same_names, join_names, take_model
-from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily, MixedFamilies, MixedRows, RowPiece
-from pgmx.inference.mixed.observed import ObservedDensities
-from pgmx.inference.networks.bayesian import BayesianArrays
-from pgmx.inference.networks.log_tables import take_logs
-from pgmx.inference.networks.regressions import Regression, join_regressions, read_regressions
+from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily, MixedFamilies, MixedRows, RowChunk
+from pgmx.inference.mixed.missing_values import ObservedDensities
+from pgmx.inference.named_networks import BayesianArrays, Regression, join_regressions, read_regressions
+from pgmx.inference.networks import take_logs
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
@@ -39,7 +38,7 @@ class HasTerms(Protocol):
         """Return the log-density of each variable given its parents, (n_variables, n_rows)."""
         ...
 
-    def read_pieces(self, X: Any) -> tuple[MixedFamilies, Iterator[RowPiece]]:
+    def read_chunks(self, X: Any) -> tuple[MixedFamilies, Iterator[RowChunk]]:
         """Return the parameters, and rows in chunks, which may have missing values and unknown states."""
         ...
 
@@ -288,27 +287,27 @@ def _summarise(names: Sequence, sums: np.ndarray, zeros: np.ndarray) -> HeldOutL
 
 
 def _sum_observed(
-    names: Sequence, network: MixedFamilies, pieces: Iterable[RowPiece], n_rows: int
+    names: Sequence, network: MixedFamilies, chunks: Iterable[RowChunk], n_rows: int
 ) -> HeldOutLikelihood:
     """Sum the log-densities of the observed values of rows that come in chunks."""
     sums, zeros = np.empty(n_rows), np.zeros(len(names), dtype=np.int64)
     densities, begin = ObservedDensities(network, names), 0
-    for piece in pieces:
-        logs = densities.compute(piece.rows, piece.missing)
-        logs[piece.unknown.any(axis=0)] = -inf
-        zeros += _count_impossible(network, piece, np.flatnonzero(logs == -inf))
+    for chunk in chunks:
+        logs = densities.compute(chunk.rows, chunk.missing)
+        logs[chunk.unknown.any(axis=0)] = -inf
+        zeros += _count_impossible(network, chunk, np.flatnonzero(logs == -inf))
         sums[begin : begin + len(logs)] = logs
         begin += len(logs)
     return _summarise(names, sums, zeros)
 
 
-def _count_impossible(network: MixedFamilies, piece: RowPiece, rows: np.ndarray) -> np.ndarray:
+def _count_impossible(network: MixedFamilies, chunk: RowChunk, rows: np.ndarray) -> np.ndarray:
     """Return for each variable in how many rows its observed state is impossible given its observed parents."""
-    counts = piece.unknown[:, rows].sum(axis=1)
-    cells = piece.rows.take(rows)
+    counts = chunk.unknown[:, rows].sum(axis=1)
+    cells = chunk.rows.take(rows)
     for v in np.flatnonzero(network.cards).tolist() if len(rows) else ():
         family = [v, *network.parents[v]]
-        known = ~(piece.missing | piece.unknown)[family][:, rows].any(axis=0)
+        known = ~(chunk.missing | chunk.unknown)[family][:, rows].any(axis=0)
         counts[v] += np.count_nonzero(network.log_density(v, cells)[known] == -inf)
     return counts
 
@@ -318,7 +317,7 @@ def _to_families(arrays: BayesianArrays) -> MixedFamilies:
     return MixedFamilies(tuple(arrays.cards), tuple(families))
 
 
-def _read_states(arrays: BayesianArrays, table: Any) -> Iterator[RowPiece]:
+def _read_states(arrays: BayesianArrays, table: Any) -> Iterator[RowChunk]:
     """Yield the rows of a coded table in the codes of a network; missing values and unknown states have the code 0."""
     columns = _positions(arrays.names, table.columns)
     markers = [int(table.missing_codes[column]) for column in columns]
@@ -338,7 +337,7 @@ def _read_states(arrays: BayesianArrays, table: Any) -> Iterator[RowPiece]:
             missing[v] = of_column == marker if marker >= 0 else False
             unknown[v] = codes[v] == arrays.cards[v]
         codes[unknown] = 0
-        yield RowPiece(MixedRows(codes, np.zeros(codes.shape)), missing, unknown)
+        yield RowChunk(MixedRows(codes, np.zeros(codes.shape)), missing, unknown)
 
 
 def _gaussian_likelihood(model: LinearGaussianBayesianNetwork, X, missing: str) -> HeldOutLikelihood:
@@ -393,9 +392,9 @@ def _sum_observed_regressions(
     families = [GaussianFamily((), tuple(r.parents), r.beta, np.asarray(r.std)) for r in regressions]
     numbers = np.ascontiguousarray(np.where(missing, 0.0, values).T)
     rows = MixedRows(np.zeros(numbers.shape, dtype=np.intp), numbers)
-    piece = RowPiece(rows, np.ascontiguousarray(missing.T), np.zeros(numbers.shape, dtype=bool))
+    chunk = RowChunk(rows, np.ascontiguousarray(missing.T), np.zeros(numbers.shape, dtype=bool))
     network = MixedFamilies((0,) * len(names), tuple(families))
-    return _sum_observed(names, network, [piece], len(values))
+    return _sum_observed(names, network, [chunk], len(values))
 
 
 def _sum_gaussian_part(
@@ -424,8 +423,8 @@ def _mixed_likelihood(model: HasTerms, X, missing: str) -> HeldOutLikelihood:
     columns = opened.columns if isinstance(opened, DiscreteTable) else opened.names
     _positions(model.names, list(columns))
     if missing == "observed":
-        network, pieces = model.read_pieces(opened)
-        return _sum_observed(list(model.names), network, pieces, opened.n_rows)
+        network, chunks = model.read_chunks(opened)
+        return _sum_observed(list(model.names), network, chunks, opened.n_rows)
     if not isinstance(opened, DiscreteTable):
         opened = opened.to_pandas(missing=missing)
     return _sum_mixed_rows(opened, tuple(model.names), model)
@@ -433,7 +432,7 @@ def _mixed_likelihood(model: HasTerms, X, missing: str) -> HeldOutLikelihood:
 
 def _sum_mixed_part(part: Any, names: tuple, model: HasTerms) -> HeldOutLikelihood:
     """Return the likelihood of the rows of one partition of distributed mixed data."""
-    return _add_likelihoods([_sum_mixed_rows(rows, names, model) for _, rows in part.pieces()])
+    return _add_likelihoods([_sum_mixed_rows(rows, names, model) for _, rows in part.chunks()])
 
 
 def _sum_mixed_rows(rows: Any, names: tuple, model: HasTerms) -> HeldOutLikelihood:

@@ -9,9 +9,9 @@ import numpy as np
 
 from pgmx.inference.approximate.search import search_configuration
 from pgmx.inference.engines import BELIEF_OPTIONS, BeliefEngine
-from pgmx.inference.exact.elimination import TreewidthError
-from pgmx.inference.exact.exact import MostProbable
-from pgmx.inference.exact.max_elimination import find_most_probable
+from pgmx.inference.exact.elimination_order import TreewidthError
+from pgmx.inference.exact.junction_tree import MostProbable
+from pgmx.inference.exact.variable_elimination import find_most_probable
 from pgmx.inference.partition import MOST_OPERATIONS, warn_approximate
 from pgmx.inference.problem import (
     Evidence,

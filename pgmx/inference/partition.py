@@ -10,14 +10,18 @@ import numpy as np
 
 from pgmx.checks import caller_level, count_workers
 from pgmx.inference.approximate.annealing import AIS_OPTIONS, AIS_TOLERANCE, estimate_by_annealing
-from pgmx.inference.approximate.mean_field import fit_mean_field
-from pgmx.inference.approximate.tree_reweighted import reweight_trees
+from pgmx.inference.approximate.bounds import fit_mean_field, reweight_trees
 from pgmx.inference.engines import BELIEF_OPTIONS, BeliefEngine
-from pgmx.inference.exact.bucket_elimination import count_elimination_cost, sum_by_elimination
-from pgmx.inference.exact.conditioning import choose_conditioning, sum_by_conditioning
-from pgmx.inference.exact.elimination import TreewidthError, search_order, too_wide
-from pgmx.inference.exact.low_degree import Part, sum_out_low_degrees
-from pgmx.inference.networks.evidence import ReducedNetwork, ZeroProbabilityError
+from pgmx.inference.exact.elimination_order import TreewidthError, search_order, too_wide
+from pgmx.inference.exact.variable_elimination import (
+    Component,
+    choose_conditioning,
+    count_elimination_cost,
+    sum_by_conditioning,
+    sum_by_elimination,
+    sum_out_low_degrees,
+)
+from pgmx.inference.networks import ReducedNetwork, ZeroProbabilityError
 from pgmx.inference.problem import Evidence, Problem, check_memory, check_method, check_options
 
 #: Largest number of multiplications of cutset conditioning: seconds for "auto", about ten minutes for "exact".
@@ -118,34 +122,34 @@ def compute_shares(
             return LogPartition(shares.sum(), "exact"), shares
         except TreewidthError as wide:
             error = wide
-    return _sum_parts(ReducedNetwork(problem.model, codes), method, memory if error else 0, error, options)
+    return _sum_components(ReducedNetwork(problem.model, codes), method, memory if error else 0, error, options)
 
 
-def _sum_parts(
+def _sum_components(
     reduced: ReducedNetwork, method: str, memory: int, error: TreewidthError | None, options: Mapping[str, Any]
 ) -> tuple[LogPartition, np.ndarray]:
     """Sum out leaves, then components that fit into `memory` bytes; estimate the others by annealing if allowed."""
-    shares, parts = sum_out_low_degrees(reduced.cards, reduced.factors)
+    shares, components = sum_out_low_degrees(reduced.cards, reduced.factors)
     shares = np.append(shares, reduced.constant)
     wide = []
-    for part in parts:
-        exact = _sum_exactly(part, memory, MOST_OPERATIONS[method], options.get("n_jobs"))
+    for component in components:
+        exact = _sum_exactly(component, memory, MOST_OPERATIONS[method], options.get("n_jobs"))
         if exact is None:
-            wide.append(part)
+            wide.append(component)
         else:
-            shares[part.variables] = exact
+            shares[component.variables] = exact
     if wide and method == "exact" and error is not None:
         raise error.with_engines("annealed importance sampling (method='ais')") from None
     settings = {**options, "tol": options.get("tol", AIS_TOLERANCE) / max(1.0, len(wide) ** 0.5)}
-    estimates = [estimate_by_annealing(part.factors, **settings) for part in wide]
+    estimates = [estimate_by_annealing(component.factors, **settings) for component in wide]
     rest = float(shares.sum())
     lower, upper = _add_bounds(rest, wide, [estimate.largest_score for estimate in estimates])
     if upper == -np.inf:
         raise ZeroProbabilityError(reduced.evidence)
     if not wide:
         return LogPartition(rest, "exact"), shares
-    for part, estimate in zip(wide, estimates, strict=True):
-        shares[part.variables[0]] = estimate.value
+    for component, estimate in zip(wide, estimates, strict=True):
+        shares[component.variables[0]] = estimate.value
     answer = LogPartition(
         shares.sum(),
         "ais",
@@ -164,17 +168,21 @@ def _sum_parts(
     return answer, shares
 
 
-def _sum_exactly(part: Part, memory: int, most_operations: int, n_jobs: int | None) -> np.ndarray | None:
+def _sum_exactly(component: Component, memory: int, most_operations: int, n_jobs: int | None) -> np.ndarray | None:
     """Return the shares of a connected component's log-partition; None if it needs too much memory or time."""
-    cards = part.factors.cardinalities.tolist()
-    plan = search_order(cards, part.factors.scopes, by_largest=True)
+    cards = component.factors.cardinalities.tolist()
+    plan = search_order(cards, component.factors.scopes, by_largest=True)
     if count_elimination_cost(plan, cards).bytes <= memory:
-        return sum_by_elimination(plan, cards, list(zip(part.factors.scopes, part.factors.tables, strict=True)))
-    conditioning = choose_conditioning(cards, part.factors.scopes, memory // count_workers(n_jobs), most_operations)
+        return sum_by_elimination(
+            plan, cards, list(zip(component.factors.scopes, component.factors.tables, strict=True))
+        )
+    conditioning = choose_conditioning(
+        cards, component.factors.scopes, memory // count_workers(n_jobs), most_operations
+    )
     if conditioning is None:
         return None
     shares = np.zeros(len(cards))
-    shares[0] = sum_by_conditioning(part.factors, conditioning, n_jobs)
+    shares[0] = sum_by_conditioning(component.factors, conditioning, n_jobs)
     return shares
 
 
@@ -216,15 +224,19 @@ def warn_approximate(what: str, error: TreewidthError) -> None:
 def describe_beliefs(engine: BeliefEngine) -> LogPartition:
     """Return Bethe's approximation with bounds on the true value."""
     reduced = ReducedNetwork(engine.problem.model, engine.codes)
-    shares, parts = sum_out_low_degrees(reduced.cards, reduced.factors)
-    lower, upper = _add_bounds(reduced.constant + float(shares.sum()), parts, [-np.inf] * len(parts))
+    shares, components = sum_out_low_degrees(reduced.cards, reduced.factors)
+    lower, upper = _add_bounds(reduced.constant + float(shares.sum()), components, [-np.inf] * len(components))
     return LogPartition(engine.log_partition, "loopy", np.nan, lower, upper)
 
 
-def _add_bounds(constant: float, parts: Sequence[Part], scores: Sequence[float]) -> tuple[float, float]:
+def _add_bounds(constant: float, components: Sequence[Component], scores: Sequence[float]) -> tuple[float, float]:
     """Return bounds on the sum of a constant and the components' log-partitions; scores of states are lower bounds."""
-    lower = sum(max(score, fit_mean_field(part.factors)) for part, score in zip(parts, scores, strict=True))
-    return constant + lower, constant + sum(reweight_trees(part.factors.pairwise()).upper for part in parts)
+    lower = sum(
+        max(score, fit_mean_field(component.factors)) for component, score in zip(components, scores, strict=True)
+    )
+    return constant + lower, constant + sum(
+        reweight_trees(component.factors.pairwise()).upper for component in components
+    )
 
 
 def log_partition(

@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, Union, c
 import numpy as np
 
 from pgmx.checks import FittedLearner, check_natural, join_names, take_model
-from pgmx.inference.exact.bucket_elimination import count_elimination_cost
-from pgmx.inference.exact.elimination import bound_width, search_order, too_wide
-from pgmx.inference.exact.exact import ExactInference
-from pgmx.inference.networks.evidence import ReducedNetwork, ZeroProbabilityError
-from pgmx.inference.networks.factors import LogFactors, read_network
-from pgmx.inference.networks.potentials import PairwisePotentials
+from pgmx.inference.exact.elimination_order import bound_width, search_order, too_wide
+from pgmx.inference.exact.junction_tree import ExactInference
+from pgmx.inference.exact.variable_elimination import count_elimination_cost
+from pgmx.inference.named_networks import read_network
+from pgmx.inference.networks import LogFactors, PairwisePotentials, ReducedNetwork, ZeroProbabilityError
 from pgmx.parallel.threads import read_free_memory
 
 if TYPE_CHECKING:

@@ -27,10 +27,10 @@ from pgmx.inference.engines import (
     Engine,
     SampleEngine,
 )
-from pgmx.inference.exact.conditioning import plan_rest, sum_each_configuration
-from pgmx.inference.exact.elimination import TreewidthError
-from pgmx.inference.exact.exact import ExactInference
-from pgmx.inference.networks.evidence import ReducedNetwork, ZeroProbabilityError
+from pgmx.inference.exact.elimination_order import TreewidthError
+from pgmx.inference.exact.junction_tree import ExactInference
+from pgmx.inference.exact.variable_elimination import plan_rest, sum_each_configuration
+from pgmx.inference.networks import ReducedNetwork, ZeroProbabilityError
 from pgmx.inference.partition import warn_approximate
 from pgmx.inference.problem import (
     Evidence,

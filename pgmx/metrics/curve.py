@@ -11,8 +11,7 @@ import numpy as np
 from pgmx.checks import FittedLearner, check_natural, check_same_names, is_number, take_model
 from pgmx.graphs.cycles import find_cycle
 from pgmx.inference.exact.family_marginals import FamilyMarginals
-from pgmx.inference.networks.bayesian import BayesianArrays
-from pgmx.inference.sampling import draw_codes
+from pgmx.inference.named_networks import BayesianArrays, draw_codes
 from pgmx.metrics.divergence import compute_divergence
 from pgmx.metrics.graphs import cpdag_shd
 

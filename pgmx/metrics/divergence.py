@@ -10,9 +10,8 @@ import numpy as np
 from pgmx.checks import FittedLearner, check_natural, check_same_names
 from pgmx.inference.exact.family_marginals import FamilyMarginals
 from pgmx.inference.likelihood import look_up_logs
-from pgmx.inference.networks.bayesian import BayesianArrays
-from pgmx.inference.networks.log_tables import take_logs
-from pgmx.inference.sampling import draw_codes
+from pgmx.inference.named_networks import BayesianArrays, draw_codes
+from pgmx.inference.networks import take_logs
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork

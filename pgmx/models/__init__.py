@@ -1,18 +1,17 @@
-"""Graphs and networks: pgmpy's, built from integer edges, our own Markov networks, and files of both.
+"""Graphs and networks: pgmpy's, built from integer edges, our own networks, and files of both.
 
-- `names`: checks of names: the variables of a network, and the columns of rows
+- `base`: what the network classes share: checks of names, saving, a graph that parameters determine
+- `rows`: rows of data in the form that a network reads
 - `distributed_rows`: row-wise results of networks on distributed tables, computed per partition by the workers
 - `bayesian`: Bayesian networks: pgmpy graphs from integer edges, parameters, strengths of edges
-- `files`: readers and writers of every format, as bytes; they do not import our network classes
-- `pgmpy_estimators`: ``pgmpy.estimators`` without its warning about a move
-- `fixed_graph`: a pgmpy graph that is determined by parameters and cannot be changed
-- `saving`: models that are saved to files and loaded from them
-- `gaussian`: the Gaussian Markov network
-- `markov`: the pairwise Markov network
+- `gaussian_network`, `gaussian_queries`: the Gaussian Markov network
+- `markov_network`, `markov_queries`, `markov_conversions`: the pairwise Markov network
 - `mixed`: the conditional linear Gaussian network of discrete and continuous variables
 - `time_series`: graphs over (variable, lag), and linear dynamical systems
-- `evidence`: observed states of a network's variables, from the files of the UAI competitions
+- `files`: readers and writers of every format, as bytes; they do not import our network classes
 - `any_model`: any graph or network to a file and back; the content of the file determines the class
+- `evidence`: observed states of a network's variables, from the files of the UAI competitions
+- `pgmpy_estimators`: ``pgmpy.estimators`` without its warning about a move
 """
 
 from typing import TYPE_CHECKING
@@ -34,28 +33,28 @@ if TYPE_CHECKING:
     from pgmx.models.bayesian.networks import to_linear_gaussian as to_linear_gaussian
     from pgmx.models.bayesian.networks import to_pdag as to_pdag
     from pgmx.models.evidence import read_evidence as read_evidence
-    from pgmx.models.gaussian.network import GaussianMarkovNetwork as GaussianMarkovNetwork
-    from pgmx.models.markov.factors import junction_tree as junction_tree
-    from pgmx.models.markov.network import PairwiseMarkovNetwork as PairwiseMarkovNetwork
+    from pgmx.models.gaussian_network import GaussianMarkovNetwork as GaussianMarkovNetwork
+    from pgmx.models.markov_conversions import junction_tree as junction_tree
+    from pgmx.models.markov_network import PairwiseMarkovNetwork as PairwiseMarkovNetwork
+    from pgmx.models.mixed.cpds import ConditionalGaussianCPD as ConditionalGaussianCPD
     from pgmx.models.mixed.network import ConditionalGaussianNetwork as ConditionalGaussianNetwork
-    from pgmx.models.mixed.parameters import ConditionalGaussianCPD as ConditionalGaussianCPD
     from pgmx.models.time_series.graph import TimeSeriesGraph as TimeSeriesGraph
     from pgmx.models.time_series.linear_dynamical_system import LinearDynamicalSystem as LinearDynamicalSystem
     from pgmx.models.time_series.measures import graphs_by_window as graphs_by_window
     from pgmx.models.time_series.measures import measures_by_window as measures_by_window
 
 _HOMES = {
-    "ConditionalGaussianCPD": "pgmx.models.mixed.parameters",
+    "ConditionalGaussianCPD": "pgmx.models.mixed.cpds",
     "ConditionalGaussianNetwork": "pgmx.models.mixed.network",
-    "GaussianMarkovNetwork": "pgmx.models.gaussian.network",
+    "GaussianMarkovNetwork": "pgmx.models.gaussian_network",
     "LinearDynamicalSystem": "pgmx.models.time_series.linear_dynamical_system",
-    "PairwiseMarkovNetwork": "pgmx.models.markov.network",
+    "PairwiseMarkovNetwork": "pgmx.models.markov_network",
     "TimeSeriesGraph": "pgmx.models.time_series.graph",
     "cpdag": "pgmx.graphs.equivalence",
     "fit_discrete": "pgmx.models.bayesian.networks",
     "fit_linear_gaussian": "pgmx.models.bayesian.networks",
     "graphs_by_window": "pgmx.models.time_series.measures",
-    "junction_tree": "pgmx.models.markov.factors",
+    "junction_tree": "pgmx.models.markov_conversions",
     "load_gaussian_network": "pgmx.models.any_model",
     "load_markov_network": "pgmx.models.any_model",
     "measures_by_window": "pgmx.models.time_series.measures",

@@ -10,7 +10,7 @@ from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
 from pgmx.atomic import replace_file
 from pgmx.checks import FittedLearner, check_path, take_graph, take_model
-from pgmx.inference.networks.factors import read_tables
+from pgmx.inference.named_networks import read_tables
 from pgmx.models.files.bif import read_bif, write_bif
 from pgmx.models.files.documents import build_graph, describe_graph, read_document, write_document
 from pgmx.models.files.formats import (
@@ -28,8 +28,8 @@ from pgmx.models.files.net import read_net, write_net
 from pgmx.models.files.time_series import GRAPH_TYPE, is_system_npz, is_time_series_graphml, parse_time_series_graph
 from pgmx.models.files.uai import build_network, read_uai, write_uai
 from pgmx.models.files.xdsl import read_xdsl, write_xdsl
-from pgmx.models.gaussian.network import GaussianMarkovNetwork
-from pgmx.models.markov.network import PairwiseMarkovNetwork
+from pgmx.models.gaussian_network import GaussianMarkovNetwork
+from pgmx.models.markov_network import PairwiseMarkovNetwork
 from pgmx.models.mixed.network import ConditionalGaussianNetwork
 from pgmx.models.time_series.graph import TimeSeriesGraph
 from pgmx.models.time_series.linear_dynamical_system import LinearDynamicalSystem

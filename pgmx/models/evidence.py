@@ -8,8 +8,7 @@ import networkx as nx
 from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmx.checks import FittedLearner, check_path, explain_unreadable, take_model
-from pgmx.inference.networks.bayesian import BayesianArrays
-from pgmx.inference.networks.factors import read_tables
+from pgmx.inference.named_networks import BayesianArrays, read_tables
 from pgmx.models.files.uai import read_codes
 
 

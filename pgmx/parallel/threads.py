@@ -133,7 +133,7 @@ class _Tasks:
     def run(self, task: Callable[[int], Any], numbers: range) -> list[Numbered]:
         """Run some tasks, without further parallel work inside."""
         began, usage, results = perf_counter(), self.read_usage(), []
-        with self.group.running(), parallel_config("sequential"):
+        with self.group.run_task(), parallel_config("sequential"):
             for number in numbers:
                 if number > numbers.start and not self._allowed(number):
                     break
@@ -151,7 +151,7 @@ class _Tasks:
             self.started.wait(GRACE)
             while not self.alone and (numbers := self.take()):
                 if task is None:
-                    with self.group.running(), parallel_config("sequential"):
+                    with self.group.run_task(), parallel_config("sequential"):
                         task = self.make()
                 self.done.put(self.run(task, numbers))
             self.done.put(None)
@@ -165,7 +165,7 @@ def run_on_threads(
     n_threads: int,
     *,
     first: int = 0,
-    here: Callable[[int], T] | None = None,
+    local_task: Callable[[int], T] | None = None,
     allowed: Callable[[int], bool] = lambda number: True,
     compiled: bool = True,
     at_once: bool = False,
@@ -173,7 +173,7 @@ def run_on_threads(
 ) -> Iterator[tuple[int, T]]:
     """Run ``task(i)`` for i from `first` to n - 1 and yield (i, result), in no particular order.
 
-    Each thread has a task of its own, which `make` returns; the calling one uses `here` if given. Once `allowed(i)` is
+    Each thread has a task of its own, made by `make`; the calling one uses `local_task` if given. Once `allowed(i)` is
     False no task starts. Tasks that are not all `compiled` may hold Python's lock: if all threads together get little
     more processor time than one, the calling one continues alone. The tasks belong to `group`, or to one of their own.
     """
@@ -184,7 +184,7 @@ def run_on_threads(
         n_running = start_threads(threads)
     if at_once:
         tasks.started.set()
-    task = make() if here is None else here
+    task = make() if local_task is None else local_task
     try:
         while numbers := tasks.take():
             yield from tasks.run(task, numbers)
@@ -242,7 +242,7 @@ def call_on_threads(calls: Iterable[Callable[[], T]], n_jobs: int | None, second
         return _call_all(calls, n_threads, seconds < inf)
 
 
-def call_side_by_side(calls: Sequence[Callable[[], T]], seconds: float) -> list[T]:
+def call_in_parallel(calls: Sequence[Callable[[], T]], seconds: float) -> list[T]:
     """Return the results of calls of compiled code that do not use BLAS, on a thread for each if that pays.
 
     `seconds` is an estimate of the time of all calls. The caller has counted the available threads: it may be one.
@@ -251,7 +251,7 @@ def call_side_by_side(calls: Sequence[Callable[[], T]], seconds: float) -> list[
     return [call() for call in calls] if n_threads < 2 else _call_all(calls, n_threads, True)
 
 
-def call_beside(call: Callable[[], T], other: Callable[[], T]) -> tuple[T, T]:
+def call_both(call: Callable[[], T], other: Callable[[], T]) -> tuple[T, T]:
     """Return the results of two calls, the second one made on another thread; it ends early if the first one fails.
 
     Neither may rely on BLAS using one thread.
@@ -262,7 +262,7 @@ def call_beside(call: Callable[[], T], other: Callable[[], T]) -> tuple[T, T]:
 
     def run() -> None:
         try:
-            with group.running(), parallel_config("sequential"):
+            with group.run_task(), parallel_config("sequential"):
                 results.append(other())
         except BaseException as error:  # raised again below
             errors.append(error)

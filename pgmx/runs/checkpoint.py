@@ -39,7 +39,7 @@ FREE_OPTIONS = {
 # ---- the values of a snapshot, each checked when it is read ----
 
 
-def make_refusal(path: Any, reason: str) -> ValueError:
+def make_checkpoint_error(path: Any, reason: str) -> ValueError:
     """Return the error that refuses a checkpoint for a reason."""
     return ValueError(f"checkpoint={str(path)!r} {reason}: {_REMEDY}")
 
@@ -78,7 +78,7 @@ class Snapshot:
 
     def error(self, what: str) -> ValueError:
         """Return an error with the invalid content of the checkpoint."""
-        return make_refusal(self._path, f"holds {what}")
+        return make_checkpoint_error(self._path, f"holds {what}")
 
     def check(self, condition: Any, what: str) -> None:
         """Raise an error with the invalid content of the checkpoint, unless the condition is true."""
@@ -171,7 +171,7 @@ class Checkpoint:
         self.path = check_path(path)
         self.every = every
         self.identity = identity
-        self._last, self._cost = monotonic(), 0.0
+        self._last, self._save_seconds = monotonic(), 0.0
         if not self.path.parent.is_dir():
             raise ValueError(f"checkpoint={str(path)!r}: there is no folder {self.path.parent}, make it first")
         if self.path.is_dir():
@@ -180,7 +180,7 @@ class Checkpoint:
 
     def is_due(self) -> bool:
         """Return whether `every` seconds have passed since the last snapshot, and 20 times the time it took."""
-        return monotonic() - self._last >= (max(self.every, 20 * self._cost) if self.every else 0)
+        return monotonic() - self._last >= (max(self.every, 20 * self._save_seconds) if self.every else 0)
 
     def save(self, snapshot: Mapping[str, Any]) -> None:
         """Write a snapshot: numbers, strings and arrays by name; warn once if the disk refuses it."""
@@ -194,7 +194,7 @@ class Checkpoint:
                 self._warn("written", error, "the run continues without it and tries again at the next snapshot")
             self._failed = True
         self._last = monotonic()
-        self._cost = self._last - began
+        self._save_seconds = self._last - began
 
     def load(self) -> Snapshot | None:
         """Return the snapshot in the file, None if there is no file; refuse a file that is not of this run."""
@@ -211,17 +211,17 @@ class Checkpoint:
             if isinstance(error, OSError):
                 raise_of_open_files(error, self.path)
             why = error.strerror if isinstance(error, OSError) and error.strerror else "damaged, or not a checkpoint"
-            raise make_refusal(self.path, f"cannot be read ({why})") from error
+            raise make_checkpoint_error(self.path, f"cannot be read ({why})") from error
         digest, written = _text_of(arrays.pop("digest", None)), _text_of(arrays.get("format"))
         if written in map(str, range(1, _FORMAT)):
-            raise make_refusal(self.path, "was written by an older version of pgmx")
+            raise make_checkpoint_error(self.path, "was written by an older version of pgmx")
         if written != str(_FORMAT):
-            raise make_refusal(self.path, "is not a checkpoint of this version")
+            raise make_checkpoint_error(self.path, "is not a checkpoint of this version")
         if digest != digest_arrays(arrays):
-            raise make_refusal(self.path, "is damaged (its digest differs)")
+            raise make_checkpoint_error(self.path, "is damaged (its digest differs)")
         del arrays["format"]
         if _text_of(arrays.pop("fingerprint", None)) != self.identity:
-            raise make_refusal(self.path, "is of another search (other data or options)")
+            raise make_checkpoint_error(self.path, "is of another search (other data or options)")
         return Snapshot(arrays, self.path)
 
     def remove(self) -> None:

@@ -92,13 +92,13 @@ class ProgressBar:
             self._draw()
             self._bar.close()
         if self._run is not None:  # breaks a circle of references: bar, search, run
-            self._run.estimate_left = self._run.watch = None
+            self._run.estimate_left = self._run.on_step = None
 
     def follow(self, run: Run) -> None:
         """Follow a run, which knows how many steps are done or left."""
         self._run = run
         if self._show:
-            run.watch = self._watch
+            run.on_step = self._watch
 
     def _watch(self) -> None:
         assert self._run is not None

@@ -16,12 +16,12 @@ import numpy as np
 from pgmx.runs.checkpoint import Checkpoint, Snapshot
 
 #: Figures of a history that are not fields of the progress, and their types.
-EXTRA_FIGURES = {"cpu_seconds": float, "n_tables": int, "recall": float, "held_out": float, "member": int}
+EXTRA_COLUMNS = {"cpu_seconds": float, "n_tables": int, "recall": float, "held_out": float, "member": int}
 
 #: Seconds that no run takes: a thousand years.
 _LONGEST = 3.2e10
 
-_here = local()
+_thread = local()
 
 
 class Steps:
@@ -31,7 +31,7 @@ class Steps:
         self.total, self.unit, self.done = total, unit, done
 
 
-class Start(NamedTuple):
+class StartTime(NamedTuple):
     """Readings of ``time.perf_counter()`` and ``time.process_time()`` at which a fit began."""
 
     wall: float
@@ -62,7 +62,7 @@ class Run:
         max_time: float | None = None,
         callback: Callable[[Any], object] | None = None,
         checkpoint: Checkpoint | None = None,
-        start: Start | None = None,
+        start: StartTime | None = None,
     ):
         self.checkpoint = checkpoint
         #: Why the run ended: "converged", "max_time", "max_iter", "callback", "interrupt", ...; "" while it runs.
@@ -75,12 +75,12 @@ class Run:
         #: Number of the stage, from 1, and the number of stages; 0 for a run that does not report its stages.
         self.stage, self.n_stages = 0, 0
         #: Called after each step that is counted.
-        self.watch: Callable[[], None] | None = None
+        self.on_step: Callable[[], None] | None = None
         self._progress, self._callback = progress, callback
         self._types = {name: kind for name, kind in progress.__annotations__.items() if name != "n_iter"}
         self._columns: dict[str, list] = {name: [] for name in self._types}
         self._limited: TaskGroup | None = None
-        self._began, self._cpu_began = Start.now() if start is None else start
+        self._began, self._cpu_began = StartTime.now() if start is None else start
         #: Reading of ``time.perf_counter()`` at which the run is to end.
         self.deadline = min(inf if max_time is None else self._began + max_time, current_deadline())
 
@@ -154,7 +154,7 @@ class Run:
         return self.stopped_by
 
     @contextmanager
-    def paused(self) -> Iterator[None]:
+    def pause(self) -> Iterator[None]:
         """Stop the clock: the time in this block belongs neither to the learner nor to `max_time`."""
         wall, cpu = perf_counter(), process_time()
         try:
@@ -167,11 +167,11 @@ class Run:
                 self._limited.deadline += pause
 
     @contextmanager
-    def limiting(self) -> Iterator[None]:
+    def limit_runs(self) -> Iterator[None]:
         """Apply the deadline to all runs that begin in this block, and to `is_past` there."""
         self._limited = TaskGroup(self.wall_deadline)
         try:
-            with self._limited.running():
+            with self._limited.run_task():
                 yield
         finally:
             self._limited = None
@@ -191,12 +191,12 @@ class Run:
         """Set the total to the number of steps done, if steps are counted."""
         if self.steps is not None:
             self.steps.total = self.steps.done
-            if self.watch is not None:
-                self.watch()
+            if self.on_step is not None:
+                self.on_step()
 
     def count_with(self, run: "Run") -> None:
         """Count the steps of a run that contains this one."""
-        self.steps, self.watch = run.steps, run.watch
+        self.steps, self.on_step = run.steps, run.on_step
 
     def advance(self, n_steps: int = 1) -> None:
         """Count steps as done, if steps are counted."""
@@ -207,8 +207,8 @@ class Run:
         """Set the number of steps done, no fewer than before and no more than the total."""
         if self.steps is not None and done > self.steps.done:
             self.steps.done = min(done, self.steps.total)
-            if self.watch is not None:
-                self.watch()
+            if self.on_step is not None:
+                self.on_step()
 
     # ---- history and callback ----
 
@@ -237,7 +237,7 @@ class Run:
             return True
         self.add_row(**figures)
         if self._callback is not None:
-            with self.paused():
+            with self.pause():
                 last = {name: self._columns[name][-1] for name in self._types}
                 try:
                     if self._callback(self._progress(n_iter=self.n_rows if n_iter is None else n_iter, **last)):
@@ -283,7 +283,7 @@ class Run:
         clock.check_names(("seconds", "cpu_seconds"))
         self._began = perf_counter() - clock.number("seconds", 0, _LONGEST)
         self._cpu_began = process_time() - clock.number("cpu_seconds", 0, _LONGEST)
-        history.check_names(self._types, EXTRA_FIGURES)
+        history.check_names(self._types, EXTRA_COLUMNS)
         seconds = history.array("seconds", float, (None,), least=0, most=self.seconds)
         history.check((np.diff(seconds) >= 0).all(), "a history that goes back in time")
         for name in history.names:
@@ -295,7 +295,7 @@ class Run:
         return state
 
     def _column_type(self, name: str) -> Any:
-        return self._types.get(name, EXTRA_FIGURES.get(name))
+        return self._types.get(name, EXTRA_COLUMNS.get(name))
 
 
 # ---- the checkpoint of a run as the storage of its solvers ----
@@ -319,7 +319,7 @@ class Store(Protocol):
         ...
 
 
-class PartStore:
+class SectionStore:
     """The store of one section of a run, such as a path of a selection: `write` adds its state to the rest."""
 
     def __init__(self, run: Run, snapshot: Snapshot | None, write: Callable[[dict[str, Any], int | None], None]):
@@ -340,7 +340,7 @@ class PartStore:
             self._write(state, n_rows)
 
 
-class RunStore(PartStore):
+class RunStore(SectionStore):
     """The checkpoint of a run as the store of the whole run."""
 
     def __init__(self, run: Run):
@@ -351,7 +351,7 @@ class RunStore(PartStore):
 
 
 class TaskGroup:
-    """Tasks that end together: runs that begin within `running` end at their next safe point after a call of `stop`.
+    """Tasks that end together: runs that begin within `run_task` end at their next safe point after a call of `stop`.
 
     They also end at `wall_deadline`, a reading of ``time.time()``. A group can be sent to other processes, but their
     tasks do not receive `stop`: they end with their process.
@@ -368,15 +368,15 @@ class TaskGroup:
         return TaskGroup, (time() + (self.deadline - perf_counter()),)
 
     @contextmanager
-    def running(self) -> Iterator[None]:
+    def run_task(self) -> Iterator[None]:
         """Count a task of this thread."""
-        before, _here.group = current_group(), self
+        before, _thread.group = current_group(), self
         with self._condition:
             self._n_running += 1
         try:
             yield
         finally:
-            _here.group = before
+            _thread.group = before
             with self._condition:
                 self._n_running -= 1
                 self._condition.notify_all()
@@ -394,7 +394,7 @@ class TaskGroup:
 
 def current_group() -> TaskGroup | None:
     """Return the group of the task that this thread runs, None outside of tasks."""
-    return getattr(_here, "group", None)
+    return getattr(_thread, "group", None)
 
 
 def current_deadline() -> float:
@@ -419,8 +419,8 @@ def is_past(deadline: float) -> bool:
 @contextmanager
 def lift_limits() -> Iterator[None]:
     """Remove the deadline in this block: for a short step that makes a result when the time is over."""
-    before, _here.group = current_group(), None
+    before, _thread.group = current_group(), None
     try:
         yield
     finally:
-        _here.group = before
+        _thread.group = before

@@ -15,59 +15,53 @@
 from typing import TYPE_CHECKING
 
 from pgmx.lookup import import_on_demand
-from pgmx.scores.discrete.aic import AIC
-from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms, family_scorer
-from pgmx.scores.discrete.bde import BDe
-from pgmx.scores.discrete.bdeu import BDeu
-from pgmx.scores.discrete.bds import BDs
-from pgmx.scores.discrete.bic import BIC
-from pgmx.scores.discrete.k2 import K2
-from pgmx.scores.discrete.log_likelihood import LogLikelihood
-from pgmx.scores.gaussian.aic import AICGauss
-from pgmx.scores.gaussian.base import GaussianScore, gaussian_scorer
-from pgmx.scores.gaussian.bge import BGe
-from pgmx.scores.gaussian.bic import BICGauss
-from pgmx.scores.gaussian.log_likelihood import LogLikelihoodGauss
-from pgmx.scores.mixed.base import MixedScore
-from pgmx.scores.mixed.conditional import AICCondGauss, BICCondGauss, LogLikelihoodCondGauss
-from pgmx.scores.mixed.conditional_linear import (
-    AICCondLinearGauss,
-    BICCondLinearGauss,
-    LogLikelihoodCondLinearGauss,
-)
-from pgmx.scores.mixed.degenerate import BICDegenerateGauss
-from pgmx.scores.priors import EdgePrior, ParameterPrior, StructurePrior, UniformPrior
+from pgmx.scores.registry import SCORES
 
-__all__ = [
-    "AIC",
-    "BIC",
-    "K2",
-    "AICCondGauss",
-    "AICCondLinearGauss",
-    "AICGauss",
-    "BDe",
-    "BDeu",
-    "BDs",
-    "BGe",
-    "BICCondGauss",
-    "BICCondLinearGauss",
-    "BICDegenerateGauss",
-    "BICGauss",
-    "DiscreteScore",
-    "EdgePrior",
-    "GaussianScore",
-    "LogLikelihood",
-    "LogLikelihoodCondGauss",
-    "LogLikelihoodCondLinearGauss",
-    "LogLikelihoodGauss",
-    "MixedScore",
-    "ParameterPrior",
-    "ScoreTerms",
-    "StructurePrior",
-    "UniformPrior",
-    "family_scorer",
-    "gaussian_scorer",
-]
+if TYPE_CHECKING:
+    from pgmx.scores.discrete.aic import AIC as AIC
+    from pgmx.scores.discrete.base import DiscreteScore as DiscreteScore
+    from pgmx.scores.discrete.base import ScoreTerms as ScoreTerms
+    from pgmx.scores.discrete.base import family_scorer as family_scorer
+    from pgmx.scores.discrete.bde import BDe as BDe
+    from pgmx.scores.discrete.bdeu import BDeu as BDeu
+    from pgmx.scores.discrete.bds import BDs as BDs
+    from pgmx.scores.discrete.bic import BIC as BIC
+    from pgmx.scores.discrete.k2 import K2 as K2
+    from pgmx.scores.discrete.log_likelihood import LogLikelihood as LogLikelihood
+    from pgmx.scores.gaussian.aic import AICGauss as AICGauss
+    from pgmx.scores.gaussian.base import GaussianScore as GaussianScore
+    from pgmx.scores.gaussian.base import gaussian_scorer as gaussian_scorer
+    from pgmx.scores.gaussian.bge import BGe as BGe
+    from pgmx.scores.gaussian.bic import BICGauss as BICGauss
+    from pgmx.scores.gaussian.log_likelihood import LogLikelihoodGauss as LogLikelihoodGauss
+    from pgmx.scores.mixed.base import MixedScore as MixedScore
+    from pgmx.scores.mixed.conditional import AICCondGauss as AICCondGauss
+    from pgmx.scores.mixed.conditional import BICCondGauss as BICCondGauss
+    from pgmx.scores.mixed.conditional import LogLikelihoodCondGauss as LogLikelihoodCondGauss
+    from pgmx.scores.mixed.conditional_linear import AICCondLinearGauss as AICCondLinearGauss
+    from pgmx.scores.mixed.conditional_linear import BICCondLinearGauss as BICCondLinearGauss
+    from pgmx.scores.mixed.conditional_linear import LogLikelihoodCondLinearGauss as LogLikelihoodCondLinearGauss
+    from pgmx.scores.mixed.degenerate import BICDegenerateGauss as BICDegenerateGauss
+    from pgmx.scores.priors import EdgePrior as EdgePrior
+    from pgmx.scores.priors import ParameterPrior as ParameterPrior
+    from pgmx.scores.priors import StructurePrior as StructurePrior
+    from pgmx.scores.priors import UniformPrior as UniformPrior
+
+_HOMES = {
+    **{entry.class_name: entry.module for entry in SCORES},
+    "BDe": "pgmx.scores.discrete.bde",
+    "DiscreteScore": "pgmx.scores.discrete.base",
+    "EdgePrior": "pgmx.scores.priors",
+    "GaussianScore": "pgmx.scores.gaussian.base",
+    "MixedScore": "pgmx.scores.mixed.base",
+    "ParameterPrior": "pgmx.scores.priors",
+    "ScoreTerms": "pgmx.scores.discrete.base",
+    "StructurePrior": "pgmx.scores.priors",
+    "UniformPrior": "pgmx.scores.priors",
+    "family_scorer": "pgmx.scores.discrete.base",
+    "gaussian_scorer": "pgmx.scores.gaussian.base",
+}
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = import_on_demand(__name__, {})  # all are imported: unknown names are explained
+    __getattr__, __dir__ = import_on_demand(__name__, _HOMES)
+    __all__ = sorted(_HOMES)

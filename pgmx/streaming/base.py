@@ -310,7 +310,7 @@ class StreamLearner(BaseEstimator, ABC):
         for name, array in arrays.items():
             setattr(self, name, np.array(array, order="C"))
 
-    def _take_first(self, arrays: dict[str, np.ndarray]) -> None:
+    def _unpack_first(self, arrays: dict[str, np.ndarray]) -> None:
         """Check and set the arrays of `_first_names` from a file; raise ValueError for invalid arrays."""
 
     def _list_sizes(self) -> dict[str, float]:

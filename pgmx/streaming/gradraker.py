@@ -15,7 +15,7 @@ from pgmx.streaming.base import Interval, StreamLearner, StrOptions
 from pgmx.streaming.classifier import StreamClassifier
 from pgmx.streaming.inputs import check_finite
 from pgmx.streaming.losses import LOSSES, check_step
-from pgmx.streaming.node_rows import Codes, KeyedRows, key_matrix, key_nodes
+from pgmx.streaming.node_rows import EncodedRows, KeyedRows, key_matrix, key_nodes
 
 _check_array: Any = check_array  # type checkers infer its types from its defaults
 
@@ -83,7 +83,7 @@ class GradrakerLearner(StreamLearner):
 
         Notes
         -----
-        Codes are an obfuscation, not a protection. With ``random_state`` and the names of nodes, the row can be
+        EncodedRows are an obfuscation, not a protection. With ``random_state`` and the names of nodes, the row can be
         recovered by non-negative least squares on the phases. For the neighbours of papers in Cora (one hop), 85 per
         cent were recovered with 50 frequencies and all with 200.
         """
@@ -94,7 +94,7 @@ class GradrakerLearner(StreamLearner):
                 f"random_state={self.random_state!r:.60} must be an integer, the same for all nodes and the server"
             )
         else:
-            self._check_options_alone()
+            self._check_learner_options()
             seed = self._draw_seed()
         rows = self._check_rows(X, None, restart=False)
         return self._encode(rows, 0, rows.shape[0], seed, self._make_table(), store=True).reshape(rows.shape[0], -1)
@@ -112,7 +112,7 @@ class GradrakerLearner(StreamLearner):
         ndarray of shape (n_rows,)
             Predictions, the same as from `predict` for the rows.
         """
-        return self.predict(Codes(codes))
+        return self.predict(EncodedRows(codes))
 
     # ---- hooks ----
 
@@ -187,7 +187,7 @@ class GradrakerLearner(StreamLearner):
             return float(self.step)
         return SQUARE_STEP if self.loss == "square" else LOSSES[self.loss].get_full_step()
 
-    def _check_options_alone(self) -> None:
+    def _check_learner_options(self) -> None:
         self._validate_params()
         check_step(self._get_step(), self.loss)
         widths = self._list_widths()
@@ -201,14 +201,14 @@ class GradrakerLearner(StreamLearner):
                 raise ValueError(f"{what} must be networkx graphs without parallel edges, got {type(graph).__name__}")
 
     def _check_rows(self, X: Any, y: Any, *, restart: bool) -> Any:
-        self._check_options_alone()
+        self._check_learner_options()
         fitted = hasattr(self, "n_seen_") and not restart
         if fitted:
             self._check_options()
         learned = restart or y is not None
         graphs = self.graph is not None or bool(self.layers) or self.node_features is not None
         rows: Any
-        if isinstance(X, Codes):
+        if isinstance(X, EncodedRows):
             rows = _check_array(X.features, dtype=np.float64, order="C", input_name="codes")
             n_views, over = divmod(rows.shape[1], 2 * self.n_components * len(self._list_widths()))
             if over:
@@ -427,7 +427,7 @@ class GradrakerRegressor(RegressorMixin, GradrakerLearner):
         self
             The learner, the same as after `partial_fit` of the rows.
         """
-        self._learn_chunk(Codes(codes), y)
+        self._learn_chunk(EncodedRows(codes), y)
         return self
 
 
@@ -568,7 +568,7 @@ class GradrakerClassifier(StreamClassifier, GradrakerLearner):
             The learner, the same as after `partial_fit` of the rows.
         """
         self._require_classes(classes)
-        self._learn_chunk(Codes(codes), y, classes=classes)
+        self._learn_chunk(EncodedRows(codes), y, classes=classes)
         return self
 
     def _list_numbers(self, targets: np.ndarray) -> np.ndarray:

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 
-class Codes(NamedTuple):
+class EncodedRows(NamedTuple):
     """Features computed by `encode_row`, (m, P 2 D)."""
 
     features: Any
@@ -96,7 +96,7 @@ def key_nodes(
     for name in names:
         _check_name(name, graph, graphs, node_features)
         for view, layer in enumerate(graphs):
-            parts = list(_key_neighbours(layer, name, hops, view)) if name in layer else _NOTHING
+            parts = list(_key_neighbours(layer, name, hops, view)) if name in layer else _NO_ENTRIES
             keys.append(np.concatenate([part[0] for part in parts]))
             values.append(np.concatenate([part[1] for part in parts]))
         if node_features is not None:
@@ -108,7 +108,7 @@ def key_nodes(
     return _scale_rows(np.concatenate(keys), np.concatenate(values), starts.astype(np.int64), n_views)
 
 
-_NOTHING = [(np.empty(0, np.uint64), np.empty(0))]
+_NO_ENTRIES = [(np.empty(0, np.uint64), np.empty(0))]
 
 
 def _check_name(name: Any, graph: Any, graphs: list[Any], node_features: Any) -> None:

@@ -330,7 +330,7 @@ class OnlineSubspace(StreamLearner):
 
     # ---- files ----
 
-    def _take_first(self, arrays: dict[str, np.ndarray]) -> None:
+    def _unpack_first(self, arrays: dict[str, np.ndarray]) -> None:
         levels = arrays["levels_"]
         if levels.dtype != np.float64:
             raise ValueError(f"its levels are of the type {levels.dtype}")

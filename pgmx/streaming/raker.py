@@ -128,9 +128,9 @@ class RakerLearner(StreamLearner):
         rng = check_random_state(self.random_state)
         drawn = draw_frequencies(pairs, n_features, self.n_components, self.orthogonal, rng)
         n, n_outputs = len(pairs) * self.n_components, self._n_functions
-        self._frequencies = np.zeros((n_features, pad_to(n, TILE)))
+        self._frequencies = np.zeros((n_features, round_up(n, TILE)))
         self._frequencies[:, :n] = drawn.reshape(n, n_features).T
-        self._coefficients = np.zeros((n_outputs, len(steps), len(pairs), pad_to(2 * self.n_components, LANES)))
+        self._coefficients = np.zeros((n_outputs, len(steps), len(pairs), round_up(2 * self.n_components, LANES)))
         self._kernel_logs = np.zeros((n_outputs, len(steps), len(pairs)))
         self._expert_logs = np.tile(self._list_start_logs(), (n_outputs, 1))
         self._losses = np.full((n_outputs, len(steps)), -1.0)
@@ -535,6 +535,6 @@ def _draw_directions(n_features: int, n_components: int, rng: np.random.RandomSt
         yield (directions * np.where(np.diag(triangle) < 0.0, -1.0, 1.0)).T
 
 
-def pad_to(number: int, multiple: int) -> int:
+def round_up(number: int, multiple: int) -> int:
     """Return the smallest multiple that is at least the number."""
     return -(-number // multiple) * multiple

@@ -63,7 +63,7 @@ def to_river(learner: StreamLearner, classes: Any = None) -> Any:
     return _make_classes()["RiverRegressor"](learner)
 
 
-class _Rows:
+class _RiverLearner:
     """A copy of a learner, and the columns for the conversion of dictionaries to rows."""
 
     learner: Any
@@ -96,7 +96,7 @@ def _make_classes() -> dict[str, Any]:
     except ImportError as error:
         raise ImportError("river is not installed: pip install pgmx[river]") from error
 
-    class RiverRegressor(_Rows, base.Regressor):
+    class RiverRegressor(_RiverLearner, base.Regressor):
         """A stream regressor for river, returned by `to_river`."""
 
         def __init__(self, learner):
@@ -112,7 +112,7 @@ def _make_classes() -> dict[str, Any]:
         def predict_one(self, x):
             return float(self._copy.predict(self._make_row(x))[0]) if self._can_predict else 0.0
 
-    class RiverClassifier(_Rows, base.Classifier):
+    class RiverClassifier(_RiverLearner, base.Classifier):
         """A stream classifier for river, returned by `to_river`."""
 
         def __init__(self, learner, classes):

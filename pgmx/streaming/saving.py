@@ -115,7 +115,7 @@ def _read_state(raw: bytes, document: dict, learner: Any) -> dict[str, np.ndarra
         raise ValueError(f"it names {len(labels['feature_names'])} columns of {learner.n_features_in_}")
     learner._check_labels()
     state = [name for name in sizes if name not in _LABELS and name != "names"]
-    learner._take_first(_open_first(raw, sizes, learner._first_names))
+    learner._unpack_first(_open_first(raw, sizes, learner._first_names))
     _check_size(learner, sum(sizes[name] for name in state))
     try:
         learner._start(learner.n_features_in_)

@@ -317,7 +317,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         """
         if how not in ("level", "expectation"):
             raise ValueError(f"how={how!r}: it must be 'level' or 'expectation'")
-        return self._ask_cells(X, cells, lambda x: self._predict_numbers(x, how), observed=True)
+        return self._predict_cells(X, cells, lambda x: self._predict_numbers(x, how), observed=True)
 
     def predict_proba(self, X: Any, cells: Any = None) -> np.ndarray:
         """Return the probabilities of the levels of cells, including observed cells.
@@ -339,14 +339,14 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         ValueError
             If cells are outside `X`.
         """
-        return self._ask_cells(
+        return self._predict_cells(
             X,
             cells,
             lambda x: compute_level_probabilities(x, self._thresholds, self.model == "logit"),
             observed=False,
         )
 
-    def _ask_cells(
+    def _predict_cells(
         self, X: Any, asked: Any, answer: Callable[[np.ndarray], np.ndarray], *, observed: bool
     ) -> np.ndarray:
         """Return the answers for predictors of the cells; if `observed`, observed values replace answers."""

@@ -1,12 +1,12 @@
-"""What a resample costs beside a learning call, and what a second thread gives.
+"""Time of a resample compared with a learning call, and the speed-up of a second thread.
 
     python tests/benchmarks/bootstrap.py --out tests/benchmarks/results/bootstrap.json
 
 Both calls start from the same coded table (BIC, greedy, PDAG); their costs are CPU seconds of the calling thread, the
-medians of alternating calls. The gain of two threads is told twice, each the best of --repeat: from wall-clock seconds
-of whole fits, which mean something on an idle machine alone, and from what the system accounts to the threads (Linux):
-time on a processor and time blocked, as for Python's lock, without the time in the queue for a processor that others
-use. On a busy machine the second is a lower bound, for a thread may hold the lock while it is in the queue.
+medians of alternating calls. The speed-up of two threads is listed twice, each the best of --repeat: from wall-clock
+seconds of whole fits, which mean something on an idle machine alone, and from what the system accounts to the threads
+(Linux): time on a processor and time blocked, as for Python's lock, without the time in the queue for a processor that
+others use. On a busy machine the second is a lower bound, for a thread may hold the lock while it is in the queue.
 """
 
 import argparse

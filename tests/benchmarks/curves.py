@@ -2,7 +2,7 @@
 
 Synthetic data as in appendix C of the paper on best-choice edge grafting: preferential attachment, 5 states, 20,000
 rows by Gibbs sampling, of which 1,000 are held out. All learners minimise the same objective; those that work feature
-by feature have another one and are left out. What the history records is measured while the clock stands still.
+by feature have another one and are left out. The clock is stopped while the history is recorded.
 
     python tests/benchmarks/curves.py --out tests/benchmarks/results/markov_curves.png
 """
@@ -53,7 +53,7 @@ def fitted(network, rows, held_out, lam, max_edges):
 
 
 def main():
-    """Fit, draw and tell."""
+    """Fit, draw and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--variables", type=int, default=200)
     parser.add_argument("--rows", type=int, default=20_000)

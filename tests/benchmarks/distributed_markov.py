@@ -1,4 +1,4 @@
-"""Markov networks from a table whose parts are generated at the workers of a dask cluster, beside the same in a file.
+"""Markov networks from a table whose partitions are generated at the workers of a dask cluster, compared with a file.
 
 python tests/benchmarks/distributed_markov.py --rows 1000000 --columns 40 --workers 2
 

@@ -3,9 +3,10 @@
     python tests/benchmarks/distributed_messages.py --networks alarm andes --searches greedy thorough
     python tests/benchmarks/distributed_messages.py --weights
 
-The worker is in this process, and one part: how many messages there are does not depend on workers and parts. Requests
-are counted and then answered without a message, which saves 5 ms each. A line for each search: requests, families in
-them, and whether graph and score are those of the whole table, to the bit; with real weights the score to 1e-9.
+The worker is in this process, with one partition: the number of messages does not depend on workers and partitions.
+Requests are counted and then answered without a message, which saves 5 ms each. A line for each search: requests,
+families in them, and whether graph and score are those of the whole table, to the bit; with real weights the score to
+1e-9.
 """
 
 import argparse
@@ -36,7 +37,7 @@ SEARCHES = {
 
 
 def return_part(part):
-    """Return a part, which comes out as the object that the worker keeps."""
+    """Return a partition, which becomes the object that the worker keeps."""
     return part
 
 

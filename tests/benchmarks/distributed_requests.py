@@ -16,7 +16,7 @@ from pgmx.data import distribute
 
 
 def answer(part, n_bytes: int) -> np.ndarray:
-    """Return so many bytes."""
+    """Return this number of bytes."""
     return np.zeros(n_bytes, dtype=np.uint8)
 
 

@@ -1,4 +1,4 @@
-"""A climb on a table whose parts are generated at the workers of a dask cluster, beside the same table in a file.
+"""A climb on a table whose partitions are generated at the workers of a dask cluster, compared with a file.
 
 python tests/benchmarks/distributed_table.py --rows 2000000 --json /tmp/distributed.json
 python tests/benchmarks/distributed_table.py --rows 2000000 --delay 10          # each message waits for 10 ms
@@ -6,7 +6,7 @@ python tests/benchmarks/distributed_table.py --rows 2000000 --source plane-file 
 
 Scheduler and workers are processes of their own. Writes one JSON object per run, under its name: CPU and wall
 seconds of each stage, CPU seconds of the driver, the scheduler and the workers and, of the latter, those inside the
-counting function; rounds of messages; bytes that the driver sent and received; memory of the workers beside their share
+counting function; rounds of messages; bytes that the driver sent and received; memory of the workers minus their share
 of codes and planes. With both sources, graphs and scores are compared.
 """
 
@@ -117,7 +117,7 @@ class Meter:
         self.begin()
 
     def begin(self) -> None:
-        """Begin anew."""
+        """Start again."""
         self._workers = self.client.run(read_worker).values()
         self._scheduler = self.client.run_on_scheduler(time.process_time)
         self.sent = self.received = self.n_rounds = 0
@@ -217,7 +217,7 @@ def name_graph(learner) -> str:
 
 
 def part_sizes(n_rows: int) -> list[int]:
-    """Return the rows of each part."""
+    """Return the rows of each partition."""
     return [min(PART_ROWS, n_rows - first) for first in range(0, n_rows, PART_ROWS)]
 
 

@@ -2,8 +2,8 @@
 
 python tests/benchmarks/draws.py
 
-Prints one JSON object. `generator` is what a draw costs with numpy's ``default_rng().integers``, whose draws have no
-numbers, `whole` all rows, `part` one of eight parts of the rows, which passes over all draws.
+Prints one JSON object. `generator` is the cost of a draw with numpy's ``default_rng().integers``, whose draws have no
+numbers, `whole` all rows, `part` one of eight partitions of the rows, which passes over all draws.
 """
 
 import json
@@ -56,7 +56,7 @@ def measure_bootstrap(network: str, n_rows: int, n_resamples: int) -> dict:
 
 
 def measure_messages(n_rows: int) -> dict:
-    """Return the bytes that the driver sends for a resample of two parts, as draws and as weights, and the requests."""
+    """Return the bytes that the driver sends for a resample of two partitions (draws and weights), and the requests."""
     from distributed import Client
 
     rows = np.random.default_rng(0).integers(0, 3, (n_rows, 5))

@@ -1,4 +1,4 @@
-"""GreedyEquivalenceSearch beside causal-learn's GES and the package ges: the same Gaussian rows, the same BIC.
+"""GreedyEquivalenceSearch compared with causal-learn's GES and the package ges: the same Gaussian rows, the same BIC.
 
     python tests/benchmarks/equivalence.py                          # some minutes, nearly all of it the peers
     python tests/benchmarks/equivalence.py --variables 10 20 --seeds 2 --limit 60

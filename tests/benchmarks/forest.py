@@ -78,7 +78,7 @@ def measure(method, solver, path, args):
 
 
 def markdown(results):
-    """Return the table of all records, pgmx beside pgmpy."""
+    """Return the table of all records, pgmx compared with pgmpy."""
     records = {(r["problem"], r["method"], r["solver"]): r for r in results["records"]}
     kernels = sorted({r["kernel"] for r in results["records"] if r.get("kernel")})
     lines = [

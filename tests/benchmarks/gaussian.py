@@ -5,8 +5,8 @@ Run it from the checkout, with pgmx and the extra [bench] installed:
     python tests/benchmarks/gaussian.py --out gaussian.json
 
 Every (method, problem) has a process of its own, ended when one call has used --limit CPU seconds. All answers are
-judged by gaussian_objective.py. The file is written after every run, and a run goes on where the file ends; --again
-METHOD measures a method anew. The tables go to standard output as Markdown.
+judged by gaussian_objective.py. The file is written after every run, and a new call continues after the last record;
+--again METHOD measures a method again. The tables go to standard output as Markdown.
 """
 
 import argparse
@@ -47,7 +47,7 @@ DENSE_COLUMNS = 32
 DENSE_GLASSO = [0.6]  # an edge for every tenth pair
 LARGE = [2.4]  # six neighbours a variable
 LONG, LONG_OF_THE_REST = 10.0, 3.0  # CPU seconds of a call above which it is made once
-PRODUCTS = ["pgmx auto", "pgmx homotopy", "pgmx auto, columns alone"]  # timed beside matrix products
+PRODUCTS = ["pgmx auto", "pgmx homotopy", "pgmx auto, columns alone"]  # timed, compared with matrix products
 
 
 def cell(suite, task, problem, multiples, methods, columns=None):

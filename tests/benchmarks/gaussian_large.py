@@ -1,4 +1,4 @@
-"""GraphicalLasso of thousands of columns from a covariance matrix, glassoFast beside it.
+"""GraphicalLasso of thousands of columns from a covariance matrix, compared with glassoFast.
 
     python tests/benchmarks/gaussian_large.py --glassofast DIR [--columns 5000] [--shape sequence|random]
         [--lam 0.2 ...]

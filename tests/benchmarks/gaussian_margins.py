@@ -6,7 +6,7 @@ Run it from the checkout, with pgmx installed:
 
 Rows of an Erdős-Rényi network, once as they are, once cubed, once through the normal distribution function, give
 Pearson's correlations and the four of Nonparanormal; GraphicalLasso follows a path of penalties on each, and the best
-F1 on it is told. Several draws of rows: the mean, and the standard deviation over draws.
+F1 on it is printed. Several draws of rows: the mean, and the standard deviation over draws.
 """
 
 import argparse

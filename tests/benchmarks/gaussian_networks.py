@@ -1,4 +1,4 @@
-"""Gaussian networks from floats: how long do searches take, and what do they score, beside pybnesian and causal-learn?
+"""Gaussian networks: how long do searches take, and what are their scores, compared with pybnesian and causal-learn?
 
     python tests/benchmarks/gaussian_networks.py climb [--rows N]    # 50 columns in five orders, and pybnesian
     python tests/benchmarks/gaussian_networks.py classes             # equivalence search, and causal-learn's GES

@@ -1,11 +1,11 @@
-"""Tell where the time of GraphicalLasso goes, from rows to the network.
+"""Profile of the time of GraphicalLasso, from rows to the network.
 
 Run it from the checkout, with pgmx installed:
 
     python tests/benchmarks/gaussian_profile.py --out gaussian_profile.json
 
-The parts are taken from outside, by wrapping what reads, sweeps, certifies and builds; each moment is charged to the
-innermost of them. CPU seconds of one thread, medians over the repeats.
+The sections are measured from outside, by wrapping the functions that read, sweep, certify and build; each moment
+is charged to the innermost of them. CPU seconds of one thread, medians over the repeats.
 """
 
 import argparse
@@ -27,16 +27,16 @@ WRAPPED = (
     ("opening the rows", "pgmx.estimators.gaussian.learner", None, ("open_numeric",)),
     ("correlations", "pgmx.estimators.gaussian.learner", None, ("gaussian_sample",)),
     ("largest penalty", "pgmx.estimators.gaussian.graphical_lasso", None, ("largest_correlation",)),
-    ("components", "pgmx.solvers.gaussian.glasso.path._gram_lasso", None, ("components",)),
+    ("components", "pgmx.solvers.gaussian.graphical_lasso._gram_lasso", None, ("components",)),
     (
         "start",
-        "pgmx.solvers.gaussian.glasso.dual_ascent",
+        "pgmx.solvers.gaussian.dual_ascent",
         "DualAscent",
         ("start", "start_from", "restart", "_restart_safely"),
     ),
-    ("certificate: residual and bookkeeping", "pgmx.solvers.gaussian.glasso.dual_ascent", "DualAscent", ("_certify",)),
-    ("certificate: Cholesky", "pgmx.solvers.gaussian.glasso.dual_ascent", None, ("compute_root_pivots",)),
-    ("sparse result", "pgmx.solvers.gaussian.glasso.path", "_Path", ("_assemble", "_keep")),
+    ("certificate: residual and bookkeeping", "pgmx.solvers.gaussian.dual_ascent", "DualAscent", ("_certify",)),
+    ("certificate: Cholesky", "pgmx.solvers.gaussian.dual_ascent", None, ("compute_root_pivots",)),
+    ("sparse result", "pgmx.solvers.gaussian.graphical_lasso", "_Path", ("_assemble", "_keep")),
     ("network (model_)", "pgmx.estimators.gaussian.learner", None, ("network_of",)),
 )
 SWEEPS = "sweeps of the columns"
@@ -58,13 +58,13 @@ ORDER = [
 
 
 class Clock:
-    """CPU seconds by part, each moment in the innermost one."""
+    """CPU seconds by section, each moment in the innermost one."""
 
     def __init__(self):
         self.clear()
 
     def clear(self):
-        """Begin anew."""
+        """Start again."""
         self.seconds, self.calls = dict.fromkeys(ORDER, 0.0), dict.fromkeys(ORDER, 0)
         self._inside, self._since = [REST], process_time()
 
@@ -74,7 +74,7 @@ class Clock:
         self._since = now
 
     def __call__(self, part, call):
-        """Return the function, its time charged to a part."""
+        """Return the function, its time counted for a section."""
 
         @wraps(call)
         def outer(*args, **kwargs):
@@ -95,10 +95,10 @@ class Clock:
 
 
 def instrument(clock):
-    """Wrap all parts."""
+    """Wrap all sections."""
     import importlib
 
-    from pgmx.solvers.gaussian.glasso import dual_ascent
+    from pgmx.solvers.gaussian import dual_ascent
 
     for part, module, owner, names in WRAPPED:
         try:
@@ -125,7 +125,7 @@ def instrument(clock):
 
 
 def measure(problem, multiple, repeat, clock):
-    """Return medians by part of fit and of the results that are made when asked for."""
+    """Return medians by section of fit and of the results that are made when asked for."""
     from pgmx.estimators import GraphicalLasso
 
     runs = []

@@ -1,4 +1,4 @@
-"""Turns the records of gaussian.py into Markdown tables."""
+"""Convert the records of gaussian.py to Markdown tables."""
 
 from markov_report import table
 
@@ -52,7 +52,7 @@ def in_order(records):
 
 
 def method_table(records, suite):
-    """Return one row a method and problem, its time beside that of pgmx."""
+    """Return one row per method and problem, its time compared with pgmx."""
     if not records:
         return ""
     task = records[0]["task"]
@@ -210,10 +210,10 @@ def footer(results):
     where = results["machine"]
     loads = [r["load"] for r in results["records"] if "load" in r]
     lines = [
-        "Medians of user-CPU seconds, one thread. Of a path the last penalty's objective, edges and F1 are told, and "
+        "Medians of user-CPU seconds, one thread. Of a path the last penalty's objective, edges and F1 are listed, and "
         "the largest gap, excess and |ΘW - I| of all.",
-        "Above the best: the objective less the least that any method found, relative to it; it is told of the last "
-        "penalty. The gap bounds it from above, mostly by far: its dual point is only as good as the inverse.",
+        "Above the best: the objective minus the least that any method found, relative to it, for the last penalty."
+        " The gap bounds it from above, mostly by far: its dual point is only as good as the inverse.",
         f"Processor: {where['processor']} ({', '.join(where['instruction_sets'])}), {where['cores']} cores, "
         f"{where['system']}, Python {where['python']}"
         + (f", load {min(loads):.1f} to {max(loads):.1f} before the runs." if loads else "."),

@@ -1,11 +1,11 @@
-"""Gaussian learners of tables of thousands of columns: CPU seconds and memory, scikit-learn beside them.
+"""Gaussian learners of tables of thousands of columns: CPU seconds and memory, compared with scikit-learn.
 
     python tests/benchmarks/gaussian_wide.py glasso|neighborhoods|clime [--columns 20000] [--rows 1000] [--block 500]
         [--shape chains|sequence|random] [--lam-ratio 0.5] [--lam 0.3]
 
 The columns are chains of --block columns with correlation .8 from one to the next, an autoregressive sequence of order
 5, or a random graph of mean degree 3. GraphicalLasso takes --lam-ratio of the largest penalty, or --lam where given.
-Memory is the largest resident set of the process, beside that before the fit. Set OMP_NUM_THREADS=1.
+Memory is the largest resident set of the process, minus the one before the fit. Set OMP_NUM_THREADS=1.
 """
 
 import argparse
@@ -58,7 +58,7 @@ def read_resident():
 
 
 def forget_resident():
-    Path("/proc/self/clear_refs").write_text("5")  # the largest resident set starts anew; Linux only
+    Path("/proc/self/clear_refs").write_text("5")  # the largest resident set is reset; Linux only
 
 
 def measure(work):
@@ -82,7 +82,7 @@ def measure_graph(learner):
 
 
 def compare_neighborhoods(rows, options, n_sampled=50):
-    """Print the time per column beside scikit-learn's on sampled columns, the same penalty and tolerance."""
+    """Print the time per column and scikit-learn's on sampled columns, the same penalty and tolerance."""
     make = NeighborhoodLasso(lam=options.lam or 0.3, tol=1e-8, show_progress=False)
     learner, seconds, *memory = measure(lambda: make.fit(rows))
     report("NeighborhoodLasso", learner, seconds, *memory)

@@ -1,4 +1,4 @@
-"""Speed of Gradraker on a scale-free graph that nodes join, beside a numpy loop; what codes give away of neighbours."""
+"""Speed of Gradraker on a growing scale-free graph, compared with a numpy loop; what codes give away of neighbours."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Measure questions to Markov networks: error and CPU seconds of each engine, beside pyAgrum and pgmpy where installed.
+"""Queries of Markov networks: error and CPU seconds of each engine, compared with pyAgrum and pgmpy if installed.
 
 Run it from the checkout, with pgmx installed:
 
@@ -98,7 +98,7 @@ def ask_log_partition(problem):
 
 
 def ask_pyagrum(potentials):
-    """Return log f(x) - log p(x) of one configuration, for pyAgrum tells no log-partition; NaN where it is too wide."""
+    """Return log f(x) - log p(x) of one configuration, since pyAgrum reports no log-partition; NaN if too wide."""
     import pyagrum
 
     from pgmx.inference import estimate_cost

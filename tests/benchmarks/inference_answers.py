@@ -1,4 +1,4 @@
-"""Errors of marginals, beside those of uniform ones, and scores of most probable states, beside those of annealing."""
+"""Errors of marginals compared with uniform ones, and scores of most probable states compared with annealing."""
 
 import warnings
 from time import process_time
@@ -8,8 +8,8 @@ from inference_peers import ask_with_limits, find_pgmpy_map, find_pgmpy_marginal
 
 from pgmx._ext import _tempering
 from pgmx.inference import TreewidthError, map_assignment, marginals
+from pgmx.inference.approximate.bounds import reweight_trees
 from pgmx.inference.approximate.gibbs import copy_tables
-from pgmx.inference.approximate.tree_reweighted import reweight_trees
 
 EXACT_BYTES = 2**33
 #: Restarts of the annealer, and its inverse temperatures in units of a network of couplings of about 1.

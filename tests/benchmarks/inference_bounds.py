@@ -7,8 +7,7 @@ import matplotlib.pyplot as plt
 from inference_problems import grid
 
 from pgmx.inference import LogFactors, log_partition
-from pgmx.inference.approximate.mean_field import fit_naive_field, fit_tree_field
-from pgmx.inference.approximate.tree_reweighted import reweight_trees
+from pgmx.inference.approximate.bounds import fit_naive_field, fit_tree_field, reweight_trees
 
 SIZE, COUPLINGS, MOVES = 10, (0.25, 0.5, 1.0), (0, 1, 2, 3, 5, 8, 12, 16, 20, 25, 30)
 

@@ -77,7 +77,7 @@ def learners(options):
 
 
 def seconds_of(learner, table, least=0.05):
-    """Return user-CPU seconds of a fit; short ones are repeated until the clock can tell them."""
+    """Return user-CPU seconds of a fit; short ones are repeated until the clock can measure them."""
     n_calls, spent = 0, 0.0
     gc.collect()
     while spent < least:

@@ -4,8 +4,8 @@ Run it from the checkout, with pgmx installed:
 
     python tests/benchmarks/markov.py --out markov.json --real FOLDER
 
-The file is written after every run, and a run goes on where the file ends; --again METHOD measures a method anew. The
-learners of one problem take turns in one process. Objectives and fits to held-out rows are worked out by
+The file is written after every run, and a new call continues after the last record; --again METHOD measures a method
+again. The learners of one problem run in turn in one process. Objectives and fits to held-out rows are worked out by
 markov_objective.py from the parameters alone.
 """
 

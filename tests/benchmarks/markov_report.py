@@ -1,4 +1,4 @@
-"""Turns the records of markov.py into Markdown tables."""
+"""Convert the records of markov.py to Markdown tables."""
 
 from statistics import median
 
@@ -130,7 +130,7 @@ def remarks(suite, cells):
         ]
         lines.append(
             f"In {len(restless)} of {len(runs)} runs fresh messages end at another fixed point than those the learner "
-            "kept, or at none, as it tells by a flag; there the outside objective is "
+            "kept, or at none, which the learner reports by a flag; there the outside objective is "
             f"{min(above):.1%} to {max(above):.1%} higher. "
             f"Runs concerned: {counted(restless)}."
         )
@@ -152,7 +152,7 @@ def limit_remarks(cells, seconds, tables):
                 f"{m} {fewer:.1f}x fewer tables, {alone:.2g}x as fast as one at a time, {batch:.2g}x as in batches"
             )
         times = "; ".join(told)
-        lines.append(f"Beside exhaustive search: {times}.")
+        lines.append(f"Compared with exhaustive search: {times}.")
     own = {m: median(r["own_objective"] for r in rs) for m, rs in cells.items()}
     npll = {m: middle(rs, "npll") for m, rs in cells.items()}
     recall = {m: -middle(rs, "recall_activated") for m, rs in cells.items()}
@@ -191,7 +191,7 @@ def comparable(record):
 
 
 def middle(records, key):
-    """Return the median over runs, part by part where there are parts; None where there is nothing."""
+    """Return the median over runs, by section if there are sections; None where there is nothing."""
     if key == "seconds":
         return {name: median(r[key][name] for r in records) for name in records[0][key]}
     values = [r[key] for r in records if r.get(key) is not None]

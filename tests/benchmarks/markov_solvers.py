@@ -1,4 +1,4 @@
-"""The learners that are compared, and the models they stand beside on real data."""
+"""The learners that are compared, and the simpler models for comparison on real data."""
 
 import numpy as np
 from markov_objective import Network

@@ -1,4 +1,4 @@
-"""Cost and truth of small tolerances: reported residuals beside those in float64 from the rows, and CPU seconds.
+"""Cost and truth of small tolerances: reported residuals, float64 residuals from the rows, and CPU seconds.
 
 ``python tests/benchmarks/markov_tolerance.py --real FOLDER`` prints one table; FOLDER holds ``density_*.parquet``.
 """

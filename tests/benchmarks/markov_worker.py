@@ -1,7 +1,7 @@
 """Measures some learners on one problem, in a process of its own; writes a line of JSON for each run as it ends.
 
-The parts of a learner's time are taken from outside, by wrapping what counts pairs, scores them and optimises; each
-moment is charged to the innermost of them, what is left to the choice of edges.
+The sections of a learner's time are measured from outside, by wrapping the functions that count pairs, score them and
+optimise; each moment is charged to the innermost of them, what is left to the choice of edges.
 """
 
 import argparse
@@ -24,7 +24,7 @@ LONG = 20.0  # CPU seconds: a learner that takes longer is run once
 
 
 class Clocks:
-    """CPU seconds of the parts of a run."""
+    """CPU seconds of the sections of a run."""
 
     def __init__(self):
         self.seconds = dict.fromkeys(PARTS, 0.0)
@@ -34,7 +34,7 @@ class Clocks:
 
     @contextmanager
     def part(self, name):
-        """Charge what follows to a part, less the parts within."""
+        """Count the following time for a section, minus the sections inside it."""
         self._charge()
         self._inside.append(name)
         try:
@@ -59,7 +59,7 @@ def clocks():
 
 
 def wrap(owner, method, part):
-    """Let a method of a class charge its time to a part."""
+    """Count the time of a method of a class for a section."""
     inner = getattr(owner, method)
 
     @wraps(inner)
@@ -73,7 +73,7 @@ def wrap(owner, method, part):
 
 
 def instrument():
-    """Wrap the classes whose time is told apart."""
+    """Wrap the classes whose times are listed separately."""
     from pgmx.solvers import BetheLoss, PseudolikelihoodLoss
     from pgmx.statistics import PairTables
 
@@ -159,7 +159,7 @@ def recalls(problem, edges, active):
 
 
 def run_baseline(method, problem, setting):
-    """Fit a model that pgmx's Markov learners stand beside; return its records."""
+    """Fit a model with which pgmx's Markov learners are compared; return its records."""
     begin = clocks()
     model = markov_solvers.BASELINE[method](problem, setting["lam"])
     seconds = {name: round(now - begin[name], 4) for name, now in clocks().items()}

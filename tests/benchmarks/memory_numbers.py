@@ -1,8 +1,8 @@
 """`estimate_cost` of learners of Gaussian graphs and of time series, and the measured peak of fits.
 
 ``python tests/benchmarks/memory_numbers.py`` measures all cases, each in a process of its own, and prints a table; with
-the names of cases, these. Columns copy an earlier one in part; series do so one row later. The peak is that of the
-resident memory beside the caller's array.
+the names of cases, these. Columns copy a share of an earlier one; series do so one row later. The peak is
+the resident memory minus the caller's array.
 """
 
 import gc
@@ -53,7 +53,7 @@ SERIES = {
 
 
 def make_rows(n_rows, n_columns, missing):
-    """Return rows whose columns copy an earlier one in part."""
+    """Return rows whose columns copy a share of an earlier one."""
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(n_rows, n_columns))
     for j in range(1, n_columns):

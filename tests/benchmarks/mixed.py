@@ -1,4 +1,4 @@
-"""Floats beside states: how long do scores and searches take, beside pgmpy and pybnesian?
+"""Mixed data: time of scores and searches, compared with pgmpy and pybnesian.
 
     python tests/benchmarks/mixed.py breast              # scikit-learn's breast cancer table with its target
     python tests/benchmarks/mixed.py families            # 200 families of 50 columns x 100 000 rows, and pgmpy
@@ -21,7 +21,7 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from oracles.conditional_gaussian import clg_score  # what both programs are scored by
+from oracles.conditional_gaussian import clg_score  # scores both programs
 
 
 def cpu():
@@ -29,7 +29,7 @@ def cpu():
 
 
 def mixed_table(n, n_states=25, n_floats=25, seed=22):
-    """Return a table of states and floats of a random network of at most two parents of each kind, and its arcs."""
+    """Return a mixed table of a random network of at most two parents of each kind, and its arcs."""
     rng = np.random.default_rng(seed)
     codes, cards = np.empty((n, n_states), int), rng.integers(2, 4, n_states)
     numbers, arcs = np.empty((n, n_floats)), []

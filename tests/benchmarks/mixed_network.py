@@ -1,9 +1,9 @@
-"""Networks of floats beside states: how long do parameters, densities, rows and predictions take?
+"""Networks of mixed data: time of parameters, densities, rows and predictions.
 
     python tests/benchmarks/mixed_network.py [--rows 100000]
 
-User-CPU seconds of one process, medians of five; set OPENBLAS_NUM_THREADS=1. The graph is one that pybnesian learned
-where that is installed (``pip install pybnesian``), which then fits and asks the same graph; it predicts nothing.
+User-CPU seconds of one process, medians of five; set OPENBLAS_NUM_THREADS=1. pybnesian learns the graph
+if it is installed (``pip install pybnesian``), and then fits the same graph; it has no predictions.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""A network of floats beside states and many rows: how much memory do predictions take?
+"""A network of mixed data and many rows: how much memory do predictions take?
 
     python tests/benchmarks/mixed_rows.py {log_likelihood,predict} [--rows 4000000]
 

@@ -6,7 +6,7 @@ Run it from the checkout, with pgmx installed:
 
 Every level of the kernels has a process of its own, for PGMX_SIMD is read at import. There pgmx
 (``PairTables(table).prepare()``, bit planes ready) and two float32 products of the one-hot matrix X (states x rows,
-ready, in the layout that BLAS likes best) take turns on one thread: GEMM, the full product of X and its transpose, and
+ready, in the layout that BLAS likes best) run in turn on one thread: GEMM, the full product of X and its transpose, and
 SYRK, its upper half. All must give the same integers. BLAS uses the best instructions of the processor whatever the
 level of pgmx; ``--blas haswell`` holds OpenBLAS to AVX2.
 """

@@ -56,7 +56,7 @@ def gaussian(p, n):
     return sample("er", p, n).rows
 
 
-#: For each problem what makes its data in a folder, and what is fitted to them with so many jobs.
+#: For each problem the function that makes its data in a folder, and the one that fits them with n jobs.
 PROBLEMS = {
     "restarts-andes": (lambda f: network_table(f, "andes", 10_000), lambda j: search(n_restarts=100, n_jobs=j)),
     "restarts-link": (lambda f: network_table(f, "link", 10_000), lambda j: search(n_restarts=400, n_jobs=j)),
@@ -130,7 +130,7 @@ def measure(name, folder, jobs, repeat, has_ceiling):
 
 
 class Neighbour:
-    """Another process, which fits the same problem with one job whenever it is told to."""
+    """Another process, which fits the same problem with one job on request."""
 
     def __init__(self, name, folder):
         command = [sys.executable, __file__, "--problems", name, "--data", str(folder), "--neighbour"]
@@ -149,7 +149,7 @@ class Neighbour:
 
     def wait(self):
         if not self._process.stdout.readline():
-            raise RuntimeError("the process beside this one has ended")
+            raise RuntimeError("the second process has ended")
 
 
 def serve(name, folder):

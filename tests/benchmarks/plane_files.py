@@ -1,4 +1,4 @@
-"""What it costs to verify a plane file at its first use, beside the learning call that follows: user-CPU seconds.
+"""Time to verify a plane file at its first use, compared with the learning call that follows: user-CPU seconds.
 
 python tests/benchmarks/plane_files.py --repeat 7
 """

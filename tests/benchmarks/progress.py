@@ -3,8 +3,8 @@
     python tests/benchmarks/progress.py                  # 52 climbs: some minutes
     python tests/benchmarks/progress.py alarm link
 
-Each climb is made move by move. At 200 moments from 5 % of its CPU seconds on, the moves that are left and the seconds
-that they take (at the mean of the moves so far, as the bar has it) are compared with what was left in truth. Moments
+Each climb is made move by move. At 200 moments from 5 % of its CPU seconds on, the estimates of the remaining moves and
+seconds (at the mean of the moves so far, as in the bar) are compared with the true ones. Moments
 before the first move, while pairs are scored, are left out.
 """
 
@@ -28,13 +28,23 @@ from pgmx.scores.binding.resolve import resolve_scoring
 from pgmx.search.dag.hill_climb import estimate_moves_left
 from pgmx.search.dag.tracker import SearchTracker
 
-NETWORKS = ("alarm", "child", "insurance", "hailfinder", "hepar2", "win95pts", "andes", "floats 50", "floats 200")
+NETWORKS = (
+    "alarm",
+    "child",
+    "insurance",
+    "hailfinder",
+    "hepar2",
+    "win95pts",
+    "andes",
+    "continuous 50",
+    "continuous 200",
+)
 WITHIN = np.log(2.0)
 
 
 def list_tables(name):
     """Yield the rows of a network and the names of scores."""
-    if name.startswith("floats"):
+    if name.startswith("continuous"):
         n_columns = int(name.split()[1])
         for n_rows in (1_000, 10_000):
             yield n_rows, gaussian_table(n_rows, n_columns, 7 + n_columns)[0], ("bic-g", "bge")

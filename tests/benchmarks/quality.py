@@ -4,14 +4,15 @@ Run it from the checkout, with pgmx and the extra [bench] installed:
 
     python tests/benchmarks/quality.py --out quality.json              # hours, nearly all of it the peers
     python tests/benchmarks/quality.py --out quality.json --variants   # the other searches of pgmx: minutes
-    python tests/benchmarks/quality.py --out quality.json --again pgmx pgmx_thorough   # anew, the other records kept
+    python tests/benchmarks/quality.py --out quality.json --again pgmx pgmx_thorough   # again, the other records kept
     python tests/benchmarks/quality.py --report quality.json           # only the tables
     python tests/benchmarks/quality.py --best --tables FOLDER --out best.json   # the best strategy: an hour
     python tests/benchmarks/quality.py --best --tetrad JAR --out best.json   # Tetrad's searches too, by Java
     python tests/benchmarks/quality.py --best --bnlearn --out best.json      # bnlearn's, by R
     python tests/benchmarks/quality.py --best --report best.json       # only its table
 
-The file is written after every run, and a run goes on where the file ends: what it holds is not measured again.
+The file is written after every run, and a new call continues after the last record: what it holds is not measured
+again.
 """
 
 import argparse
@@ -83,7 +84,7 @@ class Results:
         self.content["records"] = [r for r in self.content["records"] if not unwanted(r)]
 
     def check_version(self, solver):
-        """Records of a peer must come from one version; those of pgmx are measured anew on demand."""
+        """Records of a peer must come from one version; pgmx is measured again on demand."""
         package = solver.split("_")[0]
         outside = {"tetrad": tetrad_version, "bnlearn": bnlearn_version}
         version = outside.get(package, partial(installed_version, package))()
@@ -113,7 +114,7 @@ class Results:
         return [r for r in self.content["records"] if all(r[name] == value for name, value in key.items())]
 
     def over_the_limit(self, key, orders):
-        """Mark orders that need not be tried, for one has run into the limit; tell whether it is so."""
+        """Mark orders that need not be tried, for one has run into the limit; show whether they are."""
         ended = [r["order"] for r in self.records(**key) if r["status"] == "timeout"]
         for order in orders if ended else ():
             self.add(
@@ -127,7 +128,7 @@ class Results:
         self.write()
 
     def write(self):
-        """Write the file in one piece, a line for each record."""
+        """Write the file at once, a line for each record."""
         head = {name: value for name, value in self.content.items() if name != "records"}
         lines = ",\n".join(json.dumps(r) for r in self.content["records"])
         text = json.dumps(head, indent=1)[:-2] + ',\n "records": [\n' + lines + "\n]}\n"

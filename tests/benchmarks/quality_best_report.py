@@ -1,4 +1,4 @@
-"""Turns the records of ``quality.py --best`` into Markdown tables."""
+"""Convert the records of ``quality.py --best`` to Markdown tables."""
 
 from statistics import median
 
@@ -22,12 +22,12 @@ def markdown(content, *, details=False):
         parts += [f"**{title}: medians over the column orders (user-CPU seconds)**", _scores(groups, content)]
         parts += [f"**{title}: distance to the true graph, medians**", _distances(groups)]
         if details:
-            parts += [f"**{title}: best less thorough, less the best peer, each order, nats**", _details(groups)]
+            parts += [f"**{title}: best minus thorough, minus the best peer, each order, nats**", _details(groups)]
     return "\n\n".join([*parts, footer(content)])
 
 
 def _gaps(group, solvers):
-    """Return {order: score of `best` less the highest of the solvers that were run on this order}."""
+    """Return {order: score of `best` minus the highest of the solvers that were run on this order}."""
     others = [group.values(solver, "score") for solver in solvers]
     gaps = {}
     for order, mine in group.values(BEST, "score").items():

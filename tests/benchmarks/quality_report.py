@@ -1,4 +1,4 @@
-"""Turns the records of quality.py into Markdown tables."""
+"""Convert the records of quality.py to Markdown tables."""
 
 from statistics import median
 
@@ -54,7 +54,7 @@ class Group:
         return {o: r[field] for o, r in sorted(self.records.get(solver, {}).items()) if r["status"] == "done"}
 
     def over(self, solver):
-        """Tell whether the solver ran into the limit before its first graph."""
+        """Return whether the solver ran into the limit before its first graph."""
         records = self.records.get(solver, {}).values()
         return not self.values(solver, "score") and any(r["status"] == "timeout" for r in records)
 
@@ -102,7 +102,7 @@ def markdown(content, *, details=False):
         parts += [
             f"**{title}: median score over the column orders (median user-CPU seconds of the learning call)**",
             _scores(groups),
-            f"**{title}: pgmx thorough less the best peer, each column order, nats**",
+            f"**{title}: pgmx thorough minus the best peer, each column order, nats**",
             _orders(groups),
         ]
         if details:
@@ -110,7 +110,10 @@ def markdown(content, *, details=False):
     for score, title in SCORES.items():
         groups = [Group(content, network, score) for network in content["problems"]]
         if any("pgmx_tabu" in group.records for group in groups):
-            heading = f"**{title}: other searches of pgmx, score less the plain climb's (seconds, times its seconds)**"
+            heading = (
+                f"**{title}: other searches of pgmx, score minus the score of the plain climb "
+                "(seconds, multiple of its seconds)**"
+            )
             parts += [heading, _variants(groups)]
     return "\n\n".join([*parts, footer(content)])
 

@@ -1,7 +1,7 @@
 """Runs one solver on one table in several column orders, in a process of its own; writes a JSON line for each order.
 
-After a warm-up on five columns and 200 rows each order is loaded anew and the learning call is timed. A call that uses
-more CPU than the limit is ended by the system, and the process with it; the lines written before stand.
+After a warm-up on five columns and 200 rows each order is loaded again and the learning call is timed. A call that uses
+more CPU than the limit is ended by the system, and the process with it; the lines written before remain.
 """
 
 import argparse
@@ -52,7 +52,7 @@ def main():
             line = {
                 "order": order,
                 "learn": seconds,
-                "wall": wall,  # of all calls and their loading: tells how long a run of the benchmark takes
+                "wall": wall,  # of all calls and their loading: estimates the time of a run of the benchmark
                 "kernel": getattr(solver, "KERNEL", None),
                 "edges": [(place[tail], place[head]) for tail, head in solver.edges(found)],
                 "own_score": solver.own_score(problem, found),

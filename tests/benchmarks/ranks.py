@@ -5,7 +5,7 @@ Run it from the checkout, with pgmx installed:
     python tests/benchmarks/ranks.py --out ranks.json
 
 Every level of the kernels has a process of its own, for PGMX_SIMD is read at import. There pgmx (`kendall_tau_matrix`,
-from the rows to the matrix) takes turns with SciPy's `kendalltau` a pair and pandas' `corr("kendall")`, which run on a
+from the rows to the matrix) alternates with SciPy's `kendalltau` per pair and pandas' `corr("kendall")`, which run on a
 few columns. All must agree to 1e-12. Times are CPU seconds of one thread, medians; the gain from threads is that of
 wall seconds and means something on an idle machine only.
 """

@@ -1,4 +1,4 @@
-"""Turns the records of a run into Markdown tables."""
+"""Convert the records of a run to Markdown tables."""
 
 from statistics import median
 

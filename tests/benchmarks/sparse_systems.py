@@ -101,7 +101,7 @@ def ask_scalable_recall():
             }
 
 
-#: The source's predictors have unit variance; unobserved rows part its pairs of rows.
+#: The source's predictors have unit variance; unobserved rows separate its pairs of rows.
 UNITS = {"standardize": False, "missing": "drop"}
 METHODS = {
     "dense (SVD)": lambda: DenseLDS(solver="svd", **UNITS),
@@ -116,7 +116,7 @@ METHODS = {
 
 
 def draw_source_problem(n, n_targets, noise, seed):
-    """Return a matrix with a tenth of its entries, training rows in threes that NaN parts, and pairs of test rows.
+    """Return a matrix with a tenth of its entries, training rows in threes separated by NaN, and pairs of test rows.
 
     The noise is that of the training rows, in standard deviations of A x.
     """

@@ -103,7 +103,7 @@ def draw_orders(path):
 
 
 def draw_history(axis):
-    """Draw the best score so far of a run with kicks, by what found it."""
+    """Draw the best score so far of a run with kicks, by the step that found it."""
     table = encode(sample(load_network("insurance"), 10_000, random_state=0))
     learner = HillClimbSearch(strategy="best", show_progress=False).fit(table)
     history = learner.history_

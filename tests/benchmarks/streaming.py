@@ -1,4 +1,4 @@
-"""All tables of the learners of streams: each script streaming_*.py beside this one in a process of its own.
+"""All tables of the learners of streams: each script streaming_*.py in a separate process.
 
     python tests/benchmarks/streaming.py [raker kernels peers gradraker subspace ...] [--out FILE]
 

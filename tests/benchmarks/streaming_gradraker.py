@@ -1,4 +1,4 @@
-"""Gradraker on the nodes of real and growing graphs, beside baselines that see whole graphs, and inverted codes.
+"""Gradraker on the nodes of real and growing graphs, compared with baselines that see whole graphs, and inverted codes.
 
     python tests/benchmarks/streaming_gradraker.py labels|values|losses|settings|temperature|synthetic|speed|inversion \
         [--draws 20] [--out FILE]

@@ -1,4 +1,4 @@
-"""Raker and AdaRaker beside learners of exact kernels and of kernels on a budget: tables 3.2, 3.4, 3.5, 3.10 and 3.11.
+"""Raker and AdaRaker compared with exact and with budgeted kernel learners: tables 3.2, 3.4, 3.5, 3.10 and 3.11.
 
     python tests/benchmarks/streaming_kernels.py real|labels|synthetic|all [--out FILE]
 
@@ -87,7 +87,7 @@ def mix(f, y, is_label, weight_step=0.5):
 
 
 def learn_adaptively(X, y, penalty, is_label):
-    """Return the predictions of AdaMKL: OMKL that is started anew at dyadic intervals, by weights as AdaRaker's."""
+    """Return the predictions of AdaMKL: OMKL that restarts at dyadic intervals, by weights as AdaRaker's."""
     n_experts = len(y).bit_length()
     lengths = 2 ** np.arange(n_experts)
     steps = np.minimum(0.5, 10.0 / np.sqrt(lengths))
@@ -212,7 +212,7 @@ PARTS = {"real": compare_real, "labels": compare_labels, "synthetic": compare_sy
 
 
 def main(argv=None):
-    """Run the parts that are named; write their tables where `--out` says."""
+    """Run the named experiments; write their tables where `--out` says."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="+", choices=[*PARTS, "all"])
     parser.add_argument("--out", type=Path)

@@ -1,4 +1,4 @@
-"""Raker and AdaRaker beside scikit-learn and river on the streams of their authors.
+"""Raker and AdaRaker compared with scikit-learn and river on the streams of their authors.
 
     python tests/benchmarks/streaming_peers.py all [--out FILE]
 

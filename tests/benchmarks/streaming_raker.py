@@ -1,4 +1,4 @@
-"""Raker and AdaRaker beside a numpy loop, budgeted kernels and baselines, on the streams of their authors.
+"""Raker and AdaRaker compared with a numpy loop, budgeted kernels and baselines, on the streams of their authors.
 
     python tests/benchmarks/streaming_raker.py errors|intervals|drift|sweeps|steps|speed|all [--out FILE]
 
@@ -268,7 +268,7 @@ PARTS = {
 
 
 def main(argv=None):
-    """Run the parts that are named; write their tables where `--out` says."""
+    """Run the named experiments; write their tables where `--out` says."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="+", choices=[*PARTS, "all"])
     parser.add_argument("--out", type=Path)

@@ -1,4 +1,4 @@
-"""CategoricalSubspace beside offsets, alternating least squares, raw codes and the least error there can be.
+"""CategoricalSubspace compared with offsets, alternating least squares, raw codes and the least error there can be.
 
     python tests/benchmarks/streaming_subspace.py movielens|synthetic|chess|binary|tobit|speed|all [--seeds N] [--out F]
 
@@ -208,7 +208,7 @@ def compare_synthetic(seeds):
 
 
 def compare_thresholds(X, classes, measure, seeds, ways, **options):
-    """Errors of missing cells, twice the share of wrong ones, and wrong classes in per cent, for several options."""
+    """Errors of missing values, twice the share of wrong ones, and wrong classes in per cent, for several options."""
     figures = {}
     for p in (0.6, 0.7, 0.8, 0.9):
         rows = []
@@ -270,7 +270,7 @@ def compare_chess(seeds):
 
 
 def fill_by_components(cells, n_components, sweeps=50):
-    """Return the table of least squares of a rank, with missing cells filled by it in turn."""
+    """Return the table of least squares of a rank, with missing values imputed by it in turn."""
     missing = np.isnan(cells)
     filled = np.where(missing, np.nanmean(cells, axis=0), cells)
     for _ in range(sweeps):
@@ -280,7 +280,7 @@ def fill_by_components(cells, n_components, sweeps=50):
 
 
 def compare_tobit(seeds):
-    """Figure 2.4: 200 rows of 100 numbers cut off at -1 and 1, d = 20; the error of missing cells and of classes."""
+    """Figure 2.4: 200 rows of 100 values cut off at -1 and 1, d = 20; the error of missing values and of classes."""
     figures = {}
     for p in (0.2, 0.4, 0.6, 0.8):
         rows = []
@@ -316,7 +316,7 @@ PARTS = {
 
 
 def main():
-    """Measure one part, or all, and print it as JSON."""
+    """Measure one experiment, or all, and print it as JSON."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("part", choices=[*PARTS, "all"])
     parser.add_argument("--seeds", type=int, default=5)

@@ -234,7 +234,7 @@ def jaccard(first, second):
 
 
 def main():
-    """Run the parts that are asked for."""
+    """Run the named experiments."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parts = ("static", "blind", "tracker", "recursive", "large", "stocks")
     parser.add_argument("--parts", nargs="+", choices=parts, default=list(parts))

@@ -1,4 +1,4 @@
-"""Structural vector autoregressions: speed beside the source's set-up, size, and the tables and figures of the source.
+"""Structural vector autoregressions: speed in the source's set-up, size, and the tables and figures of the source.
 
 ``python tests/benchmarks/svarm.py speed|size|eier|curves|densities|means|directions`` prints one table each; CPU
 seconds with one thread of BLAS. TIME_SERIES.md holds the figures.
@@ -18,11 +18,8 @@ from oracles.svarm import ThesisADMM
 from pgmx.datasets import kernel_responses, structural_series
 from pgmx.estimators import KernelSVARM, LinearSVARM
 from pgmx.metrics import edge_curve
-from pgmx.solvers.time_series.svarm.admm import SharedADMM
-from pgmx.solvers.time_series.svarm.blocks import build_blocks
-from pgmx.solvers.time_series.svarm.descent import solve_path
-from pgmx.solvers.time_series.svarm.kernels import make_kernel
-from pgmx.solvers.time_series.svarm.problem import GroupLassoProblem
+from pgmx.solvers.time_series.group_lasso import GroupLassoProblem, SharedADMM, solve_path
+from pgmx.solvers.time_series.kernel_blocks import build_blocks, make_kernel
 
 RATIOS = (0.3, 0.1, 0.03, 0.01, 0.003)  # penalties of the protocol, of which the best counts
 FIGURES = {  # of the facts: kernel, snr: (linear, kernel) at T / N = 2, 5, 10, 20
@@ -145,7 +142,7 @@ def measure_protocol(kernel, snr, n_rows, used, seed, n=20, *, is_centred=False)
 
 
 def eier(seeds=4):
-    """Print the edge identification error rates of section 5.6.1 beside the facts."""
+    """Print the edge identification error rates of section 5.6.1 and the published ones."""
     print("| kernel, SNR | T/N = 2: linear / kernel | 5 | 10 | 20 |\n|---|---|---|---|---|")
     for (kernel, snr), facts in FIGURES.items():
         cells = []

@@ -1,6 +1,6 @@
 """Compare the learners of linear dynamical systems with their peers: accuracy, CPU seconds, errors of forecasts.
 
-Run it from the checkout, with pgmx installed; the peers stand in an environment of their own, since lingam pins scipy:
+Run it from the checkout, with pgmx installed; the peers need a separate environment, since lingam pins scipy:
 
     python -m venv peers && peers/bin/python -m pip install lingam tigramite statsmodels scikit-learn
     OMP_NUM_THREADS=1 python tests/benchmarks/time_series.py --peers peers/bin/python --series 20 50 100

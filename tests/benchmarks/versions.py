@@ -3,8 +3,9 @@
     python tests/benchmarks/versions.py OLD NEW --repeat 7
 
 OLD and NEW are checkouts with their kernels built in place. One worker per checkout makes each table once and answers
-with the user-CPU seconds of one call; calls of the two alternate. A line's ratio is the median over the turns of
-new / old. ``--lines PATTERN`` takes the lines whose name holds the pattern, ``--most`` leaves out slower ones.
+with the user-CPU seconds of one call; calls of the two alternate. The ratio of a line is the median of new / old over
+the alternating runs. ``--lines PATTERN`` takes the lines whose name holds the pattern, ``--most`` leaves out slower
+ones.
 """
 
 import argparse

@@ -2,7 +2,7 @@
 
 The order is: import, a warm-up of every call on five columns and 200 rows, the frame, one end-to-end call during which
 the peak memory is taken, the "learn" clock, the "end to end" clock, the tool's own score. A call which uses more CPU
-than the limit is ended by the system (RLIMIT_CPU); the lines written before stand.
+than the limit is ended by the system (RLIMIT_CPU); the lines written before remain.
 """
 
 import argparse

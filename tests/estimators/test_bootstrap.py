@@ -22,7 +22,7 @@ from pgmx.estimators import (
     bootstrap,
 )
 from pgmx.models import cpdag
-from pgmx.parallel import spread
+from pgmx.parallel import tasks
 from pgmx.scores import BDeu
 
 DAGS = HillClimbSearch(scoring_method="bic", return_type="dag")
@@ -124,13 +124,13 @@ def test_same_result_for_any_number_of_workers(table, options):
 
 
 def test_long_resamples_begin_on_all_threads_at_once(monkeypatch):
-    began, run = [], spread.run_on_threads
+    began, run = [], tasks.run_on_threads
 
     def record(make, n, n_threads, **options):
         began.append(options["at_once"])
         return run(make, n, n_threads, **options)
 
-    monkeypatch.setattr(spread, "run_on_threads", record)
+    monkeypatch.setattr(tasks, "run_on_threads", record)
     data = dependent_frame(0)
     expected = boot().fit(data)
     assert same(boot(n_jobs=2).fit(data), expected)

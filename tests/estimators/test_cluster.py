@@ -16,7 +16,7 @@ from helpers.learning_tables import gaussian_frame
 from pgmx.data import DiscreteTable, encode, write_table
 from pgmx.datasets import load_network, sample
 from pgmx.estimators import HillClimbSearch
-from pgmx.parallel.spread import SENT_AS_ARRAYS, spread
+from pgmx.parallel.tasks import MOST_SENT_BYTES, run_tasks
 
 RESTARTS = HillClimbSearch(scoring_method="bic", n_restarts=300, n_restart_moves=20, show_progress=False)
 
@@ -79,7 +79,7 @@ def test_restarts_while_a_worker_is_killed(client, alarm):
 @pytest.mark.slow
 def test_tasks_come_back_once_each_though_a_worker_is_killed(client, alarm):
     with a_worker_killed(client) as killed, parallel_config("dask"):
-        done = dict(spread(sleep, alarm, 40))
+        done = dict(run_tasks(sleep, alarm, 40))
     assert sorted(done) == list(range(40))
     assert os.getpid() not in done.values()
     assert killed
@@ -90,7 +90,7 @@ def test_plane_file_travels_as_its_path(client, alarm, tmp_path):
     path = tmp_path / "alarm.pgmx"
     table = write_table(alarm, path)
     with parallel_config("dask"):
-        done = dict(spread(describe, table, 6))
+        done = dict(run_tasks(describe, table, 6))
         found = boot(n_resamples=6).fit(path)
         climbed = HillClimbSearch(n_restarts=6, show_progress=False).fit(path)
     cells = int(alarm.codes.astype(int).sum())
@@ -101,10 +101,10 @@ def test_plane_file_travels_as_its_path(client, alarm, tmp_path):
 
 @pytest.mark.slow
 def test_large_table_in_memory_travels_as_a_path(client, alarm):
-    large = alarm.repeat_rows(np.full(alarm.n_rows, 1 + SENT_AS_ARRAYS // alarm.codes.nbytes))
+    large = alarm.repeat_rows(np.full(alarm.n_rows, 1 + MOST_SENT_BYTES // alarm.codes.nbytes))
     with parallel_config("dask"):
-        done = dict(spread(describe, large, 6))
-        small = dict(spread(describe, alarm, 6))
+        done = dict(run_tasks(describe, large, 6))
+        small = dict(run_tasks(describe, alarm, 6))
     assert all(mapped and not writeable for _, mapped, writeable, _ in done.values())
     assert not any(mapped or writeable for _, mapped, writeable, _ in small.values())
     assert {cells for *_, cells in done.values()} == {int(large.codes.astype(int).sum())}
@@ -112,7 +112,7 @@ def test_large_table_in_memory_travels_as_a_path(client, alarm):
 
 @pytest.mark.slow
 def test_restarts_send_a_large_table_as_a_path(client, alarm, monkeypatch):
-    large = alarm.repeat_rows(np.full(alarm.n_rows, 1 + SENT_AS_ARRAYS // alarm.codes.nbytes))
+    large = alarm.repeat_rows(np.full(alarm.n_rows, 1 + MOST_SENT_BYTES // alarm.codes.nbytes))
     search = HillClimbSearch(scoring_method="bic", n_restarts=4, max_iter=400, show_progress=False)
     expected = search.fit(large).edges_
     monkeypatch.setattr(DiscreteTable, "__reduce__", only_as_a_path)

@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 
 from helpers.gaussian_tables import every_leaf
 from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso
-from pgmx.solvers.gaussian.glasso.path import graphical_lasso_path
+from pgmx.solvers.gaussian.graphical_lasso import graphical_lasso_path
 
 IRIS = load_iris().data
 

@@ -9,8 +9,8 @@ from helpers.gaussian_tables import check_result, every_leaf, fit_hard, random_r
 from pgmx.datasets import gaussian_chain_network
 from pgmx.estimators import CLIME, GraphicalLasso, NeighborhoodLasso, Nonparanormal, SelectedGraph
 from pgmx.estimators.gaussian import estimate
-from pgmx.models.gaussian import network
-from pgmx.parallel.spread import SENT_AS_ARRAYS
+from pgmx.models import gaussian_network as network
+from pgmx.parallel.tasks import MOST_SENT_BYTES
 
 ROWS = random_rows(40, 100, seed=1)
 
@@ -194,7 +194,7 @@ def test_columns_on_a_cluster_from_mapped_files(client, solver, tmp_path, monkey
     monkeypatch.setenv("JOBLIB_TEMP_FOLDER", str(tmp_path))
     learner = CLIME(lam_ratio=0.95, solver=solver)
     wide = random_rows(400, 30, seed=5)
-    assert SENT_AS_ARRAYS < 8 * 400**2
+    assert MOST_SENT_BYTES < 8 * 400**2
     wide.to_parquet(tmp_path / "rows.parquet")
     expected = result(learner, wide, n_jobs=2)
     assert len(expected[1])

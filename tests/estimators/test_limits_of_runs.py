@@ -178,7 +178,7 @@ def clock(monkeypatch):
         return float(readings[0])
 
     monkeypatch.setattr("pgmx.runs.run.perf_counter", read)
-    for module in ("pgmx.runs.run", "pgmx.parallel.spread"):
+    for module in ("pgmx.runs.run", "pgmx.parallel.tasks"):
         monkeypatch.setattr(f"{module}.time", lambda: float(readings[0]))
     return readings
 

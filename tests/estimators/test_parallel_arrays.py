@@ -10,7 +10,7 @@ import pytest
 from joblib import parallel_config
 
 from helpers.array_tasks import describe, fail
-from pgmx.parallel.spread import SENT_AS_ARRAYS, SharedArrays, make_sendable, npy_path, spread
+from pgmx.parallel.tasks import MOST_SENT_BYTES, SharedArrays, find_npy_path, make_sendable, run_tasks
 from pgmx.statistics import gaussian_sample
 
 
@@ -22,7 +22,7 @@ def temporary_folder(tmp_path, monkeypatch):
     return folder
 
 
-def arrays(rng, n_large=SENT_AS_ARRAYS // 8 + 1):
+def arrays(rng, n_large=MOST_SENT_BYTES // 8 + 1):
     return {"large_one": rng.normal(size=n_large), "small_one": rng.normal(size=(3, 4))}
 
 
@@ -37,7 +37,7 @@ def sums(done):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_threads_see_the_arrays_themselves(rng, n_jobs, temporary_folder):
     given = arrays(rng)
-    done = dict(spread(describe, SharedArrays(**given), 7, n_jobs=n_jobs))
+    done = dict(run_tasks(describe, SharedArrays(**given), 7, n_jobs=n_jobs))
     assert sums(done) == expected(given, 7)
     assert {found[:4] for found in done.values()} == {(os.getpid(), (None, None), False, True)}
     assert not list(temporary_folder.iterdir())
@@ -50,7 +50,7 @@ def test_threads_see_the_arrays_themselves(rng, n_jobs, temporary_folder):
 def test_processes_map_large_arrays(client, rng, backend, temporary_folder):
     given = arrays(rng)
     with parallel_config(backend, n_jobs=2):
-        done = dict(spread(describe, SharedArrays(**given), 7))
+        done = dict(run_tasks(describe, SharedArrays(**given), 7))
     assert sums(done) == expected(given, 7)
     assert os.getpid() not in {found[0] for found in done.values()}
     for _, (of_large, of_small), writeable, aligned, _ in done.values():
@@ -64,7 +64,7 @@ def test_processes_map_large_arrays(client, rng, backend, temporary_folder):
 def test_small_arrays_travel_as_they_are(client, rng, temporary_folder):
     given = arrays(rng, 10)
     with parallel_config("dask"):
-        done = dict(spread(describe, SharedArrays(**given), 5))
+        done = dict(run_tasks(describe, SharedArrays(**given), 5))
     assert sums(done) == expected(given, 5)
     assert {found[1:4] for found in done.values()} == {((None, None), False, True)}
 
@@ -75,7 +75,7 @@ def test_mapped_files_travel_as_their_paths(client, rng, tmp_path, temporary_fol
     data = SharedArrays(large_one=np.load(tmp_path / "large.npy", mmap_mode="r"), small_one=given["small_one"])
     assert len(pickle.dumps(data)) < 2000
     with parallel_config("dask"):
-        done = dict(spread(describe, data, 5))
+        done = dict(run_tasks(describe, data, 5))
     assert sums(done) == expected(given, 5)
     assert {found[1] for found in done.values()} == {(str(tmp_path / "large.npy"), None)}
 
@@ -87,7 +87,7 @@ def test_factor_of_a_file_travels_as_its_path(client, rng, tmp_path, temporary_f
     assert Path(sample.factor.filename).is_relative_to(temporary_folder)
     data = SharedArrays(large_one=sample.factor, small_one=np.zeros(2))
     with parallel_config("dask"):
-        done = dict(spread(describe, data, 3))
+        done = dict(run_tasks(describe, data, 3))
     assert {found[1][0] for found in done.values()} == {str(sample.factor.filename)}
     assert {found[-1] for found in done.values()} == {float(sample.factor.sum())}
 
@@ -95,7 +95,7 @@ def test_factor_of_a_file_travels_as_its_path(client, rng, tmp_path, temporary_f
 @pytest.mark.slow
 def test_error_of_a_worker_is_raised(client, rng, temporary_folder):
     with parallel_config("dask"), pytest.raises(ValueError, match=r"task \d of \(3, 4\)"):
-        dict(spread(fail, SharedArrays(**arrays(rng)), 4))
+        dict(run_tasks(fail, SharedArrays(**arrays(rng)), 4))
     assert not list(temporary_folder.glob("pgmx-*"))
 
 
@@ -106,7 +106,7 @@ def test_what_is_written_keeps_its_layout(rng, order):
     with make_sendable(SharedArrays(**given), shared=False) as sent:
         twin = pickle.loads(pickle.dumps(sent))
         assert twin.nothing is None
-        assert npy_path(twin.matrix) == npy_path(sent.matrix) is not None
+        assert find_npy_path(twin.matrix) == find_npy_path(sent.matrix) is not None
         assert twin.matrix.flags[f"{order}_CONTIGUOUS"]
         for name in ("matrix", "every_second", "whole"):
             np.testing.assert_array_equal(getattr(twin, name), given[name])
@@ -117,16 +117,16 @@ def test_only_a_whole_file_goes_by_its_path(rng, tmp_path):
     path = tmp_path / "a.npy"
     np.save(path, rng.normal(size=(4, 4)))
     whole = np.load(path, mmap_mode="r")
-    assert npy_path(whole) == npy_path(whole[...]) == path
+    assert find_npy_path(whole) == find_npy_path(whole[...]) == path
     for other in (whole[1:], whole[::-1], whole.T, whole + 0, np.asarray(whole), np.load(path, mmap_mode="c")):
-        assert npy_path(other) is None
+        assert find_npy_path(other) is None
     raw = np.memmap(path, dtype=np.float64, mode="r", offset=128, shape=(4, 4))
     np.testing.assert_array_equal(raw, whole)
-    assert npy_path(np.memmap(path, dtype=np.uint8, mode="r")) is None
+    assert find_npy_path(np.memmap(path, dtype=np.uint8, mode="r")) is None
     part = pickle.loads(pickle.dumps(SharedArrays(rows=whole[1:3]))).rows
     np.testing.assert_array_equal(part, whole[1:3])
     path.unlink()
-    assert npy_path(whole) is None
+    assert find_npy_path(whole) is None
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(SharedArrays(rows=whole))).rows, whole)
 
 
@@ -153,6 +153,6 @@ def test_folder_of_the_system_without_another(rng, monkeypatch, tmp_path):
     monkeypatch.delenv("JOBLIB_TEMP_FOLDER", raising=False)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with make_sendable(SharedArrays(**arrays(rng)), shared=False) as sent:
-        assert npy_path(sent.large_one).is_relative_to(tmp_path)
+        assert find_npy_path(sent.large_one).is_relative_to(tmp_path)
         del sent
     assert not list(tmp_path.iterdir())

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pgmx.solvers.time_series.sem.moments import SecondMoments
+from pgmx.solvers.time_series.sem_likelihood import SecondMoments
 
 
 def draw_equations(rng, n, n_windows, density=0.4):

@@ -12,9 +12,8 @@ from helpers.random_networks import as_list, factor_networks, pairwise_networks
 from oracles import bounds, enumeration
 from pgmx.datasets import grid_network
 from pgmx.inference import LogFactors, PairwisePotentials, log_partition
-from pgmx.inference.approximate import tree_reweighted
-from pgmx.inference.approximate.mean_field import fit_mean_field, fit_naive_field
-from pgmx.inference.approximate.tree_reweighted import reweight_trees
+from pgmx.inference.approximate import bounds as module
+from pgmx.inference.approximate.bounds import fit_mean_field, fit_naive_field, reweight_trees
 
 
 @st.composite
@@ -47,8 +46,8 @@ def test_no_looser_than_uniform_trees_and_naive_mean_field(network):
 def test_a_bound_before_messages_converge(network, sweeps):
     cards, factors = as_list(network)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tree_reweighted, "FIRST_SWEEPS", sweeps)
-        patch.setattr(tree_reweighted, "SWEEPS", sweeps)
+        patch.setattr(module, "FIRST_SWEEPS", sweeps)
+        patch.setattr(module, "SWEEPS", sweeps)
         assert reweight_trees(network).upper >= enumeration.log_partition(cards, factors) - 1e-9
 
 
@@ -65,7 +64,7 @@ def test_bounds_bracket_the_truth_of_any_network(network):
 def test_first_probabilities_are_those_of_a_uniform_spanning_tree():
     pairs = [(0, 1), (0, 2), (0, 4), (1, 2), (1, 3), (2, 3), (3, 4)]
     network = PairwisePotentials.build([2] * 5, None, {pair: np.eye(2) for pair in pairs})
-    places = tree_reweighted._Places(network)
+    places = module._Places(network)
     parents = places.spread_uniformly()
     expected = bounds.uniform_edge_probabilities(5, pairs)
     np.testing.assert_allclose(places.sum_directions(parents), [expected[pair] for pair in pairs], atol=1e-12)
@@ -77,7 +76,7 @@ def test_first_probabilities_are_those_of_a_uniform_spanning_tree():
 
 
 def test_trees_that_cover_all_edges(monkeypatch):
-    monkeypatch.setattr(tree_reweighted, "MOST_UNIFORM", 2)
+    monkeypatch.setattr(module, "MOST_UNIFORM", 2)
     pairs = list(itertools.combinations(range(6), 2))
     rng = np.random.default_rng(0)
     network = PairwisePotentials.build([2] * 6, None, {pair: rng.normal(size=(2, 2)) for pair in pairs})

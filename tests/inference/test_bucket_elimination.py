@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from helpers.examples import examples
 from pgmx.datasets import chain_network, grid_network
 from pgmx.inference import ExactInference, LogFactors, PairwisePotentials, log_partition
-from pgmx.inference.exact.bucket_elimination import count_elimination_cost, sum_by_elimination
-from pgmx.inference.exact.elimination import search_order
+from pgmx.inference.exact.elimination_order import search_order
+from pgmx.inference.exact.variable_elimination import count_elimination_cost, sum_by_elimination
 
 
 def eliminate(network):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from helpers.examples import examples
 from pgmx.datasets import grid_network
 from pgmx.inference import LogFactors, TreewidthError, log_partition
-from pgmx.inference.exact.conditioning import choose_conditioning, sum_by_conditioning
+from pgmx.inference.exact.variable_elimination import choose_conditioning, sum_by_conditioning
 
 
 def enumerate_sum(factors):

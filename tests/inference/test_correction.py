@@ -14,7 +14,7 @@ from oracles import enumeration
 from oracles.transfer_matrix import eliminate_grid
 from pgmx.datasets import grid_network
 from pgmx.inference import ApproximationWarning, PairwisePotentials, map_assignment, marginals
-from pgmx.inference.approximate.correction import SampleMeans, correct_beliefs
+from pgmx.inference.approximate.tempering import SampleMeans, correct_beliefs
 from pgmx.inference.problem import Problem
 
 

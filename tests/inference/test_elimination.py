@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgmx.inference import TreewidthError, min_fill_order
-from pgmx.inference.exact import elimination as module
+from pgmx.inference.exact import elimination_order as module
 
 
 @st.composite

@@ -16,7 +16,7 @@ from oracles import enumeration
 from oracles.transfer_matrix import eliminate_grid
 from pgmx.datasets import grid_network, tree_network
 from pgmx.inference import ApproximationWarning, LogFactors, MapAssignment, PairwisePotentials, map_assignment
-from pgmx.inference.approximate.dual_bound import DualBound
+from pgmx.inference.approximate.search import DualBound
 from pgmx.inference.approximate.tempering import Replicas
 
 

@@ -15,7 +15,7 @@ from oracles import enumeration
 from oracles.transfer_matrix import eliminate_grid
 from pgmx.datasets import chain_network
 from pgmx.inference import LogFactors, TreewidthError, estimate_cost, map_assignment
-from pgmx.inference.exact.max_elimination import find_most_probable
+from pgmx.inference.exact.variable_elimination import find_most_probable
 
 WORK = 2**36
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from helpers.examples import examples
 from pgmx.inference import min_fill_order
-from pgmx.inference.exact import elimination as module
-from pgmx.inference.exact.elimination import bound_width, search_order
+from pgmx.inference.exact import elimination_order as module
+from pgmx.inference.exact.elimination_order import bound_width, search_order
 
 
 def list_edges(graph):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from helpers.random_networks import as_list, pairwise_networks
 from oracles import enumeration
 from pgmx.inference import PairwisePotentials
-from pgmx.inference.networks import potentials as module
+from pgmx.inference import networks as module
 
 
 def all_codes(cards):

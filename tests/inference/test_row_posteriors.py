@@ -7,10 +7,8 @@ from hypothesis import given
 from helpers.incomplete_tables import incomplete_cases, random_table
 from oracles import missing_cells as oracle
 from pgmx.inference import TreewidthError
-from pgmx.inference.exact import row_groups, row_posteriors
-from pgmx.inference.exact.completions import RowCompleter, list_completions
-from pgmx.inference.exact.row_groups import RowGroups
-from pgmx.inference.exact.row_posteriors import RowPosteriors
+from pgmx.inference.exact import row_posteriors
+from pgmx.inference.exact.row_posteriors import RowCompleter, RowGroups, RowPosteriors, list_completions
 
 
 def same_counts(found, expected):
@@ -136,10 +134,10 @@ def test_all_completions_are_listed_once():
 
 
 def test_a_dense_network_is_refused_with_a_remedy(monkeypatch):
-    monkeypatch.setattr(row_groups, "ROW_BYTES", 100)
+    monkeypatch.setattr(row_posteriors, "ROW_BYTES", 100)
     cards, families, _, codes = draw_case(0)
     codes[:, 3] = cards  # no other row shares its tree
-    monkeypatch.setattr(row_groups, "MOST_CELLS", 1)
+    monkeypatch.setattr(row_posteriors, "MOST_CELLS", 1)
     with pytest.raises(TreewidthError, match="limit the parents with max_indegree, or learn with missing='pairwise'"):
         RowGroups(cards, families, codes)
 
@@ -148,7 +146,7 @@ def test_groups_of_narrow_trees_change_nothing(monkeypatch):
     cards, families, tables, codes = draw_case(4, n_rows=60)
     weights = np.linspace(0.5, 2, 60)
     whole = RowPosteriors(cards, families, codes)
-    monkeypatch.setattr(row_groups, "MOST_CELLS", 300)
+    monkeypatch.setattr(row_posteriors, "MOST_CELLS", 300)
     groups = RowGroups(cards, families, codes)
     assert groups.n_groups > 3
     logs, counts = groups.compute_expected_counts(tables, weights)
@@ -163,8 +161,8 @@ def test_groups_of_narrow_trees_change_nothing(monkeypatch):
 
 def test_a_clique_that_no_row_fits_into_is_parted(monkeypatch):
     """Eight causes of one effect: 3 ** 9 cells where all are missing, few where each row lacks two of them."""
-    monkeypatch.setattr(row_groups, "MOST_CELLS", 2**14)
-    monkeypatch.setattr(row_groups, "ROW_BYTES", 2**14)
+    monkeypatch.setattr(row_posteriors, "MOST_CELLS", 2**14)
+    monkeypatch.setattr(row_posteriors, "ROW_BYTES", 2**14)
     rng = np.random.default_rng(0)
     cards = [3] * 9
     families = [(v,) for v in range(8)] + [(8, *range(8))]

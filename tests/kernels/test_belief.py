@@ -9,7 +9,7 @@ from oracles import belief_propagation, enumeration
 from pgmx._ext._belief import MessagePassing
 from pgmx._ext._bethe import BetheFit, product_gradients
 from pgmx.inference.approximate.gibbs import gibbs_sample
-from pgmx.inference.networks.potentials import PairwisePotentials
+from pgmx.inference.networks import PairwisePotentials
 
 TREE = [(0, 1), (1, 2), (1, 3), (4, 5)]
 CYCLES = [(0, 1), (0, 3), (1, 2), (2, 3), (1, 3), (3, 4)]

@@ -5,10 +5,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily, MixedFamilies, MixedRows
-from pgmx.inference.mixed.missing_cells import MissingCells, RandomNumbers
-from pgmx.inference.mixed.moments import make_zeros, shape_families, sum_known
-from pgmx.inference.mixed.pieces import find_pieces, plan_piece
+from pgmx.inference.mixed.families import (
+    DiscreteFamily,
+    GaussianFamily,
+    MixedFamilies,
+    MixedRows,
+    make_zeros,
+    shape_families,
+    sum_known,
+)
+from pgmx.inference.mixed.missing_values import MissingCells, RandomNumbers, find_pieces, plan_piece
 from tests.helpers.mixed_networks import draw_rows, evidence_of, mixed_networks, to_families
 from tests.oracles import missing_mixed as oracle
 

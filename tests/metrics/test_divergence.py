@@ -10,7 +10,7 @@ from pgmpy.models import DiscreteBayesianNetwork
 from helpers.bayesian_networks import joint_table, random_network
 from pgmx.datasets import load_network
 from pgmx.inference.exact.family_marginals import FamilyMarginals
-from pgmx.inference.networks.bayesian import BayesianArrays
+from pgmx.inference.named_networks import BayesianArrays
 from pgmx.metrics import kl_divergence
 
 

@@ -105,7 +105,7 @@ def complete(n, isolated):
 
 def test_wide_network_is_scaled_by_an_estimate(monkeypatch):
     exact = complete(5, isolated=2).log_partition_
-    monkeypatch.setattr("pgmx.models.markov.factors.check_memory", lambda memory: 16)
+    monkeypatch.setattr("pgmx.models.markov_queries.check_memory", lambda memory: 16)
     monkeypatch.setitem(MOST_OPERATIONS, "auto", 0)
     network = complete(5, isolated=2)
     with pytest.warns(ApproximationWarning, match="annealed importance sampling"):

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from pgmx.inference import ApproximationWarning, TreewidthError
 from pgmx.models import ConditionalGaussianCPD, ConditionalGaussianNetwork
+from pgmx.models import rows as rows_module
 from pgmx.models.mixed import predictions
-from pgmx.models.mixed import rows as rows_module
 from tests.helpers.mixed_networks import name_network
 from tests.helpers.mixed_tables import MIXED_ARCS, six_columns
 from tests.oracles import mixed_networks as oracle
@@ -285,7 +285,7 @@ def test_answers_do_not_depend_on_the_pieces_of_rows(pair, share, seed, n_rows):
 
     whole = ask_all()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rows_module, "PIECE_CELLS", n_rows * len(families))
+        patch.setattr(rows_module, "CHUNK_CELLS", n_rows * len(families))
         in_pieces = ask_all()
     assert all(map(np.array_equal, in_pieces, whole, [True] * 4))
 
@@ -298,7 +298,7 @@ def test_samples_of_a_row_depend_on_its_number_alone(monkeypatch, random_state):
     whole = network.predict_proba(rows, **options)
     pd.testing.assert_frame_equal(network.predict_proba(rows.iloc[:4], **options), whole.iloc[:4])
     assert not network.predict_proba(rows, **{**options, "random_state": 1}).equals(whole)
-    monkeypatch.setattr(rows_module, "PIECE_CELLS", 2 * 6)
+    monkeypatch.setattr(rows_module, "CHUNK_CELLS", 2 * 6)
     pd.testing.assert_frame_equal(network.predict_proba(rows, **options), whole)
 
 
@@ -322,7 +322,7 @@ def test_rows_share_plans_of_what_families_join(monkeypatch):
 
 def test_errors_and_warnings_are_of_all_rows(monkeypatch):
     network, rows = six_network(), six_columns().iloc[:20]
-    monkeypatch.setattr(rows_module, "PIECE_CELLS", 3 * 6)
+    monkeypatch.setattr(rows_module, "CHUNK_CELLS", 3 * 6)
     holes = rows.copy()
     holes.loc[2, "X"], holes.loc[17, "R"] = np.nan, None
     with pytest.raises(ValueError, match=r"missing values in column\(s\) 'R', 'X'"):
@@ -340,7 +340,7 @@ def test_errors_and_warnings_are_of_all_rows(monkeypatch):
 def test_predictions_take_little_memory_beside_rows_and_answers(monkeypatch):
     frame = six_columns().drop(columns=["R", "X"])
     rows, network = pd.concat([frame] * 100, ignore_index=True), six_network()
-    monkeypatch.setattr(rows_module, "PIECE_CELLS", 6 * 1000)
+    monkeypatch.setattr(rows_module, "CHUNK_CELLS", 6 * 1000)
     network.predict(frame), network.log_likelihood(six_columns())  # imports and caches
     tracemalloc.start()
     try:

@@ -7,7 +7,7 @@ import pytest
 from joblib import parallel_config
 
 from pgmx.parallel import threads
-from pgmx.parallel.spread import in_order, spread
+from pgmx.parallel.tasks import in_order, run_tasks
 from pgmx.parallel.threads import call_on_threads, count_threads, run_on_threads
 
 
@@ -49,7 +49,8 @@ def test_memory_of_a_thread_is_made_once():
 
 def test_the_calling_thread_has_its_own():
     here = threading.get_ident()
-    results = run_on_threads(lambda: lambda number: nap(number) * 0, 30, 2, here=lambda number: threading.get_ident())
+    local_task = lambda number: threading.get_ident()  # noqa: E731
+    results = run_on_threads(lambda: lambda number: nap(number) * 0, 30, 2, local_task=local_task)
     assert {result for _, result in results} <= {0, here}
 
 
@@ -144,5 +145,5 @@ class Prepared:
 @pytest.mark.parametrize("backend", [None, "threading"])
 def test_prepared_tasks_in_order(n_jobs, backend):
     with parallel_config(backend) if backend else parallel_config():
-        results = spread(Prepared(), 100, 30, n_jobs=n_jobs, first=7, compiled=True)
+        results = run_tasks(Prepared(), 100, 30, n_jobs=n_jobs, first=7, compiled=True)
         assert list(in_order(results, 7)) == [100 + i for i in range(7, 30)]

@@ -6,10 +6,10 @@ from math import inf, nan
 import numpy as np
 import pytest
 
-from pgmx.parallel.spread import spread
+from pgmx.parallel.tasks import run_tasks
 from pgmx.runs.checkpoint import Checkpoint
 from pgmx.runs.progress import GraftingProgress, ResamplingProgress, SearchProgress, SolverProgress
-from pgmx.runs.run import Run, Start, TaskGroup, is_past, local_deadline
+from pgmx.runs.run import Run, StartTime, TaskGroup, is_past, local_deadline
 
 
 class Clock:
@@ -127,7 +127,7 @@ def test_time_of_pauses_and_callbacks_is_not_the_learners(clock):
     run = Run(SearchProgress, max_time=5, callback=look)
     clock.wall, clock.cpu = clock.wall + 1, clock.cpu + 2
     run.record(n_iter=1, score=0.0, n_edges=0)
-    with run.paused():
+    with run.pause():
         look(None)
     assert (run.seconds, run.cpu_seconds) == (1.0, 2.0)
     clock.wall += 3.9
@@ -146,7 +146,7 @@ def test_workers_share_the_deadline(clock):
 
 
 def test_seconds_count_from_the_start_of_the_fit(clock):
-    start = Start.now()
+    start = StartTime.now()
     clock.wall, clock.cpu = clock.wall + 3, clock.cpu + 2  # the data are read
     run = Run(SolverProgress, max_time=5, start=start)
     assert (run.seconds, run.cpu_seconds, run.limit) == (3.0, 2.0, 5.0)
@@ -159,7 +159,7 @@ def test_seconds_count_from_the_start_of_the_fit(clock):
 
 def test_a_run_limits_what_begins_within_it(clock):
     outer = Run(SearchProgress, max_time=5)
-    with outer.limiting():
+    with outer.limit_runs():
         inner, short = Run(SolverProgress), Run(SolverProgress, max_time=2)
         assert (inner.deadline, short.deadline) == (1005.0, 1002.0)
         assert not is_past(inf)
@@ -173,8 +173,8 @@ def test_a_run_limits_what_begins_within_it(clock):
 
 def test_pauses_of_a_run_move_the_limit_of_what_is_within(clock):
     outer = Run(SearchProgress, max_time=5)
-    with outer.limiting():
-        with outer.paused():
+    with outer.limit_runs():
+        with outer.pause():
             clock.wall += 100
         assert not is_past(inf)
         clock.wall += 5
@@ -183,7 +183,7 @@ def test_pauses_of_a_run_move_the_limit_of_what_is_within(clock):
 
 def test_tasks_end_at_the_deadline_of_their_group_and_of_the_groups_around_it(clock):
     outer = TaskGroup(clock.wall + 1e9 + 3)
-    with outer.running():
+    with outer.run_task():
         inner = TaskGroup(clock.wall + 1e9 + 7)
         assert TaskGroup().deadline == inner.deadline == outer.deadline == 1003.0
     assert TaskGroup().deadline == inf
@@ -197,7 +197,7 @@ def test_tasks_of_one_thread_and_of_many_see_the_deadline(clock):
         return Run(SolverProgress).deadline
 
     for n_jobs in (1, 2):
-        found = dict(spread(look, None, 3, n_jobs=n_jobs, deadline=clock.wall + 1e9 + 4, compiled=True))
+        found = dict(run_tasks(look, None, 3, n_jobs=n_jobs, deadline=clock.wall + 1e9 + 4, compiled=True))
         assert set(found.values()) == {1004.0}
     assert Run(SolverProgress).deadline == inf
 
@@ -246,7 +246,7 @@ def test_without_a_checkpoint_nothing_is_saved():
 
 def test_steps_are_counted_up_to_their_number(clock):
     run, heard = Run(SearchProgress), []
-    run.watch = lambda: heard.append((run.steps.done, run.steps.total, run.steps.unit))
+    run.on_step = lambda: heard.append((run.steps.done, run.steps.total, run.steps.unit))
     run.advance()
     run.expect_steps(3)  # where none are counted nothing happens
     assert run.steps is None

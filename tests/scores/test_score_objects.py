@@ -17,14 +17,9 @@ from pgmx.data import DiscreteTable, encode, open_frame
 from pgmx.scores.binding.discrete import DiscreteScoring
 from pgmx.scores.binding.gaussian import GaussianScoring
 from pgmx.scores.binding.mixed import MixedScoring
-from pgmx.scores.binding.resolve import (
-    DISCRETE_SCORES,
-    GAUSSIAN_SCORES,
-    MIXED_SCORES,
-    check_score_name,
-    resolve_scoring,
-)
+from pgmx.scores.binding.resolve import resolve_scoring
 from pgmx.scores.gains import FunctionGains
+from pgmx.scores.registry import SCORES, check_score_name, describe_scores, find_score, list_scores
 
 NAMES = ["LogLikelihood", "AIC", "BIC", "K2", "BDeu", "BDs"]
 FAMILY = "B", ("A", "C")
@@ -58,9 +53,8 @@ def test_every_name_of_pgmpy_is_bound_to_a_compiled_score():
     """Any name that pgmpy's own look-up knows: none falls back to pgmpy's score of the same formula."""
     scores = [score for score in vars(theirs).values() if isinstance(score, type) and score.get_class_tag("name")]
     names = [score.get_class_tag("name") for score in scores]
-    known = {**DISCRETE_SCORES, **GAUSSIAN_SCORES, **MIXED_SCORES}
     assert len(names) == 12
-    assert set(names) <= set(known)
+    assert set(names) <= set(list_scores(aliases=True))
     k, x = np.arange(40) % 3 % 2, np.random.default_rng(0).normal(size=(2, 40))
     frames = {
         "discrete": pd.DataFrame({"a": k, "b": 1 - k}),
@@ -71,7 +65,7 @@ def test_every_name_of_pgmpy_is_bound_to_a_compiled_score():
         name, kind = score.get_class_tag("name"), score.get_class_tag("supported_datatype")
         scoring = resolve_scoring(name, open_frame(frames[kind]), state_names=None, missing="error", n_jobs=None)
         assert isinstance(scoring, DiscreteScoring | GaussianScoring | MixedScoring), name
-        assert type(scoring.score) is known[name]
+        assert type(scoring.score) is find_score(name).load()
         assert scoring.score.is_compiled()
         source = scoring.gains(allowed=None, max_indegree=None, deadline=math.inf, n_jobs=None)
         assert not isinstance(source, FunctionGains), name
@@ -190,17 +184,16 @@ def test_the_base_class_says_what_it_lacks(frame):
 
 def test_names_of_scores():
     for short in ("bic", "BIC", "bic-d", "aic", "aic-d", "ll", "LL-D", "k2", "bdeu"):
-        assert check_score_name(short) in DISCRETE_SCORES
-    for short, cls in {**MIXED_SCORES, **GAUSSIAN_SCORES}.items():
-        assert check_score_name(short.upper()) == short
-        assert cls.get_class_tag("name") == short
+        assert find_score(check_score_name(short)).kind == "discrete"
+    for entry in SCORES:
+        assert check_score_name(entry.name.upper()) == entry.name
+        assert entry.load().get_class_tag("name") == (entry.alias or entry.name)
+        assert entry.load().get_class_tag("supported_datatype") == entry.kind
     with pytest.raises(ValueError, match="'bde' needs a prior network: pass the instance pgmx.scores.BDe"):
         check_score_name("BDe")
     with pytest.raises(ValueError, match="scoring_method='bice' is not known; choose one of bic, bic-d, .*bdeu"):
         check_score_name("bice")
-    with_pgmpys_names = {cls.get_class_tag("name"): cls for cls in DISCRETE_SCORES.values()}
-    for pgmpy_name, cls in with_pgmpys_names.items():
-        assert DISCRETE_SCORES[pgmpy_name] is cls
+    assert describe_scores().startswith("bic, aic, ll, k2, bdeu, bds; continuous variables: bic-g, ")
 
 
 def test_marked_missing_cells_are_refused(name, frame):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.loss_tables import all_pairs
-from pgmx.solvers.markov.active_edges import ActiveEdges
+from pgmx.solvers.markov.penalised_loss import ActiveEdges
 
 
 @given(

@@ -6,11 +6,10 @@ from time import perf_counter
 import numpy as np
 import pytest
 
-import pgmx.solvers.gaussian.clime.columns as clime
+import pgmx.solvers.gaussian.clime as clime
 from oracles.clime import excess, shifted
-from pgmx.solvers.gaussian.clime.columns import clime_columns, clime_lam_max
-from pgmx.solvers.gaussian.clime.vertices import Certificates, find_vertices
-from pgmx.solvers.gaussian.shifted_product import ShiftedProduct
+from pgmx.solvers.gaussian.clime import clime_columns, clime_lam_max
+from pgmx.solvers.gaussian.clime_admm import Certificates, ShiftedProduct, find_vertices
 
 
 def sample(rng, p, n):

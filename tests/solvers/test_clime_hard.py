@@ -4,11 +4,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_diabetes
 
-import pgmx.solvers.gaussian.clime.columns as clime
-from pgmx.solvers.gaussian.clime.columns import clime_columns, clime_lam_max
-from pgmx.solvers.gaussian.clime.projection import ProjectedSteps, is_projection_cheaper
-from pgmx.solvers.gaussian.clime.vertices import Certificates
-from pgmx.solvers.gaussian.shifted_product import ShiftedProduct
+import pgmx.solvers.gaussian.clime as clime
+from pgmx.solvers.gaussian.clime import clime_columns, clime_lam_max
+from pgmx.solvers.gaussian.clime_admm import Certificates, ProjectedSteps, ShiftedProduct, is_projection_cheaper
 
 
 def correlation(rows):

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from oracles.clime import dual_value, excess, shifted, smallest_radius, solve_column
-from pgmx.solvers.gaussian.clime.homotopy_path import solve_by_homotopy
+from pgmx.solvers.gaussian.clime import solve_by_homotopy
 
 
 def corr(rows):

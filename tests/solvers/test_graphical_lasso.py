@@ -12,9 +12,9 @@ from sklearn.covariance import graphical_lasso as foreign
 from helpers.correlation_matrices import correlation
 from helpers.examples import examples
 from oracles import graphical_lasso as oracle
-from pgmx.solvers.gaussian.glasso import dual_ascent
-from pgmx.solvers.gaussian.glasso.certificate import graphical_lasso_certificate
-from pgmx.solvers.gaussian.glasso.path import graphical_lasso_path
+from pgmx.solvers.gaussian import dual_ascent
+from pgmx.solvers.gaussian.graphical_lasso import graphical_lasso_path
+from pgmx.solvers.gaussian.graphical_lasso_certificate import graphical_lasso_certificate
 from pgmx.statistics import cholesky
 
 

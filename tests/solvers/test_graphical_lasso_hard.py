@@ -5,7 +5,7 @@ import pytest
 
 from helpers.correlation_matrices import correlation, normal_numbers_of_r, of_rows
 from oracles import graphical_lasso as oracle
-from pgmx.solvers.gaussian.glasso.path import graphical_lasso_path
+from pgmx.solvers.gaussian.graphical_lasso import graphical_lasso_path
 
 
 def check(found, R, lam):

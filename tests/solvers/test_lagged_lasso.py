@@ -18,9 +18,8 @@ from pgmx.solvers.time_series.lagged_lasso import (
     partial_out,
     solve_lasso,
 )
-from pgmx.solvers.time_series.screening import Rows, fit_rows, solve_screened, sum_row_residuals
+from pgmx.solvers.time_series.screening import Rows, descend_lasso, fit_rows, solve_screened, sum_row_residuals
 from pgmx.solvers.time_series.seeds import share_parents
-from pgmx.solvers.time_series.stochastic_gradient import descend_lasso
 
 NONE = np.empty(0, dtype=np.int64)
 REQUIRED = {3: np.array([1, 9]), 5: np.array([0])}

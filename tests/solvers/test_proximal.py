@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmx.solvers.markov.proximal import minimise
+from pgmx.solvers.markov.exact_loss import minimise
 
 
 def soft(point, threshold):

@@ -5,8 +5,8 @@ import pytest
 
 from helpers.correlation_matrices import correlation, of_rows
 from oracles import graphical_lasso as oracle
-from pgmx.solvers.gaussian.glasso.certificate import compute_gap, graphical_lasso_certificate
-from pgmx.solvers.gaussian.glasso.path import graphical_lasso_path
+from pgmx.solvers.gaussian.graphical_lasso import graphical_lasso_path
+from pgmx.solvers.gaussian.graphical_lasso_certificate import compute_gap, graphical_lasso_certificate
 from pgmx.solvers.gaussian.neighborhood import neighborhood_columns
 
 ONE = 1 - 2.0**-53

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from pgmx.estimators import CLIME, NeighborhoodLasso
-from pgmx.solvers.gaussian.clime.columns import clime_columns
+from pgmx.solvers.gaussian import screening
+from pgmx.solvers.gaussian.clime import clime_columns
 from pgmx.solvers.gaussian.neighborhood import neighborhood_columns
-from pgmx.solvers.gaussian.screening import blocks
-from pgmx.solvers.gaussian.screening.clime import screen_clime_columns
-from pgmx.solvers.gaussian.screening.neighborhood import (
+from pgmx.solvers.gaussian.screening import (
     compute_screened_objective,
+    screen_clime_columns,
     screen_neighborhood_columns,
 )
 from pgmx.statistics import GaussianSample, gaussian_sample
@@ -30,7 +30,7 @@ def rows():
 @pytest.fixture
 def few_candidates(monkeypatch):
     for name, size in (("BLOCK", 7), ("FIRST", 2), ("MORE", 1)):
-        monkeypatch.setattr(blocks, name, size)
+        monkeypatch.setattr(screening, name, size)
 
 
 @pytest.mark.parametrize("lams", [[0.6], [0.2], [0.7, 0.5, 0.3, 0.15]])

@@ -6,15 +6,19 @@ from scipy.optimize import minimize
 
 from helpers.structural_equations import draw_equations, hide, make_problem, true_moments
 from oracles import structural_equations as oracle
-from pgmx.solvers.time_series.sem.accuracy import (
+from pgmx.solvers.time_series.sem_likelihood import (
+    SecondMoments,
+    assign_rows,
     compute_identifiability,
     compute_standard_errors,
+    cut_windows,
+    evaluate,
     find_proportional,
+    maximise_likelihood,
     read_coefficients,
+    sweep_pairs,
+    sweep_rows,
 )
-from pgmx.solvers.time_series.sem.likelihood import evaluate, maximise_likelihood, sweep_pairs, sweep_rows
-from pgmx.solvers.time_series.sem.moments import SecondMoments, cut_windows
-from pgmx.solvers.time_series.sem.permutation import assign_rows
 
 MODES = ["known", "partial", "blind"]
 

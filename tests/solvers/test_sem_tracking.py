@@ -6,12 +6,9 @@ import numpy as np
 import pytest
 
 from helpers.structural_equations import draw_equations, draw_moments, hide, make_problem, true_moments
-from pgmx.solvers.time_series.sem.accuracy import read_coefficients
-from pgmx.solvers.time_series.sem.factors import alternate_least_squares, solve_khatri_rao
-from pgmx.solvers.time_series.sem.likelihood import maximise_likelihood
-from pgmx.solvers.time_series.sem.moments import SecondMoments
-from pgmx.solvers.time_series.sem.recursive import FIRST_INVERSE, RecursiveTracker
-from pgmx.solvers.time_series.sem.tracking import MOST_WINDOWS, LikelihoodTracker
+from pgmx.solvers.time_series.sem_factors import alternate_least_squares, solve_khatri_rao
+from pgmx.solvers.time_series.sem_likelihood import SecondMoments, maximise_likelihood, read_coefficients
+from pgmx.solvers.time_series.sem_tracking import FIRST_INVERSE, MOST_WINDOWS, LikelihoodTracker, RecursiveTracker
 
 
 def equations_of(columns):

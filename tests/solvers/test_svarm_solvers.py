@@ -5,11 +5,8 @@ import pytest
 
 from oracles import svarm as oracle
 from pgmx._ext import _group_lasso
-from pgmx.solvers.time_series.svarm.admm import solve_by_admm
-from pgmx.solvers.time_series.svarm.blocks import build_blocks
-from pgmx.solvers.time_series.svarm.descent import solve_path
-from pgmx.solvers.time_series.svarm.kernels import make_kernel
-from pgmx.solvers.time_series.svarm.problem import GroupLassoProblem
+from pgmx.solvers.time_series.group_lasso import GroupLassoProblem, solve_by_admm, solve_path
+from pgmx.solvers.time_series.kernel_blocks import build_blocks, make_kernel
 
 
 def simulate(n_rows, n, seed, even=True):
@@ -186,7 +183,7 @@ def test_working_sets_without_the_whole_gram(monkeypatch):
     problem, _ = pose(simulate(60, 4, seed=9))
     lam = 0.2 * problem.lam_max
     (expected,) = solve(problem, lam)
-    monkeypatch.setattr("pgmx.solvers.time_series.svarm.descent.MOST_COLUMNS", 1)
+    monkeypatch.setattr("pgmx.solvers.time_series.group_lasso.MOST_COLUMNS", 1)
     (estimates,) = solve(problem, lam)
     np.testing.assert_allclose(estimates.coefficients, expected.coefficients, atol=1e-9)
 

@@ -15,6 +15,7 @@ from pgmx.cli.inputs.tables import (
 )
 from pgmx.cli.learners import default_score
 from pgmx.cli.methods import MARKOV_METHODS
+from pgmx.scores.registry import needs_columns
 
 DEFAULT_ROWS = 10_000
 
@@ -83,7 +84,7 @@ def _open_file(path: Path, options: dict) -> tuple[Any, Any]:
         rows, discretizer = discretize_input(path, options)
         return encode(rows, missing=_coding_of(options), n_jobs=options["n_jobs"]), discretizer
     source = open_input(path, options)
-    if _is_for_numbers(options["score"]) and path.suffix.lower() != ".pgmx":
+    if needs_columns(options["score"]) and path.suffix.lower() != ".pgmx":
         table = open_frame(source).declare_discrete(choose_discrete(path, options))
     else:
         table = _open_states(source, choose_discrete(path, options), options)
@@ -118,10 +119,6 @@ def open_held_out(path: Path, options: dict, discretizer: Any) -> Any:
     return encode(rows, missing=options["missing"], n_jobs=options["n_jobs"])
 
 
-def _is_for_numbers(score: str | None) -> bool:
-    return score is not None and score.endswith(("-g", "-cg"))
-
-
 def _describe(table, truth, options: dict) -> Data:
     from pgmx.data import DiscreteTable
 
@@ -133,7 +130,7 @@ def _describe(table, truth, options: dict) -> Data:
         return Data(table, columns, table.n_rows, options["loss"] or "pseudolikelihood", "markov", truth)
     score = options["score"] or default_score(options["method"], len(floats), len(columns))
     network = None
-    if coded and not _is_for_numbers(score):
+    if coded and not needs_columns(score):
         network = "discrete"
     elif floats:
         network = "gaussian" if len(floats) == len(columns) else "mixed"

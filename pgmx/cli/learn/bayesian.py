@@ -8,6 +8,7 @@ from pgmx.cli.inputs.paths import NETWORK_SUFFIXES, Source, suffix_of
 from pgmx.cli.inputs.sources import Data
 from pgmx.cli.learn.query import Prediction, ask, ask_mixed, choose_question
 from pgmx.cli.learners import make_learner
+from pgmx.scores.registry import list_scores
 
 
 def learn_bayesian(
@@ -39,7 +40,11 @@ def _report(where: Source, data: Data, learner, seconds: float, options: dict, q
     report.data_line(where, data.n_rows, len(data.columns), data.truth, options["random_state"])
     report.bins_line(data)
     report.line("score", f"{learner.score_:.4f} ({data.score})")
-    if data.network == "mixed" and data.score.endswith("-clg") and options["discrete_children"] != "allowed":
+    if (
+        data.network == "mixed"
+        and data.score in list_scores(family="clg")
+        and options["discrete_children"] != "allowed"
+    ):
         report.line(
             "excluded",
             "edges from continuous to discrete variables: conditional linear Gaussian networks do not allow them",

@@ -6,9 +6,9 @@ from collections.abc import Hashable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
-from pgmx.inference.exact.elimination import TreewidthError
+from pgmx.inference.exact.elimination_order import TreewidthError
 from pgmx.inference.exact.family_marginals import FamilyMarginals, plan_query
-from pgmx.inference.networks.bayesian import BayesianArrays
+from pgmx.inference.named_networks import BayesianArrays
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -37,11 +37,12 @@ from pgmx.runs.run import Run, lift_limits
 from pgmx.scores.binding.discrete import list_facts
 from pgmx.scores.binding.incomplete import IncompleteScoring
 from pgmx.scores.binding.incomplete_mixed import compute_log_likelihood, take_rows
-from pgmx.scores.binding.resolve import DISCRETE_SCORES, resolve_scoring
+from pgmx.scores.binding.resolve import resolve_scoring
 from pgmx.scores.binding.scoring import Scoring, send_scoring
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.gains import AHEAD_ROWS, ROW_MEMORY, CachedSources
 from pgmx.scores.priors import StructurePrior
+from pgmx.scores.registry import list_scores
 from pgmx.search.dag.starts import find_forest, grow_at_random, grow_tree
 from pgmx.search.dag.state import ClimbLimits, DagProblem, DagState
 from pgmx.search.dag.tracker import SearchTracker, StopSearch
@@ -163,14 +164,14 @@ class SearchLearner(DagLearner):
         method = self.scoring_method
         is_discrete = isinstance(method, DiscreteScore)
         if isinstance(method, str):  # no text of score objects, because it would contain their table
-            is_discrete = method.lower() in DISCRETE_SCORES
+            is_discrete = method.lower() in list_scores("discrete", aliases=True)
         return super()._holds_numbers(opened) and not is_discrete  # discrete scores refuse floats
 
     def _fit(self, opened: InputTable, sample_weight: ArrayLike | None) -> Run:
         with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, type(self).__name__) as bar:
             run = Run(SearchProgress, max_time=self.max_time, callback=bar.callback, start=self._start)
             bar.follow(run)
-            with run.limiting():
+            with run.limit_runs():
                 self._check_return_type()
                 self._read_prior(opened)
                 with self._name_all_choices():

@@ -15,12 +15,12 @@ from pgmx.estimators.gaussian.columns import estimate_columns, solve_columns
 from pgmx.estimators.gaussian.cost import GaussianSize
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, drop_rounding, list_edges
 from pgmx.estimators.gaussian.learner import GaussianLearner, find_largest_correlation
-from pgmx.parallel.spread import SharedArrays
+from pgmx.parallel.tasks import SharedArrays
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run, Store, local_deadline
-from pgmx.solvers.gaussian.clime.columns import clime_columns
+from pgmx.solvers.gaussian.clime import clime_columns
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
-from pgmx.solvers.gaussian.screening.clime import screen_clime_columns
+from pgmx.solvers.gaussian.screening import screen_clime_columns
 from pgmx.statistics import GaussianSample
 from pgmx.statistics.gaussian.correlations import FactoredCorrelations
 
@@ -229,8 +229,8 @@ class CLIME(GaussianLearner):
         """The solved columns before symmetrisation, of shape (p, p), in the units of the data."""
         return self._make_once("raw", lambda: self._estimate.raw.toarray() / self._products_of_scales())
 
-    def _accept(self, sample: GaussianSample, estimate: GaussianEstimate) -> None:
-        super()._accept(sample, estimate)
+    def _set_results(self, sample: GaussianSample, estimate: GaussianEstimate) -> None:
+        super()._set_results(sample, estimate)
         self.violation_ = float(estimate.violation)
         self.ridge_ = self._ridge(sample)
 
@@ -269,7 +269,7 @@ class CLIME(GaussianLearner):
             matrices["correlation"] = sample.correlation
         is_screened = not forms_matrix and not iterates
         limits = self.tol, self.max_iter, run.wall_deadline
-        columns = _Columns(lams, self._ridge(sample), self.solver, *limits, is_screened)
+        columns = _ColumnSolver(lams, self._ridge(sample), self.solver, *limits, is_screened)
         estimates = solve_columns(columns, SharedArrays(**matrices), len(sample.names), run, self.n_jobs, store)
         return [self._make_estimate(estimates, k, run) for k in range(len(lams))]
 
@@ -306,7 +306,7 @@ def symmetrise(columns: csc_array) -> csr_array:
 
 
 @dataclass(frozen=True, eq=False)  # dask hashes its tasks, and an array has no hash
-class _Columns:
+class _ColumnSolver:
     """Solver of columns, which can be sent to a worker."""
 
     lams: np.ndarray

@@ -10,11 +10,11 @@ from scipy.sparse import csc_array, hstack
 from pgmx.checks import count_workers
 from pgmx.estimators.gaussian.cost import GaussianSize
 from pgmx.estimators.gaussian.snapshots import COLUMN_FIGURES, pack_columns, read_columns
-from pgmx.parallel.spread import SharedArrays, spread
+from pgmx.parallel.tasks import SharedArrays, run_tasks
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import Run, Store
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
-from pgmx.solvers.gaussian.screening.blocks import BLOCK as WIDE_COLUMNS
+from pgmx.solvers.gaussian.screening import BLOCK as WIDE_COLUMNS
 
 #: Arrays of a block of columns while it is solved, with R and without.
 BLOCK_ARRAYS, WIDE_ARRAYS = 10, 14
@@ -51,7 +51,7 @@ class ColumnSolver(Protocol):
 
 @dataclass(frozen=True, eq=False)  # dask hashes its tasks, and an array has no hash
 class ColumnTask:
-    """Task of a worker for `spread`: solve one block of columns."""
+    """Task of a worker for `run_tasks`: solve one block of columns."""
 
     solve: ColumnSolver
     blocks: list[np.ndarray]
@@ -81,7 +81,7 @@ def solve_columns(
     task = ColumnTask(solve, [blocks[number] for number in due])
     n_stored, n_rows = len(parts), run.n_rows
     run.estimate_left = lambda: n_stored + len(due) - len(parts)
-    with run.catch_interrupt(), closing(spread(task, arrays, len(due), n_jobs=n_jobs)) as results:
+    with run.catch_interrupt(), closing(run_tasks(task, arrays, len(due), n_jobs=n_jobs)) as results:
         for at, part in results:
             parts[due[at]] = part
             n_edges = sum(one.coefficients[-1].nnz for one in parts.values())
@@ -97,7 +97,7 @@ def solve_columns(
         _save(store, parts, n_rows)
     for number, columns in enumerate(blocks):
         if number not in parts:
-            parts[number] = _zero_columns(solve, solve.lams, columns, n_columns)
+            parts[number] = _make_zero_columns(solve, solve.lams, columns, n_columns)
     return _concatenate([parts[number] for number in sorted(parts)])
 
 
@@ -127,7 +127,7 @@ def _concatenate(parts: list[ColumnEstimates]) -> ColumnEstimates:
     return replace(parts[0], coefficients=coefficients, **whole)
 
 
-def _zero_columns(solve: ColumnSolver, lams: np.ndarray, columns: np.ndarray, n_columns: int) -> ColumnEstimates:
+def _make_zero_columns(solve: ColumnSolver, lams: np.ndarray, columns: np.ndarray, n_columns: int) -> ColumnEstimates:
     """Return the estimates of columns that were not solved."""
     shape = (len(lams), len(columns))
     gaps, violations = zip(*map(solve.certify_zero, lams), strict=True)

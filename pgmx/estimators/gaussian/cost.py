@@ -87,13 +87,13 @@ def join_steps(size: GaussianSize, reading: int, solving: int) -> LearningCost:
     return LearningCost.from_bytes(scratch=matrix + max(reading, solving) + SMALL_BYTES, numbers=size.row_bytes)
 
 
-def repeat_on_path(size: GaussianSize, solving: int, n_parts: int) -> int:
+def estimate_paths(size: GaussianSize, solving: int, n_parts: int) -> int:
     """Return the bytes for the paths of penalties of all rows and of `n_parts` samples of the rows."""
     matrices = 0 if size.is_wide else PATH_MATRICES * size.matrix_bytes
-    return keep_parts(size, solving + matrices, n_parts)
+    return estimate_subsamples(size, solving + matrices, n_parts)
 
 
-def keep_parts(size: GaussianSize, step: int, n_parts: int) -> int:
+def estimate_subsamples(size: GaussianSize, step: int, n_parts: int) -> int:
     """Return the bytes of a step that keeps the correlations or thin factors of samples of the rows."""
     part = min(size.matrix_bytes, 8 * max(size.n_rows, 1) * size.n_columns)
     return step + n_parts * part

@@ -20,11 +20,11 @@ from pgmx.estimators.gaussian.estimate import (
 )
 from pgmx.estimators.gaussian.learner import GaussianLearner
 from pgmx.estimators.gaussian.snapshots import ESTIMATE_FIGURES, pack_estimates, read_estimates
-from pgmx.estimators.paths import best_position, choose_stable, instability, is_past_best, subsample_size
-from pgmx.parallel.spread import SharedArrays, spread
+from pgmx.estimators.paths import choose_stable, compute_instability, count_subsample_rows, find_smallest, is_past_best
+from pgmx.parallel.tasks import SharedArrays, run_tasks
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.progress import SolverProgress
-from pgmx.runs.run import OutOfTimeError, PartStore, Run, Store
+from pgmx.runs.run import OutOfTimeError, Run, SectionStore, Store
 from pgmx.solvers.gaussian.likelihood import fit_maximum_likelihood, shrink
 from pgmx.statistics import GaussianSample
 from pgmx.statistics.gaussian.correlations import DenseCorrelations, FactoredCorrelations
@@ -36,20 +36,20 @@ _BATCH = 4
 # ---- solved paths, in memory and as arrays of a checkpoint ----
 
 
-class SolvedPaths:
+class PathCache:
     """Paths by key, each solved once, and the path in progress, with the checkpoint of the run."""
 
     def __init__(self, run: Run, n: int):
         self._run = run
         self._paths: dict[str, list[GaussianEstimate]] = {}
-        self._begun: dict[str, Any] = {}  # as arrays, with the key of the path
+        self._current: dict[str, Any] = {}  # as arrays, with the key of the path
         self._part = Snapshot({})
         snapshot = run.restore()
         if snapshot is not None:
             self._part = snapshot.take_part("begun_")
-            self._begun = {name: self._part.value(name) for name in self._part.names}
+            self._current = {name: self._part.value(name) for name in self._part.names}
             self._paths = read_paths(snapshot, n)
-            snapshot.check(self._paths or self._begun, "no paths")
+            snapshot.check(self._paths or self._current, "no paths")
         self._n_rows = run.n_rows
 
     @property
@@ -79,19 +79,21 @@ class SolvedPaths:
         """Return the estimates of a path; `solve` resumes it if it was started."""
         path = self.find(key, lams)
         if path is None:
-            path = solve(lams, PartStore(self._run, self._take_begun(key, lams), partial(self._save_begun, key, lams)))
+            path = solve(
+                lams, SectionStore(self._run, self._take_current(key, lams), partial(self._save_current, key, lams))
+            )
             if len(path) == len(lams) and not self._run.is_over():
-                self._begun, self._n_rows = {}, self._run.n_rows
+                self._current, self._n_rows = {}, self._run.n_rows
             self.add(key, lams, path)
         return list(path)
 
     def save(self) -> None:
         """Write a snapshot, if there is anything to write."""
-        if (self._paths or self._begun) and self._run.checkpoint is not None:
-            begun = {f"begun_{name}": value for name, value in self._begun.items()}
+        if (self._paths or self._current) and self._run.checkpoint is not None:
+            begun = {f"begun_{name}": value for name, value in self._current.items()}
             self._run.save({**pack_paths(self._paths), **begun}, n_rows=self._n_rows)
 
-    def _take_begun(self, key: str, lams: np.ndarray) -> Snapshot | None:
+    def _take_current(self, key: str, lams: np.ndarray) -> Snapshot | None:
         """Return the last state of a path, or None if it was not started."""
         part = self._part
         if "key" not in part or str(part.value("key")) != key:
@@ -102,8 +104,8 @@ class SolvedPaths:
         part.check_names(("key", "lams"))
         return state
 
-    def _save_begun(self, key: str, lams: np.ndarray, state: dict[str, Any], n_rows: int | None) -> None:
-        self._begun = {"key": key, "lams": lams, **{f"state_{name}": value for name, value in state.items()}}
+    def _save_current(self, key: str, lams: np.ndarray, state: dict[str, Any], n_rows: int | None) -> None:
+        self._current = {"key": key, "lams": lams, **{f"state_{name}": value for name, value in state.items()}}
         self._n_rows = self._run.n_rows if n_rows is None else n_rows
         self.save()
 
@@ -132,7 +134,7 @@ def read_paths(snapshot: Snapshot, n: int) -> dict[str, list[GaussianEstimate]]:
 class Criterion(Protocol):
     """Criterion that compares the estimates of a path, which may grow between two calls."""
 
-    solved: SolvedPaths
+    solved: PathCache
 
     def find_end(self, estimates: list[GaussianEstimate]) -> int | None:
         """Return how many of the estimates are enough, None while smaller penalties may be chosen."""
@@ -162,7 +164,7 @@ class ExtendedBIC:
     / √n. The path may end at the first penalty for which `is_past_best` is true.
     """
 
-    solved: SolvedPaths  # not needed: there is only one path
+    solved: PathCache  # not needed: there is only one path
 
     def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
         if sample.n_rows is None:
@@ -192,7 +194,7 @@ class ExtendedBIC:
         for estimate in estimates[len(self._values) :]:
             self._values.append(self._compute(estimate))
         criterion = np.array(self._values[: len(estimates)])
-        return criterion, best_position(criterion)
+        return criterion, find_smallest(criterion)
 
     def _compute(self, estimate: GaussianEstimate) -> float:
         if self._unbounded or is_incomplete(estimate, self._run):
@@ -224,7 +226,7 @@ def is_incomplete(estimate: GaussianEstimate, run: Run) -> bool:
     return run.is_over() and not estimate.converged
 
 
-class _OverParts(ABC):
+class _ResamplingCriterion(ABC):
     """Base of the criteria that learn from folds or subsamples, a few penalties at a time, until the choice is decided.
 
     A subclass makes `_parts` and implements `_compute`, `_is_decided` and `_choose`.
@@ -233,7 +235,7 @@ class _OverParts(ABC):
     _parts: list[GaussianSample]
 
     #: Paths that are already solved; set by the learner.
-    solved: SolvedPaths
+    solved: PathCache
 
     def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
         if sample.table is None or sample.n_table_rows is None:
@@ -241,7 +243,7 @@ class _OverParts(ABC):
                 "selection='cv' and 'stars' need rows in memory or in a file, got a covariance or a distributed "
                 "table: use 'ebic'"
             )
-        self._options, self._leaf, self._run = options, leaf, run
+        self._options, self._innermost, self._run = options, leaf, run
         self._n_rows = sample.n_table_rows
         self._rng = np.random.default_rng(seed)
         self._n_lams = 0
@@ -250,22 +252,22 @@ class _OverParts(ABC):
 
     def find_end(self, estimates: list[GaussianEstimate]) -> int | None:
         """Return how many of the estimates are enough, None while smaller penalties may be chosen."""
-        while len(estimates) - self._n_lams >= _BATCH and self._find_decided() is None and not self._run.is_over():
+        while len(estimates) - self._n_lams >= _BATCH and self._find_decision() is None and not self._run.is_over():
             self._learn(estimates[self._n_lams : self._n_lams + _BATCH])
-        return self._find_decided()
+        return self._find_decision()
 
     def choose(self, estimates: list[GaussianEstimate]) -> tuple[np.ndarray, int]:
         """Return the criterion of each estimate, NaN after the last one needed, and the position to choose."""
         while self._n_lams < len(estimates):
             self._learn(estimates[self._n_lams : self._n_lams + _BATCH])
-            if self._n_known < self._n_lams or (self._options.early_stopping and self._find_decided() is not None):
+            if self._n_known < self._n_lams or (self._options.early_stopping and self._find_decision() is not None):
                 break
         criterion = np.full(len(estimates), np.nan)
         values = self._values[: len(estimates)]
         criterion[: len(values)] = values
         return criterion, self._choose(criterion)
 
-    def _find_decided(self) -> int | None:
+    def _find_decision(self) -> int | None:
         """Return the number of penalties after which no further penalty is compared; None if undecided."""
         return next((k for k in range(1, len(self._values) + 1) if self._is_decided(self._values[:k])), None)
 
@@ -278,8 +280,8 @@ class _OverParts(ABC):
         keys = [f"part {number} of {self._n_lams}" for number in range(len(self._parts))]
         more = {number: path for number, key in enumerate(keys) if (path := self.solved.find(key, lams)) is not None}
         due = [number for number in range(len(self._parts)) if number not in more]
-        for k, path in learn_paths_of_parts(
-            self._leaf, [self._parts[number] for number in due], lams, self._run, self._options.n_jobs
+        for k, path in learn_subset_paths(
+            self._innermost, [self._parts[number] for number in due], lams, self._run, self._options.n_jobs
         ):
             more[due[k]] = path
             if self.solved.add(keys[due[k]], lams, path):
@@ -309,7 +311,7 @@ class _OverParts(ABC):
         """Return the position of the penalty to choose."""
 
 
-class CrossValidation(_OverParts):
+class CrossValidation(_ResamplingCriterion):
     """Negative log-likelihood per row of held-out folds minus p ln(2π) / 2; the path ends after a sustained rise."""
 
     def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
@@ -331,7 +333,7 @@ class CrossValidation(_OverParts):
             train, test, losses_of_part = self._parts[number], self._held_out[number], self._losses[number]
             for estimate in path[len(losses_of_part) :]:
                 try:
-                    refit = self._leaf._should_select_by_refit()
+                    refit = self._innermost._should_select_by_refit()
                     precision, _ = choose_precision(train, estimate, refit, self._run.is_over)
                 except OutOfTimeError:
                     break
@@ -342,28 +344,28 @@ class CrossValidation(_OverParts):
         return np.average(losses, axis=0, weights=n_rows)
 
     def _is_decided(self, values: np.ndarray) -> bool:
-        return len(values) - 1 - best_position(values) >= _BATCH and values[-1] > values[-2]
+        return len(values) - 1 - find_smallest(values) >= _BATCH and values[-1] > values[-2]
 
     def _choose(self, criterion: np.ndarray) -> int:
-        return best_position(criterion)
+        return find_smallest(criterion)
 
 
-class Stability(_OverParts):
+class Stability(_ResamplingCriterion):
     """Instability of the edges over subsamples (StARS); the path ends at the first unstable penalty."""
 
     def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
         super().__init__(options, leaf, sample, run, seed)
         n = self._n_rows
-        size = subsample_size(n)
+        size = count_subsample_rows(n)
         if size < 2:
             raise ValueError(f"selection='stars' needs at least 3 rows, got {n}: give more rows")
         subsets = [np.sort(self._rng.choice(n, size, replace=False)) for _ in range(options.n_subsamples)]
         self._parts, self._n_columns = sample.parts(subsets), sample.n_columns
 
     def _compute(self, paths: list[list[GaussianEstimate]]) -> np.ndarray:
-        if len(paths) < 2:  # instability needs two subsamples, and there was only time for one
+        if len(paths) < 2:  # compute_instability needs two subsamples, and there was only time for one
             return np.full(self._n_known, nan)
-        return instability([[estimate.edges for estimate in path] for path in paths], self._n_columns)
+        return compute_instability([[estimate.edges for estimate in path] for path in paths], self._n_columns)
 
     def _is_decided(self, values: np.ndarray) -> bool:
         return bool(values[-1] > self._options.stability)
@@ -372,7 +374,7 @@ class Stability(_OverParts):
         return choose_stable(criterion, self._options.stability)
 
 
-def learn_paths_of_parts(
+def learn_subset_paths(
     leaf: GaussianLearner, parts: list[GaussianSample], lams: np.ndarray, run: Run, n_jobs: int | None
 ) -> Iterator[tuple[int, list[GaussianEstimate]]]:
     """Yield number and estimates of each fold or subsample; after the deadline only the first one starts."""
@@ -383,27 +385,27 @@ def learn_paths_of_parts(
             arrays[f"correlation{k}"] = part.correlation
         else:
             arrays[f"factor{k}"] = part.factor
-    heads = [(part.n_rows, part.method, part.repaired, part.factor is None) for part in parts]
+    headers = [(part.n_rows, part.method, part.repaired, part.factor is None) for part in parts]
     solver: Any = clone(leaf)
     solver.set_params(n_jobs=None, callback=None, show_progress=False)
-    task = _Part(solver, lams, heads, run.wall_deadline)
+    task = _PathTask(solver, lams, headers, run.wall_deadline)
     with closing(
-        spread(task, SharedArrays(**arrays), len(parts), n_jobs=n_jobs, deadline=run.wall_deadline)
+        run_tasks(task, SharedArrays(**arrays), len(parts), n_jobs=n_jobs, deadline=run.wall_deadline)
     ) as results:
         yield from results
 
 
 @dataclass(frozen=True, eq=False)  # dask hashes its tasks, and an array has no hash
-class _Part:
+class _PathTask:
     """Task of a worker: the path of one fold or subsample."""
 
     solver: GaussianLearner
     lams: np.ndarray
-    heads: list[tuple[float | None, str, float, bool]]
+    headers: list[tuple[float | None, str, float, bool]]
     wall_deadline: float
 
     def __call__(self, arrays: SharedArrays, number: int) -> list[GaussianEstimate]:
-        n_rows, method, repaired, whole = self.heads[number]
+        n_rows, method, repaired, whole = self.headers[number]
         mean = getattr(arrays, f"mean{number}")
         matrix = "correlation" if whole else "factor"
         sample = GaussianSample(

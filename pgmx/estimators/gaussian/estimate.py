@@ -17,7 +17,7 @@ from collections.abc import Callable
 from scipy.linalg import LinAlgError
 from scipy.sparse import csc_array
 
-from pgmx.models.gaussian.network import GaussianMarkovNetwork, make_definite_network
+from pgmx.models.gaussian_network import GaussianMarkovNetwork, make_definite_network
 from pgmx.solvers.gaussian.likelihood import fit_maximum_likelihood
 from pgmx.statistics.precision import Blocks, scale_to_unit_diagonal
 

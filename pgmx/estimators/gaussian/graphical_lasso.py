@@ -25,7 +25,7 @@ from pgmx.estimators.gaussian.snapshots import (
 from pgmx.parallel.threads import read_free_memory
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run, Store
-from pgmx.solvers.gaussian.glasso.path import GraphicalLassoPath, GraphicalLassoSolution
+from pgmx.solvers.gaussian.graphical_lasso import GraphicalLassoPath, GraphicalLassoSolution
 from pgmx.statistics import GaussianSample
 from pgmx.statistics.gaussian.correlations import FactoredCorrelations
 

@@ -26,7 +26,7 @@ from pgmx.estimators.base import NA_VALUES, BaseStructureLearner, Interval, StrO
 from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.gaussian.cost import GaussianSize, estimate_moments, join_steps, measure_table
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, GaussianPath, get_units, make_network
-from pgmx.estimators.paths import path_of_penalties
+from pgmx.estimators.paths import space_penalties
 from pgmx.models.distributed_rows import sum_parts
 from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.checkpoint import open_checkpoint
@@ -48,7 +48,7 @@ Learner = TypeVar("Learner", bound="ContinuousLearner")  # for Self, jedi return
 class GaussianResults(BaseStructureLearner):
     """Graph, network and matrices of a learner, computed from a sample and an estimate on first access.
 
-    `_accept` sets `_sample`, `_estimate`, and an empty `_results`.
+    `_set_results` sets `_sample`, `_estimate`, and an empty `_results`.
 
     Notes
     -----
@@ -129,7 +129,7 @@ class GaussianResults(BaseStructureLearner):
         _, scale = get_units(self._sample)
         return np.outer(scale, scale)
 
-    def _accept(self, sample: GaussianSample, estimate: GaussianEstimate) -> None:
+    def _set_results(self, sample: GaussianSample, estimate: GaussianEstimate) -> None:
         """Set an estimate as the result."""
         self._sample, self._estimate, self._results = sample.without_rows(), estimate, {}
         self.lam_ = float(estimate.lam)
@@ -164,7 +164,7 @@ class GaussianResults(BaseStructureLearner):
         """
         check_is_fitted(self)
         self._check_n_features(X)
-        network, missing = self.model_, self._choice_of_missing()
+        network, missing = self.model_, self._resolve_missing()
         if isinstance(X, DistributedNumericTable):
             return sum_parts(network, "log_likelihood", X) / X.n_rows
         if is_path(X):
@@ -182,7 +182,7 @@ class GaussianResults(BaseStructureLearner):
             rows = rows[complete]
         return float(np.mean(network.log_likelihood(rows)))
 
-    def _choice_of_missing(self) -> str:
+    def _resolve_missing(self) -> str:
         """Return the treatment of missing values."""
         return self.missing
 
@@ -201,7 +201,7 @@ class ContinuousLearner(GaussianResults):
     """Base of all learners of Gaussian graphical models, which learn from data or from the sample of another learner.
 
     Fitting has three steps, so that learners can wrap one another: `_open` and `_read` make a sample of the data,
-    `_learn` learns from a sample, and `_accept` sets the result. `_leaf` is the innermost learner, which solves.
+    `_learn` learns from a sample, and `_set_results` sets the result. `_innermost` returns the learner that solves.
     """
 
     def fit(self: Learner, X: Any, y: object = None, sample_weight: ArrayLike | None = None) -> Learner:
@@ -242,7 +242,7 @@ class ContinuousLearner(GaussianResults):
         """Learn from a sample and set the fitted attributes. Return the run, or None if there is none."""
 
     @abstractmethod
-    def _leaf(self) -> "GaussianLearner":
+    def _innermost(self) -> "GaussianLearner":
         """Return the innermost learner."""
 
     def estimate_cost(self, X: Any = None, *, n_rows: int | None = None, n_floats: int | None = None) -> LearningCost:
@@ -279,12 +279,12 @@ class ContinuousLearner(GaussianResults):
 
     def _estimate_fit(self, X: Any, n_rows: int | None, n_floats: int | None) -> LearningCost:
         """Return the cost of a fit to data or to a table of the given shape."""
-        size = self._describe(n_rows, n_floats) if X is None else measure_table(X, self._open(X))
+        size = self._read_shape(n_rows, n_floats) if X is None else measure_table(X, self._open(X))
         return join_steps(size, self._estimate_reading(size), self._estimate_solving(size))
 
-    def _describe(self, n_rows: int | None, n_floats: int | None) -> GaussianSize:
+    def _read_shape(self, n_rows: int | None, n_floats: int | None) -> GaussianSize:
         """Return the size of a table with the given number of rows and columns; its rows are copied."""
-        has_rows = self._takes_rows()
+        has_rows = self._needs_rows()
         if n_floats is None or (n_rows is None and has_rows):
             raise ValueError("estimate_cost needs the data, or n_rows=... and n_floats=...")
         n_columns, n = check_natural(n_floats, "n_floats", 1), 0
@@ -293,7 +293,7 @@ class ContinuousLearner(GaussianResults):
         return GaussianSize(n, n_columns, 8 * n * n_columns)
 
     @abstractmethod
-    def _takes_rows(self) -> bool:
+    def _needs_rows(self) -> bool:
         """Return whether the data are rows, not a covariance."""
 
     @abstractmethod
@@ -312,11 +312,11 @@ class ContinuousLearner(GaussianResults):
     def _warn_unless_converged(self) -> None:
         is_callers = self.stopped_by_ == "max_time" and self._limit_time() is None
         if not self.converged_ and self.stopped_by_ != "interrupt" and not is_callers:
-            name = type(self._leaf()).__name__
+            name = type(self._innermost()).__name__
             warnings.warn(
                 f"{name} ended before its tolerance: duality gap {self.dual_gap_:.3g} at the objective "
                 f"{self.objective_:.6g}{self._estimate.shortfall}. The last estimate is returned; "
-                f"{self._leaf().remedy}",
+                f"{self._innermost().remedy}",
                 ConvergenceWarning,
                 stacklevel=caller_level(),
             )
@@ -407,14 +407,14 @@ class GaussianLearner(ContinuousLearner):
         """Return as many of the descending penalties as memory allows; ValueError if there is none."""
         return lams
 
-    def _leaf(self) -> "GaussianLearner":
+    def _innermost(self) -> "GaussianLearner":
         return self
 
-    def _takes_rows(self) -> bool:
+    def _needs_rows(self) -> bool:
         return self.covariance == "empirical"
 
     def _estimate_reading(self, size: GaussianSize) -> int:
-        if not self._takes_rows():
+        if not self._needs_rows():
             return 2 * size.matrix_bytes
         return estimate_moments(size, pairwise=self.missing == "pairwise")
 
@@ -472,7 +472,7 @@ class GaussianLearner(ContinuousLearner):
             estimate = self._solve(sample, lams, run, store)[0]
         if run.error is not None:
             estimate = replace(estimate, stopped_by=run.stopped_by)
-        self._accept(sample, estimate)
+        self._set_results(sample, estimate)
         self.history_ = run.history
         self._warn_unless_converged()
         return run
@@ -544,7 +544,7 @@ class GaussianLearner(ContinuousLearner):
         sample = self._read(self._open(X), sample_weight)
         if lams is None:
             largest = self._largest_penalty(sample, 0.0, lam_min_ratio)
-            penalties = path_of_penalties(largest, lam_min_ratio * largest, n_lams)
+            penalties = space_penalties(largest, lam_min_ratio * largest, n_lams)
         else:
             penalties = np.sort(as_reals(lams, "lams").astype(np.float64).ravel())[::-1]
             if not len(penalties) or not (np.isfinite(penalties) & (penalties >= 0)).all():
@@ -586,13 +586,13 @@ class WrappingLearner(ContinuousLearner):
         return getattr(self.estimator, "data", None)
 
     def _should_refit(self) -> bool:
-        return self._leaf()._should_refit()
+        return self._innermost()._should_refit()
 
-    def _leaf(self) -> GaussianLearner:
-        return self._inner_learner()._leaf()
+    def _innermost(self) -> GaussianLearner:
+        return self._inner_learner()._innermost()
 
-    def _takes_rows(self) -> bool:
-        return self._inner_learner()._takes_rows()
+    def _needs_rows(self) -> bool:
+        return self._inner_learner()._needs_rows()
 
     def _estimate_reading(self, size: GaussianSize) -> int:
         return self._inner_learner()._estimate_reading(size)
@@ -604,9 +604,9 @@ class WrappingLearner(ContinuousLearner):
         super()._validate()
         self._inner_learner()._validate()
 
-    def _accept(self, sample: GaussianSample, estimate: GaussianEstimate) -> None:
+    def _set_results(self, sample: GaussianSample, estimate: GaussianEstimate) -> None:
         learner: Any = clone(self._inner_learner())
         learner.lam_max_ = self.lam_max_
-        learner._accept(sample, estimate)
+        learner._set_results(sample, estimate)
         self.estimator_ = learner
-        super()._accept(sample, estimate)
+        super()._set_results(sample, estimate)

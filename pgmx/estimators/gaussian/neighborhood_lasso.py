@@ -14,12 +14,12 @@ from pgmx.estimators.gaussian.columns import estimate_columns, solve_columns
 from pgmx.estimators.gaussian.cost import GaussianSize
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, get_units, sort_pairs
 from pgmx.estimators.gaussian.learner import GaussianLearner, find_largest_correlation
-from pgmx.parallel.spread import SharedArrays
+from pgmx.parallel.tasks import SharedArrays
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run, Store, local_deadline
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 from pgmx.solvers.gaussian.neighborhood import neighborhood_columns
-from pgmx.solvers.gaussian.screening.neighborhood import compute_screened_objective, screen_neighborhood_columns
+from pgmx.solvers.gaussian.screening import compute_screened_objective, screen_neighborhood_columns
 from pgmx.statistics import GaussianSample
 from pgmx.statistics.gaussian.correlations import FactoredCorrelations
 
@@ -219,7 +219,7 @@ class NeighborhoodLasso(GaussianLearner):
     ) -> list[GaussianEstimate]:
         is_wide = isinstance(sample.correlations, FactoredCorrelations) and lams[-1] > 0
         arrays = SharedArrays(factor=sample.factor) if is_wide else SharedArrays(correlation=sample.correlation)
-        columns = _Columns(lams, self.tol, self.max_iter, run.wall_deadline, is_wide)
+        columns = _ColumnSolver(lams, self.tol, self.max_iter, run.wall_deadline, is_wide)
         estimates = solve_columns(columns, arrays, len(sample.names), run, self.n_jobs, store)
         return [self._make_estimate(sample, estimates, k, run) for k in range(len(lams))]
 
@@ -254,7 +254,7 @@ def _compute_objective(sample: GaussianSample, coefficients: csc_array, lam: flo
 
 
 @dataclass(frozen=True, eq=False)  # dask hashes its tasks, and an array has no hash
-class _Columns:
+class _ColumnSolver:
     """Solver of neighbourhoods, which can be sent to a worker."""
 
     lams: np.ndarray

@@ -13,7 +13,7 @@ from pgmx.estimators.gaussian.learner import N_JOBS, ContinuousLearner, Wrapping
 from pgmx.runs.run import Run
 from pgmx.statistics import GaussianSample, gaussian_sample
 
-_ALONE = (
+_NO_ESTIMATOR = (
     "Nonparanormal without an estimator computes only correlation_: use Nonparanormal(GraphicalLasso()), for example"
 )
 
@@ -157,7 +157,7 @@ class Nonparanormal(WrappingLearner):
 
     def _inner_learner(self) -> ContinuousLearner:
         if self.estimator is None:
-            raise ValueError(_ALONE)
+            raise ValueError(_NO_ESTIMATOR)
         return self.estimator
 
     def _validate(self) -> None:
@@ -166,7 +166,7 @@ class Nonparanormal(WrappingLearner):
 
     def _open(self, X) -> NumericTable:
         if self.estimator is not None:
-            inner = self._leaf()
+            inner = self._innermost()
             if inner.covariance == "precomputed":
                 raise ValueError("Nonparanormal needs rows, not a covariance: remove covariance='precomputed'")
             if inner.missing not in ("error", self.missing):
@@ -195,7 +195,7 @@ class Nonparanormal(WrappingLearner):
             )
         return gaussian_sample(opened, correlation=self.correlation, n_jobs=self.n_jobs)
 
-    def _takes_rows(self) -> bool:
+    def _needs_rows(self) -> bool:
         return True
 
     def _estimate_reading(self, size: GaussianSize) -> int:
@@ -216,7 +216,7 @@ class Nonparanormal(WrappingLearner):
         finally:
             del inner._start
         self.lam_max_ = inner.lam_max_
-        super()._accept(inner._sample, inner._estimate)
+        super()._set_results(inner._sample, inner._estimate)
         self.converged_, self.stopped_by_ = inner.converged_, inner.stopped_by_
         self.estimator_, self.history_ = inner, inner.history_
         return run
@@ -230,7 +230,7 @@ class Nonparanormal(WrappingLearner):
 
     def _make_once(self, name: str, make: Callable):
         if self.estimator is None and hasattr(self, "_sample"):
-            raise AttributeError(f"there is no {name}: {_ALONE}")
+            raise AttributeError(f"there is no {name}: {_NO_ESTIMATOR}")
         return super()._make_once(name, make)
 
     def __sklearn_is_fitted__(self) -> bool:

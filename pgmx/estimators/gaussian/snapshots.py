@@ -8,7 +8,7 @@ from scipy.sparse import csc_array, csr_array
 from pgmx.estimators.gaussian.estimate import GaussianEstimate
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
-from pgmx.solvers.gaussian.glasso.path import GraphicalLassoPath, GraphicalLassoState
+from pgmx.solvers.gaussian.graphical_lasso import GraphicalLassoPath, GraphicalLassoState
 
 #: Arrays of `pack_estimates` with one value per estimate, and of `pack_columns` with one value per column.
 ESTIMATE_FIGURES = ("n_iter", "ends", "figures")

@@ -19,13 +19,19 @@ from pgmx.estimators.markov.path import (
     RELAXATIONS,
     PathStore,
     RegularizationPath,
-    StoredPaths,
+    SelectionCheckpoint,
     compute_ebic,
-    measure_blends,
+    measure_averages,
     measure_loss,
 )
 from pgmx.estimators.markov.problem import MarkovProblem, refuse_distributed
-from pgmx.estimators.paths import best_position, choose_stable, instability, path_of_penalties, subsample_size
+from pgmx.estimators.paths import (
+    choose_stable,
+    compute_instability,
+    count_subsample_rows,
+    find_smallest,
+    space_penalties,
+)
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
 from pgmx.runs.progress import GraftingProgress
@@ -36,7 +42,7 @@ from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 #: Violating edges per variable in the first batch of a working set. For a non-convex loss the first batch holds one
 #: edge. If earlier parameters have to be restored, there are then some with few edges.
-_FIRST = 3
+_FIRST_BATCH = 3
 
 
 class GroupLassoMarkovNetwork(MarkovLearner):
@@ -63,7 +69,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     gamma : float, default=0.25
         Weight of the number of possible edges, for ``"ebic"``.
     stability : float, default=0.05
-        Largest instability of the edges, for ``"stars"``.
+        Largest compute_instability of the edges, for ``"stars"``.
     n_subsamples : int, default=20
         Number of subsamples of 10 √N rows, for ``"stars"``.
     lam : float, default=None
@@ -269,19 +275,19 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         self.stability = stability
         self.n_subsamples = n_subsamples
 
-    def _source(self, problem, loss, seed):
-        return WorkingSet(problem.count_pairs(), self.tol, _FIRST * problem.n if loss.is_convex else 1)
+    def _make_source(self, problem, loss, seed):
+        return WorkingSet(problem.count_pairs(), self.tol, _FIRST_BATCH * problem.n if loss.is_convex else 1)
 
     def _validate(self) -> None:
         super()._validate()
         if self.selection is not None and self.start is not None:
             raise ValueError("a path starts from the network without edges: give selection=None, or omit start")
 
-    def _code(self, opened, sample_weight):
+    def _make_problem(self, opened, sample_weight):
         if self.selection == "stars" or (self.selection == "held_out" and self.held_out is None):
             remedy = "use selection='ebic', give held_out in memory, or learn from rows in memory"
             refuse_distributed(opened, f"selection={self.selection!r}", remedy)
-        return super()._code(opened, sample_weight)
+        return super()._make_problem(opened, sample_weight)
 
     def _learn(self, problem: MarkovProblem, start: PairwisePotentials | None) -> Run:
         self.path_ = None
@@ -298,16 +304,16 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         seed = random_draws(1, self.random_state)[1]
         measures = self._make_measures(problem)
         with self._open_run(problem, seed) as run:
-            stored = StoredPaths(run)
+            stored = SelectionCheckpoint(run)
             loss = self._make_loss(problem)
-            source = self._source(problem, loss, 0)
+            source = self._make_source(problem, loss, 0)
             smallest = self._choose_lam(source, loss)
-            lams = path_of_penalties(self.lam_max_, smallest, self.n_lams)
-            run.count_steps(self.n_lams * (1 + self._count_parts()), "penalties")
+            lams = space_penalties(self.lam_max_, smallest, self.n_lams)
+            run.count_steps(self.n_lams * (1 + self._count_subsets()), "penalties")
             part = stored.open(RegularizationPath(problem.names, list(problem.table.states), lams))
             grafting = self._graft_path(problem, loss, source, run, part, measures)
             path = part.path
-            run.expect_steps(self._count_parts() * (len(path.lams) - self.n_lams))  # fewer may be needed
+            run.expect_steps(self._count_subsets() * (len(path.lams) - self.n_lams))  # fewer may be needed
             path.selected = len(path) - 1
             if run.error is None:
                 with run.catch_interrupt():
@@ -328,7 +334,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         self.lam_, self.objective_, self.kkt_residual_ = float(path.lams[k]), path.objective[k], path.kkt_residual[k]
         return run
 
-    def _count_parts(self) -> int:
+    def _count_subsets(self) -> int:
         """Return the number of subsets of the rows that get their own path."""
         if self.selection == "stars":
             return int(self.n_subsamples)
@@ -344,7 +350,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         measures: RoundMeasures | None = None,
     ) -> Grafting:
         """Solve for each unsolved penalty, the largest first, until a run does not converge."""
-        path, most = part.path, self._most_edges(problem)
+        path, most = part.path, self._limit_edges(problem)
         grafting = Grafting(loss, source, run, tol=self.tol, max_edges=most, measure=measures, store=part)
         part.check_networks(self._make_loss(problem))
         n_lams = len(path.lams)
@@ -372,8 +378,8 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         part.end(reason, grafting)
         return grafting
 
-    def _graft_part(
-        self, problem: MarkovProblem, run: Run, stored: StoredPaths, lams: np.ndarray
+    def _graft_subset(
+        self, problem: MarkovProblem, run: Run, stored: SelectionCheckpoint, lams: np.ndarray
     ) -> RegularizationPath:
         """Return the path of a subset of the rows, within the time of the run."""
         part = stored.open(RegularizationPath(problem.names, list(problem.table.states), lams))
@@ -382,29 +388,33 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         else:
             loss, own_run = self._make_loss(problem), Run.from_wall_deadline(GraftingProgress, run.wall_deadline)
             own_run.count_with(run)
-            self._graft_path(problem, loss, self._source(problem, loss, 0), own_run, part)
+            self._graft_path(problem, loss, self._make_source(problem, loss, 0), own_run, part)
             own_run.raise_error()
         return part.path
 
     # ---- the choice ----
 
     def _select(
-        self, problem: MarkovProblem, path: RegularizationPath, run: Run, stored: StoredPaths, seed: int
+        self, problem: MarkovProblem, path: RegularizationPath, run: Run, stored: SelectionCheckpoint, seed: int
     ) -> tuple[np.ndarray, int]:
         """Return the criterion of each network of the path, and the position of the chosen network."""
         rng = np.random.default_rng(seed)
         if self.selection == "stars":
             n_rows, sets = problem.table.n_rows, []
             for _ in range(self.n_subsamples):
-                rows = rng.choice(n_rows, subsample_size(n_rows), replace=False)
-                part = self._graft_part(problem.subset(rows, self.n_jobs), run, stored, path.lams)
+                rows = rng.choice(n_rows, count_subsample_rows(n_rows), replace=False)
+                part = self._graft_subset(problem.subset(rows, self.n_jobs), run, stored, path.lams)
                 sets.append([potentials.edges for potentials in part.potentials])
             shortest = min(map(len, sets))
-            criterion = instability([part[:shortest] for part in sets], problem.n)
+            criterion = compute_instability([part[:shortest] for part in sets], problem.n)
             return criterion, choose_stable(criterion, self.stability)
         is_ebic = self.selection == "ebic"
-        criterion = self._compute_ebic(problem, path, run) if is_ebic else self._test(problem, path, run, stored, rng)
-        return criterion, len(path) - 1 if np.isnan(criterion).all() else best_position(criterion)
+        criterion = (
+            self._compute_ebic(problem, path, run)
+            if is_ebic
+            else self._measure_held_out(problem, path, run, stored, rng)
+        )
+        return criterion, len(path) - 1 if np.isnan(criterion).all() else find_smallest(criterion)
 
     def _compute_ebic(self, problem: MarkovProblem, path: RegularizationPath, run: Run) -> np.ndarray:
         """Return the extended BIC of each network, NaN after the time limit.
@@ -418,8 +428,13 @@ class GroupLassoMarkovNetwork(MarkovLearner):
             losses.append(nan if run.is_over() else loss)
         return compute_ebic(path.potentials, losses, total, self.gamma)
 
-    def _test(
-        self, problem: MarkovProblem, path: RegularizationPath, run: Run, stored: StoredPaths, rng: np.random.Generator
+    def _measure_held_out(
+        self,
+        problem: MarkovProblem,
+        path: RegularizationPath,
+        run: Run,
+        stored: SelectionCheckpoint,
+        rng: np.random.Generator,
     ) -> np.ndarray:
         """Return the loss of each network on held-out rows. The default holds out a fifth of the rows.
 
@@ -434,7 +449,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
             codes = np.ascontiguousarray(problem.table.codes[:, order[:cut]])
             weights = None if problem.weights is None else problem.weights[order[:cut]]
             problem = problem.subset(order[cut:], self.n_jobs)
-            tested = self._graft_part(problem, run, stored, path.lams)
+            tested = self._graft_subset(problem, run, stored, path.lams)
         losses = self._measure_path(problem, tested, run, codes, weights)
         path.relaxation = np.array(RELAXATIONS)[losses.argmin(axis=1)] if self.refit else None
         return losses.min(axis=1)
@@ -449,5 +464,5 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         for k, one in enumerate(path.potentials):
             losses[k, 0] = measure_loss(one, codes, weights)
             if not run.is_over():
-                losses[k] = measure_blends(one, self._refit(problem, one, run.deadline).potentials(), codes, weights)
+                losses[k] = measure_averages(one, self._refit(problem, one, run.deadline).potentials(), codes, weights)
         return losses

@@ -29,7 +29,7 @@ from pgmx.estimators.base import (
 from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.markov.cost import estimate_markov
 from pgmx.estimators.markov.measures import RoundMeasures, code_held_out, read_true_pairs
-from pgmx.estimators.markov.path import blend
+from pgmx.estimators.markov.path import average_potentials
 from pgmx.estimators.markov.problem import (
     LOSSES,
     MEMORY,
@@ -37,15 +37,15 @@ from pgmx.estimators.markov.problem import (
     MarkovProblem,
     check_columns,
     code_rows,
-    errors_without_scores,
+    drop_forbidden,
+    read_start,
     refuse_distributed,
-    start_potentials,
-    without_forbidden,
+    rephrase_errors,
 )
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
 from pgmx.models.distributed_rows import is_distributed, sum_parts
-from pgmx.models.markov.factors import measure_strengths
+from pgmx.models.markov_queries import measure_strengths
 from pgmx.runs.progress import GraftingProgress, ProgressBar
 from pgmx.runs.run import Run
 from pgmx.search.edges.grafting import EdgeSource, Grafting
@@ -151,7 +151,7 @@ class MarkovResults(BaseStructureLearner):
 
 
 class MarkovLearner(MarkovResults):
-    """Base of the learners of undirected discrete networks; a subclass implements `_source`.
+    """Base of the learners of undirected discrete networks; a subclass implements `_make_source`.
 
     Notes
     -----
@@ -285,7 +285,7 @@ class MarkovLearner(MarkovResults):
         self.random_state = random_state
 
     @abstractmethod
-    def _source(self, problem: MarkovProblem, loss: PenalisedLoss, seed: int) -> EdgeSource:
+    def _make_source(self, problem: MarkovProblem, loss: PenalisedLoss, seed: int) -> EdgeSource:
         """Return the source of the next edges. The loss has no edges yet."""
 
     # ---- the algorithm ----
@@ -340,10 +340,10 @@ class MarkovLearner(MarkovResults):
         measures = self._make_measures(problem)
         with self._open_run(problem, seed) as run:
             loss = self._make_loss(problem)
-            source = self._source(problem, loss, seed)
+            source = self._make_source(problem, loss, seed)
             loss.lam = self._choose_lam(source, loss)
             grafting = Grafting(
-                loss, source, run, tol=self.tol, max_edges=self._most_edges(problem, start), measure=measures
+                loss, source, run, tol=self.tol, max_edges=self._limit_edges(problem, start), measure=measures
             )
             grafting.begin(problem.knowledge.required, start, problem.candidate_rule())
             run.end(grafting.graft())
@@ -383,7 +383,7 @@ class MarkovLearner(MarkovResults):
         self.lam_max_ = source.largest(loss) if self.lam is None or source.is_exhaustive else nan
         return float(self.lam_ratio * self.lam_max_ if self.lam is None else self.lam)
 
-    def _most_edges(self, problem: MarkovProblem, start: PairwisePotentials | None = None) -> float:
+    def _limit_edges(self, problem: MarkovProblem, start: PairwisePotentials | None = None) -> float:
         """Return the limit on active edges. Raise ValueError if the initial edges exceed it."""
         if self.max_edges is None:
             return inf
@@ -415,12 +415,12 @@ class MarkovLearner(MarkovResults):
         return False  # columns of floats are refused
 
     def _open(self, X):
-        with errors_without_scores():
+        with rephrase_errors():
             return super()._open(X)
 
     def _fit(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> Run:
-        problem = self._code(opened, sample_weight)
-        run = self._learn(problem, start_potentials(self.start, problem))
+        problem = self._make_problem(opened, sample_weight)
+        run = self._learn(problem, read_start(self.start, problem))
         self.rows_ = None
         return run
 
@@ -464,20 +464,20 @@ class MarkovLearner(MarkovResults):
         opened = self._open(X)
         refuse_distributed(opened, "partial_fit", "distribute all rows again and call fit, with start=model_")
         if rows is None:
-            self.rows_ = self._code(opened, sample_weight)
-            start = start_potentials(self.start, self.rows_)
+            self.rows_ = self._make_problem(opened, sample_weight)
+            start = read_start(self.start, self.rows_)
         else:
             self.rows_ = self._add_rows(rows, opened, sample_weight)
             if hasattr(self, "edges_"):
-                start = without_forbidden(self._potentials, self.rows_.knowledge)
+                start = drop_forbidden(self._potentials, self.rows_.knowledge)
             else:  # the first run did not finish
-                start = start_potentials(self.start, self.rows_)
+                start = read_start(self.start, self.rows_)
         run = self._learn(self.rows_, start)
         self._set_names(self.rows_.names)
         run.raise_error()
         return self
 
-    def _code(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> MarkovProblem:
+    def _make_problem(self, opened: Frame | DiscreteTable, sample_weight: ArrayLike | None) -> MarkovProblem:
         """Return the problem of the first rows."""
         table, weights = code_rows(
             opened, sample_weight, state_names=self.state_names, missing=self.missing, n_jobs=self.n_jobs
@@ -536,7 +536,7 @@ class MarkovLearner(MarkovResults):
         self._potentials = potentials
         if self.refit and share > 0 and run.error is None:
             with run.catch_interrupt():
-                self._potentials = blend(potentials, self._refit(problem, potentials).potentials(), share)
+                self._potentials = average_potentials(potentials, self._refit(problem, potentials).potentials(), share)
 
     def _refit(self, problem: MarkovProblem, potentials: PairwisePotentials, deadline: float = inf) -> PenalisedLoss:
         """Return the loss at its optimum without λ, over the edges with parameters and the required edges."""

@@ -10,7 +10,7 @@ from pgmx.estimators.paths import PenaltyPath
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
 from pgmx.runs.checkpoint import Snapshot
-from pgmx.runs.run import PartStore, Run
+from pgmx.runs.run import Run, SectionStore
 from pgmx.search.edges.grafting import COMPLETE, SLACK, Grafting
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
@@ -98,7 +98,7 @@ def compute_ebic(networks: list[PairwisePotentials], losses: list[float], n_rows
     return np.array(criteria)
 
 
-def blend(penalised: PairwisePotentials, refitted: PairwisePotentials, share: float) -> PairwisePotentials:
+def average_potentials(penalised: PairwisePotentials, refitted: PairwisePotentials, share: float) -> PairwisePotentials:
     """Return (1 - share) times the first parameters plus share times the second, over the edges of both."""
     if share in (0.0, 1.0):
         return refitted if share else penalised
@@ -113,11 +113,11 @@ def _scale_tables(potentials: PairwisePotentials, share: float) -> Iterator[tupl
         yield (i, j), share * table
 
 
-def measure_blends(
+def measure_averages(
     penalised: PairwisePotentials, refitted: PairwisePotentials, codes: np.ndarray, weights: np.ndarray | None
 ) -> list[float]:
     """Return the negative log-pseudolikelihood per row of codes (n, rows) for each weight in `RELAXATIONS`."""
-    return [measure_loss(blend(penalised, refitted, share), codes, weights) for share in RELAXATIONS]
+    return [measure_loss(average_potentials(penalised, refitted, share), codes, weights) for share in RELAXATIONS]
 
 
 def measure_loss(potentials: PairwisePotentials, codes: np.ndarray, weights: np.ndarray | None) -> float:
@@ -128,13 +128,13 @@ def measure_loss(potentials: PairwisePotentials, codes: np.ndarray, weights: np.
 # ---- checkpoints ----
 
 
-class PathStore(PartStore):
+class PathStore(SectionStore):
     """State of a path: the networks under its first penalties in `path`, and the grafting state under the next one.
 
     `reason` is the reason why the path ended, "" while it is running.
     """
 
-    def __init__(self, stored: "StoredPaths", run: Run, path: RegularizationPath, state: Snapshot):
+    def __init__(self, stored: "SelectionCheckpoint", run: Run, path: RegularizationPath, state: Snapshot):
         self.path, self.reason, self._stored, self._state = path, "", stored, state
         grafting, self._source = state.take_part("grafting_"), state.take_part("source_")
         if state:
@@ -184,7 +184,7 @@ class PathStore(PartStore):
             self._stored.close()
 
 
-class StoredPaths:
+class SelectionCheckpoint:
     """Paths of a selection in the checkpoint of its run, in the order of their solution."""
 
     def __init__(self, run: Run):

@@ -150,7 +150,7 @@ class MarkovProblem:
 
 
 @contextmanager
-def errors_without_scores() -> Iterator[None]:
+def rephrase_errors() -> Iterator[None]:
     """Change errors about floats and missing values to the advice for a learner without family scores."""
     try:
         yield
@@ -167,7 +167,7 @@ def code_rows(
     weights = None if sample_weight is None else check_row_weights(sample_weight, opened.n_rows)
     if weights is not None and missing == "drop":
         weights = weights_of_complete_rows(weights, opened)
-    with errors_without_scores():
+    with rephrase_errors():
         table = encode(opened, state_names=state_names, missing=missing, n_jobs=n_jobs)
     table, weights = (table, None) if weights is None else combine_weights(table, None, weights)
     if isinstance(table, DistributedTable):  # the partitions get the weights of their rows once for all counts
@@ -213,7 +213,7 @@ def check_columns(names: list, names_before: list, learner: str) -> None:
         )
 
 
-def start_potentials(start, problem: MarkovProblem) -> PairwisePotentials | None:
+def read_start(start, problem: MarkovProblem) -> PairwisePotentials | None:
     """Return the parameters of a network over the same variables, with variables and states in the order of the data.
 
     States of the data that are not in the network start with parameters of zero.
@@ -242,12 +242,12 @@ def start_potentials(start, problem: MarkovProblem) -> PairwisePotentials | None
     for e, (u, v) in enumerate(potentials.edges.tolist()):
         i, j = int(place[u]), int(place[v])
         tables[i, j] = np.pad(potentials.table(e), ((0, 1), (0, 1)))[np.ix_(rows[i], rows[j])]
-    return without_forbidden(
+    return drop_forbidden(
         PairwisePotentials.build(problem.table.cardinalities, nodes=nodes, tables=tables), problem.knowledge
     )
 
 
-def without_forbidden(potentials: PairwisePotentials, knowledge: PairKnowledge) -> PairwisePotentials:
+def drop_forbidden(potentials: PairwisePotentials, knowledge: PairKnowledge) -> PairwisePotentials:
     """Return the parameters without the forbidden edges."""
     forbidden = set(map(tuple, knowledge.forbidden.tolist()))
     pairs = zip(map(tuple, potentials.edges.tolist()), potentials.tables(), strict=True)

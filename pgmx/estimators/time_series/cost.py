@@ -22,12 +22,12 @@ class SeriesSize(NamedTuple):
     n_rows: int
     n_series: int
     n_beside: int = 0
-    in_pieces: bool = False
+    in_chunks: bool = False
 
     @property
     def row_bytes(self) -> int:
         """Bytes of copies of the rows; series that are read in chunks have none."""
-        return 0 if self.in_pieces else 8 * ROW_COPIES * self.n_rows * self.n_series
+        return 0 if self.in_chunks else 8 * ROW_COPIES * self.n_rows * self.n_series
 
     def count_predictors(self, lags: int) -> int:
         """Return P."""
@@ -36,7 +36,7 @@ class SeriesSize(NamedTuple):
 
 def estimate_reading(size: SeriesSize) -> int:
     """Return the bytes for reading, without the copies of the rows."""
-    return (BLOCK_BYTES if size.in_pieces else 0) + SMALL_BYTES
+    return (BLOCK_BYTES if size.in_chunks else 0) + SMALL_BYTES
 
 
 def estimate_products(size: SeriesSize, lags: int, *, copies: int = 2) -> int:

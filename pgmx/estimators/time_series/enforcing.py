@@ -156,7 +156,7 @@ class SparsityEnforcingLDS(LDSLearner):
         self.irregular = irregular
         self.n_jobs = n_jobs
 
-    def _reads_pieces(self) -> bool:
+    def _reads_chunks(self) -> bool:
         return True
 
     def _estimate_solving(self, size: SeriesSize) -> int:

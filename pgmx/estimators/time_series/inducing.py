@@ -8,15 +8,15 @@ from scipy.sparse import csr_array
 
 from pgmx.estimators.base import Interval, StrOptions
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_products, estimate_rows
-from pgmx.estimators.time_series.learner import TargetRecord
+from pgmx.estimators.time_series.learner import TargetCounter
 from pgmx.estimators.time_series.linear import SparseLDSLearner
 from pgmx.estimators.time_series.problem import (
     MOST_COVARIANCES,
     LDSProblem,
     LDSSolution,
-    finish,
     list_knowledge,
     make_rows,
+    make_sparse_solution,
     reduce_moments,
 )
 from pgmx.runs.progress import SolverProgress
@@ -28,8 +28,13 @@ from pgmx.solvers.time_series.lagged_lasso import (
     measure_violation,
     solve_lasso,
 )
-from pgmx.solvers.time_series.screening import find_candidates, fit_rows, measure_row_violation, solve_screened
-from pgmx.solvers.time_series.stochastic_gradient import descend_lasso
+from pgmx.solvers.time_series.screening import (
+    descend_lasso,
+    find_candidates,
+    fit_rows,
+    measure_row_violation,
+    solve_screened,
+)
 
 #: Bytes of correlations of blocks of targets with all predictors.
 CANDIDATE_BYTES = 1 << 24
@@ -243,11 +248,11 @@ class SparsityInducingLDS(SparseLDSLearner):
         self.callback = callback
         self.n_jobs = n_jobs
 
-    def _reads_pieces(self) -> bool:
+    def _reads_chunks(self) -> bool:
         return self.screen is None and self.solver == "lasso"
 
     def _estimate_solving(self, size: SeriesSize) -> int:
-        if self._reads_pieces():
+        if self._reads_chunks():
             return estimate_products(size, self.lags, copies=4)
         rows = estimate_rows(size, self.lags, has_covariance=size.n_series <= MOST_COVARIANCES)
         return rows + CANDIDATE_BYTES
@@ -260,16 +265,16 @@ class SparsityInducingLDS(SparseLDSLearner):
         reduction, required = reduce_moments(problem), list_knowledge(problem)[1]
         products = reduction.products
         self._set_penalty(find_largest_penalty(products.cross, required))
-        record = TargetRecord(run, problem.n_series)
+        record = TargetCounter(run, problem.n_series)
         coefs = solve_lasso(products, self.lam_, required, record)
         self._end_blocks(record, problem.n_series, run)
         self.kkt_residual_ = measure_violation(products, coefs, self.lam_, required)
         coefs = keep_largest(coefs, self.k, required)
-        return finish(problem, reduction, fit_support(products, coefs) if self.refit else coefs)
+        return make_sparse_solution(problem, reduction, fit_support(products, coefs) if self.refit else coefs)
 
     def _solve_rows(self, problem: LDSProblem, run: Run | None) -> LDSSolution:
         row_problem = make_rows(problem, range(1, self.lags + 1))
-        rows, record = row_problem.rows, TargetRecord(run, problem.n_series)
+        rows, record = row_problem.rows, TargetCounter(run, problem.n_series)
         if self.solver == "sgd":
             self._set_penalty(find_candidates(rows, 1)[1])
             coefs = csr_array(descend_lasso(rows, self.lam_, self.random_state))
@@ -281,7 +286,7 @@ class SparsityInducingLDS(SparseLDSLearner):
             coefs, self.lam_, self.lam_max_, self.kkt_residual_ = solution
         self._end_blocks(record, problem.n_series, run)
         coefs = keep_largest(coefs, self.k, rows.required)
-        return finish(problem, row_problem, fit_rows(rows, coefs) if self.refit else coefs)
+        return make_sparse_solution(problem, row_problem, fit_rows(rows, coefs) if self.refit else coefs)
 
     def _set_penalty(self, largest: float) -> None:
         self.lam_max_ = largest

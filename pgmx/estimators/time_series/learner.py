@@ -33,7 +33,7 @@ from pgmx.models import TimeSeriesGraph
 from pgmx.models.time_series.history import read_exogenous
 from pgmx.parallel.threads import count_threads, one_blas_thread
 from pgmx.runs.progress import ProgressBar, SolverProgress
-from pgmx.runs.run import Run, Start, is_past
+from pgmx.runs.run import Run, StartTime, is_past
 
 RUN_CONSTRAINTS: dict[str, Any] = {
     "max_time": [Interval(Real, 0, None, closed="left"), None],
@@ -149,11 +149,11 @@ class TimeSeriesLearner(BaseStructureLearner):
             If neither `X` nor the number of rows and series are given.
         """
         self._validate()
-        size = self._describe(n_rows, n_floats) if X is None else self._measure(X)
+        size = self._read_shape(n_rows, n_floats) if X is None else self._measure(X)
         scratch = estimate_reading(size) + self._estimate_solving(size)
         return LearningCost.from_bytes(scratch=scratch, numbers=size.row_bytes)
 
-    def _describe(self, n_rows: int | None, n_floats: int | None) -> SeriesSize:
+    def _read_shape(self, n_rows: int | None, n_floats: int | None) -> SeriesSize:
         """Return the size of series with the given number of rows and series."""
         if n_rows is None or n_floats is None:
             raise ValueError("estimate_cost needs the data, or n_rows=... and n_floats=...")
@@ -165,7 +165,7 @@ class TimeSeriesLearner(BaseStructureLearner):
         if isinstance(opened, SeriesChunks):
             for _ in opened.read():
                 pass
-            return SeriesSize(opened.n_rows, len(opened.names), len(opened.exogenous_names), in_pieces=True)
+            return SeriesSize(opened.n_rows, len(opened.names), len(opened.exogenous_names), in_chunks=True)
         return SeriesSize(opened.n_rows, opened.n_series, len(opened.exogenous_names))
 
     @abstractmethod
@@ -173,7 +173,7 @@ class TimeSeriesLearner(BaseStructureLearner):
         """Return the bytes for learning, in addition to the bytes for reading."""
 
     def _open(self, X: Any) -> Any:
-        if (is_path(X) or is_iterator(X)) and self._reads_pieces():
+        if (is_path(X) or is_iterator(X)) and self._reads_chunks():
             return SeriesChunks(X, **self._list_series_options())
         return self._open_panel(X)
 
@@ -185,7 +185,7 @@ class TimeSeriesLearner(BaseStructureLearner):
             )  # `open_series` names the columns with missing values
         return open_series(X, **self._list_series_options())
 
-    def _reads_pieces(self) -> bool:
+    def _reads_chunks(self) -> bool:
         """Return whether `_fit` also accepts `SeriesChunks`; otherwise files and iterators are read into memory."""
         return False
 
@@ -193,7 +193,7 @@ class TimeSeriesLearner(BaseStructureLearner):
         names = ("lags", "time_column", "groups", "missing", "na_values", "irregular")
         return {name: getattr(self, name) for name in (*names, "exogenous_columns", "seasonal_period")}
 
-    def _note_series(self, series: Panel | SeriesChunks) -> None:
+    def _store_series(self, series: Panel | SeriesChunks) -> None:
         """Store the information on the series that forecasts need, and the number of rows left out."""
         self.n_left_out_ = series.n_left_out
         self._exogenous_names = series.exogenous_names
@@ -264,13 +264,13 @@ class TimeSeriesLearner(BaseStructureLearner):
 # ---- runs of iterative learners ----
 
 
-class RunsSolver:
+class IterativeLearner:
     """Mixin of a learner whose solver records its steps on a run. The learner includes `RUN_CONSTRAINTS` in its own."""
 
     max_time: float | None
     show_progress: bool
     callback: Callable[[SolverProgress], bool | None] | None
-    _start: Start | None
+    _start: StartTime | None
 
     converged_: bool
     stopped_by_: str
@@ -295,7 +295,7 @@ class RunsSolver:
         return run
 
 
-class TargetRecord:
+class TargetCounter:
     """Counter of the solved targets and their edges, which records each block of targets on a run, if there is one."""
 
     def __init__(self, run: Run | None, n_all: int):
@@ -317,14 +317,14 @@ class TargetRecord:
         return is_over or is_past(inf)
 
 
-def make_silent(learner: Any) -> Any:
+def clone_silent(learner: Any) -> Any:
     """Return a clone without callback and progress bar, for use within the run of another learner."""
     params = learner.get_params(deep=False)
     options = {name: value for name, value in (("callback", None), ("show_progress", False)) if name in params}
     return clone_learner(learner).set_params(**options)
 
 
-def learn_whole(learner: Any, panel: Any) -> None:
+def learn_or_raise(learner: Any, panel: Any) -> None:
     """Let a learner learn from a panel, and raise the exception that interrupted its run, if any."""
     run = learner._fit(panel, None)
     if run is not None:

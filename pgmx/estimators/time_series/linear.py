@@ -11,11 +11,11 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pgmx.checks import caller_level
 from pgmx.data.series import Panel, SeriesChunks, continue_labels
-from pgmx.estimators.time_series.learner import RUN_CONSTRAINTS, RunsSolver, TargetRecord, TimeSeriesLearner
+from pgmx.estimators.time_series.learner import RUN_CONSTRAINTS, IterativeLearner, TargetCounter, TimeSeriesLearner
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
 from pgmx.models import LinearDynamicalSystem, TimeSeriesGraph
 from pgmx.models.time_series.coefficients import change_units, measure_strengths, read_coefficients
-from pgmx.models.time_series.density import compute_log_densities
+from pgmx.models.time_series.forecasts import compute_log_densities
 from pgmx.runs.run import Run
 from pgmx.statistics.lagged import compute_lagged_moments, make_lagged_design
 
@@ -24,7 +24,7 @@ class LDSLearner(TimeSeriesLearner):
     """Base of the learners of linear dynamical systems. A subclass implements `_solve` (of an `LDSProblem`).
 
     The problem and its solution are in the units of the solver, all results in the units of the user. A subclass with
-    another `_fit` calls `_accept` at its end.
+    another `_fit` calls `_set_results` at its end.
     """
 
     standardize: bool
@@ -48,8 +48,8 @@ class LDSLearner(TimeSeriesLearner):
     def _learn(self, opened: Panel | SeriesChunks, run: Run | None = None) -> None:
         with self._on_threads():
             problem = self._make_problem(opened)
-            self._accept(problem, self._solve(problem, run))
-        self._note_series(opened)
+            self._set_results(problem, self._solve(problem, run))
+        self._store_series(opened)
 
     def _make_problem(self, series: Panel | SeriesChunks) -> LDSProblem:
         """Return the problem in the units of the solver; chunks are read."""
@@ -73,7 +73,7 @@ class LDSLearner(TimeSeriesLearner):
             names, self.lags, intercept, scales, shifts, deviations, knowledge, panel, n_exogenous, summed
         )
 
-    def _accept(self, problem: LDSProblem, solution: LDSSolution) -> None:
+    def _set_results(self, problem: LDSProblem, solution: LDSSolution) -> None:
         """Set the results, in the user's units."""
         scales, shifts, n = problem.scales, problem.shifts, problem.n_series
         matrices: Any = tuple(change_units(matrix, scales) for matrix in solution.coefficients)
@@ -202,7 +202,7 @@ class LDSLearner(TimeSeriesLearner):
         return float(compute_log_densities(residuals, self.noise_covariance_).mean())
 
 
-class SparseLDSLearner(RunsSolver, LDSLearner):
+class SparseLDSLearner(IterativeLearner, LDSLearner):
     """Base of the learners that solve one block of targets after another; `_solve` ends with `_end_blocks`."""
 
     _parameter_constraints: dict[str, Any] = {**LDSLearner._parameter_constraints, **RUN_CONSTRAINTS}
@@ -215,7 +215,7 @@ class SparseLDSLearner(RunsSolver, LDSLearner):
             self._learn(opened, run)
         return self._end_run(run, run.stopped_by == "converged")
 
-    def _end_blocks(self, record: TargetRecord, n_targets: int, run: Run | None) -> None:
+    def _end_blocks(self, record: TargetCounter, n_targets: int, run: Run | None) -> None:
         """End a run, with a warning if some targets were not solved."""
         if run is None:
             return

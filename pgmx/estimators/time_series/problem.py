@@ -216,7 +216,7 @@ def _stack_rows(panel: Panel, lags: range, longest: int, series: np.ndarray | No
     return np.ascontiguousarray(parts[0] if len(parts) == 1 else np.hstack(parts))
 
 
-def finish(
+def make_sparse_solution(
     problem: LDSProblem, reduction: Reduction | RowProblem, coefs: csr_array, residuals: np.ndarray | None = None
 ) -> LDSSolution:
     """Return the solution of coefficients (N, L N), with unpenalised ones and residuals (summed if not given)."""

@@ -9,15 +9,14 @@ from scipy.sparse import csr_array
 
 from pgmx.estimators.base import Interval, StrOptions
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_rows
-from pgmx.estimators.time_series.learner import TargetRecord
+from pgmx.estimators.time_series.learner import TargetCounter
 from pgmx.estimators.time_series.linear import SparseLDSLearner
-from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution, finish, make_rows
+from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution, make_rows, make_sparse_solution
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.lagged_lasso import keep_largest
-from pgmx.solvers.time_series.screening import Rows, fit_rows, solve_screened, sum_row_residuals
+from pgmx.solvers.time_series.screening import Rows, descend_lasso, fit_rows, solve_screened, sum_row_residuals
 from pgmx.solvers.time_series.seeds import add_required, share_parents
-from pgmx.solvers.time_series.stochastic_gradient import descend_lasso
 
 #: Number of predictors (by correlation) per wanted parent with which the lasso of a seed starts, and maximum number of
 #: coefficients two steps back that are kept after stochastic gradient steps (none of them is zero).
@@ -237,7 +236,7 @@ class ScalableLDS(SparseLDSLearner):
         self.seeds_ = [problem.names[seed] for seed in seeds]
         whole = make_rows(problem, range(1, lags + 1))
         self._set_penalty(problem, whole.rows)
-        record = TargetRecord(run, 2 * n_seeds)
+        record = TargetCounter(run, 2 * n_seeds)
         one_step = self._regress(_select_targets(whole.rows, seeds), rng, record)
         two_steps = self._regress(make_rows(problem, range(2, 2 * lags + 1), seeds).rows, rng, record)
         self._end_blocks(record, 2 * n_seeds, run)
@@ -247,7 +246,7 @@ class ScalableLDS(SparseLDSLearner):
         parents = add_required(scores, whole.rows.required)
         coefs = fit_rows(whole.rows, parents)
         # only the variances of the noise: no n x n array is ever formed
-        return finish(problem, whole, coefs, sum_row_residuals(whole.rows, coefs))
+        return make_sparse_solution(problem, whole, coefs, sum_row_residuals(whole.rows, coefs))
 
     def _set_penalty(self, problem: LDSProblem, rows: Rows) -> None:
         assert problem.panel is not None
@@ -256,7 +255,7 @@ class ScalableLDS(SparseLDSLearner):
         smallest = 1e-3 if self.solver == "sgd" else np.sqrt(2.0 * np.log(max(p, 2)) / length)
         self.lam_ = float(smallest * variance) if self.lam is None else float(self.lam)
 
-    def _regress(self, rows: Rows, rng: np.random.Generator, record: TargetRecord) -> csr_array:
+    def _regress(self, rows: Rows, rng: np.random.Generator, record: TargetCounter) -> csr_array:
         if self.solver == "sgd":
             coefs = csr_array(descend_lasso(rows, self.lam_, int(rng.integers(2**63))))
             record(len(rows.targets), coefs.nnz)

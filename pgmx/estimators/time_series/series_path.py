@@ -13,7 +13,7 @@ from scipy.sparse import csr_array
 
 from pgmx.data.series import Panel
 from pgmx.estimators.base import clone_learner
-from pgmx.estimators.paths import PenaltyPath, best_position, is_past_best
+from pgmx.estimators.paths import PenaltyPath, find_smallest, is_past_best
 from pgmx.estimators.time_series.linear import LDSLearner
 from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
 from pgmx.models import TimeSeriesGraph
@@ -57,7 +57,7 @@ class SeriesPath(PenaltyPath):
         return graph
 
 
-class SeriesChoice:
+class SeriesPathSolver:
     """Solver for one penalty after another, with comparison by `selection`, "ebic" or "cv", until the best is passed.
 
     Criteria are in `units` of the series, by default the units of the solver.
@@ -76,7 +76,7 @@ class SeriesChoice:
         name = type(learner).__name__
         if "lam" not in learner.get_params():
             raise ValueError(f"{name} has no penalty to choose: use SparsityInducingLDS")
-        if not learner._reads_pieces():
+        if not learner._reads_chunks():
             raise ValueError(f"SelectedGraph needs {name} with solver='lasso' and screen=None")
         if selection == "stars":
             raise ValueError(
@@ -123,7 +123,7 @@ class SeriesChoice:
         problem, criterion = self._problem, np.array(self._criterion)
         return SeriesPath(
             problem.names, problem.lags, self.lam_max, np.array(self._lams), tuple(self._edges), criterion,
-            best_position(criterion), stopped_early,
+            find_smallest(criterion), stopped_early,
         )  # fmt: skip
 
     def _is_past_best(self) -> bool:
@@ -157,8 +157,8 @@ class SeriesChoice:
         return total / count
 
 
-def select_penalty(
-    choice: SeriesChoice,
+def solve_series_path(
+    choice: SeriesPathSolver,
     lams: np.ndarray,
     run: Run,
     extend: Callable[[np.ndarray], np.ndarray],
@@ -197,7 +197,7 @@ def stack_coefficients(solution: LDSSolution, has_intercept: bool) -> np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class PanelParts:
+class PanelFolds:
     """A panel whose targets are divided: fold p holds the targets `cuts` [s, p] to `cuts` [s, p + 1] of segment s."""
 
     panel: Panel
@@ -237,7 +237,7 @@ class PanelParts:
 def make_folds(problem: LDSProblem, n_folds: int) -> list[tuple[LaggedMoments, LaggedMoments]]:
     """Return, per fold, the moments of all rows before an origin and of the rows up to the next origin."""
     assert problem.panel is not None
-    divided = PanelParts.divide(problem.panel, problem.lags, n_folds + 1)
+    divided = PanelFolds.divide(problem.panel, problem.lags, n_folds + 1)
     parts = [
         compute_lagged_moments(divided.take(k, k + 1), problem.lags, intercept=problem.has_intercept)
         for k in range(n_folds + 1)

@@ -13,7 +13,7 @@ from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions
 from pgmx.estimators.time_series.learner import TimeSeriesLearner
 from pgmx.models import TimeSeriesGraph
-from pgmx.solvers.time_series.sem.moments import SecondMoments, cut_windows
+from pgmx.solvers.time_series.sem_likelihood import SecondMoments, cut_windows
 
 EXOGENOUS = ("known", "partial", "blind")
 
@@ -59,7 +59,7 @@ class IdentifiabilityWarning(UserWarning):
     """
 
 
-def warn_of_proportional(names: Sequence, near: np.ndarray) -> None:
+def warn_of_proportional_powers(names: Sequence, near: np.ndarray) -> None:
     """Warn of pairs of inputs, bool (N, N), that the data cannot distinguish."""
     pairs = [(names[i], names[j]) for i, j in np.argwhere(np.triu(near)).tolist()]
     if pairs:

@@ -13,28 +13,31 @@ from pgmx.checks import caller_level, warn_of_target
 from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_equations
-from pgmx.estimators.time_series.learner import RUN_CONSTRAINTS, RunsSolver
+from pgmx.estimators.time_series.learner import RUN_CONSTRAINTS, IterativeLearner
 from pgmx.estimators.time_series.structural_equations import (
     EquationsLearner,
     check_moments,
     read_powers,
     read_windows,
-    warn_of_proportional,
+    warn_of_proportional_powers,
 )
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
-from pgmx.solvers.time_series.sem.accuracy import (
+from pgmx.solvers.time_series.sem_factors import alternate_least_squares, solve_khatri_rao
+from pgmx.solvers.time_series.sem_likelihood import (
+    SecondMoments,
+    Separation,
     compute_identifiability,
     compute_standard_errors,
+    evaluate,
     find_proportional,
+    gather_moments,
+    maximise_likelihood,
     read_coefficients,
 )
-from pgmx.solvers.time_series.sem.factors import alternate_least_squares, solve_khatri_rao
-from pgmx.solvers.time_series.sem.likelihood import Separation, evaluate, maximise_likelihood
-from pgmx.solvers.time_series.sem.moments import SecondMoments, gather_moments
 
 
-class TensorSEM(RunsSolver, EquationsLearner):
+class TensorSEM(IterativeLearner, EquationsLearner):
     r"""Structural equations of series with unobserved inputs whose powers change from window to window.
 
     .. math:: y_t = A y_t + B x_t, \qquad E\, x_t x_t' = \operatorname{diag}(r_m) \text{ in window } m
@@ -371,7 +374,7 @@ class TensorSEM(RunsSolver, EquationsLearner):
         self.gain_ = np.where(unknown, 1.0, shown.gains * scales)
         self.exogenous_power_ = np.where(unknown, shown.powers * scales**2, shown.powers)
         self.identifiability_ = compute_identifiability(data, point)
-        warn_of_proportional(names, find_proportional(data, point))
+        warn_of_proportional_powers(names, find_proportional(data, point))
         return converged
 
     def _solve_least_squares(self, data: SecondMoments, run: Run) -> tuple[Separation, bool]:

@@ -15,12 +15,11 @@ from pgmx.estimators.time_series.structural_equations import (
     EquationsLearner,
     check_moments,
     read_powers,
-    warn_of_proportional,
+    warn_of_proportional_powers,
 )
 from pgmx.runs.run import Run
-from pgmx.solvers.time_series.sem.moments import SecondMoments
-from pgmx.solvers.time_series.sem.recursive import RecursiveTracker
-from pgmx.solvers.time_series.sem.tracking import MOST_WINDOWS, LikelihoodTracker
+from pgmx.solvers.time_series.sem_likelihood import SecondMoments
+from pgmx.solvers.time_series.sem_tracking import MOST_WINDOWS, LikelihoodTracker, RecursiveTracker
 
 
 class TensorSEMTracker(EquationsLearner):
@@ -207,7 +206,7 @@ class TensorSEMTracker(EquationsLearner):
         powers = read_powers(exogenous_power, panels[0].names, len(panels), self.exogenous)
         fresh = clone_learner(self)
         for panel, power in zip(panels, powers, strict=True):
-            fresh._take(panel, power)
+            fresh._add_window(panel, power)
         options = {"data", *self.get_params(deep=False)}
         for name, value in vars(fresh).items():
             if name not in options:
@@ -245,7 +244,7 @@ class TensorSEMTracker(EquationsLearner):
         self._refuse_weights(sample_weight)
         to_frame = getattr(exogenous_power, "to_frame", None)  # a row of a frame has this method
         power = exogenous_power if to_frame is None else to_frame().T
-        self._take(opened, read_powers(power, opened.names, 1, self.exogenous)[0])
+        self._add_window(opened, read_powers(power, opened.names, 1, self.exogenous)[0])
         return None
 
     def _estimate_solving(self, size: SeriesSize) -> int:
@@ -255,7 +254,7 @@ class TensorSEMTracker(EquationsLearner):
             return 16 * n**3
         return estimate_equations(size, min(n_windows, MOST_WINDOWS))
 
-    def _take(self, panel: Panel, powers: np.ndarray) -> None:
+    def _add_window(self, panel: Panel, powers: np.ndarray) -> None:
         """Check a window, then update the equations with it."""
         if self.method == "rls" and self.exogenous != "known":
             raise ValueError(
@@ -280,7 +279,7 @@ class TensorSEMTracker(EquationsLearner):
         self._scales = data.scales
         self._results = {}
         if self._tracker.settled and not was_settled:
-            warn_of_proportional(self.variables_, self._tracker.find_proportional())
+            warn_of_proportional_powers(self.variables_, self._tracker.find_proportional())
 
     def _make_tracker(self, n_series: int) -> LikelihoodTracker | RecursiveTracker:
         if self.method == "rls":

@@ -10,7 +10,7 @@ import numpy as np
 from pgmx._ext import _annealing
 from pgmx.checks import check_natural, check_seed, is_number
 from pgmx.inference.approximate.spanning_tree import fit_tree
-from pgmx.inference.networks.factors import LogFactors
+from pgmx.inference.networks import LogFactors
 
 #: Options of the estimate.
 AIS_OPTIONS = ("max_work", "n_chains", "n_jobs", "random_state", "tol")

@@ -10,9 +10,13 @@ import numpy as np
 
 from pgmx._ext import _gibbs
 from pgmx.checks import check_natural, check_seed
-from pgmx.inference.networks.evidence import Network, ZeroProbabilityError, check_evidence
-from pgmx.inference.networks.factors import LogFactors
-from pgmx.inference.networks.potentials import PairwisePotentials
+from pgmx.inference.networks import (
+    LogFactors,
+    Network,
+    PairwisePotentials,
+    ZeroProbabilityError,
+    check_evidence,
+)
 from pgmx.parallel.threads import call_on_threads
 
 

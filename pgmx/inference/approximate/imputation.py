@@ -7,13 +7,10 @@ from typing import NoReturn
 
 import numpy as np
 
-from pgmx.inference.approximate.decoding import decode
-from pgmx.inference.approximate.loopy import loopy_belief_propagation
-from pgmx.inference.exact.elimination import TreewidthError
-from pgmx.inference.exact.exact import ExactInference
-from pgmx.inference.networks.evidence import ZeroProbabilityError
-from pgmx.inference.networks.log_tables import log_sum_exp
-from pgmx.inference.networks.potentials import PairwisePotentials
+from pgmx.inference.approximate.loopy import decode, loopy_belief_propagation
+from pgmx.inference.exact.elimination_order import TreewidthError
+from pgmx.inference.exact.junction_tree import ExactInference
+from pgmx.inference.networks import PairwisePotentials, ZeroProbabilityError, log_sum_exp
 from pgmx.inference.problem import check_method
 
 #: Largest number of configurations of connected missing variables that are enumerated, for all rows at once.

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pgmx.inference.networks.factors import LogFactors
-from pgmx.inference.networks.log_tables import log_sum_exp
+from pgmx.inference.networks import LogFactors, log_sum_exp
 
 
 @dataclass(frozen=True, eq=False)

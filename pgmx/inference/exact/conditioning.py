@@ -10,11 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pgmx.inference.exact.bucket_elimination import EliminationCost, count_elimination_cost, sum_by_elimination
-from pgmx.inference.exact.elimination import EliminationPlan, search_order
-from pgmx.inference.networks.evidence import Network, ReducedNetwork, ZeroProbabilityError
-from pgmx.inference.networks.factors import LogFactors
-from pgmx.inference.networks.log_tables import log_sum_exp
+from pgmx.inference.exact.elimination_order import EliminationPlan, search_order
+from pgmx.inference.exact.variable_elimination import EliminationCost, count_elimination_cost, sum_by_elimination
+from pgmx.inference.networks import LogFactors, Network, ReducedNetwork, ZeroProbabilityError, log_sum_exp
 
 #: Fixed cost of eliminating one variable, in multiplications.
 OVERHEAD = 10_000
@@ -87,7 +85,7 @@ def sum_each_configuration(
     n_jobs: int | None = None,
 ) -> np.ndarray:
     """Return the logarithm of the sum for each configuration of some variables, one axis each."""
-    from pgmx.parallel.spread import call_together
+    from pgmx.parallel.tasks import call_together
 
     shape = [int(network.cardinalities[v]) for v in variables]
     calls = (

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pgmx.inference.exact.elimination import EliminationGraph
-from pgmx.inference.networks.bayesian import BayesianArrays
+from pgmx.inference.exact.elimination_order import EliminationGraph
+from pgmx.inference.named_networks import BayesianArrays
 
 #: Cells of the distributions that are cached for later queries: 32 MiB.
 CACHE_CELLS = 2**22

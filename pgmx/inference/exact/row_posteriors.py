@@ -1,25 +1,36 @@
-"""Distributions of the missing values of many rows under one discrete Bayesian network, by one junction tree.
+"""Distributions of the missing values of many rows under one discrete Bayesian network.
 
-Columns without missing values are evidence: their tables are indexed by the states of each row, and the tree contains
-the other variables only. Every clique has a table per row, in the layout of `junction_tree`. A pass to the roots
-computes the probability of each row, a pass back the expected counts of families, or draws. Rows are processed in
-chunks.
+Columns without missing values are evidence: their tables are indexed by the states of each row, and the junction tree
+contains the other variables only. Every clique has a table per row, in the layout of `junction_tree`. A pass to the
+roots computes the probability of each row, a pass back the expected counts of families, or draws. Rows are processed in
+chunks (`RowPosteriors`).
+
+If the tree of a group of rows is large, the group is split by whether one variable of the largest clique is missing:
+the tree of the rows in which it is observed does not contain it (`RowGroups`). `RowCompleter` returns rows with missing
+values as weighted complete rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import prod
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from pgmx.inference.exact.elimination import CELL, search_order
+from pgmx.inference.exact.elimination_order import CELL, TreewidthError, format_bytes, search_order
 from pgmx.inference.exact.junction_tree import JunctionTree
+from pgmx.inference.networks import take_logs
 
 #: Bytes of the clique tables of one chunk of rows.
 CHUNK_BYTES = 2**25
 #: Bytes of the distributions from which one clique is drawn at a time.
 DRAW_BYTES = 2**23
+
+#: Cells of the clique tables of all rows of a group above which the group is split.
+MOST_CELLS = 2**26
+#: Largest size in bytes of the clique tables of one row.
+ROW_BYTES = 2**27
 
 #: For each chunk: its rows, and the conditional tables (rows, states of the sepset, states of the rest) of all cliques.
 Chunk = tuple[slice, list[np.ndarray]]
@@ -248,3 +259,158 @@ def draw_strata(rng: np.random.Generator, n_rows: int, n_draws: int) -> np.ndarr
     """Return per row one uniform number in each of `n_draws` equal strata of [0, 1), shuffled: (n_rows, n_draws)."""
     part = rng.permuted(np.broadcast_to(np.arange(float(n_draws)), (n_rows, n_draws)), axis=1)
     return np.minimum((part + rng.random(part.shape)) / n_draws, 1 - 2.0**-53)
+
+
+class RowGroups:
+    """The rows of a table in groups that share a junction tree; arguments and results are as in `RowPosteriors`.
+
+    Raises a TreewidthError if a single row would need more than `ROW_BYTES`.
+    """
+
+    def __init__(self, cards: Sequence[int], families: Sequence[Sequence[int]], codes: np.ndarray) -> None:
+        self._codes = codes
+        self._groups: list[tuple[np.ndarray, RowPosteriors]] = []
+        waiting = [np.arange(codes.shape[1])]
+        while waiting:
+            rows = waiting.pop()
+            group = RowPosteriors(cards, families, np.ascontiguousarray(codes[:, rows]))
+            column = group.find_split() if group.row_cells * len(rows) > MOST_CELLS else None
+            if column is not None:
+                missing = codes[column, rows] == cards[column]
+                waiting += [rows[missing], rows[~missing]]
+                continue
+            if CELL * group.row_cells > ROW_BYTES:
+                raise TreewidthError(
+                    f"the expected counts of a row with missing values need {format_bytes(CELL * group.row_cells)} "
+                    f"(width {group.tree.plan.width}), more than {format_bytes(ROW_BYTES)}",
+                    "limit the parents with max_indegree, or {}",
+                    "learn with missing='pairwise' or 'category'",
+                )
+            self._groups.append((rows, group))
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups."""
+        return len(self._groups)
+
+    def log_likelihoods(self, tables: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the log-probability of the observed values of each row, (N,)."""
+        logs = np.empty(self._codes.shape[1])
+        self._fill(logs, lambda group, _: group.log_likelihoods(tables))
+        return logs
+
+    def compute_expected_counts(
+        self, tables: Sequence[np.ndarray], weights: np.ndarray
+    ) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Return the log-probabilities of the rows, and the expected counts of each family."""
+        logs, counts = np.empty(self._codes.shape[1]), [np.zeros(table.shape) for table in tables]
+        for rows, group in self._groups:
+            logs[rows], part = group.compute_expected_counts(tables, weights[rows])
+            for total, count in zip(counts, part, strict=True):
+                total += count
+        return logs, counts
+
+    def draw(self, tables: Sequence[np.ndarray], n_draws: int, seed: int) -> np.ndarray:
+        """Return draws of all variables given each row, (n, N, n_draws)."""
+        draws = np.empty((*self._codes.shape, n_draws), dtype=self._codes.dtype)
+        for number, (rows, group) in enumerate(self._groups):
+            draws[:, rows] = group.draw(tables, n_draws, (seed, number))
+        return draws
+
+    def modes(self, tables: Sequence[np.ndarray]) -> np.ndarray:
+        """Return the rows, (n, N), each missing value replaced by its most probable state given the row."""
+        filled = np.empty_like(self._codes)
+        self._fill(filled, lambda group, _: group.modes(tables))
+        return filled
+
+    def _fill(self, out: np.ndarray, compute: Callable[[RowPosteriors, np.ndarray], Any]) -> None:
+        for rows, group in self._groups:
+            out[..., rows] = compute(group, rows)
+
+
+class Completions(NamedTuple):
+    """Complete rows ``codes`` (n, M), their ``weights`` (M,), and the incomplete row ``rows`` (M,) of each."""
+
+    codes: np.ndarray
+    weights: np.ndarray
+    rows: np.ndarray
+
+
+class RowCompleter:
+    """The weighted rows of a table under networks of one graph, with the arguments of `RowGroups`.
+
+    A row with at most `n_draws` completions is replaced by all of them, weighted by their probabilities. Any other row
+    is replaced by `n_draws` draws from its distribution.
+    """
+
+    def __init__(
+        self,
+        cards: Sequence[int],
+        families: Sequence[Sequence[int]],
+        codes: np.ndarray,
+        weights: np.ndarray,
+        n_draws: int,
+    ) -> None:
+        self.n_draws = n_draws
+        self.weights = weights
+        self._families = [tuple(family) for family in families]
+        missing = codes == np.asarray(cards)[:, None]
+        n_completions = np.where(missing, np.asarray(cards, dtype=float)[:, None], 1.0).prod(axis=0)
+        self._few = np.flatnonzero(n_completions <= n_draws)
+        self._many = np.flatnonzero(n_completions > n_draws)
+        self._posteriors = RowGroups(cards, families, np.ascontiguousarray(codes[:, self._many]))
+        self._filled, self._of = list_completions(cards, codes[:, self._few], missing[:, self._few])
+
+    def log_likelihood(self, tables: Sequence[np.ndarray]) -> float:
+        """Return the log-likelihood of the observed values."""
+        logs, _ = self._weigh(tables)
+        return self._sum(logs, self._posteriors.log_likelihoods(tables))
+
+    def compute_expected_counts(self, tables: Sequence[np.ndarray]) -> tuple[float, list[np.ndarray]]:
+        """Return the exact log-likelihood of the observed values and the exact expected counts of each family."""
+        logs, weights = self._weigh(tables)
+        logs_of_many, counts = self._posteriors.compute_expected_counts(tables, self.weights[self._many])
+        for table, family in zip(counts, self._families, strict=True):
+            at = np.ravel_multi_index(tuple(self._filled[list(family)].astype(np.int64)), table.shape)
+            table += np.bincount(at, weights, table.size).reshape(table.shape)
+        return self._sum(logs, logs_of_many), counts
+
+    def complete(self, tables: Sequence[np.ndarray], seed: int) -> Completions:
+        """Return the weighted complete rows; the same for the same seed and tables."""
+        _, weights = self._weigh(tables)
+        draws = self._posteriors.draw(tables, self.n_draws, seed)
+        n_draws = np.repeat(self.weights[self._many] / self.n_draws, self.n_draws)
+        return Completions(
+            np.concatenate([self._filled, draws.reshape(len(draws), -1)], axis=1),
+            np.concatenate([weights, n_draws]),
+            np.concatenate([self._few[self._of], np.repeat(self._many, self.n_draws)]),
+        )
+
+    def _sum(self, logs_of_few: np.ndarray, logs_of_many: np.ndarray) -> float:
+        return float(self.weights[self._few] @ logs_of_few + self.weights[self._many] @ logs_of_many)
+
+    def _weigh(self, tables: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the log-probabilities of the rows with few completions, and the weights of the completions."""
+        joint = np.zeros(self._filled.shape[1])
+        for table, family in zip(tables, self._families, strict=True):
+            joint += take_logs(table)[tuple(self._filled[list(family)])]
+        n = len(self._few)
+        top = np.full(n, -np.inf)
+        np.maximum.at(top, self._of, joint)
+        top[top == -np.inf] = 0.0
+        weights = np.exp(joint - top[self._of])
+        sums = np.bincount(self._of, weights, n)
+        weights *= self.weights[self._few][self._of] / np.where(sums == 0.0, 1.0, sums)[self._of]
+        return top + take_logs(sums), weights
+
+
+def list_completions(cards: Sequence[int], codes: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return all completions (n, M) of the rows, and the index (M,) of the incomplete row of each."""
+    counts = np.where(missing, np.asarray(cards, dtype=np.int64)[:, None], 1).prod(axis=0)
+    rows = np.repeat(np.arange(codes.shape[1]), counts)
+    place = np.arange(len(rows)) - np.repeat(counts.cumsum() - counts, counts)
+    filled = codes[:, rows]
+    for v, card in enumerate(cards):
+        unknown = np.flatnonzero(missing[v, rows])
+        place[unknown], filled[v, unknown] = np.divmod(place[unknown], card)
+    return filled, rows

@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgmx.data import DiscreteTable
-from pgmx.inference.exact.completions import Completions, RowCompleter
-from pgmx.inference.exact.row_groups import RowGroups
+from pgmx.inference.exact.row_posteriors import Completions, RowCompleter, RowGroups
 from pgmx.models.bayesian.em import EMFit, IncompleteRows
 from pgmx.runs.checkpoint import Snapshot
 

@@ -14,10 +14,16 @@ import numpy as np
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable
 from pgmx.data.mixed import MixedTable
-from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily, MixedFamilies, MixedRows
-from pgmx.inference.mixed.missing_cells import MissingCells, RandomNumbers
-from pgmx.inference.mixed.moments import make_zeros, shape_families, sum_known
-from pgmx.inference.mixed.pieces import Piece, find_pieces, plan_piece
+from pgmx.inference.mixed.families import (
+    DiscreteFamily,
+    GaussianFamily,
+    MixedFamilies,
+    MixedRows,
+    make_zeros,
+    shape_families,
+    sum_known,
+)
+from pgmx.inference.mixed.missing_values import MissingCells, Piece, RandomNumbers, find_pieces, plan_piece
 from pgmx.inference.mixed.posterior import Question
 from pgmx.models.bayesian.em import EMFit, IncompleteRows
 from pgmx.models.mixed.fitting import Smoothing, regress_moments

@@ -15,7 +15,7 @@ from pgmpy.factors.discrete import DiscreteFactor, TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork, LinearGaussianBayesianNetwork
 
 from pgmx.checks import join_names
-from pgmx.inference.networks.factors import NamedTables, read_tables
+from pgmx.inference.named_networks import NamedTables, read_tables
 from pgmx.models.files.formats import (
     MARKS,
     check_distinct,

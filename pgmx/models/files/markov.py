@@ -13,7 +13,7 @@ import networkx as nx
 import numpy as np
 
 from pgmx.inference import PairwisePotentials
-from pgmx.inference.networks.factors import NamedTables
+from pgmx.inference.named_networks import NamedTables
 from pgmx.models.files.archives import read_archived_document, read_arrays, write_archive
 from pgmx.models.files.documents import make_document, plain_labels, read_document, write_document
 from pgmx.models.files.formats import MARKS, check_labels, check_list, check_marks, check_name, load_json, text_all

@@ -16,7 +16,7 @@ import numpy as np
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
-from pgmx.inference.networks.factors import NamedTables
+from pgmx.inference.named_networks import NamedTables
 from pgmx.models.files.documents import make_factor, plain_labels
 from pgmx.models.files.formats import (
     check_distinct,

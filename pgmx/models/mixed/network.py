@@ -16,11 +16,17 @@ from pgmx.data import DiscreteTable, open_any, open_frame
 from pgmx.data.mixed import MixedTable, read_mixed
 from pgmx.data.weights import check_row_weights
 from pgmx.inference.mixed.families import DiscreteFamily, MixedFamilies
+from pgmx.models.base import FixedGraph
 from pgmx.models.files.mixed import MIXED_READERS, MIXED_WRITERS, MixedParts
-from pgmx.models.fixed_graph import FixedGraph
+from pgmx.models.mixed.cpds import (
+    ConditionalGaussianCPD,
+    freeze_families,
+    make_cpd,
+    make_linear_gaussian,
+    make_parts,
+    read_cpds,
+)
 from pgmx.models.mixed.fitting import Smoothing, fit_families
-from pgmx.models.mixed.parameters import ConditionalGaussianCPD
-from pgmx.models.mixed.parts import freeze_families, make_cpd, make_linear_gaussian, make_parts, read_cpds
 from pgmx.models.mixed.queries import MixedQueries
 
 

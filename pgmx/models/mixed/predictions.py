@@ -10,8 +10,8 @@ import pandas as pd
 
 from pgmx.checks import DEFAULT_SEED, caller_level, check_natural, check_seed, join_names
 from pgmx.inference import ApproximationWarning, TreewidthError
-from pgmx.inference.mixed.families import MixedFamilies, RowPiece
-from pgmx.inference.mixed.pieces import find_pieces
+from pgmx.inference.mixed.families import MixedFamilies, RowChunk
+from pgmx.inference.mixed.missing_values import find_pieces
 from pgmx.inference.mixed.posterior import (
     EXACT_CELLS,
     Answers,
@@ -21,9 +21,9 @@ from pgmx.inference.mixed.posterior import (
     plan_question,
 )
 from pgmx.inference.mixed.weighting import make_key, weigh_samples
-from pgmx.inference.networks.evidence import show_evidence
+from pgmx.inference.networks import show_evidence
 from pgmx.models.distributed_rows import ask_parts, is_distributed
-from pgmx.models.mixed.rows import ReadRows, read_mixed_rows
+from pgmx.models.rows import MixedColumns, read_mixed_rows
 
 #: Most values per row of exact inference with "auto"; beyond that it uses weighting.
 AUTO_CELLS = 1 << 22
@@ -43,7 +43,7 @@ class Prediction(NamedTuple):
     key: int
 
 
-class Failures:
+class ImpossibleRows:
     """Impossible rows: their number, the observed values of the first, and whether weighting found it impossible."""
 
     def __init__(self, names: Sequence[Hashable], states: Sequence[Sequence | None]) -> None:
@@ -51,7 +51,7 @@ class Failures:
         self.values: dict[Hashable, Hashable] = {}
         self._names, self._states = names, states
 
-    def add(self, failed: np.ndarray, sizes: np.ndarray, begin: int, cells: RowPiece) -> None:
+    def add(self, failed: np.ndarray, sizes: np.ndarray, begin: int, cells: RowChunk) -> None:
         """Count the `failed` rows of a chunk that begins at row `begin`; `sizes` are effective sample sizes."""
         if failed.any() and not self.n_rows:
             row = int(np.flatnonzero(failed)[0])
@@ -62,7 +62,7 @@ class Failures:
                 self.values[self._names[v]] = value
         self.n_rows += int(failed.sum())
 
-    def throw(self, n_samples: int) -> None:
+    def raise_if_any(self, n_samples: int) -> None:
         """Raise if there are impossible rows."""
         if self.n_rows:
             why, remedy = " under the network", ""
@@ -84,7 +84,7 @@ class MixedPredictions:
     def _require_families(self) -> MixedFamilies:
         """Return the parameters, or raise if there are none."""
 
-    def read_rows(self, rows: Any) -> ReadRows:
+    def read_rows(self, rows: Any) -> MixedColumns:
         """Return rows in the order of the network; columns may be absent, values may be missing."""
         return read_mixed_rows(rows, self._names, self._states, allow_missing=True)
 
@@ -175,13 +175,13 @@ class MixedPredictions:
             v: np.empty(read.n_rows, dtype=np.float64 if self._states[v] is None else _code_type(len(self._states[v])))
             for v in wanted
         }
-        for rows, piece, answers in self._answer_pieces(read, wanted, prediction, first_row):
+        for rows, chunk, answers in self._answer_chunks(read, wanted, prediction, first_row):
             for v in wanted:
-                missing = piece.missing[v]
+                missing = chunk.missing[v]
                 if self._states[v] is None:
-                    column, answer = piece.rows.numbers[v], answers.means[v][missing]
+                    column, answer = chunk.rows.numbers[v], answers.means[v][missing]
                 else:
-                    column, answer = piece.rows.codes[v], answers.probabilities[v][missing].argmax(axis=1)
+                    column, answer = chunk.rows.codes[v], answers.probabilities[v][missing].argmax(axis=1)
                 cells[v][rows] = column
                 cells[v][rows][missing] = answer
         columns: dict[int, Any] = {
@@ -234,16 +234,16 @@ class MixedPredictions:
         read, wanted = self._read_rows_for(X, prediction)
         labels = [(self._names[v], label) for v in wanted for label in self._states[v] or ("mean", "std")]
         values = np.empty((read.n_rows, len(labels)))
-        for rows, piece, answers in self._answer_pieces(read, wanted, prediction, first_row):
+        for rows, chunk, answers in self._answer_chunks(read, wanted, prediction, first_row):
             begin = 0
             for v in wanted:
-                missing = piece.missing[v]
+                missing = chunk.missing[v]
                 if self._states[v] is None:
-                    shares = np.column_stack([piece.rows.numbers[v], np.zeros(missing.shape)])
+                    shares = np.column_stack([chunk.rows.numbers[v], np.zeros(missing.shape)])
                     shares[missing, 0] = answers.means[v][missing]
                     shares[missing, 1] = np.sqrt(answers.variances[v][missing])
                 else:
-                    shares = np.eye(len(self._states[v]))[piece.rows.codes[v]]
+                    shares = np.eye(len(self._states[v]))[chunk.rows.codes[v]]
                     shares[missing] = answers.probabilities[v][missing]
                 values[rows, begin : begin + shares.shape[1]] = shares
                 begin += shares.shape[1]
@@ -269,19 +269,19 @@ class MixedPredictions:
         if not is_distributed(X):
             return getattr(self, what)(X, prediction, 0)
         answers = ask_parts(self, what, X, prediction=prediction, first_row=0)
-        self._warn_of_parts(X, prediction)
+        self._warn_of_partitions(X, prediction)
         return answers
 
-    def _read_rows_for(self, X: Any, prediction: Prediction) -> tuple[ReadRows, list[int]]:
+    def _read_rows_for(self, X: Any, prediction: Prediction) -> tuple[MixedColumns, list[int]]:
         """Return the rows, and the variables to predict."""
         chosen = prediction.variables
         ignore = [] if chosen is None else [self._names[v] for v in chosen]
         read = read_mixed_rows(X, self._names, self._states, allow_missing=True, ignore=ignore)
         return read, np.flatnonzero(read.incomplete).tolist() if chosen is None else chosen
 
-    def _answer_pieces(
-        self, read: ReadRows, wanted: list[int], prediction: Prediction, first_row: int
-    ) -> Iterator[tuple[slice, RowPiece, Answers]]:
+    def _answer_chunks(
+        self, read: MixedColumns, wanted: list[int], prediction: Prediction, first_row: int
+    ) -> Iterator[tuple[slice, RowChunk, Answers]]:
         """Yield rows in chunks with their results, NaN for observed values; raise in the end for impossible rows.
 
         `first_row` is the position of the first row in the table, on which samples depend.
@@ -289,10 +289,10 @@ class MixedPredictions:
         network = self._require_families()
         families = [(v, *parents) for v, parents in enumerate(network.parents)]
         plans: dict[tuple, list[Question | list[int]]] = {}
-        failures, sizes = Failures(self._names, self._states), []
-        for piece in read.pieces():
-            cells = read.take(piece)
-            n_rows = piece.stop - piece.start
+        impossible_rows, sizes = ImpossibleRows(self._names, self._states), []
+        for chunk in read.chunks():
+            cells = read.take(chunk)
+            n_rows = chunk.stop - chunk.start
             answers = _make_answers(network, wanted, n_rows)
             effective = np.full(n_rows, np.inf)
             to_sample = np.zeros(cells.missing.shape, dtype=bool)
@@ -311,7 +311,7 @@ class MixedPredictions:
                     else:
                         to_sample[np.array(one)[:, None], part.rows] = True
             for rows, missing, targets in _split_samples(cells.missing, to_sample):
-                numbers = first_row + piece.start + rows
+                numbers = first_row + chunk.start + rows
                 found, effective[rows] = weigh_samples(
                     network, targets, cells.rows.take(rows), ~missing, prediction.n_samples, prediction.key, numbers
                 )
@@ -320,10 +320,10 @@ class MixedPredictions:
             for kind in answers:
                 for values in kind.values():
                     values[impossible] = np.nan
-            failures.add(_find_failures(network, wanted, cells.missing, answers), effective, piece.start, cells)
+            impossible_rows.add(_find_failures(network, wanted, cells.missing, answers), effective, chunk.start, cells)
             sizes.append(effective[effective < np.inf])
-            yield piece, cells, answers
-        failures.throw(prediction.n_samples)
+            yield chunk, cells, answers
+        impossible_rows.raise_if_any(prediction.n_samples)
         self._warn_of_sizes(np.concatenate(sizes) if sizes else np.empty(0), read.n_rows, prediction.n_samples)
 
     def _questions(
@@ -367,7 +367,7 @@ class MixedPredictions:
                 stacklevel=caller_level(),
             )
 
-    def _warn_of_parts(self, X: Any, prediction: Prediction) -> None:
+    def _warn_of_partitions(self, X: Any, prediction: Prediction) -> None:
         """Warn if workers will use weighting: all rows of a distributed table have the same missing variables."""
         read, wanted = self._read_rows_for(X.without_rows(), prediction)
         if any(

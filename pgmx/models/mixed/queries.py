@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 
 from pgmx.checks import DEFAULT_SEED, check_natural, choose_seed
-from pgmx.inference.mixed.families import MixedFamilies, MixedRows, RowPiece
-from pgmx.inference.mixed.observed import ObservedDensities
+from pgmx.inference.mixed.families import MixedFamilies, MixedRows, RowChunk
+from pgmx.inference.mixed.missing_values import ObservedDensities
 from pgmx.models.distributed_rows import ask_parts, is_distributed, sum_parts
 from pgmx.models.mixed.predictions import MixedPredictions
-from pgmx.models.mixed.rows import read_mixed_rows
+from pgmx.models.rows import read_mixed_rows
 
 
 class MixedQueries(MixedPredictions):
@@ -80,10 +80,10 @@ class MixedQueries(MixedPredictions):
             return ask_parts(self, "log_likelihood", X)
         read = read_mixed_rows(X, self._names, self._states)
         total = np.zeros(read.n_rows)
-        for piece in read.pieces():
-            rows = read.take(piece).rows
+        for chunk in read.chunks():
+            rows = read.take(chunk).rows
             for v in range(len(self._names)):
-                total[piece] += network.log_density(v, rows)
+                total[chunk] += network.log_density(v, rows)
         return total
 
     def log_evidence(self, X: Any) -> np.ndarray:
@@ -115,9 +115,9 @@ class MixedQueries(MixedPredictions):
         read = self.read_rows(X)
         densities = ObservedDensities(network, self._names)
         total = np.empty(read.n_rows)
-        for piece in read.pieces():
-            cells = read.take(piece)
-            total[piece] = densities.compute(cells.rows, cells.missing)
+        for chunk in read.chunks():
+            cells = read.take(chunk)
+            total[chunk] = densities.compute(cells.rows, cells.missing)
         return total
 
     def log_likelihood_terms(self, X: Any) -> np.ndarray:
@@ -142,17 +142,17 @@ class MixedQueries(MixedPredictions):
         network = self._require_families()
         read = read_mixed_rows(X, self._names, self._states, allow_unknown=True)
         terms = np.empty((len(self._names), read.n_rows))
-        for piece in read.pieces():
-            cells = read.take(piece)
-            of_piece = np.stack([network.log_density(v, cells.rows) for v in range(len(self._names))])
+        for chunk in read.chunks():
+            cells = read.take(chunk)
+            of_chunk = np.stack([network.log_density(v, cells.rows) for v in range(len(self._names))])
             for v, parents in enumerate(network.parents):
                 for p in parents:
-                    of_piece[v, cells.unknown[p]] = 0.0
-            of_piece[cells.unknown] = -np.inf
-            terms[:, piece] = of_piece
+                    of_chunk[v, cells.unknown[p]] = 0.0
+            of_chunk[cells.unknown] = -np.inf
+            terms[:, chunk] = of_chunk
         return terms
 
-    def read_pieces(self, X: Any) -> tuple[MixedFamilies, Iterator[RowPiece]]:
+    def read_chunks(self, X: Any) -> tuple[MixedFamilies, Iterator[RowChunk]]:
         """Return the parameters, and chunks of rows, in which values may be missing and states unknown.
 
         Parameters
@@ -164,11 +164,11 @@ class MixedQueries(MixedPredictions):
         -------
         MixedFamilies
             The parameters.
-        iterator of RowPiece
+        iterator of RowChunk
             Rows with variables in the order of `names`, a million values at a time.
         """
         read = read_mixed_rows(X, self._names, self._states, allow_missing=True, allow_unknown=True)
-        return self._require_families(), map(read.take, read.pieces())
+        return self._require_families(), map(read.take, read.chunks())
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the mean log-density of rows, in nats; higher is better.

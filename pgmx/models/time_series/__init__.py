@@ -1,15 +1,10 @@
 """Models of time series: graphs over (variable, lag), and linear dynamical systems.
 
-- `coefficients`: coefficients as one matrix per lag, dense or sparse, with their checks
-- `density`: densities of forecast errors
-- `history`: the last rows before a forecast, and the labels of forecasts
-- `parameters`: checks of the parameters of a system other than its coefficients
-- `dynamic_network`: the structure of a graph as pgmpy's dynamic Bayesian network
-- `rolling`: forecast errors with every row of a series as origin
-- `unrolled`: a system as pgmpy's linear Gaussian network over several slices
-- `forecasts`: methods of a system: forecasts, intervals, likelihoods, responses, simulation
+- `graph`: the graph over (variable, lag), also as pgmpy's dynamic Bayesian network
+- `linear_dynamical_system`: the linear dynamical system, also as pgmpy's linear Gaussian network over several slices
+- `forecasts`: methods of a system: forecasts, intervals, likelihoods, responses, simulation, errors of forecasts
+- `coefficients`: parameters of a system, with their checks: one matrix per lag, dense or sparse, and vectors
 - `companion`: spectral radius, stationary moments and impulse responses
+- `history`: the last rows before a forecast, and the labels of forecasts
 - `measures`: measures of whole graphs, and of graphs learned from windows of a series
-- `graph`: the graph over (variable, lag)
-- `linear_dynamical_system`: the linear dynamical system
 """

@@ -1,20 +1,19 @@
 """Methods of a linear dynamical system: forecasts, intervals, likelihoods, responses, simulation."""
 
 from abc import abstractmethod
-from math import ceil, log
+from collections.abc import Sequence
+from math import ceil, log, pi
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.linalg import LinAlgError, cholesky
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.special import ndtri
 
 from pgmx.checks import DEFAULT_SEED, check_natural, choose_seed, is_number
 from pgmx.models.time_series.coefficients import Matrix
 from pgmx.models.time_series.companion import compute_forecast_variances, compute_responses
-from pgmx.models.time_series.density import compute_log_densities
 from pgmx.models.time_series.history import continue_index, label_columns, read_exogenous, read_series
-from pgmx.models.time_series.rolling import fit_autoregression, score_origins
 
 #: Longest automatic burn-in.
 _MOST_BURN_IN = 20_000
@@ -342,3 +341,78 @@ class SystemForecasts:
             values, vectors = np.linalg.eigh(noise)
             self._cache["root"] = vectors * np.sqrt(np.maximum(values, 0.0))
         return self._cache["root"]
+
+
+# ---- errors and densities of forecasts ----
+
+
+def score_origins(
+    rows: np.ndarray,
+    exogenous: np.ndarray | None,
+    systems: dict[str, tuple[Sequence[Matrix], np.ndarray, np.ndarray]],
+    start: int,
+    steps: int,
+) -> dict[str, np.ndarray]:
+    """Return root mean square errors (steps,) per method, for series divided by their scales before `start`.
+
+    `systems` holds matrices of the lags 1 to L, intercept and exogenous coefficients; "naive" repeats the last row.
+    """
+    origins = np.arange(start, len(rows))
+    scales = rows[:start].std(axis=0)
+    scales[scales == 0.0] = 1.0
+    errors = {name: np.zeros(steps) for name in (*systems, "naive")}
+    for name in errors:
+        past: list[np.ndarray] = []
+        for step in range(steps):
+            first = origins[: len(origins) - step]  # the forecast rows are within the data
+            past = [part[: len(first)] for part in past]
+            if name == "naive":
+                means = rows[first - 1]
+            else:
+                matrices, intercept, effects = systems[name]
+                means = np.tile(intercept, (len(first), 1))
+                if exogenous is not None:
+                    means += exogenous[first + step] @ effects.T
+                for lag, matrix in enumerate(matrices, start=1):
+                    source = past[-lag] if lag <= step else rows[first + step - lag]
+                    means += (matrix @ source.T).T
+                past.append(means)
+            errors[name][step] = np.sqrt((((rows[first + step] - means) / scales) ** 2).mean())
+    return errors
+
+
+def fit_autoregression(
+    rows: np.ndarray, exogenous: np.ndarray | None, lags: int
+) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
+    """Return matrices, intercept and exogenous coefficients of the vector autoregression by least squares."""
+    n_rows, n = rows.shape
+    parts = [rows[lags - lag : n_rows - lag] for lag in range(1, lags + 1)]
+    if exogenous is not None:
+        parts.append(exogenous[lags:])
+    design = np.column_stack([*parts, np.ones(n_rows - lags)])
+    solution = np.linalg.lstsq(design, rows[lags:], rcond=None)[0].T
+    matrices = [solution[:, lag * n : (lag + 1) * n] for lag in range(lags)]
+    return matrices, solution[:, -1], solution[:, lags * n : -1]
+
+
+def compute_log_densities(errors: np.ndarray, noise: np.ndarray) -> np.ndarray:
+    """Return the log densities (T,) of errors (T, n) under N(0, noise), in nats.
+
+    The noise is a covariance (n, n), or variances (n,) of independent noise. Raises ValueError if it is singular.
+    """
+    units = np.sqrt(noise if noise.ndim == 1 else noise.diagonal())
+    try:
+        if not (units > 0.0).all():
+            raise LinAlgError
+        triangle = None
+        if noise.ndim == 2:
+            triangle = cholesky(noise / np.outer(units, units), lower=True, check_finite=False)
+    except LinAlgError:
+        raise ValueError(
+            "noise_covariance is singular, so rows have no density: fit the system to more rows than predictors"
+        ) from None
+    scores, log_det = errors / units, np.log(units).sum()
+    if triangle is not None:
+        scores = solve_triangular(triangle, scores.T, lower=True, check_finite=False).T
+        log_det += np.log(triangle.diagonal()).sum()
+    return -0.5 * np.einsum("ij,ij->i", scores, scores) - log_det - 0.5 * errors.shape[1] * log(2.0 * pi)

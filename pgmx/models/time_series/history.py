@@ -8,7 +8,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from pgmx.checks import as_reals, join_names
-from pgmx.models.gaussian.rows import read_rows
+from pgmx.models.rows import read_numeric_rows
 
 
 class SeriesRows(NamedTuple):
@@ -29,7 +29,7 @@ def read_series(X, names: tuple, least: int, what: str) -> SeriesRows:
             raise ValueError(f"{what} must have one column for each of {len(names)} series, got the shape {X.shape}")
     elif X is None or isinstance(X, str | os.PathLike):
         raise TypeError(f"{what} must be rows: a frame or an array; got {X!r:.200}")
-    rows = read_rows(X, names, allow_missing=True)
+    rows = read_numeric_rows(X, names, allow_missing=True)
     absent = [name for name, known in zip(names, rows.known, strict=True) if not known]
     if absent:
         raise ValueError(f"{what} lacks the series {join_names(absent)}: give a column for each series of the model")

@@ -21,65 +21,14 @@ from pgmx.scores.binding.incomplete_mixed import IncompleteMixedScoring
 from pgmx.scores.binding.incomplete_numbers import IncompleteGaussianScoring, read_incomplete_numbers
 from pgmx.scores.binding.mixed import MixedScoring
 from pgmx.scores.binding.scoring import Scoring
-from pgmx.scores.discrete.aic import AIC
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.discrete.bde import BDe
-from pgmx.scores.discrete.bdeu import BDeu
-from pgmx.scores.discrete.bds import BDs
-from pgmx.scores.discrete.bic import BIC
-from pgmx.scores.discrete.k2 import K2
-from pgmx.scores.discrete.log_likelihood import LogLikelihood
 from pgmx.scores.discrete.node_average import NodeAverage
-from pgmx.scores.gaussian.aic import AICGauss
 from pgmx.scores.gaussian.base import GaussianScore, compute_moments, list_names, read_numbers
-from pgmx.scores.gaussian.bge import BGe
-from pgmx.scores.gaussian.bic import BICGauss
-from pgmx.scores.gaussian.log_likelihood import LogLikelihoodGauss
 from pgmx.scores.mixed.base import MixedScore
-from pgmx.scores.mixed.conditional import AICCondGauss, BICCondGauss, LogLikelihoodCondGauss
-from pgmx.scores.mixed.conditional_linear import (
-    AICCondLinearGauss,
-    BICCondLinearGauss,
-    LogLikelihoodCondLinearGauss,
-)
-from pgmx.scores.mixed.degenerate import BICDegenerateGauss
 from pgmx.scores.priors import StructurePrior, check_structure_prior
+from pgmx.scores.registry import check_score_name, describe_pairwise, find_score, list_scores, name_default
 from pgmx.statistics import Moments
-
-#: Names of pgmx's own discrete scores: the names of pgmpy and short names.
-DISCRETE_SCORES: dict[str, type[DiscreteScore]] = {
-    "bic": BIC,
-    "bic-d": BIC,
-    "aic": AIC,
-    "aic-d": AIC,
-    "ll": LogLikelihood,
-    "ll-d": LogLikelihood,
-    "k2": K2,
-    "bdeu": BDeu,
-    "bds": BDs,
-}
-
-#: Names of pgmx's own scores of continuous variables.
-GAUSSIAN_SCORES: dict[str, type[GaussianScore]] = {
-    "ll-g": LogLikelihoodGauss,
-    "aic-g": AICGauss,
-    "bic-g": BICGauss,
-    "bge": BGe,
-}
-
-#: Names of pgmx's own scores of mixed data.
-MIXED_SCORES: dict[str, type[MixedScore]] = {
-    "bic-clg": BICCondLinearGauss,
-    "aic-clg": AICCondLinearGauss,
-    "ll-clg": LogLikelihoodCondLinearGauss,
-    "bic-dg": BICDegenerateGauss,
-    "ll-cg": LogLikelihoodCondGauss,
-    "aic-cg": AICCondGauss,
-    "bic-cg": BICCondGauss,
-}
-
-#: Names of scores that support missing='pairwise'.
-PAIRWISE_SCORES = {"bic": "bic", "bic-d": "bic", "aic": "aic", "aic-d": "aic", "ll": "ll", "ll-d": "ll"}
 
 
 def resolve_scoring(
@@ -115,17 +64,18 @@ def resolve_scoring(
     _check_missing_choice(name, data, missing)
     if weights is not None and missing == "drop" and not isinstance(data, DistributedNumericTable):
         weights = weights_of_complete_rows(weights, data)
-    if name in DISCRETE_SCORES:
+    entry = find_score(name)
+    if entry.kind == "discrete":
         return _bind_discrete(name, encode(data, **options), weights, structure_prior)
-    if name in GAUSSIAN_SCORES:
+    if entry.kind == "continuous":
         rows = read_numbers(data, missing=missing, purpose=f"scoring_method={name!r}")
-        score = GAUSSIAN_SCORES[name].from_moments(compute_moments(rows, weights), list_names(rows))
+        score = entry.load().from_moments(compute_moments(rows, weights), list_names(rows))
         of_rows = GaussianScoring(score, rows, structure_prior, weights=weights, sample_moments=score.moments)
         return _warn_of_collinearity(of_rows)
     assert not isinstance(data, DistributedNumericTable)
     mixed = read_mixed(data, state_names=state_names, missing=missing)
-    score_of_table = MIXED_SCORES[name].from_mixed(mixed)
-    if isinstance(score_of_table, BICCondLinearGauss):
+    score_of_table = entry.load().from_mixed(mixed)
+    if entry.family == "clg":
         score_of_table.discrete_children = discrete_children
     return _warn_of_collinearity(MixedScoring(score_of_table, score_of_table.mixed, structure_prior, weights=weights))
 
@@ -140,7 +90,7 @@ def _check_discrete_children(method: Any, discrete_children: str) -> None:
     """Refuse `discrete_children` for scores without this option."""
     if discrete_children == "forbidden" or method is None:
         return
-    names = [name for name, score in MIXED_SCORES.items() if issubclass(score, BICCondLinearGauss)]
+    names = list_scores(family="clg")
     if isinstance(method, str) and method.lower() not in names:
         check_score_name(method)
         raise ValueError(
@@ -152,19 +102,6 @@ def _check_discrete_children(method: Any, discrete_children: str) -> None:
             f"discrete_children={discrete_children!r} applies to a score by name ({', '.join(names)}), not to an "
             f"instance. Pass it to the instance: BICCondLinearGauss(data, discrete_children='allowed')"
         )
-
-
-def check_score_name(name: str) -> str:
-    """Return `name` in lower case, or raise ValueError with the known names."""
-    known = [*DISCRETE_SCORES, *GAUSSIAN_SCORES, *MIXED_SCORES]
-    if name.lower() == "bde":
-        raise ValueError(
-            "scoring_method='bde' needs a prior network: pass the instance pgmx.scores.BDe(data, prior_network), or "
-            "'bdeu' for a uniform prior"
-        )
-    if name.lower() not in known:
-        raise ValueError(f"scoring_method={name!r} is not known; choose one of {', '.join(known)}")
-    return name.lower()
 
 
 def _check_sums_suffice(method: Any, table: DistributedNumericTable, missing: str) -> None:
@@ -181,13 +118,13 @@ def _check_sums_suffice(method: Any, table: DistributedNumericTable, missing: st
         return
     else:
         name = check_score_name(method)
-        suffices = name in GAUSSIAN_SCORES
+        suffices = find_score(name).kind == "continuous"
     if not suffices:
-        counts = name in DISCRETE_SCORES or isinstance(method, DiscreteScore)
+        counts = name in list_scores("discrete", aliases=True) or isinstance(method, DiscreteScore)
         reason = "needs discrete variables" if counts else "needs the rows of a mixed table"
         raise TypeError(
             f"scoring_method={name!r} {reason}, but {table!r} is numeric: choose one of "
-            f"{', '.join(GAUSSIAN_SCORES)}, or pass rows in memory"
+            f"{', '.join(list_scores('continuous'))}, or pass rows in memory"
         )
 
 
@@ -203,21 +140,22 @@ def refuse_integers(table: DistributedNumericTable) -> None:
 
 def _default_name(data) -> str:
     if isinstance(data, DistributedNumericTable):
-        return "bic-g"
-    if isinstance(data, DiscreteTable) or not data.float_columns:
-        return "bic"
-    return "bic-g" if len(data.float_columns) == data.n_columns else "bic-clg"
+        return name_default(1, 1)
+    if isinstance(data, DiscreteTable):
+        return name_default(0, len(data.columns))
+    return name_default(len(data.float_columns), data.n_columns)
 
 
 def _bind_discrete(name: str, table: DiscreteTable, weights, structure_prior) -> Scoring:
     marked = table.missing_codes >= 0
-    score = DISCRETE_SCORES[name](table)
+    entry = find_score(name)
+    score = entry.load()(table)
     if not marked.any():
         return _bind_terms(score, table, weights, structure_prior)
     refuse_unobserved(_list_unobserved(table))
     if weights is not None:
         table, weights = combine_weights(table, None, weights)
-    formula = partial(_make_node_average, PAIRWISE_SCORES[name], table.cardinalities, table.missing_codes)
+    formula = partial(_make_node_average, entry.name, table.cardinalities, table.missing_codes)
     return FormulaScoring(score, formula, table, structure_prior, weights=weights)
 
 
@@ -229,29 +167,29 @@ def _bind_incomplete(method, data, options, weights, structure_prior, discrete_c
             "which is bound to its rows"
         )
     name = _default_name(data) if method is None else check_score_name(method)
-    if name in MIXED_SCORES:
+    if find_score(name).kind == "mixed":
         _check_likelihood(name, discrete_children)
         name = name.removesuffix("-clg") + _default_name(data).removeprefix("bic")  # depends on the kinds of columns
-    if name in DISCRETE_SCORES:
+    entry = find_score(name)
+    if entry.kind == "discrete":
         return _bind_incomplete_states(name, data, options, weights, structure_prior)
     if not data.missing_columns() if isinstance(data, Frame) else not _is_marked(data):
         options = {**options, "missing": "error", "discrete_children": discrete_children}
         return resolve_scoring(name, data, sample_weight=weights, structure_prior=structure_prior, **options)
     if isinstance(data, DiscreteTable):
         raise ValueError(f"scoring_method={name!r} needs continuous data, not a discrete table: choose 'bic' or 'bdeu'")
-    if name in GAUSSIAN_SCORES:
+    if entry.kind == "continuous":
         numbers = read_incomplete_numbers(data, f"scoring_method={name!r}")
         return _warn_of_collinearity(
-            IncompleteGaussianScoring(GAUSSIAN_SCORES[name], numbers, data.names, structure_prior, weights=weights)
+            IncompleteGaussianScoring(entry.load(), numbers, data.names, structure_prior, weights=weights)
         )
     mixed = read_incomplete_mixed(data, state_names=options["state_names"])
-    score: Any = MIXED_SCORES[name]
-    return _warn_of_collinearity(IncompleteMixedScoring(score, mixed, structure_prior, weights=weights))
+    return _warn_of_collinearity(IncompleteMixedScoring(entry.load(), mixed, structure_prior, weights=weights))
 
 
 def _check_likelihood(name: str, discrete_children: str) -> None:
     """Refuse scores of mixed data that are not likelihoods of a distribution: EM needs expectations."""
-    names = [name for name, score in MIXED_SCORES.items() if issubclass(score, BICCondLinearGauss)]
+    names = list_scores(family="clg")
     if name not in names or discrete_children != "forbidden":
         what = f"scoring_method={name!r}" if name not in names else f"discrete_children={discrete_children!r}"
         raise ValueError(
@@ -263,7 +201,7 @@ def _check_likelihood(name: str, discrete_children: str) -> None:
 def _bind_incomplete_states(name, data, options, weights, structure_prior) -> Scoring:
     table = encode(data, **{**options, "missing": "pairwise"})
     refuse_unobserved(_list_unobserved(table), "em")
-    available = PAIRWISE_SCORES.get(name, "bic")
+    available = name if find_score(name).has_pairwise else name_default(0, 1)
     if not (table.missing_codes >= 0).any():
         return _bind_discrete(name, table, weights, structure_prior)
     bind = partial(_bind_discrete, name, structure_prior=structure_prior)
@@ -295,7 +233,7 @@ def _bind_terms(score: DiscreteScore, table: DiscreteTable, weights, structure_p
 def _bind_instance(score: BaseStructureScore, data, options, weights, structure_prior) -> Scoring:
     if options["missing"] == "pairwise" or _is_marked(data):
         raise ValueError(
-            f"missing='pairwise' needs a score by name ('bic', 'aic' or 'll'), not an instance of "
+            f"missing='pairwise' needs a score by name ({describe_pairwise()}), not an instance of "
             f"{type(score).__name__}"
         )
     if weights is not None and options["missing"] == "drop":
@@ -344,13 +282,13 @@ def _is_marked(data) -> bool:
 
 def _check_missing_choice(name: str, data, missing: str) -> None:
     """Refuse 'category' and 'pairwise' for continuous data and for scores that do not support them."""
-    choice = "pairwise" if _is_marked(data) else missing
-    if name in {"category": list(DISCRETE_SCORES), "pairwise": list(PAIRWISE_SCORES)}.get(choice, [name]):
+    choice, entry = "pairwise" if _is_marked(data) else missing, find_score(name)
+    if {"category": entry.kind == "discrete", "pairwise": entry.has_pairwise}.get(choice, True):
         return
-    if name not in DISCRETE_SCORES and not isinstance(data, DiscreteTable) and data.float_columns:
+    if entry.kind != "discrete" and not isinstance(data, DiscreteTable) and data.float_columns:
         raise StatesChoiceError(data.float_columns, choice)
     raise ValueError(
-        f"missing={choice!r} is not supported by scoring_method={name!r}: choose 'bic', 'aic' or 'll', or "
+        f"missing={choice!r} is not supported by scoring_method={name!r}: choose {describe_pairwise()}, or "
         "missing='drop'"
     )
 

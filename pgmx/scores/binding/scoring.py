@@ -18,7 +18,7 @@ from pgmx.data.mixed import MixedTable
 from pgmx.models import ConditionalGaussianNetwork, to_dag
 from pgmx.models.mixed.fitting import Smoothing
 from pgmx.models.mixed.network import fit_conditional_gaussian
-from pgmx.parallel.spread import make_sendable, shares_memory
+from pgmx.parallel.tasks import make_sendable, shares_memory
 from pgmx.scores.bounds import FamilyBounds
 from pgmx.scores.compiled import CompiledScore
 from pgmx.scores.gains import FunctionGains, GainSource

@@ -13,6 +13,7 @@ from pgmx._ext import _families, _weighted
 from pgmx.data import DiscreteTable, DistributedTable, encode
 from pgmx.data.errors import refuse_marked
 from pgmx.scores.compiled import CompiledScore, FamilyScorer
+from pgmx.scores.registry import describe_pairwise
 from pgmx.statistics import marginal_counts
 from pgmx.statistics.families import DistributedFamilies
 from pgmx.statistics.weighted_families import WeightedFamilies
@@ -187,7 +188,7 @@ class DiscreteScore(CompiledScore):
         self.state_names = state_names if state_names is not None and set(state_names) == set(resolved) else resolved
 
     def _refuse_marked_cells(self) -> None:
-        remedy = "code the table with 'drop' or 'category', or learn with the score's name ('bic', 'aic' or 'll')"
+        remedy = f"code the table with 'drop' or 'category', or learn with the score's name ({describe_pairwise()})"
         refuse_marked(self.table, remedy)
 
     @abstractmethod

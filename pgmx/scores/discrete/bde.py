@@ -11,7 +11,7 @@ from pgmx._ext import _weighted
 from pgmx.checks import check_same_names, join_names
 from pgmx.data import DiscreteTable, open_frame
 from pgmx.inference.exact.family_marginals import FamilyMarginals
-from pgmx.inference.networks.bayesian import BayesianArrays
+from pgmx.inference.named_networks import BayesianArrays
 from pgmx.scores.discrete.base import DiscreteScore, check_sample_size
 from pgmx.scores.discrete.observed_cells import CountedFamilies, configuration_starts
 

@@ -18,7 +18,7 @@ from pgmx._ext._dag_moves import ADD
 from pgmx._ext._families import FamilyScorer
 from pgmx._ext._order_climb import OrderClimb
 from pgmx._ext._row_cache import CachedScorer, RowStore
-from pgmx.parallel.spread import in_order
+from pgmx.parallel.tasks import in_order
 from pgmx.parallel.threads import run_on_threads
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.progress import SearchProgress
@@ -255,7 +255,7 @@ class RandomStarts:
         """Search from the first `n_starts` orders, and adopt their results in the order of a sequential search."""
         orders, kicks_left = self.orders, 1.0
         try:
-            starts = run_on_threads(self._make_task, n_starts, n_threads, here=self._make_starts(lambda: orders))
+            starts = run_on_threads(self._make_task, n_starts, n_threads, local_task=self._make_starts(lambda: orders))
             results = cast(Generator[tuple[int, Start], None, None], starts)
             with closing(in_order(results)) as ordered:
                 for number, start in enumerate(ordered):

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from pgmx._ext._dag_moves import REVERSE
-from pgmx.parallel.threads import THREAD_PAYS, call_side_by_side
+from pgmx.parallel.threads import THREAD_PAYS, call_in_parallel
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.scores.gains import GainSource
 from pgmx.search.dag.hill_climb import climb_on_trial
@@ -340,7 +340,7 @@ class BlockTrials:
             return *one.moves.try_blocks(nodes, begins, next_block, *limits), thread_time() - began
 
         began = perf_counter()
-        ends = call_side_by_side([partial(run, one) for one in states], self._seconds * len(blocks))
+        ends = call_in_parallel([partial(run, one) for one in states], self._seconds * len(blocks))
         seconds = perf_counter() - began
         stop = min([k for end in ends for k in end[:2] if k >= 0], default=len(blocks))
         # processor time, since other programs may use the processors too

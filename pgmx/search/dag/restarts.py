@@ -10,7 +10,7 @@ import numpy as np
 
 from pgmx._ext._dag_moves import ADD, DELETE, REVERSE
 from pgmx.checks import count_workers
-from pgmx.parallel.spread import in_order, shares_memory, spread
+from pgmx.parallel.tasks import in_order, run_tasks, shares_memory
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
 from pgmx.search.dag.hill_climb import climb_on_trial
@@ -52,8 +52,8 @@ def restart(
     task = _Task(_remaining(tracker), tracker.run.wall_deadline, optimum, n_moves, seed)
     compiled = state.is_compiled and shares_memory("threads")
     local = _OnThreads(task, state.copy_maker(problem.make_source)) if compiled and count_workers(n_jobs) > 1 else task
-    options: dict[str, Any] = {"first": done, "here": partial(task.restart, state), "compiled": compiled}
-    results = spread(local, problem, n_restarts, n_jobs=n_jobs, **options)
+    options: dict[str, Any] = {"first": done, "local_task": partial(task.restart, state), "compiled": compiled}
+    results = run_tasks(local, problem, n_restarts, n_jobs=n_jobs, **options)
     n_left, n_tried, n_made = n_restarts - done, 0, 0
     if is_last:
         tracker.run.estimate_left = lambda: (n_left - n_tried) * n_made / n_tried if n_tried else None

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 
-from pgmx.parallel.threads import call_beside, count_threads
+from pgmx.parallel.threads import call_both, count_threads
 from pgmx.search.dag.hill_climb import climb
 from pgmx.search.dag.orders import OrderSearch, sort_topologically
 from pgmx.search.dag.reinsertion import Reinsertion
@@ -118,7 +118,7 @@ class _Optima:
 
         self._n_running = 2
         try:
-            call_beside(search_first, search_second)
+            call_both(search_first, search_second)
         finally:
             self._n_running = 1
         if side.is_cut_by(tracker):

@@ -226,7 +226,7 @@ class Grafting:
             self._iterates.add(figures["objective"])
         figures["cpu_seconds"] = self.run.cpu_seconds
         if self._measure is not None:
-            with self.run.paused():
+            with self.run.pause():
                 figures |= self._measure(self.loss, self.n_active)
         return figures
 

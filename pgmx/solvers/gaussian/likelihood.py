@@ -9,7 +9,7 @@ from scipy import sparse
 
 from pgmx._ext._gram_lasso import ColumnAscent
 from pgmx.runs.run import OutOfTimeError
-from pgmx.solvers.gaussian.glasso.certificate import compute_log_determinant
+from pgmx.solvers.gaussian.graphical_lasso_certificate import compute_log_determinant
 from pgmx.statistics.components import assemble_blocks, find_components
 from pgmx.statistics.gaussian.correlations import Correlations, DenseCorrelations
 

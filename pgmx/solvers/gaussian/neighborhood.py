@@ -8,7 +8,7 @@ from scipy import sparse
 from pgmx._ext import _gram_lasso
 from pgmx.runs.run import is_past
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates, assemble_columns
-from pgmx.solvers.gaussian.glasso.certificate import NEAR, invert
+from pgmx.solvers.gaussian.graphical_lasso_certificate import NEAR, invert
 
 #: Number of columns between two checks of the clock.
 BLOCK = 1

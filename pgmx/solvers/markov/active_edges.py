@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from pgmx.inference.networks.potentials import PairwisePotentials
+from pgmx.inference.networks import PairwisePotentials
 
 
 class ActiveEdges:

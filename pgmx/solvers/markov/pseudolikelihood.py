@@ -16,10 +16,11 @@ from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 from pgmx.solvers.markov.stored_conditionals import (
     MOST_DRIFT,
     pack_conditionals,
+    pack_operations,
     restore_conditionals,
     restore_losses,
+    restore_operations,
 )
-from pgmx.solvers.markov.stored_operations import pack_operations, restore_operations
 from pgmx.solvers.markov.weighted_rows import WeightScale, arrange_rows
 
 #: Smallest `tol` that double precision certifies on any table.

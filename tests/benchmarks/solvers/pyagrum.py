@@ -7,7 +7,7 @@ import pyagrum
 
 def load(problem):
     """Return a learner that holds the data, every setting made; its frame reader goes through a CSV file."""
-    states = pyagrum.BayesNet()  # tells the learner the states that never occur
+    states = pyagrum.BayesNet()  # gives the learner the states that never occur
     for name, labels in problem.states.items():
         states.add(pyagrum.LabelizedVariable(name, name, list(labels)))
     learner = pyagrum.BNLearner(problem.frame, states)

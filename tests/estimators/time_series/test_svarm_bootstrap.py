@@ -8,7 +8,7 @@ from oracles import svarm as oracle
 from oracles.bootstrap import draw_rows as draw_numbers
 from pgmx.datasets import structural_series
 from pgmx.estimators import BlockBootstrap, KernelSVARM, LinearSVARM
-from pgmx.estimators.time_series.svarm.resamples import SVARMResampler
+from pgmx.estimators.time_series.svarm.resampler import SVARMResampler
 
 
 def standardise(rows):

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from pgmx.estimators.base import Interval
 from pgmx.estimators.time_series.svarm.learner import SVARMLearner
 from pgmx.runs.progress import SolverProgress
-from pgmx.solvers.time_series.svarm.kernels import NAMES, Kernel, make_kernel
+from pgmx.solvers.time_series.kernel_blocks import NAMES, Kernel, make_kernel
 
 
 class KernelSVARM(SVARMLearner):

@@ -17,16 +17,16 @@ from sklearn.utils.validation import check_is_fitted
 from pgmx.checks import as_reals, caller_level, check_natural, is_number, join_names
 from pgmx.data.series import Panel, continue_labels
 from pgmx.estimators.base import Interval, StrOptions, clone_learner
-from pgmx.estimators.paths import PenaltyPath, best_position, path_of_penalties
+from pgmx.estimators.paths import PenaltyPath, find_smallest, space_penalties
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_additive
-from pgmx.estimators.time_series.learner import RUN_CONSTRAINTS, RunsSolver, TimeSeriesLearner, learn_whole
-from pgmx.estimators.time_series.series_path import PanelParts
+from pgmx.estimators.time_series.learner import RUN_CONSTRAINTS, IterativeLearner, TimeSeriesLearner, learn_or_raise
+from pgmx.estimators.time_series.series_path import PanelFolds
 from pgmx.estimators.time_series.svarm.problem import AdditiveTerms, SVARMEstimate, SVARMProblem
 from pgmx.models import TimeSeriesGraph
-from pgmx.models.time_series.density import compute_log_densities
+from pgmx.models.time_series.forecasts import compute_log_densities
 from pgmx.models.time_series.history import label_forecasts, label_targets, read_exogenous, read_series
-from pgmx.runs.run import Run, Start
-from pgmx.solvers.time_series.svarm.kernels import Kernel
+from pgmx.runs.run import Run, StartTime
+from pgmx.solvers.time_series.kernel_blocks import Kernel
 
 CRITERIA = ("aic", "bic")
 
@@ -115,7 +115,7 @@ class SVARMPath(PenaltyPath):
         )
 
 
-class SVARMLearner(RunsSolver, TimeSeriesLearner):
+class SVARMLearner(IterativeLearner, TimeSeriesLearner):
     """Base of the learners of structural vector autoregressions. A subclass implements `_list_kernels`."""
 
     _parameter_constraints = {
@@ -171,7 +171,7 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
     def _fit(self, opened: Panel, sample_weight: ArrayLike | None) -> Run | None:
         self._refuse_weights(sample_weight)
         with self._open_run() as run, self._on_threads():
-            problem = self._pose(opened)
+            problem = self._make_problem(opened)
             lam = self.lam_ratio * problem.lam_max if self.lam is None else self.lam
             (estimate,) = self._solve(problem, np.array([lam]), run)
             self._terms = problem.make_terms(estimate)
@@ -184,13 +184,13 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         self.noise_variance_ = (residuals**2).mean(axis=0) * self.scales_**2
         self.exogenous_coef_ = self._terms.exogenous * self.scales_[:, None]
         self.n_targets_ = problem.n_targets
-        self._note_series(opened)
+        self._store_series(opened)
         self._set_names(opened.names)
         self._results = {}
         self._warn_unless_converged([estimate])
         return run
 
-    def _pose(self, panel: Panel) -> SVARMProblem:
+    def _make_problem(self, panel: Panel) -> SVARMProblem:
         """Return the problem of a panel, and store the units of the series."""
         if self.orient is not None and self._has_linear_kernels():
             raise ValueError(
@@ -281,10 +281,10 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         n_lams = check_natural(n_lams, "n_lams", 1)
         with self._open_run() as run, self._on_threads():
             learner = clone_learner(self)
-            problem = learner._pose(panel)
+            problem = learner._make_problem(panel)
             largest = problem.lam_max
             if lams is None:
-                penalties = path_of_penalties(largest, lam_min_ratio * largest, n_lams)
+                penalties = space_penalties(largest, lam_min_ratio * largest, n_lams)
             else:
                 penalties = np.sort(as_reals(lams, "lams").astype(np.float64).ravel())[::-1]
                 if not len(penalties) or not (np.isfinite(penalties) & (penalties > 0)).all():
@@ -309,7 +309,7 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
             aic=criteria[:, 0],
             bic=criteria[:, 1],
             errors=criteria[:, 2],
-            selected=best_position(chosen),
+            selected=find_smallest(chosen),
         )
 
     def select(
@@ -369,14 +369,14 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         Series are in units of the whole panel. Penalties refer to sums over rows, so they are scaled by the number of
         rows.
         """
-        divided, scales = PanelParts.divide(panel, self.lags, n_folds + 1), panel.scales()
+        divided, scales = PanelFolds.divide(panel, self.lags, n_folds + 1), panel.scales()
         n_targets, total, count = panel.count_targets(self.lags), np.zeros(len(lams)), 0
         for k in range(n_folds):
             learner, before = clone_learner(self), divided.take(0, k + 1)
             constant = [panel.names[v] for v in before.columns.find_constants()]
             if constant:
                 raise ValueError(f"constant series {join_names(constant)} before origin {k + 1}: give fewer folds")
-            problem = learner._pose(before)
+            problem = learner._make_problem(before)
             after = divided.take(k + 1, k + 2).rescale(learner.scales_, learner.means_)
             targets = np.concatenate([segment[self.lags :] for segment in after.segments])
             share = before.count_targets(self.lags) / n_targets
@@ -396,13 +396,13 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
         n_folds: int = 0,
     ) -> Learner:
         """Return the fitted learner of the best order, for a panel that was opened for the largest order."""
-        choices, began = [], Start.now().wall
+        choices, began = [], StartTime.now().wall
 
         def limit(learner: Learner, n_left: int) -> Learner:
             """Set a learner's time limit to its share of the remaining time, which includes the final fit."""
             if self.max_time is None:
                 return learner
-            return learner.set_params(max_time=max(0.0, self.max_time - (Start.now().wall - began)) / n_left)
+            return learner.set_params(max_time=max(0.0, self.max_time - (StartTime.now().wall - began)) / n_left)
 
         for place, order in enumerate(orders):
             # all orders explain the same rows
@@ -412,7 +412,7 @@ class SVARMLearner(RunsSolver, TimeSeriesLearner):
             choices.append((float(values[path.selected]), learner, path))
         _, learner, path = min(choices, key=lambda choice: choice[0])
         limit(learner.set_params(lam=float(path.lams[path.selected])), 1)
-        learn_whole(learner, panel.crop(orders[-1] - learner.lags))  # the rows on which the penalty was chosen
+        learn_or_raise(learner, panel.crop(orders[-1] - learner.lags))  # the rows on which the penalty was chosen
         learner.set_params(max_time=self.max_time)
         learner.path_ = path
         return learner

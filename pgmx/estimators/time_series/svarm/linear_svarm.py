@@ -11,7 +11,7 @@ from pgmx.estimators.time_series.svarm.learner import SVARMLearner
 from pgmx.estimators.time_series.svarm.problem import read_lines
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
-from pgmx.solvers.time_series.svarm.kernels import Kernel, make_kernel
+from pgmx.solvers.time_series.kernel_blocks import Kernel, make_kernel
 
 
 class LinearSVARM(SVARMLearner):

@@ -9,12 +9,15 @@ import numpy as np
 
 from pgmx.data.series import Panel
 from pgmx.estimators.time_series.knowledge import LaggedKnowledge
-from pgmx.solvers.time_series.svarm.admm import solve_by_admm
-from pgmx.solvers.time_series.svarm.blocks import KernelBlocks, build_blocks
-from pgmx.solvers.time_series.svarm.descent import solve_path
-from pgmx.solvers.time_series.svarm.freedom import count_freedom
-from pgmx.solvers.time_series.svarm.kernels import Kernel
-from pgmx.solvers.time_series.svarm.problem import GroupEstimates, GroupLassoProblem, Record
+from pgmx.solvers.time_series.group_lasso import (
+    GroupEstimates,
+    GroupLassoProblem,
+    Record,
+    count_freedom,
+    solve_by_admm,
+    solve_path,
+)
+from pgmx.solvers.time_series.kernel_blocks import Kernel, KernelBlocks, build_blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +105,7 @@ class SVARMEstimate:
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _Subproblem:
     """Targets with the same unpenalised blocks: `required` of `free`, which are removed from `problem`."""
 
     targets: np.ndarray
@@ -167,7 +170,7 @@ class SVARMProblem:
         self.knowledge = BlockKnowledge(allowed, required)
         self.parts = tuple(self._divide(build))
 
-    def _divide(self, build: Callable[..., KernelBlocks]) -> Iterator[_Part]:
+    def _divide(self, build: Callable[..., KernelBlocks]) -> Iterator[_Subproblem]:
         """Yield the targets with the same required edges."""
         free, centred = self.free, self.centred
         for members, needed in self.knowledge.divide(free):
@@ -178,7 +181,7 @@ class SVARMProblem:
                 rows = rows - (rows @ wide) @ wide.T
             mask = self.knowledge.penalise(members, blocks)
             problem = GroupLassoProblem(blocks.columns, blocks.starts, rows, mask)
-            yield _Part(members, blocks, problem, free, needed, centred[members])
+            yield _Subproblem(members, blocks, problem, free, needed, centred[members])
 
     @property
     def lam_max(self) -> float:
@@ -203,7 +206,7 @@ class SVARMProblem:
                 add_strengths(strengths, part.free, part.targets, self._solve_required(part, estimate.coefficients))
         return strengths
 
-    def _solve_required(self, part: _Part, weights: np.ndarray) -> np.ndarray:
+    def _solve_required(self, part: _Subproblem, weights: np.ndarray) -> np.ndarray:
         """Return the least-squares coefficients (m, F) of the required blocks, given the other coefficients."""
         remainder = part.centred.copy()
         for term in make_terms(part.blocks, weights, np.arange(len(part.targets))):

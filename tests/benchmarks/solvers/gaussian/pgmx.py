@@ -38,8 +38,8 @@ def clime(problem, lams, solver):
 
 
 def columns(problem, lams, solver):
-    """Some columns alone, or all of them without what the learner does beside."""
-    from pgmx.solvers.gaussian.clime.columns import clime_columns
+    """Some columns alone, or all of them without the other work of the learner."""
+    from pgmx.solvers.gaussian.clime import clime_columns
 
     solved = np.ascontiguousarray(problem.solved, dtype=np.int64)
     return clime_columns(problem.covariance, solved, np.array(lams), ridge=problem.ridge, solver=solver)

@@ -17,7 +17,7 @@ def glasso(problem, lams, **tolerances):
     if len(lams) == 1:
         covariance, precision, n_iter = graphical_lasso(problem.covariance, lams[0], return_n_iter=True, **tolerances)
         return [(precision, covariance)], n_iter
-    # The path takes rows, whose covariance it forms: a small part of its time.
+    # The path takes rows, whose covariance it forms: a small share of its time.
     covariances, precisions = graphical_lasso_path(problem.rows, lams, **tolerances)
     return list(zip(precisions, covariances, strict=True)), None
 

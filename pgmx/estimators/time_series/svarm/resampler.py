@@ -1,0 +1,131 @@
+"""Resamples of the rows of a structural vector autoregression, with blocks of columns computed once."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+from time import perf_counter
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from pgmx.data.series import Panel
+from pgmx.estimators.time_series.svarm.learner import SVARMLearner
+from pgmx.estimators.time_series.svarm.linear_svarm import LinearSVARM
+from pgmx.estimators.time_series.svarm.problem import (
+    BlockKnowledge,
+    add_strengths,
+    gather_estimates,
+    list_columns,
+    make_terms,
+    read_lines,
+    solve_parts,
+    span_columns,
+)
+from pgmx.runs.run import current_deadline
+from pgmx.solvers.time_series.group_lasso import GroupLassoProblem
+from pgmx.solvers.time_series.kernel_blocks import KernelBlocks
+
+
+class SVARMRows(NamedTuple):
+    """Rows of all predicted times: columns (T', F), targets (T', N) and unpenalised columns (T', q)."""
+
+    columns: np.ndarray
+    targets: np.ndarray
+    basis: np.ndarray
+
+    def draw(self, counts: np.ndarray) -> Self:
+        """Return the rows times the roots of their counts (T',), minus their projection on unpenalised columns."""
+        chosen = np.flatnonzero(counts)
+        roots = np.sqrt(counts[chosen])[:, None]
+        columns, targets, basis = (roots * part[chosen] for part in self)
+        basis = span_columns(np.hstack([roots, basis]))
+        return type(self)(_project(columns, basis), _project(targets, basis), basis)
+
+
+@dataclass(frozen=True, eq=False)
+class SVARMResampler:
+    """The common input of all resamples: a learner, the blocks without their columns, and knowledge of edges."""
+
+    learner: SVARMLearner
+    blocks: KernelBlocks
+    knowledge: BlockKnowledge
+
+    @classmethod
+    def from_panel(cls, learner: SVARMLearner, panel: Panel) -> tuple[Self, SVARMRows]:
+        """Return the resampler of a learner, and the rows of a panel."""
+        problem = learner._make_problem(panel)
+        rows = SVARMRows(problem.free.columns, np.ascontiguousarray(problem.centred.T), problem.basis)
+        return cls(learner, problem.free.drop_columns(), problem.knowledge), rows
+
+    def solve(self, rows: SVARMRows, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the edges [lag, target, source] of a resample, and its strengths or standardised coefficients.
+
+        The columns are the columns of all rows, centred again.
+        """
+        learner, sample = self.learner, rows.draw(counts)
+        parts = list(self._divide(sample))
+        problems = [part.problem for part in parts]
+        lam = learner.lam
+        if lam is None:
+            lam = learner.lam_ratio * max(problem.lam_max for problem in problems)
+        deadline = current_deadline() if learner.max_time is None else perf_counter() + learner.max_time
+        options = {"tol": learner.tol, "max_iter": learner.max_iter, "deadline": deadline}
+        (estimates,) = solve_parts(problems, np.array([lam]), learner.solver, **options)
+        n = sample.targets.shape[1]
+        weights, strengths = np.zeros((n, self.blocks.starts[-1])), np.zeros((learner.lags + 1, n, n))
+        for part, estimate in zip(parts, estimates, strict=True):
+            weights[part.targets] = part.complete(estimate.coefficients, self.blocks, sample)
+        add_strengths(strengths, self.blocks, np.arange(n), weights)
+        learner._warn_unless_converged([gather_estimates(lam, estimates, strengths, learner.tol)])
+        values = strengths
+        if isinstance(learner, LinearSVARM):
+            values = read_lines(make_terms(self.blocks, weights, np.arange(n)), strengths.shape)[0]
+        return learner._find_edges(strengths), values
+
+    def _divide(self, sample: SVARMRows) -> Iterator["_Subproblem"]:
+        """Yield the targets with the same required edges, whose columns are removed."""
+        for targets, needed in self.knowledge.divide(self.blocks):
+            required = list_columns(self.blocks, needed)
+            basis = span_columns(sample.columns[:, required])
+            columns, rotations = _orthogonalise(_project(sample.columns, basis), self.blocks.starts)
+            rows = np.ascontiguousarray(_project(sample.targets[:, targets], basis).T)
+            problem = GroupLassoProblem(
+                columns, self.blocks.starts, rows, self.knowledge.penalise(targets, self.blocks)
+            )
+            yield _Subproblem(targets, problem, rotations, required)
+
+
+class _Subproblem(NamedTuple):
+    """Targets with the same required edges: their problem in rotated columns, and the required columns."""
+
+    targets: np.ndarray
+    problem: GroupLassoProblem
+    rotations: list[np.ndarray]
+    required: np.ndarray
+
+    def complete(self, coefficients: np.ndarray, blocks: KernelBlocks, sample: SVARMRows) -> np.ndarray:
+        """Return the weights (m, F) of the original columns; weights of required blocks are least squares estimates."""
+        weights = coefficients.copy()
+        for (begin, end), rotation in zip(pairwise(blocks.starts), self.rotations, strict=True):
+            weights[:, begin:end] = coefficients[:, begin:end] @ rotation.T
+        if len(self.required):
+            remainder = sample.targets[:, self.targets] - sample.columns @ weights.T
+            fit = np.linalg.lstsq(sample.columns[:, self.required], remainder, rcond=None)[0]
+            weights[:, self.required] = fit.T
+        return weights
+
+
+def _orthogonalise(columns: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return columns that are orthogonal within each block, and the rotations that give them."""
+    rotations = []
+    result = np.empty_like(columns)
+    for begin, end in pairwise(starts):
+        block = columns[:, begin:end]
+        rotations.append(np.linalg.eigh(block.T @ block)[1])
+        result[:, begin:end] = block @ rotations[-1]
+    return result, rotations
+
+
+def _project(columns: np.ndarray, basis: np.ndarray) -> np.ndarray:
+    """Return columns minus their projections on the span of an orthonormal basis."""
+    return columns - basis @ (basis.T @ columns)

@@ -1,0 +1,256 @@
+"""Missing values of many rows under a conditional linear Gaussian network, in conditionally independent blocks.
+
+A block is a maximal set of missing variables connected by families. Its distribution given the row depends on the
+observed members of these families only. Rows with the same missing variables in these families share a block, whatever
+else is missing in them.
+
+`ObservedDensities` sums and integrates the missing values out: the density of a row is the product of its complete
+families and of its blocks. Missing variables without observed descendants sum to 1 and are left out.
+`MissingValues` computes expected totals, draws and imputations for all parameters of one graph.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import accumulate, chain
+from math import prod
+from typing import NamedTuple
+
+import numpy as np
+
+from pgmx._ext._mixed_pieces import PieceSolver
+from pgmx.checks import join_names
+from pgmx.inference.exact.elimination_order import TreewidthError
+from pgmx.inference.mixed.families import DiscreteFamily, MixedFamilies, MixedRows, Shape, count_totals
+from pgmx.inference.mixed.posterior import EXACT_CELLS, Question, compute_log_evidence, make_question
+from pgmx.inference.networks import take_logs
+
+#: Largest number of cached plans, one per set of missing variables.
+_MOST_PLANS = 4096
+
+
+class Piece(NamedTuple):
+    """A block: its missing variables, ascending; their families, by child; the rows that share the block."""
+
+    hidden: list[int]
+    families: list[int]
+    rows: np.ndarray
+
+
+def find_pieces(families: Sequence[Sequence[int]], missing: np.ndarray) -> list[Piece]:
+    """Return the blocks of rows with values `missing`, bool (n, n_rows); families are (v, parents...)."""
+    n, n_rows = missing.shape
+    if n_rows > 1 and (missing == missing[:, :1]).all():
+        return [piece._replace(rows=np.arange(n_rows)) for piece in find_pieces(families, missing[:, :1])]
+    near: list[set[int]] = [set() for _ in range(n)]
+    touching: list[list[int]] = [[] for _ in range(n)]
+    for family in families:
+        for u in family:
+            touching[u].append(family[0])
+            near[u].update(family)
+    labels = np.where(missing, np.arange(n, dtype=np.int32)[:, None], n)
+    changed = True
+    while changed:  # the smallest label of a block spreads over it
+        changed = False
+        for order in (range(n), range(n - 1, -1, -1)):
+            for v in order:
+                if len(near[v]) > 1 and missing[v].any():
+                    least = np.where(missing[v], labels[sorted(near[v])].min(axis=0), n)
+                    if (least < labels[v]).any():
+                        labels[v], changed = least, True
+    pieces = []
+    for first in range(n):
+        rows = np.flatnonzero(labels[first] == first)
+        if not len(rows):
+            continue
+        packed = np.packbits(labels[:, rows] == first, axis=0)
+        _, place, group = np.unique(packed, axis=1, return_index=True, return_inverse=True)
+        by_group = np.argsort(group.reshape(-1), kind="stable")
+        parts = np.split(rows[by_group], np.cumsum(np.bincount(group.reshape(-1)))[:-1])
+        for k, part in zip(place.tolist(), parts, strict=True):
+            hidden = np.flatnonzero(labels[:, rows[k]] == first).tolist()
+            pieces.append(Piece(hidden, sorted({v for u in hidden for v in touching[u]}), part))
+    return pieces
+
+
+def plan_piece(network: MixedFamilies, piece: Piece) -> Question:
+    """Plan the computation for a block; the plan is valid for all parameters of the same graph."""
+    observed = np.ones(len(network.cards), dtype=bool)
+    observed[piece.hidden] = False
+    return make_question(network, observed, piece.families, piece.hidden, piece.hidden)
+
+
+class ObservedDensities:
+    """Log-densities of the observed values of rows under one network; chunks of rows share their plans.
+
+    `names` are the names of the variables, for messages. Discrete, linear Gaussian and mixed networks are accepted.
+    """
+
+    def __init__(self, network: MixedFamilies, names: Sequence[Hashable]):
+        self._network, self._names = network, names
+        self._families = [(v, *parents) for v, parents in enumerate(network.parents)]
+        self._plans: dict[tuple[int, ...], tuple[Question | None, np.ndarray]] = {}
+
+    def compute(self, rows: MixedRows, missing: np.ndarray) -> np.ndarray:
+        """Return the log-density of each row's observed values, (n_rows,); `missing` is bool (n, n_rows).
+
+        Minus infinity for impossible rows, 0 for rows without observed values. Raises a TreewidthError if a row would
+        need more than `EXACT_CELLS` values.
+        """
+        total = np.zeros(missing.shape[1])
+        for v, family in enumerate(self._families):
+            lacking = missing[list(family)].any(axis=0)
+            known = np.flatnonzero(~lacking) if lacking.any() else slice(None)
+            total[known] += self._network.log_density(v, rows.take(known))
+        for piece in find_pieces(self._families, missing):
+            question, observed = self._plan(piece)
+            if question is not None:
+                total[piece.rows] += compute_log_evidence(self._network, question, rows.take(piece.rows), observed)
+        return total
+
+    def _plan(self, piece: Piece) -> tuple[Question | None, np.ndarray]:
+        """Return the computation of a block, None if it sums to 1, and which variables count as observed in it."""
+        key = tuple(piece.hidden)
+        if key not in self._plans:
+            if len(self._plans) >= _MOST_PLANS:
+                self._plans.clear()
+            self._plans[key] = self._make_plan(piece)
+        return self._plans[key]
+
+    def _make_plan(self, piece: Piece) -> tuple[Question | None, np.ndarray]:
+        observed = np.ones(len(self._families), dtype=bool)
+        observed[piece.hidden] = False
+        families, hidden = set(piece.families), set(piece.hidden)
+        for v in reversed(self._network.order):
+            if v in hidden and not any(v in self._families[child][1:] for child in families):
+                hidden.remove(v)
+                families.remove(v)
+        if not hidden:
+            return None, observed
+        question = make_question(self._network, observed, families, hidden, None)
+        if question.cells > EXACT_CELLS:
+            raise TreewidthError(
+                f"the density of rows with missing {join_names(self._names[v] for v in sorted(hidden))} would need "
+                f"{question.cells:.2g} values per row, more than {EXACT_CELLS:,}",
+                remedy="leave out more of the columns, or such rows, or fill the missing values with predict()",
+            )
+        return question, observed
+
+
+# ---- expected totals, draws and imputations by the compiled solver ----
+
+
+class RandomNumbers(NamedTuple):
+    """The random numbers for D draws for each of L incomplete rows.
+
+    `places` are the positions of the rows among these L. `uniforms` in [0, 1) are (columns, L, D), `normals` (m, D).
+    `ranks` (n, L) holds per variable and row the index into `uniforms` (discrete) or `normals` (continuous).
+    """
+
+    places: np.ndarray
+    uniforms: np.ndarray
+    normals: np.ndarray
+    ranks: np.ndarray
+
+
+class MissingCells:
+    """The missing values of rows, in independent blocks, for all parameters of a graph.
+
+    `shapes` are the families of the graph, `plans` the blocks and their computations.
+    """
+
+    def __init__(self, cards: Sequence[int], shapes: Sequence[Shape], plans: Sequence[tuple[Piece, Question]]):
+        states = [[shape.states, _steps([cards[u] for u in shape.states])] for shape in shapes]
+        floats = [shape.floats if cards[shape.child] else shape.floats[:-1] for shape in shapes]
+        parameters = [
+            prod(cards[u] for u in shape.states) * (1 if cards[shape.child] else len(shape.floats) + 1)
+            for shape in shapes
+        ]
+        self._total_begins = _begins(count_totals(cards, shape) for shape in shapes)
+        programs = [_describe(shapes, piece, question) for piece, question in plans]
+        rows = [piece.rows for piece, _ in plans]
+        self._solver = PieceSolver(
+            np.array(cards, dtype=np.int64),
+            _begins(len(shape.states) for shape in shapes),
+            _join(members for members, _ in states),
+            _join(steps for _, steps in states),
+            _begins(map(len, floats)),
+            _join(floats),
+            _begins(parameters),
+            self._total_begins,
+            _join(programs),
+            _begins(map(len, programs)),
+            np.concatenate([np.empty(0, dtype=np.int64), *rows]).astype(np.int64),
+            _begins(map(len, rows)),
+        )
+
+    def expect(self, network: MixedFamilies, rows: MixedRows, weights: np.ndarray) -> tuple[float, list[np.ndarray]]:
+        """Return the log-density of the blocks' observed values, and expected totals of each family, flattened.
+
+        Both are weighted sums over rows. The totals are the counts and moments of the families with missing values, in
+        the rows where these are missing; 0 for other families.
+        """
+        totals = np.zeros(self._total_begins[-1])
+        solver = self._solver
+        likelihood = solver.expect(0, solver.n_pieces, _flatten(network), rows.codes, rows.numbers, weights, totals)
+        return likelihood, np.split(totals, self._total_begins[1:-1])
+
+    def draw(self, network: MixedFamilies, rows: MixedRows, random: RandomNumbers, drawn: MixedRows) -> None:
+        """Write joint draws into `drawn`, which has D consecutive copies of each incomplete row."""
+        self._solver.draw(
+            0, self._solver.n_pieces, _flatten(network), rows.codes, rows.numbers, *random, drawn.codes, drawn.numbers
+        )
+
+    def impute(self, network: MixedFamilies, rows: MixedRows, filled: MixedRows) -> None:
+        """Write the most probable states and the means of continuous variables, given the row, into `filled`."""
+        solver = self._solver
+        solver.impute(0, solver.n_pieces, _flatten(network), rows.codes, rows.numbers, filled.codes, filled.numbers)
+
+
+def _flatten(network: MixedFamilies) -> np.ndarray:
+    """Return the parameters of all families in the layout of the solver."""
+    parts = [np.empty(0)]
+    for family in network.families:
+        if isinstance(family, DiscreteFamily):
+            parts.append(take_logs(family.table).ravel())
+        else:
+            parts.append(np.concatenate([family.coefficients, family.std[..., None]], axis=-1).ravel())
+    return np.concatenate(parts)
+
+
+def _describe(shapes: Sequence[Shape], piece: Piece, question: Question) -> list[int]:
+    """Return the program of a block (see `PieceSolver`)."""
+    plan, components = question.plan, question.components
+    program = [len(question.states), 0 if plan is None else len(plan.cliques), len(question.families), len(components)]
+    program += question.states
+    place = {u: k for k, u in enumerate(question.states)}
+    scopes = [[place[u] for u in component.scope] for component in components]
+    homes = [-1] * len(components)
+    if plan is not None:
+        rank, home_of = plan.rank.tolist(), plan.homes.tolist()
+        program += home_of
+        for clique, sepset, parent in zip(plan.cliques, plan.sepsets, plan.parents.tolist(), strict=True):
+            program += [len(clique), len(sepset), parent, *clique]
+        hidden = set(piece.hidden)
+        for v in question.families:
+            members = [place[u] for u in shapes[v].states if u in hidden]
+            program += [v, home_of[min(members, key=rank.__getitem__)]]
+        homes = [home_of[min(scope, key=rank.__getitem__)] if scope else -1 for scope in scopes]
+    for component, scope, home in zip(components, scopes, homes, strict=True):
+        program += [len(component.members), len(component.floats), len(scope), home]
+        program += [*component.members, *component.floats, *scope]
+    return program
+
+
+def _steps(sizes: Sequence[int]) -> list[int]:
+    """Return the strides of an array of these sizes."""
+    return [prod(sizes[k + 1 :]) for k in range(len(sizes))]
+
+
+def _begins(sizes: Iterable[int]) -> np.ndarray:
+    """Return the offsets of consecutive segments of these sizes, and the end of the last."""
+    return np.fromiter(accumulate(sizes, initial=0), dtype=np.int64)
+
+
+def _join(parts: Iterable[Iterable[int]]) -> np.ndarray:
+    return np.fromiter(chain.from_iterable(parts), dtype=np.int64)

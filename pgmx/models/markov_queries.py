@@ -1,0 +1,421 @@
+"""Questions to a Markov network, answered from its potentials by :mod:`pgmx.inference`; nothing here imports pgmpy."""
+
+from abc import abstractmethod
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from pgmx.checks import DEFAULT_SEED, choose_seed
+from pgmx.data import DiscreteTable
+from pgmx.inference import (
+    InferenceCost,
+    LogPartition,
+    MapAssignment,
+    Marginals,
+    PairwisePotentials,
+    estimate_cost,
+    log_partition,
+    map_assignment,
+    marginals,
+    sample,
+)
+from pgmx.inference.approximate.imputation import impute
+from pgmx.inference.networks import log_sum_exp
+from pgmx.inference.partition import compute_shares
+from pgmx.inference.problem import Problem, check_memory
+from pgmx.models.distributed_rows import ask_parts, is_distributed
+from pgmx.models.rows import CodedRows, read_discrete_rows
+
+# ---- scaling: Z = 1 ----
+
+
+class Scaling(NamedTuple):
+    """The shifts that are subtracted from the log-potentials so that Z = 1.
+
+    The shifts, one per variable and then one per edge, shape (n + m,), sum to `log_partition`, in nats.
+    """
+
+    shifts: np.ndarray
+    log_partition: LogPartition
+
+
+def measure_strengths(potentials: PairwisePotentials) -> np.ndarray:
+    """Return the Frobenius norm of each edge's table with the means of its rows and columns removed, shape (m,).
+
+    It is zero if the table is a sum of two functions of one variable each, and infinite if a pair of states is
+    impossible.
+    """
+    strengths = np.empty(potentials.n_edges)
+    for edges, tables in _stack_tables(potentials):
+        possible = np.all(np.isfinite(tables), axis=(1, 2))
+        centred = np.where(possible[:, None, None], tables, 0.0)
+        # squares of numbers above 1e154 overflow; division by a power of two is exact
+        unit = np.where(np.abs(centred).max(axis=(1, 2), keepdims=True) > 1e150, 2.0**600, 1.0)
+        centred /= unit
+        centred -= centred.mean(axis=1, keepdims=True)
+        centred -= centred.mean(axis=2, keepdims=True)
+        with np.errstate(over="ignore"):  # infinite only if the strength exceeds the largest float
+            strengths[edges] = np.where(possible, np.sqrt((centred**2).sum(axis=(1, 2))) * unit[:, 0, 0], np.inf)
+    return strengths
+
+
+def _stack_tables(potentials: PairwisePotentials) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the positions of the edges whose tables have the same shape, and these tables as one array."""
+    shapes = potentials.cardinalities[potentials.edges]
+    for shape in np.unique(shapes, axis=0).tolist():
+        edges = np.flatnonzero((shapes == shape).all(axis=1))
+        cells = potentials.edge_offsets[edges, None] + np.arange(shape[0] * shape[1])
+        yield edges, potentials.edge_values[cells].reshape(-1, *shape)
+
+
+def compute_scaling(problem: Problem) -> Scaling:
+    """Compute the log-partition of a pairwise network and distribute it over variables and edges.
+
+    First the table of each variable is scaled to the sum 1, and the table of each edge to the mean 1. The rest is
+    divided equally among the variables of each connected component. Products of factors then do not overflow.
+    """
+    potentials = problem.pairwise
+    n = potentials.n_variables
+    shifts = np.empty(n + potentials.n_edges)
+    shifts[:n] = [log_sum_exp(potentials.node(v)) for v in range(n)]
+    for edges, tables in _stack_tables(potentials):
+        flat = tables.reshape(len(edges), -1)
+        shifts[n + edges] = log_sum_exp(flat) - np.log(flat.shape[1])
+    shifts[shifts == -np.inf] = 0.0
+    parts, n_parts = _label_components(potentials)
+    with problem.naming_evidence():
+        log_partition, shares = compute_shares(problem, {}, "auto", check_memory(None), {})
+    totals = np.bincount(parts, shares[:-1] + _read_settled(potentials), n_parts)
+    edge_parts = parts[potentials.edges[:, 0]]
+    known = np.bincount(parts, shifts[:n], n_parts) + np.bincount(edge_parts, shifts[n:], n_parts)
+    shifts[:n] += ((totals - known) / np.bincount(parts, minlength=n_parts))[parts]
+    return Scaling(shifts, log_partition)
+
+
+def _label_components(potentials: PairwisePotentials) -> tuple[np.ndarray, int]:
+    """Return the connected component of each variable, and the number of components."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
+    n, (first, second) = potentials.n_variables, potentials.edges.T
+    n_parts, parts = connected_components(coo_array((np.ones(len(first)), (first, second)), shape=(n, n)), False)
+    return parts, n_parts
+
+
+def _read_settled(potentials: PairwisePotentials) -> np.ndarray:
+    """Return the log-partition terms of tables whose variables have one state, at their first variable, (n,)."""
+    settled = potentials.cardinalities == 1
+    shares = np.zeros(potentials.n_variables)
+    shares[settled] = potentials.node_values[potentials.node_offsets[:-1][settled]]
+    edges = settled[potentials.edges].all(axis=1)
+    np.add.at(shares, potentials.edges[edges, 0], potentials.edge_values[potentials.edge_offsets[:-1][edges]])
+    return shares
+
+
+def scale_potentials(potentials: PairwisePotentials, shifts: np.ndarray) -> PairwisePotentials:
+    """Return the log-potentials minus the shifts of a `Scaling`."""
+    n, node_cells = potentials.n_variables, np.diff(potentials.node_offsets)
+    nodes = potentials.node_values - np.repeat(shifts[:n], node_cells)
+    edges = potentials.edge_values - np.repeat(shifts[n:], np.diff(potentials.edge_offsets))
+    return PairwisePotentials(potentials.cardinalities, nodes, potentials.edges, edges)
+
+
+# ---- answers per row, which workers of a cluster compute ----
+
+
+class MarkovRowQueries:
+    """Mixin of a network with `inference_problem()` and a log-partition."""
+
+    @abstractmethod
+    def inference_problem(self) -> Problem:
+        """Return the network in the form for :mod:`pgmx.inference`."""
+
+    @property
+    @abstractmethod
+    def log_partition_(self) -> float:
+        """Log-partition of the potentials in nats."""
+
+    @abstractmethod
+    def without_graph(self, question: str) -> Any:
+        """Return an object that has only arrays and the row-wise methods of the network."""
+
+    def read_rows(self, rows: Any) -> CodedRows:
+        """Return rows in the codes of the network; columns may be absent, values may be missing."""
+        return read_discrete_rows(rows, self.inference_problem(), allow_missing=True)
+
+    def list_states(self) -> Mapping[Hashable, Sequence]:
+        """Return the states of all variables, by name."""
+        problem = self.inference_problem()
+        return dict(zip(problem.names, problem.states, strict=True))
+
+    def log_likelihood(self, X) -> np.ndarray:
+        """Return the log-probability of each row, in nats.
+
+        Parameters
+        ----------
+        X : DataFrame, array, DiscreteTable, path, iterator of frames, or distributed table
+            Rows without missing values; the columns are the variables, in any order. A file or an iterator is read as
+            by ``fit`` and has at least two rows.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples,)
+            Minus infinity for an impossible row. If `partition_is_exact` is false, all values share the error of
+            ``log_partition_``, which is estimated by annealed importance sampling. Its ``standard_error``, ``lower``
+            and ``upper`` then apply to the mean of the rows too. For a distributed table, a dask Series.
+
+        Warns
+        -----
+        ApproximationWarning
+            If the exact log-partition needs too much memory; the warning reports the standard error.
+        """
+        if is_distributed(X):
+            return ask_parts(self, "log_likelihood", X)
+        rows = read_discrete_rows(X, self.inference_problem())
+        return self.inference_problem().pairwise.log_score(rows.codes) - self.log_partition_
+
+    def pseudo_log_likelihood(self, X) -> np.ndarray:
+        """Return the log-pseudolikelihood of each row: the sum of log p(one variable | all others), in nats.
+
+        Parameters
+        ----------
+        X : DataFrame, array, DiscreteTable, path, iterator of frames, or distributed table
+            Rows without missing values, as for `log_likelihood`.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples,)
+            The log-partition is not needed. The negative mean is the NPLL of the literature. For a distributed table, a
+            dask Series.
+        """
+        if is_distributed(X):
+            return ask_parts(self, "pseudo_log_likelihood", X)
+        rows = read_discrete_rows(X, self.inference_problem())
+        return self.inference_problem().pairwise.pseudo_log_likelihood(rows.codes)
+
+    def predict(self, X, *, method: str = "map", inference: str = "auto") -> pd.DataFrame:
+        """Predict missing values and absent columns given the rest of the row.
+
+        Parameters
+        ----------
+        X : DataFrame, array, DiscreteTable, path, iterator of frames, or distributed table
+            Rows. Variables without a column and missing values are predicted.
+        method : {"map", "marginal"}, default="map"
+            The most probable joint configuration of the missing values of a row, or the most probable state of each
+            variable.
+        inference : {"auto", "exact", "loopy"}, default="auto"
+            Method for rows with many connected missing values: "exact" uses junction trees, "loopy" uses loopy belief
+            propagation (much faster on wide networks). "auto" is "exact" if a tree needs at most 16 MB.
+
+        Returns
+        -------
+        pandas.DataFrame of shape (n_samples, n_variables)
+            All variables in order, as categorical columns with all states declared, and with the index of `X` if it has
+            one. Observed values are unchanged. For a distributed table, a dask.dataframe whose partitions the workers
+            compute.
+
+        Raises
+        ------
+        ValueError
+            If a column is not a variable, a value is not among its states, or the observed values of a row are
+            impossible.
+        """
+        if is_distributed(X):
+            return ask_parts(self, "predict", X, method=method, inference=inference)
+        problem = self.inference_problem()
+        rows = read_discrete_rows(X, problem, allow_missing=True)
+        with problem.naming_evidence():
+            codes = impute(problem.pairwise, rows.codes, rows.missing, method=method, inference=inference)
+        n_rows = codes.shape[1]
+        if not n_rows:  # a table needs at least one row: it is computed for the columns, then removed
+            codes = np.zeros((len(codes), 1), dtype=codes.dtype)
+        frame = DiscreteTable(problem.names, problem.states, codes).to_pandas().iloc[:n_rows]
+        return frame if rows.index is None else frame.set_axis(rows.index, axis=0)
+
+
+class MarkovRowAnswers(MarkovRowQueries):
+    """Potentials with the row-wise methods of a network; likelihoods need the `log_partition`."""
+
+    def __init__(self, problem: Problem, log_partition: float | None):
+        self._problem = problem
+        self._log_partition = log_partition
+
+    def inference_problem(self) -> Problem:
+        """Return the network in the form for :mod:`pgmx.inference`."""
+        return self._problem
+
+    @property
+    def log_partition_(self) -> float:
+        """Log-partition of the potentials in nats."""
+        assert self._log_partition is not None
+        return self._log_partition
+
+    def without_graph(self, question: str) -> "MarkovRowAnswers":
+        """Return the object itself."""
+        return self
+
+
+# ---- questions to the whole network ----
+
+
+class MarkovQueries(MarkovRowQueries):
+    """Mixin of a network with `inference_problem()` and a dictionary `_cache` for results that do not change."""
+
+    _cache: dict[str, Any]
+
+    # ---- cost ----
+
+    @property
+    def width(self) -> int:
+        """Width of the best elimination order found (variables of its largest table minus 1), without tables."""
+        return self.estimate_cost().width
+
+    def estimate_cost(self, evidence: Mapping | None = None) -> InferenceCost:
+        """Estimate the cost of exact inference, before anything is allocated.
+
+        Parameters
+        ----------
+        evidence : dict of {name: state}, optional
+            Observed variables; they are excluded.
+
+        Returns
+        -------
+        InferenceCost
+            Width, cells of the largest table and of all tables, and bytes.
+        """
+        if evidence:
+            return estimate_cost(self.inference_problem(), evidence)
+        if "cost" not in self._cache:
+            self._cache["cost"] = estimate_cost(self.inference_problem())
+        return self._cache["cost"]
+
+    # ---- the distribution ----
+
+    @property
+    def log_partition_(self) -> LogPartition:
+        """Log-partition of the potentials in nats, by which the factors are scaled; computed once."""
+        return self._scaling().log_partition
+
+    @property
+    def partition_is_exact(self) -> bool:
+        """Whether `log_partition_` is exact rather than an estimate by annealed importance sampling."""
+        return self.log_partition_.exact
+
+    def _scaling(self) -> Scaling:
+        if "scaling" not in self._cache:
+            self._cache["scaling"] = compute_scaling(self.inference_problem())
+        return self._cache["scaling"]
+
+    def log_partition(self, evidence: Mapping | None = None, *, method: str = "auto", **options) -> LogPartition:
+        """Return the logarithm of the unnormalised sum over all configurations that agree with the evidence.
+
+        Parameters
+        ----------
+        evidence : dict of {name: state}, optional
+            Observed variables.
+        method : {"auto", "exact", "ais", "loopy"}, default="auto"
+            See :func:`pgmx.inference.log_partition`.
+        **options : dict
+            Further options of that function.
+
+        Returns
+        -------
+        LogPartition
+            A float in nats with the attributes ``exact``, ``lower``, ``upper`` and ``standard_error``.
+        """
+        if not evidence and method == "auto" and not options:
+            return self.log_partition_
+        return log_partition(self.inference_problem(), evidence, method=method, **options)
+
+    def marginals(self, evidence: Mapping | None = None, *, method: str = "auto", **options) -> Marginals:
+        """Return the distribution of every unobserved variable.
+
+        Parameters
+        ----------
+        evidence : dict of {name: state}, optional
+            Observed variables.
+        method : {"auto", "exact", "corrected", "loopy", "gibbs"}, default="auto"
+            "auto" is exact if a junction tree fits into 2 GB. Otherwise it warns and uses loopy belief propagation,
+            corrected by Gibbs sampling.
+        **options : dict
+            Further options of :func:`pgmx.inference.marginals`.
+
+        Returns
+        -------
+        Marginals
+            A mapping from name to ``{state: probability}``. Its attributes hold the method, whether it converged, and
+            an estimated error per variable.
+        """
+        return marginals(self.inference_problem(), evidence, method=method, **options)
+
+    def map(self, evidence: Mapping | None = None, *, method: str = "auto", **options) -> MapAssignment:
+        """Return the most probable joint configuration.
+
+        Parameters
+        ----------
+        evidence : dict of {name: state}, optional
+            Observed variables.
+        method : {"auto", "exact", "search", "loopy"}, default="auto"
+            See :func:`pgmx.inference.map_assignment`.
+        **options : dict
+            Further options of that function.
+
+        Returns
+        -------
+        MapAssignment
+            A dictionary of the states of the unobserved variables, with the attributes ``log_value``, ``bound``,
+            ``gap`` and ``exact``.
+        """
+        return map_assignment(self.inference_problem(), evidence, method=method, **options)
+
+    # ---- rows ----
+
+    def without_graph(self, question: str) -> MarkovRowAnswers:
+        """Return the potentials with the row-wise methods of the network, without a pgmpy graph."""
+        problem = self.inference_problem()
+        partition = float(self.log_partition_) if question == "log_likelihood" else None
+        return MarkovRowAnswers(Problem(problem.names, problem.states, problem.model), partition)
+
+    def simulate(
+        self,
+        n_samples: int,
+        evidence: Mapping | None = None,
+        *,
+        method: str = "auto",
+        random_state: int | None = DEFAULT_SEED,
+        seed: int | None = DEFAULT_SEED,
+        **options,
+    ) -> pd.DataFrame:
+        """Draw rows from the network, given the evidence if any.
+
+        Parameters
+        ----------
+        n_samples : int
+            Number of rows.
+        evidence : dict of {name: state}, optional
+            Observed variables; they keep their states.
+        method : {"auto", "exact", "gibbs"}, default="auto"
+            "exact" draws independent rows from a junction tree, "gibbs" uses Gibbs sampling. "auto" is "exact" if the
+            memory suffices, else "gibbs".
+        random_state : int or None, default=0
+            A non-negative seed; None draws fresh entropy.
+        seed : int or None, default=0
+            Alias of `random_state` under pgmpy's name; do not give both.
+        **options : dict
+            Options of Gibbs sampling: burn_in, thinning, n_chains, n_jobs.
+
+        Returns
+        -------
+        pandas.DataFrame of shape (n_samples, n_variables)
+            Categorical columns with all states declared.
+
+        Raises
+        ------
+        TypeError, ValueError
+            As :func:`pgmx.inference.sample`, and if both seeds are given.
+        """
+        chosen = choose_seed(random_state, seed)
+        problem = self.inference_problem()
+        return sample(problem, n_samples, evidence=evidence, method=method, seed=chosen, **options).to_pandas()
