@@ -18,8 +18,7 @@ from typing import TYPE_CHECKING
 
 from pgmx.data.columns import MISSING
 from pgmx.data.distributed.distribution import distribute
-from pgmx.data.distributed.numeric_table import DistributedNumericTable
-from pgmx.data.distributed.table import DistributedTable
+from pgmx.data.distributed.tables import DistributedNumericTable, DistributedTable
 from pgmx.data.errors import IncompleteRowsWarning
 from pgmx.data.few_values import FewValuesWarning
 from pgmx.data.inputs import encode, open_any, open_frame, write_table

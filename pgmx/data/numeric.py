@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from pgmx.checks import check_weights, join_names
 from pgmx.data.columns import column_kind, float_cells
 from pgmx.data.csv_files import find_layout
+from pgmx.data.distributed.partitions import NumericPartition
 from pgmx.data.errors import COMPLEX_REMEDY, MissingCellsError, check_rows_left
 from pgmx.data.plane_file import PLANE_SUFFIX
 from pgmx.data.readers import (
@@ -96,6 +97,9 @@ class NumericTable:
     [[[1.0, 0.5], [2.0, 0.25]]]
     """
 
+    #: Whether the rows are on the workers of a cluster, so that a question about them costs a message.
+    is_remote = False
+
     def __init__(
         self,
         names: Iterable[Hashable],
@@ -163,6 +167,30 @@ class NumericTable:
         Row numbers count the rows that missing="drop" leaves out.
         """
         return self._chunks_of_pieces() if self._block is None else self._chunks_in_memory(self._block)
+
+    def reduce(
+        self, function: Callable, *arguments: Any, add: Callable[[list], Any], weights: np.ndarray | None = None
+    ) -> Any:
+        """Return the sum of a function over the partitions: a table on one machine is one partition, in memory.
+
+        Parameters
+        ----------
+        function : callable
+            Called with a partition, which has `names`, `blocks` (float64 arrays of shape (m, n_columns)) and `weights`,
+            and the arguments.
+        *arguments
+            Passed to the function.
+        add : callable
+            From a list of two results to their sum. Not needed for one partition.
+        weights : ndarray of float64, shape (n_rows,), optional
+            Weights of the rows, which become the `weights` of the partition.
+
+        Returns
+        -------
+        object
+            The result of the function.
+        """
+        return function(NumericPartition(self.names, [self.rows()], weights), *arguments)
 
     def check_weights(self, weights: ArrayLike, name: str = "weights") -> np.ndarray:
         """Return a float64 copy of weights, one per row of the input, or raise: finite, not negative, not all zero."""

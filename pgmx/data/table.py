@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from threading import Lock
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -58,6 +59,26 @@ class MappedFile(Protocol):
     def pickle_parts(self) -> tuple[Callable, tuple]:
         """Return a function and its arguments that open the file again in another process."""
         ...
+
+
+class Partition:
+    """Rows of a discrete table as one partition: the first argument of the functions that `reduce` calls.
+
+    `weights` are float64 weights of the rows, None if each row counts as one. `cache` keeps results of counting for
+    later calls, under `lock`. `n_threads` threads may count the rows.
+    """
+
+    def __init__(self, table: DiscreteTable, weights: np.ndarray | None = None):
+        self.table = table
+        self.weights = weights
+        self.lock = Lock()
+        self.cache: dict[Any, Any] = {}
+        self.n_threads = 1
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.table.n_rows
 
 
 class DiscreteTable:
@@ -132,6 +153,9 @@ class DiscreteTable:
         "_positions",
         "_states",
     )
+
+    #: Whether the rows are on the workers of a cluster, so that a question about them costs a message.
+    is_remote = False
 
     def __init__(
         self,
@@ -212,6 +236,16 @@ class DiscreteTable:
         return self._columns
 
     @property
+    def names(self) -> tuple:
+        """Variable names: `columns` under the name that all kinds of tables share."""
+        return self._columns
+
+    @property
+    def float_columns(self) -> tuple:
+        """Names of the continuous columns: none."""
+        return ()
+
+    @property
     def states(self) -> tuple[tuple, ...]:
         """State names of each variable, in their stated order."""
         return self._states
@@ -275,6 +309,58 @@ class DiscreteTable:
             return self._positions[name]
         except (KeyError, TypeError):
             raise ValueError(f"no variable {name!r}: the variables are {join_names(self._columns)}") from None
+
+    # ---- sums over the rows ----
+
+    def reduce(
+        self, function: Callable, *arguments: Any, add: Callable[[list], Any], weights: np.ndarray | None = None
+    ) -> Any:
+        """Return the sum of a function over the partitions: a table on one machine is one partition.
+
+        Parameters
+        ----------
+        function : callable
+            Called with a partition, which has a `table`, `weights`, a `lock` and a dictionary `cache`, and the
+            arguments.
+        *arguments
+            Passed to the function.
+        add : callable
+            From a list of two results to their sum. Not needed for one partition.
+        weights : ndarray of float64, shape (n_rows,), optional
+            Weights of the rows, which become the `weights` of the partition.
+
+        Returns
+        -------
+        object
+            The result of the function.
+        """
+        return function(Partition(self, weights), *arguments)
+
+    @property
+    def has_wide_counts(self) -> bool:
+        """Whether counts may need more than 32 bits: only sums over several partitions do."""
+        return False
+
+    def keep_weights(self, weights: np.ndarray | None) -> tuple[DiscreteTable, np.ndarray | None]:
+        """Return a table, and the weights of its rows, which workers keep if they keep the rows.
+
+        Parameters
+        ----------
+        weights : ndarray of float64, shape (n_rows,), or None
+            Weights of the rows; None means that each row counts as one.
+
+        Returns
+        -------
+        table : DiscreteTable
+            The table itself, if its rows are on this machine.
+        weights : ndarray or None
+            The weights.
+        """
+        return self, weights
+
+    def identify_rows(self) -> Any:
+        """Return a value that identifies the rows, for the fingerprint of a checkpoint: the codes."""
+        return self.codes
 
     def repeat_rows(self, weights: ArrayLike) -> DiscreteTable:
         """Return the table in which row i occurs ``weights[i]`` times; the order of the rows is kept.
@@ -438,6 +524,9 @@ class Frame:
     float_columns : tuple
         Names of the floating-point columns (in a float dtype or as Python objects) that were not declared discrete.
     """
+
+    #: Whether the rows are on the workers of a cluster, as in distributed tables.
+    is_remote = False
 
     def __init__(
         self,

@@ -193,7 +193,7 @@ def sample_network(name: str | Path, n_rows: int, *, random_state: int | None = 
 
 
 def _read_compressed(raw: bytes, name: str) -> DiscreteBayesianNetwork:
-    from pgmx.models.files.bif import read_bif
+    from pgmx.models.files.discrete import read_bif
 
     model = read_bif(gzip.decompress(raw), "bif")
     model.name = name

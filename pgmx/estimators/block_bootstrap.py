@@ -29,7 +29,7 @@ from pgmx.parallel.tasks import SharedArrays, run_tasks
 from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.progress import ProgressBar, ResamplingProgress
 from pgmx.runs.run import Run, is_past
-from pgmx.statistics.lagged import BlockMoments, compute_block_moments
+from pgmx.statistics.lagged_moments import BlockMoments, compute_block_moments
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -32,7 +32,7 @@ from pgmx.runs.progress import ProgressBar, ResamplingProgress
 from pgmx.runs.run import Run, is_past
 from pgmx.scores.binding.discrete import DiscreteScoring
 from pgmx.scores.binding.scoring import StoredScoring
-from pgmx.statistics.gaussian.distributed_moments import sum_moments
+from pgmx.statistics.moments import sum_moments
 
 if TYPE_CHECKING:
     import pandas as pd

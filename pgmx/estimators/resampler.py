@@ -20,11 +20,11 @@ from pgmx.estimators.bayesian.pgmpy_interface import BaseStructureScore
 from pgmx.graphs.consensus import Marks, make_marks
 from pgmx.scores.binding.resolve import resolve_scoring
 from pgmx.scores.binding.scoring import Scoring
-from pgmx.scores.collinear import without_warnings
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.gaussian.base import GaussianScore
 from pgmx.scores.mixed.base import MixedScore
 from pgmx.scores.registry import list_scores
+from pgmx.statistics.collinearity import without_warnings
 
 #: Options of the learner that a resample sets, so that nothing is shown and resamples do not share a file.
 _SILENT = {"show_progress": False, "checkpoint": None}

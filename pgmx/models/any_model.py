@@ -11,7 +11,7 @@ from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 from pgmx.atomic import replace_file
 from pgmx.checks import FittedLearner, check_path, take_graph, take_model
 from pgmx.inference.named_networks import read_tables
-from pgmx.models.files.bif import read_bif, write_bif
+from pgmx.models.files.discrete import read_bif, write_bif
 from pgmx.models.files.documents import build_graph, describe_graph, read_document, write_document
 from pgmx.models.files.formats import (
     check_target,

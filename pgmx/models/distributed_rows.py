@@ -64,7 +64,7 @@ def _answer(rows: Any, first_row: int, network: Any, question: str, options: Map
 
 
 def _sum_answers(part: Any, network: Any, question: str) -> float:
-    return float(sum(np.sum(getattr(network, question)(rows)) for _, rows in part.pieces()))
+    return float(sum(np.sum(getattr(network, question)(rows)) for _, rows in part.chunks()))
 
 
 # ---- checks of columns and states, before any row is sent to a method ----

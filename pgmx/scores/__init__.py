@@ -1,15 +1,13 @@
 """Decomposable scores of Bayesian networks: pgmpy's score classes over compiled counts and moments.
 
+- `registry`: the scores by name; choices, help and messages derive from it
 - `compiled`: the interface of pgmpy over every compiled score
-- `bounds`: upper bounds of families that are not scored yet
-- `gains`: the interface of a source of gains, and the sources that are not compiled
-- `collinear`: warnings of columns that determine each other
-- `rows_ahead`: rows of gains that other threads compute before a climb asks for them
+- `gains`: the interface of a source of gains, the sources that are not compiled, and prefetched rows of gains
 - `priors`: prior probabilities of graphs
 - `discrete`: scores of discrete Bayesian networks
 - `gaussian`: scores of linear Gaussian networks
 - `mixed`: scores of networks of continuous and discrete variables
-- `binding`: scores by name and bound to a table; they give a search its source of gains
+- `binding`: scores bound to a table; they give a search its source of gains
 """
 
 from typing import TYPE_CHECKING

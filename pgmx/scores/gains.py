@@ -1,21 +1,33 @@
-"""Sources of the gains of a search: the interface, and two sources in addition to the compiled scorers."""
+"""Sources of the gains of a search: the interface, upper bounds, and what complements the compiled scorers.
+
+`FunctionGains` calls any score family by family. `RowCache` and `CachedSources` keep rows of gains for a search that
+returns to earlier graphs. `RowPrefetcher` starts threads that compute rows before a climb needs them, or that count
+some of the rows of the table for each row of gains.
+"""
 
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
 from math import ceil, inf, isfinite, log10
 from sys import byteorder
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, Protocol, Self
 
 import numpy as np
 
-from pgmx._ext._row_cache import CachedScorer, RowStore
+from pgmx._ext._families import FamilyScorer
+from pgmx._ext._row_cache import CachedScorer, RowsAhead, RowStore
 from pgmx._ext._scorer import Scorer
+from pgmx.parallel.threads import count_helpers, count_sharers, help_on_threads
 
 #: Bytes of rows that a search keeps if it returns to earlier graphs.
 ROW_MEMORY = 1 << 27
 
 #: Rows that are kept if a search does not return to earlier graphs, but threads prefetch rows.
-AHEAD_ROWS = 64
+PREFETCHED_ROWS = 64
+
+#: Kinds of upper bounds: the codes of `pgmx._ext._parent_sets`.
+NO_BOUND, LIKELIHOOD, CELLS = 0, 1, 2
 
 
 class GainSource(Protocol):
@@ -41,6 +53,20 @@ class GainSource(Protocol):
     def family_score(self, child: int, parents: np.ndarray) -> float:
         """Return the score of `child` with `parents`."""
         ...
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyBounds:
+    """Upper bounds of the families of a child with more parents, as the exact search uses them.
+
+    `LIKELIHOOD`: the score is a log-likelihood, which parents never decrease, minus `cost` per parameter; for a
+    discrete child the log-likelihood is at most 0. `CELLS`: a Dirichlet score of unweighted rows, at most -ln r for
+    each cell that occurs. `cards` are the cardinalities; None if each parent adds one parameter.
+    """
+
+    kind: int = NO_BOUND
+    cost: float = 0.0
+    cards: np.ndarray | None = None
 
 
 class FunctionGains:
@@ -195,3 +221,72 @@ def expect_families(
 def source_of_rows(source: GainSource) -> GainSource:
     """Return a source of gains without the cache of its rows."""
     return source.source if isinstance(source, RowCache | CachedScorer) else source
+
+
+# ---- prefetched rows ----
+
+
+class RowPrefetcher:
+    """Helper threads of a climb, which start when they save time; the context manager ends them.
+
+    `make_source` returns sources that keep their rows. Threads help only if the source of the climb keeps its rows too.
+    `mask` is the mask of its arcs. The rows do not depend on the thread that computes them, nor does the climb.
+    """
+
+    def __init__(
+        self,
+        source: GainSource,
+        make_source: Callable[[], GainSource] | None,
+        n_threads: int,
+        mask: np.ndarray | None = None,
+    ):
+        self._source, self._make_source, self._n_threads, self._mask = source, make_source, n_threads, mask
+        self._stack = ExitStack()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self._stack.close()
+
+    @property
+    def may_begin(self) -> bool:
+        """Whether threads may still be started."""
+        return self._n_threads > 1 and self._make_source is not None and isinstance(self._source, CachedScorer)
+
+    def begin(self, n_rows: float, seconds: float) -> None:
+        """Start threads if they save time for `n_rows` rows of `seconds` each."""
+        source: Any = self._source
+        n_helpers = count_helpers(self._n_threads, n_rows, seconds)
+        if not n_helpers or not self.may_begin or not isinstance(source, CachedScorer):
+            return
+        if self._share_rows(source_of_rows(source), n_helpers + 1):
+            self._n_threads = 1
+            return
+        prefetched = RowsAhead(source.store, n_helpers + 1)
+        self._n_threads = 1
+        if not source.follow(prefetched):
+            return
+        self._stack.callback(source.follow, None)
+        self._stack.enter_context(
+            help_on_threads(lambda number: prefetched.serve(number, self._make_rows()), prefetched.close, n_helpers)
+        )
+
+    def _share_rows(self, scorer: Any, n_threads: int) -> bool:
+        """Start threads that count some of the rows of the table for each row of gains, if that is faster."""
+        if not isinstance(scorer, FamilyScorer):
+            return False
+        n_threads = count_sharers(n_threads, scorer.n_rows)
+        if n_threads == 1 or not scorer.share_rows(n_threads):
+            return False
+        self._stack.callback(scorer.share_rows, 1)
+        self._stack.enter_context(help_on_threads(scorer.serve, scorer.close, n_threads - 1))
+        return True
+
+    def _make_rows(self) -> GainSource:
+        """Return a source of the same rows for a thread."""
+        assert self._make_source is not None
+        source = source_of_rows(self._make_source())
+        if self._mask is not None:
+            source.restrict(self._mask)
+        return source

@@ -15,8 +15,7 @@ from pgmx.scores import ScoreTerms
 from pgmx.scores.binding.discrete import DiscreteScoring
 from pgmx.scores.binding.resolve import refuse_integers, resolve_scoring
 from pgmx.scores.binding.scoring import Scoring
-from pgmx.statistics.counts import add_counts, has_wide_counts
-from pgmx.statistics.segments import arrange_planes, count_block, count_segments
+from pgmx.statistics.counts import add_counts, arrange_planes, count_block, count_segments
 
 #: The scores whose gains are the weights: for discrete, continuous and mixed data.
 SCORE_OF_WEIGHT = {
@@ -193,7 +192,7 @@ class DistributedWeights(PairWeightSource):
 
 def can_be_counted(table: DiscreteTable) -> bool:
     """Return whether every variable has bit planes (not with too many states) and counts fit into 32 bits."""
-    return int(table.plane_offsets[-1]) == int(table.cardinalities.sum()) and not has_wide_counts(table)
+    return int(table.plane_offsets[-1]) == int(table.cardinalities.sum()) and not table.has_wide_counts
 
 
 class PairScores(NamedTuple):

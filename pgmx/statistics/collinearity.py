@@ -1,9 +1,15 @@
-"""Columns that determine each other, and correlations without the rounding errors between such columns."""
+"""Columns that determine each other: their correlations without rounding errors, and the warnings about them."""
 
+import warnings
+from collections.abc import Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import eigh, get_lapack_funcs
+
+from pgmx.checks import caller_level, join_names
 
 #: A column is determined by others if they leave less than this share of its variance.
 LEAST_RESIDUAL = 1e-10
@@ -175,3 +181,53 @@ def _smallest_row(rows: np.ndarray) -> np.ndarray:
     is_used = np.abs(rows) > _NEGLIGIBLE * np.abs(rows).max(axis=1, keepdims=True)
     best = min(range(len(rows)), key=lambda i: (is_used[i].sum(), np.flatnonzero(is_used[i]).tolist()))
     return np.flatnonzero(is_used[best])
+
+
+# ---- warnings: one per fit ----
+
+_is_silent = ContextVar("_is_silent", default=False)
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Suppress the warnings, for resamples of a table that was already warned of."""
+    token = _is_silent.set(True)
+    try:
+        yield
+    finally:
+        _is_silent.reset(token)
+
+
+def warn_of_columns(correlation: np.ndarray, names: Sequence[Hashable], collinearity: Collinearity | None) -> None:
+    """Warn of the pairs of columns that determine each other, and of a smallest set of three or more."""
+    pairs = np.argwhere(np.triu(find_copies(correlation)))
+    messages = []
+    if len(pairs):
+        shown = ", ".join(f"{names[i]!r} and {names[j]!r}" for i, j in pairs[:5].tolist())
+        more = f" and {len(pairs) - 5} more pairs" if len(pairs) > 5 else ""
+        messages.append(
+            f"columns that determine each other linearly: {shown}{more}. Their density is unbounded, so no edge joins "
+            "them: drop one of each pair"
+        )
+    if collinearity is not None:
+        messages.append(_describe_set([names[v] for v in collinearity.smallest], collinearity.n_determined))
+    _warn(messages)
+
+
+def warn_of_set(members: Sequence[Hashable], n_determined: int) -> None:
+    """Warn of a smallest set of variables that determine each other; `n_determined` columns are combinations."""
+    _warn([_describe_set(members, n_determined)])
+
+
+def _describe_set(members: Sequence[Hashable], n_determined: int) -> str:
+    more = f" (in all, {n_determined} columns are combinations of others)" if n_determined > 1 else ""
+    return (
+        f"columns that determine each other linearly: {join_names(members[:-1], len(members))} and {members[-1]!r}"
+        f"{more}. The graph is learned as if each column had independent noise of 1e-6 of its standard deviation. Drop "
+        "one of the columns to learn without noise"
+    )
+
+
+def _warn(messages: list[str]) -> None:
+    if messages and not _is_silent.get():
+        warnings.warn(". Other ".join(messages), stacklevel=caller_level())

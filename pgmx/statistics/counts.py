@@ -1,11 +1,16 @@
-"""Marginal and pairwise counts of a coded table."""
+"""Marginal and pairwise counts of a coded table, and counts of pairs of states within segments of its rows.
+
+A segment is all rows, or the rows of each state of a class. The functions that count a partition are called by
+``DiscreteTable.reduce``: on this machine, or by the workers of a distributed table, which import only this module.
+"""
 
 from functools import partial
+from typing import Any
 
 import numpy as np
 
-from pgmx._ext import _counts
-from pgmx.data import DiscreteTable, DistributedTable
+from pgmx._ext import _counts, _pair_weights
+from pgmx.data import DiscreteTable
 from pgmx.parallel.threads import call_on_threads
 
 # Rows of the pair counts that one task computes: a multiple of the kernel's tile.
@@ -14,16 +19,8 @@ _TASK_ROWS = 128
 #: Approximate seconds per word of two bit planes on one processor; decides whether threads are used.
 WORD_PAIR_SECONDS = 5e-11
 
-#: Number of rows of a distributed table from which sums of counts may not fit in 32 bits.
-WIDE_ROWS = 1 << 32
-
 #: Maximum bytes of pair counts that are summed over the partitions of a distributed table, and that a partition keeps.
 DISTRIBUTED_MEMORY, KEPT_MEMORY = 1 << 32, 1 << 26
-
-
-def has_wide_counts(table: DiscreteTable) -> bool:
-    """Return whether counts may need more than 32 bits (never for a table on one machine)."""
-    return isinstance(table, DistributedTable) and table.n_rows >= WIDE_ROWS
 
 
 def narrow_counts(counts: np.ndarray) -> np.ndarray:
@@ -31,28 +28,14 @@ def narrow_counts(counts: np.ndarray) -> np.ndarray:
     return counts.astype(np.min_scalar_type(int(counts.max(initial=0))))
 
 
-def add_counts(parts: list[np.ndarray]) -> np.ndarray:
+def add_counts(counts: list[np.ndarray]) -> np.ndarray:
     """Add the counts of some partitions, in the smallest type for sending."""
-    return narrow_counts(np.asarray(np.sum(parts, axis=0, dtype=np.uint64)))
+    return narrow_counts(np.asarray(np.sum(counts, axis=0, dtype=np.uint64)))
 
 
-def _count_states_of_part(part) -> np.ndarray:
-    return narrow_counts(marginal_counts(part.table))
-
-
-def _weigh_states_of_part(part) -> np.ndarray:
-    return marginal_weights(part.table, part.weights)
-
-
-def _count_pairs_of_part(part) -> np.ndarray:
-    """Return the upper triangle of the pair counts of a partition."""
-    chosen = pair_planes(part.table)
-    counts = np.zeros((len(chosen), len(chosen)), dtype=np.uint32)
-    for first in range(0, len(chosen), _TASK_ROWS):
-        _counts.count_pairs(part.table.planes, chosen, first, min(first + _TASK_ROWS, len(chosen)), counts)
-    if counts.nbytes <= KEPT_MEMORY:
-        part.kept["pair_counts"] = counts  # counts of families with one parent are derived from them
-    return narrow_counts(counts[np.triu_indices(len(chosen))])
+def add_weights(sums: list[np.ndarray]) -> np.ndarray:
+    """Add the sums of weights of some partitions, in the order of the partitions."""
+    return np.sum(sums, axis=0)
 
 
 def marginal_counts(table: DiscreteTable) -> np.ndarray:
@@ -79,32 +62,37 @@ def marginal_counts(table: DiscreteTable) -> np.ndarray:
     >>> marginal_counts(encode(pd.DataFrame({"a": ["x", "y", "x"], "b": [1, 1, 1]}))).tolist()
     [2, 1, 3]
     """
-    if isinstance(table, DistributedTable):
-        counts = table.reduce(_count_states_of_part, add=add_counts)
-        return counts.astype(np.uint64 if has_wide_counts(table) else np.uint32)
+    counts = table.reduce(_count_states, add=add_counts)
+    return counts.astype(np.uint64 if table.has_wide_counts else np.uint32)
+
+
+def _count_states(partition: Any) -> np.ndarray:
+    """Return the counts of the states in a partition, by their planes if they have some."""
+    table = partition.table
     offsets = table.plane_offsets
     of_planes = _counts.count_planes(table.planes)
     if len(of_planes) == table.cardinalities.sum():
-        return of_planes
-    return np.concatenate(
-        [
-            of_planes[offsets[v] : offsets[v + 1]]
-            if offsets[v + 1] > offsets[v]
-            else np.bincount(table.codes[v], minlength=table.cardinalities[v]).astype(np.uint32)
-            for v in range(table.n_variables)
-        ]
-    )
+        return narrow_counts(of_planes)
+    counts = [
+        of_planes[offsets[v] : offsets[v + 1]]
+        if offsets[v + 1] > offsets[v]
+        else np.bincount(table.codes[v], minlength=table.cardinalities[v]).astype(np.uint32)
+        for v in range(table.n_variables)
+    ]
+    return narrow_counts(np.concatenate(counts))
 
 
 def marginal_weights(table: DiscreteTable, weights: np.ndarray | None = None) -> np.ndarray:
     """Return the float64 sums of the row weights in each state, variable by variable.
 
-    The weights of a distributed table come from ``weigh_rows``; its workers sum them.
+    By default the weights of a distributed table are the weights that its workers keep, see ``weigh_rows``.
     """
-    if isinstance(table, DistributedTable):
-        return table.reduce(_weigh_states_of_part, add=partial(np.sum, axis=0))
-    columns = zip(table.codes, table.cardinalities, strict=True)
-    return np.concatenate([np.bincount(codes, weights, minlength=states) for codes, states in columns])
+    return table.reduce(_weigh_states, add=add_weights, weights=weights)
+
+
+def _weigh_states(partition: Any) -> np.ndarray:
+    columns = zip(partition.table.codes, partition.table.cardinalities, strict=True)
+    return np.concatenate([np.bincount(codes, partition.weights, minlength=states) for codes, states in columns])
 
 
 def pair_planes(table: DiscreteTable) -> np.ndarray:
@@ -153,21 +141,12 @@ def pair_counts(table: DiscreteTable, *, n_jobs: int | None = None, memory: int 
     """
     chosen = pair_planes(table)
     m = len(chosen)
-    if isinstance(table, DistributedTable):  # without the counts of all pairs, each pair would need a message
-        memory = max(memory, DISTRIBUTED_MEMORY)
-        if 4 * m * m > memory:
-            raise ValueError(
-                f"the pair counts of {m} states (without the last of each variable) need {4 * m * m / 2**30:.0f} "
-                f"GiB, more than the limit of {memory / 2**30:.0f} GiB of a distributed table. Use fewer variables, "
-                "merge rare states, or learn a ChowLiuForest, which counts block by block"
-            )
-    elif 4 * m * m > memory:
+    if table.is_remote:  # without the counts of all pairs, each pair would need a message: None is no choice
+        return _sum_pairs(table, m, max(memory, DISTRIBUTED_MEMORY))
+    if 4 * m * m > memory:
         return None
     counts = np.zeros((m, m), dtype=np.uint32)
     if m == 0:
-        return counts
-    if isinstance(table, DistributedTable):
-        counts[np.triu_indices(m)] = table.reduce(_count_pairs_of_part, add=add_counts)
         return counts
     seconds = WORD_PAIR_SECONDS * m * m / 2 * table.planes.shape[1]
     call_on_threads(
@@ -179,3 +158,100 @@ def pair_counts(table: DiscreteTable, *, n_jobs: int | None = None, memory: int 
         seconds,
     )
     return counts
+
+
+def _sum_pairs(table: DiscreteTable, m: int, memory: int) -> np.ndarray:
+    """Return the pair counts of m planes of a distributed table; ValueError if they need more than `memory` bytes."""
+    if 4 * m * m > memory:
+        raise ValueError(
+            f"the pair counts of {m} states (without the last of each variable) need {4 * m * m / 2**30:.0f} "
+            f"GiB, more than the limit of {memory / 2**30:.0f} GiB of a distributed table. Use fewer variables, "
+            "merge rare states, or learn a ChowLiuForest, which counts block by block"
+        )
+    counts = np.zeros((m, m), dtype=np.uint32)
+    if m:
+        counts[np.triu_indices(m)] = table.reduce(_count_pairs, add=add_counts)
+    return counts
+
+
+def _count_pairs(partition: Any) -> np.ndarray:
+    """Return the upper triangle of the pair counts of a partition."""
+    chosen = pair_planes(partition.table)
+    counts = np.zeros((len(chosen), len(chosen)), dtype=np.uint32)
+    for first in range(0, len(chosen), _TASK_ROWS):
+        _counts.count_pairs(partition.table.planes, chosen, first, min(first + _TASK_ROWS, len(chosen)), counts)
+    if counts.nbytes <= KEPT_MEMORY:
+        partition.cache["pair_counts"] = counts  # counts of families with one parent are derived from them
+    return narrow_counts(counts[np.triu_indices(len(chosen))])
+
+
+# ---- pairs within segments ----
+
+#: Variables, and the class whose states define the segments, if there is one.
+Share = tuple[list[int], int | None]
+
+
+def arrange_planes(table: DiscreteTable, variables: np.ndarray, class_node: int | None):
+    """Return planes and offsets of `variables`, the bounds of their segments in words, and counts within segments.
+
+    There is one segment, or one for each state of `class_node`, by which the rows are sorted.
+    """
+    planes, bounds, marginals = _make_one_segment(table) if class_node is None else _sort_by_class(table, class_node)
+    offsets = table.plane_offsets
+    if len(variables) < table.n_variables:
+        first = offsets.tolist()
+        rows = np.concatenate([np.arange(first[v], first[v + 1]) for v in variables])
+        planes, marginals = _align_words(planes[rows]), np.ascontiguousarray(marginals[:, rows])
+        offsets = np.concatenate(([0], np.cumsum(table.cardinalities[variables]))).astype(np.int64)
+    return planes, offsets, bounds, marginals
+
+
+def count_segments(partition: Any, share: Share) -> np.ndarray:
+    """Return the counts of a partition by state within each segment, and keep its planes for later blocks."""
+    kernel, marginals = _make_counter(partition, share)
+    with partition.lock:
+        partition.cache["pairs"] = share, kernel
+    return narrow_counts(marginals)
+
+
+def count_block(partition: Any, share: Share, block: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Return the joint counts of the states of a block of variables and the states of others, in a partition."""
+    with partition.lock:
+        if partition.cache.get("pairs", (None,))[0] != share:  # the partition was rebuilt after a worker was lost
+            partition.cache["pairs"] = share, _make_counter(partition, share)[0]
+        return narrow_counts(partition.cache["pairs"][1].count_block(block, others))
+
+
+def _make_counter(partition: Any, share: Share) -> tuple[_pair_weights.PairWeights, np.ndarray]:
+    variables, class_node = share
+    planes, offsets, bounds, marginals = arrange_planes(partition.table, np.array(variables), class_node)
+    counter = _pair_weights.PairWeights(
+        planes, offsets, bounds, marginals, dirichlet=False, per_cell=False, prior=0.0, penalty=0.0
+    )
+    return counter, marginals
+
+
+def _make_one_segment(table: DiscreteTable):
+    """Return the planes of the table, the bounds of its one segment, and its marginal counts."""
+    return table.planes, np.array([0, table.planes.shape[1]], dtype=np.int64), marginal_counts(table)[None]
+
+
+def _sort_by_class(table: DiscreteTable, class_node: int):
+    """Return planes with the rows sorted by the class, the bounds (in words) of each state, and marginals."""
+    rows_of = [np.flatnonzero(table.codes[class_node] == state) for state in range(table.cardinalities[class_node])]
+    bounds = np.cumsum([0, *((len(rows) + 511) // 512 * 8 for rows in rows_of)]).astype(np.int64)
+    n_states = int(table.cardinalities.sum())
+    planes = _counts.aligned_words(n_states, int(bounds[-1]))
+    marginals = np.zeros((len(rows_of), n_states), dtype=np.uint32)
+    for state, rows in enumerate(rows_of):
+        if len(rows):
+            planes_of_state, _ = _counts.pack_planes(np.ascontiguousarray(table.codes[:, rows]), table.cardinalities)
+            planes[:, bounds[state] : bounds[state + 1]] = planes_of_state
+            marginals[state] = _counts.count_planes(planes_of_state)
+    return planes, bounds, marginals
+
+
+def _align_words(planes: np.ndarray) -> np.ndarray:
+    copy = _counts.aligned_words(*planes.shape)
+    copy[:] = planes
+    return copy

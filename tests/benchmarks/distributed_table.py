@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from pgmx.data import distribute, write_table
-from pgmx.data.distributed.remote_parts import RemoteParts
+from pgmx.data.distributed.remote_partitions import RemotePartitions
 from pgmx.estimators import ChowLiuForest, HillClimbSearch
 
 N_STATES = 4
@@ -50,28 +50,28 @@ def make_part(number: int, n_rows: int, n_columns: int) -> pd.DataFrame:
 
 def begin_counting() -> None:
     """Have this worker add up the CPU seconds that it spends inside requests: one thread per worker."""
-    from pgmx.data.distributed import part_sums
+    from pgmx.data.distributed import remote_partitions
 
-    answer = part_sums.answer_request
-    part_sums.seconds = 0.0
+    answer = remote_partitions.answer_request
+    remote_partitions.seconds = 0.0
 
     def answer_and_measure(*args, **options):
         began = time.thread_time()
         try:
             return answer(*args, **options)
         finally:
-            part_sums.seconds += time.thread_time() - began
+            remote_partitions.seconds += time.thread_time() - began
 
-    part_sums.answer_request = answer_and_measure
+    remote_partitions.answer_request = answer_and_measure
 
 
 def read_worker() -> dict:
     """Return the CPU seconds of this worker, those inside requests, and its resident bytes now and at most."""
-    from pgmx.data.distributed import part_sums
+    from pgmx.data.distributed import remote_partitions
 
     status = dict(line.split(":", 1) for line in Path("/proc/self/status").read_text().splitlines())
     sizes = {name: 1024 * int(status[field].split()[0]) for name, field in (("rss", "VmRSS"), ("peak", "VmHWM"))}
-    return {"cpu": time.process_time(), "counting": part_sums.seconds, **sizes}
+    return {"cpu": time.process_time(), "counting": remote_partitions.seconds, **sizes}
 
 
 def delay_messages(seconds: float) -> None:
@@ -97,7 +97,7 @@ class Meter:
 
         self.client = client
         self.sent = self.received = self.n_rounds = 0
-        write, read, reduce = tcp.TCP.write, tcp.read_bytes_rw, RemoteParts.reduce
+        write, read, reduce = tcp.TCP.write, tcp.read_bytes_rw, RemotePartitions.reduce
 
         async def count_written(comm, *args, **options):
             n_bytes = await write(comm, *args, **options)
@@ -112,7 +112,7 @@ class Meter:
             self.n_rounds += 1
             return reduce(parts, *args, **options)
 
-        tcp.TCP.write, tcp.read_bytes_rw, RemoteParts.reduce = count_written, count_read, count_rounds
+        tcp.TCP.write, tcp.read_bytes_rw, RemotePartitions.reduce = count_written, count_read, count_rounds
         client.run(begin_counting)
         self.begin()
 

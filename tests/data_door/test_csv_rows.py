@@ -12,7 +12,7 @@ import pytest
 
 from pgmx.data import encode, open_any, open_frame, open_numeric, read_table, readers
 from pgmx.data.csv_files import open_row_stream
-from pgmx.data.distributed.parts import code_part
+from pgmx.data.distributed.reading import code_partition
 from pgmx.data.numeric import read_rows
 from pgmx.data.series.reading import open_series
 from pgmx.estimators import HillClimbSearch
@@ -205,8 +205,8 @@ def test_all_readers_give_the_same_columns(write, tmp_path):
     np.testing.assert_array_equal(open_numeric(path).rows(), expected)
     np.testing.assert_array_equal(read_rows(path, 700).to_numpy(), expected)
     np.testing.assert_array_equal(open_series(path, lags=1).segments[0], expected)
-    assert code_part(path, "error").floats == HEADER
-    coder = code_part(plain, "error")
+    assert code_partition(path, "error").continuous == HEADER
+    coder = code_partition(plain, "error")
     assert (coder.n_rows, [column.name for column in coder.columns]) == (3000, HEADER)
     with open(path, newline="") as file:
         np.testing.assert_array_equal(read_rows(file, 700).to_numpy(), expected)

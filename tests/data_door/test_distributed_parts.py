@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from pgmx.data import encode
-from pgmx.data.distributed import parts
+from pgmx.data.distributed import partitions, reading
 from pgmx.data.distributed.distribution import MergedColumns
 
 pytestmark = pytest.mark.filterwarnings("ignore:implausibly many states")
@@ -17,10 +17,10 @@ def finish(coders):
     """Return the part that a worker makes of some coders, as `distribute` has it made."""
     merged = MergedColumns(None, "error", False)
     for number, coder in enumerate(coders):
-        merged.merge(parts.survey_part(coder), f"part {number}")
+        merged.merge(reading.survey_partition(coder), f"part {number}")
     finals = merged.finish_columns()
-    labels = [merged.label_part(k, finals) for k in range(len(coders))]
-    return parts.finish_part(coders, labels, merged.names, tuple(final.states for final in finals))
+    labels = [merged.label_partition(k, finals) for k in range(len(coders))]
+    return reading.finish_partition(coders, labels, merged.names, tuple(final.states for final in finals))
 
 
 @pytest.fixture
@@ -31,25 +31,25 @@ def frame(rng):
 
 def test_codes_are_those_of_the_whole(frame):
     whole = encode(frame)
-    coders = [parts.code_part(piece, "error") for piece in (frame.iloc[:333], frame.iloc[333:])]
+    coders = [reading.code_partition(piece, "error") for piece in (frame.iloc[:333], frame.iloc[333:])]
     part = finish([pickle.loads(pickle.dumps(coder)) for coder in coders])
     assert part.table == whole
 
 
 def test_a_coded_table_is_cut_into_pieces(frame, monkeypatch):
-    monkeypatch.setattr(parts, "CHUNK_ROWS", 333)
+    monkeypatch.setattr(partitions, "CHUNK_ROWS", 333)
     whole = encode(frame)
-    coder = parts.code_part(whole, "error")
-    assert [len(piece[0]) for piece in coder.pieces] == [333] * 6 + [2]
+    coder = reading.code_partition(whole, "error")
+    assert [len(piece[0]) for piece in coder.chunks] == [333] * 6 + [2]
     assert finish([coder]).table == whole
 
 
 def test_codes_are_taken_one_piece_after_the_other(frame, monkeypatch):
-    monkeypatch.setattr(parts, "CHUNK_ROWS", 500)
-    coder = parts.code_part(encode(frame), "error")
-    taken = coder.take_pieces()
+    monkeypatch.setattr(partitions, "CHUNK_ROWS", 500)
+    coder = reading.code_partition(encode(frame), "error")
+    taken = coder.take_chunks()
     for n_left in (3, 2, 1, 0):
         assert np.array_equal(next(taken)[0], encode(frame).codes[0, 1500 - 500 * n_left : 2000 - 500 * n_left])
-        assert len(coder.pieces) == n_left
+        assert len(coder.chunks) == n_left
     with pytest.raises(RuntimeError, match="taken before"):
-        next(coder.take_pieces())
+        next(coder.take_chunks())

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from helpers.examples import examples
 from oracles.bootstrap import draw_rows
 from pgmx.data import draws
-from pgmx.data.distributed import row_weights
+from pgmx.data.distributed import remote_table
 from pgmx.data.draws import count_draws, count_many_draws, count_weighted_draws, make_fractions
 
 WORD = 2**64
@@ -120,15 +120,15 @@ def test_parts_hold_their_rows_of_the_same_many_draws(seed, n_rows, cuts):
     weights[0] = 300.0
     bounds = [0, *sorted(min(cut, n_rows) for cut in cuts), n_rows]
     with pytest.MonkeyPatch.context() as patch:
-        for module in (draws, row_weights):
+        for module in (draws, remote_table):
             patch.setattr(module, "BLOCK_ROWS", 8)
         whole = count_many_draws(seed, 2, weights)
-        slices = row_weights.split_block_draws(seed, 2, weights, np.diff(bounds).tolist())
-        kept = [SimpleNamespace(weights=weights[first:stop]) for first, stop in pairwise(bounds)]
-        parts = [
-            row_weights.draw_part_weights(part, of_part, lambda part, counts: counts, seed, 2)
-            for part, of_part in zip(kept, slices, strict=True)
+        slices = remote_table.split_block_draws(seed, 2, weights, np.diff(bounds).tolist())
+        kept = [
+            SimpleNamespace(weights=weights[first:stop], with_weights=lambda counts: counts)
+            for first, stop in pairwise(bounds)
         ]
+        parts = [remote_table.draw_weights(part, of_part, seed, 2) for part, of_part in zip(kept, slices, strict=True)]
         assert max(len(of_part.head) + len(of_part.tail) for of_part in slices) <= 14
     assert np.array_equal(np.concatenate(parts), whole)
     assert whole.sum() == round(weights.sum()) and not whole[weights == 0].any()

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from pgmx.data.distributed.part_sums import Summation, add_sums
+from pgmx.data.distributed.remote_partitions import Summation, add_sums
 
 
 def add_pair(pair):

@@ -14,7 +14,7 @@ import pytest
 from helpers.distributed_tables import count_late, cut, draw_frame, same_table
 from helpers.interrupts import interrupt_at_call
 from pgmx.data import distribute, encode
-from pgmx.data.distributed import parts, remote_parts
+from pgmx.data.distributed import reading, remote_partitions
 from pgmx.datasets import load_network, sample
 from pgmx.estimators import HillClimbSearch
 
@@ -58,11 +58,11 @@ def wait_for_idle_workers(client, kept):
 def test_too_many_rows_for_a_part(client, monkeypatch):
     before = set(keys_at_workers(client))  # of tables of other tests, until Python collects their cycles
     frame = draw_frame(100)
-    monkeypatch.setattr(parts, "MOST_PART_ROWS", 30)
+    monkeypatch.setattr(reading, "MOST_PARTITION_ROWS", 30)
     with pytest.raises(ValueError, match=r"partition 0 has 50 rows, and a worker counts a partition of at most 30"):
         distribute(frame, client)
     far = distribute(cut(frame, 12), client)
-    assert far.n_parts > 2 and max(far._parts.rows_of) <= 30
+    assert far.n_parts > 2 and max(far._partitions.row_counts) <= 30
     assert same_table(far, encode(frame))
     with pytest.raises(ValueError, match=r"partition \d has \d+ rows"):
         far.repeat_rows(np.full(100, 9))
@@ -85,12 +85,12 @@ def test_workers_are_free_after_release_and_after_the_table_is_gone(client):
 
 @pytest.mark.slow
 def test_interrupted_count_leaves_no_tasks(client, monkeypatch):
-    monkeypatch.setattr(remote_parts, "LOOK", 60.0)  # as many calls on a slow machine
+    monkeypatch.setattr(remote_partitions, "LOOK", 60.0)  # as many calls on a slow machine
     before = set(keys_at_workers(client))
     far = distribute(draw_frame(300), client, n_parts=2).persist()
     wait_until(lambda: len(set(keys_at_workers(client)) - before) == 2)
     kept = set(keys_at_workers(client))
-    where = {"packages": "pgmx.data.distributed.remote_parts"}
+    where = {"packages": "pgmx.data.distributed.remote_partitions"}
     with interrupt_at_call(**where) as calls:
         assert far.reduce(count_late, add=sum) == 300
     n_interrupted = 0
@@ -129,10 +129,10 @@ def test_parts_go_where_their_worker_sends_them(client, monkeypatch, caplog):
         far = distribute(frame, other)
         learner = HillClimbSearch(show_progress=False)
         before = learner.fit(far).score_
-        gone = far._parts.homes[0]
+        gone = far._partitions.homes[0]
         other.retire_workers([gone])
         assert learner.fit(far).score_ == before
-        assert gone not in far._parts.homes and gone not in far.bytes_by_worker()
+        assert gone not in far._partitions.homes and gone not in far.bytes_by_worker()
         assert caplog.text.count("a worker is lost") == 1
 
 
@@ -156,7 +156,7 @@ def test_killed_driver_goes_on_with_other_parts(client, tmp_path):
 
 def test_stragglers_are_named(client, monkeypatch, caplog):
     far = distribute(draw_frame(200), client)
-    monkeypatch.setattr(remote_parts, "SLOW", 0.05)
+    monkeypatch.setattr(remote_partitions, "SLOW", 0.05)
     with caplog.at_level("WARNING", logger="pgmx.data.distributed"):
         assert far.reduce(count_late, add=sum) == 200
     assert all(home in caplog.text for home in far.bytes_by_worker())

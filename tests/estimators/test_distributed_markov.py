@@ -88,14 +88,14 @@ def test_pairs_of_any_number_of_parts(client, n_parts):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:implausibly many states")
 def test_pairs_in_blocks_and_with_little_memory(client, monkeypatch):
-    from pgmx.statistics.pairs import distributed
+    from pgmx.statistics import pair_cells
 
     frame = draw_frame(500)
     frame["wide"] = np.arange(500) % 60  # more states than bit planes serve
     whole, table = encode(frame), distribute(frame, client)
     pairs = np.array([(i, j) for i in range(9) for j in range(i + 1, 9)])
     expected = PairTables(whole).flat(pairs)[0]
-    monkeypatch.setattr(distributed, "_BLOCK_CELLS", 20)
+    monkeypatch.setattr(pair_cells, "_BLOCK_CELLS", 20)
     np.testing.assert_array_equal(PairTables(table).flat(pairs)[0], expected)
     far = PairTables(table)
     far.prepare()

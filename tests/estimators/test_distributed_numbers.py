@@ -21,7 +21,7 @@ from pgmx.estimators import (
     SelectedGraph,
 )
 from pgmx.statistics import gaussian_sample, moments
-from pgmx.statistics.gaussian.distributed_moments import merge_moments, sum_moments
+from pgmx.statistics.moments import merge_moments, sum_moments
 
 LASSO = GraphicalLasso(lam=0.2, show_progress=False)
 LEARNERS = [LASSO, NeighborhoodLasso(lam=0.2, show_progress=False), CLIME(lam=0.15, show_progress=False)]
@@ -291,8 +291,8 @@ def test_worker_killed(client, rows, tmp_path):
     table = distribute(paths, client)
     before = sum_moments(table)
     victim, pid = next(iter(client.run(os.getpid).items()))
-    n_lost = table._parts.homes.count(victim)
-    for path, home in zip(paths, table._parts.homes, strict=True):
+    n_lost = table._partitions.homes.count(victim)
+    for path, home in zip(paths, table._partitions.homes, strict=True):
         if home != victim:
             path.unlink()
     os.kill(pid, signal.SIGKILL)
@@ -310,7 +310,7 @@ def test_part_that_cannot_be_read_again(client, rows, tmp_path):
     table = distribute(paths, client)
     sum_moments(table)
     victim, pid = next(iter(client.run(os.getpid).items()))
-    lost = paths[table._parts.homes.index(victim)]
+    lost = paths[table._partitions.homes.index(victim)]
     lost.unlink()
     os.kill(pid, signal.SIGKILL)
     with pytest.raises(FileNotFoundError, match=lost.name):

@@ -30,19 +30,19 @@ def test_workers_keep_no_partition_that_is_coded(client, monkeypatch):
     from dask.utils import key_split
 
     frame, names = draw_frame(600), {}
-    ask_parts = Placement.ask_parts
+    ask_partitions = Placement.ask_partitions
     before = {home: set(keys) for home, keys in client.has_what().items()}
 
     def ask_and_look(self, function, futures):
-        answers = ask_parts(self, function, futures)
+        answers = ask_partitions(self, function, futures)
         for home, keys in client.has_what().items():
             names[home] = Counter(key_split(key) for key in set(keys) - before[home])
             names[home].pop("survey_part", None)
         return answers
 
-    monkeypatch.setattr(Placement, "ask_parts", ask_and_look)
+    monkeypatch.setattr(Placement, "ask_partitions", ask_and_look)
     table = distribute(make_partitions(frame, 6), client)
-    assert list(names.values()) == [{"code_part": 3}] * 2  # each worker has its share, in the order of the rows
+    assert list(names.values()) == [{"code_partition": 3}] * 2  # each worker has its share, in the order of the rows
     assert same_table(table, encode(frame))
 
 

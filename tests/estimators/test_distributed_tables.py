@@ -22,7 +22,7 @@ from helpers.distributed_tables import (
     with_empty_part,
 )
 from pgmx.data import DiscreteTable, DistributedTable, distribute, encode, write_table
-from pgmx.data.distributed import parts as part_functions
+from pgmx.data.distributed import reading as part_functions
 from pgmx.datasets import load_network, sample
 from pgmx.estimators import (
     ChowLiuForest,

@@ -20,8 +20,7 @@ from pgmx.estimators import (
 from pgmx.scores import family_scorer
 from pgmx.scores.discrete.base import ScoreTerms
 from pgmx.statistics import PairTables, marginal_counts
-from pgmx.statistics.families import DistributedFamilies
-from pgmx.statistics.wide_families import WideFamilies
+from pgmx.statistics.families import DistributedFamilies, WideFamilies
 
 N = 24
 N_ROWS = 600  # 600 * 2**24 = 10**10

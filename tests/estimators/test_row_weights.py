@@ -14,8 +14,8 @@ from helpers.learning_tables import dependent_frame, gaussian_frame, mixed_frame
 from oracles.other_scores import gaussian_score, weighted_score
 from pgmx.data import encode, open_frame
 from pgmx.scores import BDeu, BICGauss, ParameterPrior
+from pgmx.scores.binding.continuous import GaussianScoring
 from pgmx.scores.binding.discrete import DiscreteScoring, WeightedScoring
-from pgmx.scores.binding.gaussian import GaussianScoring
 from pgmx.scores.binding.resolve import resolve_scoring
 from pgmx.scores.discrete.bde import BDe
 

@@ -230,7 +230,7 @@ def test_bad_columns_are_named(monkeypatch):
         learn(data.assign(k=list("uv") * 100), scoring_method="bic-g")
     with pytest.raises(ValueError, match="are continuous|float column"):
         learn(data, scoring_method="bic")
-    monkeypatch.setattr("pgmx.scores.binding.incomplete_numbers.MOST_PRODUCTS", 1000)
+    monkeypatch.setattr("pgmx.scores.binding.incomplete.MOST_PRODUCTS", 1000)
     with pytest.raises(ValueError, match="multiplications per pass over 200 rows x 5 columns with .* choose"):
         learn(data)
 

@@ -17,7 +17,7 @@ from pgmx.models import ConditionalGaussianNetwork
 from pgmx.models.bayesian import incomplete_mixed
 from pgmx.models.bayesian.incomplete_mixed import IncompleteMixedRows
 from pgmx.scores import BICCondLinearGauss
-from pgmx.scores.binding.incomplete_mixed import MOST_INDICATORS, IncompleteMixedScoring, list_indicators
+from pgmx.scores.binding.incomplete import MOST_INDICATORS, IncompleteMixedScoring, list_indicators
 
 QUIET = {"show_progress": False, "return_type": "dag"}
 NAMES = ["r", "x", "s", "y", "z"]

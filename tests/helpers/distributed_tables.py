@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pgmx.data import DiscreteTable
-from pgmx.data.distributed.remote_parts import RemoteParts
+from pgmx.data.distributed.remote_partitions import RemotePartitions
 from pgmx.datasets import gaussian_chain_network
 from pgmx.estimators import (
     BestFirstSearch,
@@ -97,11 +97,11 @@ def gather_codes(table):
     return table.reduce(copy_codes, add=join_codes)
 
 
-class RepeatedParts(RemoteParts):
+class RepeatedParts(RemotePartitions):
     """Parts of which each stands for 2**n of the same rows: the sums of as many workers as that, added in pairs."""
 
     def __init__(self, parts, n):
-        super().__init__(parts.rows_of, parts._client, parts._futures, parts.homes)
+        super().__init__(parts.row_counts, parts._client, parts._futures, parts.homes)
         self.n_rows, self._n = parts.n_rows << n, n
 
     def reduce(self, function, *arguments, add, slices=()):
@@ -111,14 +111,14 @@ class RepeatedParts(RemoteParts):
             total = add([total, total])
         return total
 
-    def replace_parts(self, function, slices, *arguments, rows_of):
+    def map_partitions(self, function, slices, *arguments, row_counts):
         """Return other parts, of which each stands for as many."""
-        return RepeatedParts(super().replace_parts(function, slices, *arguments, rows_of=rows_of), self._n)
+        return RepeatedParts(super().map_partitions(function, slices, *arguments, row_counts=row_counts), self._n)
 
 
 def repeat_parts(table, n):
     """Return a distributed table whose rows stand 2**n times, without a worker that keeps them."""
-    return table._with_parts(RepeatedParts(table._parts, n))
+    return table._with_partitions(RepeatedParts(table._partitions, n))
 
 
 def copy_codes(part):

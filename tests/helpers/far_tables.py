@@ -5,10 +5,9 @@ import numpy as np
 from pgmx._ext._families import FamilyScorer
 from pgmx._ext._weighted import WeightedFamilyScorer
 from pgmx.data import DiscreteTable
-from pgmx.data.distributed.parts import Part
+from pgmx.data.table import Partition
 from pgmx.statistics import marginal_counts, pair_counts
-from pgmx.statistics.families import add_families, count_families
-from pgmx.statistics.weighted_families import add_weights, weigh_families
+from pgmx.statistics.families import add_families, add_family_weights, count_families, weigh_families
 
 
 def cut(table, bounds, weights=None):
@@ -16,7 +15,7 @@ def cut(table, bounds, weights=None):
     pieces = np.split(table.codes, bounds, axis=1)
     tables = [DiscreteTable(table.columns, table.states, np.ascontiguousarray(piece)) for piece in pieces]
     of_parts = [None] * len(tables) if weights is None else np.split(weights, bounds)
-    return [Part(rows, of_part) for rows, of_part in zip(tables, of_parts, strict=True)]
+    return [Partition(rows, of_part) for rows, of_part in zip(tables, of_parts, strict=True)]
 
 
 class Elsewhere:
@@ -44,7 +43,7 @@ class WeightedElsewhere(Elsewhere):
         answers = []
         for request in requests:
             if len(request[1]):
-                answers += add_weights([weigh_families(part, [request]) for part in self.parts])
+                answers += add_family_weights([weigh_families(part, [request]) for part in self.parts])
             else:
                 answers.append(self.whole.count(*request))
         return answers

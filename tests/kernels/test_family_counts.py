@@ -7,13 +7,13 @@ from helpers.coded_tables import random_codes
 from helpers.far_tables import Elsewhere, cut, far_scorer
 from pgmx._ext import _pair_weights
 from pgmx.data import DiscreteTable, DistributedTable
-from pgmx.data.distributed.parts import Part
-from pgmx.data.distributed.remote_parts import RemoteParts
+from pgmx.data.distributed.remote_partitions import RemotePartitions
+from pgmx.data.table import Partition
 from pgmx.scores import ScoreTerms, family_scorer
 from pgmx.search.forest_weights import make_pair_kernel
 from pgmx.statistics import pair_counts
+from pgmx.statistics.counts import arrange_planes
 from pgmx.statistics.families import add_families, count_families
-from pgmx.statistics.segments import arrange_planes
 
 CARDS = [3, 2, 4, 300, 2, 5]
 
@@ -45,7 +45,7 @@ def test_parts_add_up_to_the_whole(rng, n_rows, child, parents, wanted):
     parts = cut(table, [1, n_rows // 3, n_rows // 2])
     first = 2, np.array([0], dtype=np.int32), np.array([], dtype=np.int32)
     added = add_families([count_families(part, [first, request]) for part in parts])[1]
-    for counted in (count_families(Part(table), [request])[0], added):
+    for counted in (count_families(Partition(table), [request])[0], added):
         for found, expected in zip(counted, count_slowly(table, child, parents, wanted), strict=True):
             assert np.array_equal(found, expected)
     assert added.counts.dtype.itemsize <= 2
@@ -53,8 +53,8 @@ def test_parts_add_up_to_the_whole(rng, n_rows, child, parents, wanted):
 
 def test_tables_that_follow_from_earlier_ones(rng):
     table = make_table(rng, 2000)
-    part = Part(table)
-    part.kept["pair_counts"] = pair_counts(table)
+    part = Partition(table)
+    part.cache["pair_counts"] = pair_counts(table)
     for parents in ([1], [1, 2], [1, 2, 5], [2, 5], [2], [2, 3], [3]):
         wanted = [u for u in (1, 2, 4, 5) if u not in parents]
         request = np.array(parents, dtype=np.int32), np.array(wanted, dtype=np.int32)
@@ -84,7 +84,7 @@ def test_scorer_that_asks_for_counts(rng, terms):
 
 
 def test_too_many_pairs_for_messages():
-    table = DistributedTable._from_remote_parts(range(200), [tuple(range(255))] * 200, None, RemoteParts([10, 10]))
+    table = DistributedTable._from_partitions(range(200), [tuple(range(255))] * 200, None, RemotePartitions([10, 10]))
     with pytest.raises(ValueError, match="need 10 GiB, more than the limit"):
         pair_counts(table)
 

@@ -11,7 +11,7 @@ from helpers.examples import examples
 from oracles.kendall import matrix_of, rho, tau_b
 from pgmx._ext import _ranks
 from pgmx.statistics import kendall_tau_matrix, spearman
-from pgmx.statistics.ranks import correlation as rank_correlation
+from pgmx.statistics import rank_correlation as rank_correlation
 
 NEVER, ALWAYS = (10**9,) * 3, (1,) * 3
 WAYS = {"planes": NEVER, "inversions": ALWAYS}

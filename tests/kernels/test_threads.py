@@ -11,7 +11,7 @@ from pgmx._ext._counts import count_pairs, count_planes, pack_planes
 from pgmx._ext._dag_moves import DagMoves
 from pgmx._ext._gaussian import GaussianScorer
 from pgmx.data import DiscreteTable
-from pgmx.scores.discrete.observed_cells import CountedFamilies
+from pgmx.scores.discrete.formulas import CountedFamilies
 
 N_THREADS = 8
 

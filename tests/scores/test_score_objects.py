@@ -14,9 +14,8 @@ from sklearn.base import clone
 from helpers.signatures import untyped_parameters
 from pgmx import scores as ours
 from pgmx.data import DiscreteTable, encode, open_frame
+from pgmx.scores.binding.continuous import GaussianScoring, MixedScoring
 from pgmx.scores.binding.discrete import DiscreteScoring
-from pgmx.scores.binding.gaussian import GaussianScoring
-from pgmx.scores.binding.mixed import MixedScoring
 from pgmx.scores.binding.resolve import resolve_scoring
 from pgmx.scores.gains import FunctionGains
 from pgmx.scores.registry import SCORES, check_score_name, describe_scores, find_score, list_scores

@@ -12,7 +12,7 @@ from pgmx._ext._weighted import WeightedFamilyScorer
 from pgmx.data import DiscreteTable, encode
 from pgmx.datasets import load_network, sample
 from pgmx.scores import ScoreTerms, family_scorer
-from pgmx.scores.bounds import FamilyBounds
+from pgmx.scores.gains import FamilyBounds
 from pgmx.search.dag.annealing import anneal
 from pgmx.search.dag.best_first import best_first
 from pgmx.search.dag.equivalence import KINDS, search_classes

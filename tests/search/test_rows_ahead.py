@@ -17,7 +17,7 @@ from pgmx.datasets import load_network, sample
 from pgmx.estimators import HillClimbSearch
 from pgmx.parallel import threads
 from pgmx.parallel.threads import count_helpers, help_on_threads
-from pgmx.scores import rows_ahead
+from pgmx.scores import gains
 from pgmx.search.dag.state import DagState
 
 LEAST = 1e-4
@@ -39,7 +39,7 @@ def always(monkeypatch):
         def __init__(self, store, n_threads):
             began.append(n_threads)
 
-    monkeypatch.setattr(rows_ahead, "RowsAhead", Recorded)
+    monkeypatch.setattr(gains, "RowsAhead", Recorded)
     return began
 
 
@@ -125,7 +125,7 @@ def test_climb_goes_on_alone_where_a_thread_is_short_of_memory(table, always, mo
         raise MemoryError
 
     plain = HillClimbSearch(scoring_method="bic", show_progress=False).fit(table)
-    monkeypatch.setattr(rows_ahead.RowHelpers, "_make_rows", fail)
+    monkeypatch.setattr(gains.RowPrefetcher, "_make_rows", fail)
     alone = HillClimbSearch(scoring_method="bic", show_progress=False, n_jobs=3).fit(table)
     assert always == [3] and alone.score_ == plain.score_
     np.testing.assert_array_equal(alone.edges_, plain.edges_)
@@ -137,7 +137,7 @@ def test_other_errors_of_a_thread_are_raised(table, always, monkeypatch):
     def fail(self):
         raise RuntimeError("no source")
 
-    monkeypatch.setattr(rows_ahead.RowHelpers, "_make_rows", fail)
+    monkeypatch.setattr(gains.RowPrefetcher, "_make_rows", fail)
     with pytest.raises(RuntimeError, match="no source"):
         HillClimbSearch(scoring_method="bic", show_progress=False, n_jobs=2).fit(table)
     assert threading.active_count() <= before

@@ -11,7 +11,7 @@ from pgmx.datasets import load_network, sample
 from pgmx.estimators import HillClimbSearch
 from pgmx.parallel import threads
 from pgmx.parallel.threads import count_sharers, help_on_threads
-from pgmx.scores import rows_ahead
+from pgmx.scores import gains
 
 CARDS = [3, 2, 4, 300, 2, 5, 1, 17]
 
@@ -63,13 +63,13 @@ def test_learner(monkeypatch, options):
     monkeypatch.setattr(threads, "LEAST_SHARE", 600)
     began = []
 
-    share = rows_ahead.RowHelpers._share_rows
+    share = gains.RowPrefetcher._share_rows
 
     def record(self, *arguments):
         began.append(share(self, *arguments))
         return began[-1]
 
-    monkeypatch.setattr(rows_ahead.RowHelpers, "_share_rows", record)
+    monkeypatch.setattr(gains.RowPrefetcher, "_share_rows", record)
     table = encode(sample(load_network("alarm"), 2000, random_state=0))
     one, more = (
         HillClimbSearch(scoring_method="bic", show_progress=False, n_jobs=n_jobs, **options).fit(table)

@@ -6,8 +6,14 @@ from scipy.linalg import LinAlgError
 from scipy.sparse import csr_array, diags_array
 
 from pgmx.statistics import cholesky
-from pgmx.statistics.cholesky import DenseFactor, SparseFactor, factorise, factorise_sparsely
-from pgmx.statistics.cholmod import CholmodFactor, has_cholmod
+from pgmx.statistics.cholesky import (
+    CholmodFactor,
+    DenseFactor,
+    SparseFactor,
+    factorise,
+    factorise_sparsely,
+    has_cholmod,
+)
 
 
 def band(p, bandwidth=2, size=0.18, seed=0):

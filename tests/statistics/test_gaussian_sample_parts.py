@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from pgmx.data import open_numeric
 from pgmx.statistics import gaussian_sample, sample_of_covariance
-from pgmx.statistics.gaussian.pairwise_moments import PairwiseMoments
 from pgmx.statistics.gaussian.thin_factor import RowStore
+from pgmx.statistics.moments import PairwiseMoments
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pgmx.statistics.lagged.moments import empty_moments, segment_moments
+from pgmx.statistics.lagged_moments import empty_moments, segment_moments
 
 
 def make_design(segment, exogenous, lags, intercept):

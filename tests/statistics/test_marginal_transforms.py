@@ -8,7 +8,7 @@ from scipy import stats
 
 from helpers.examples import examples
 from pgmx.statistics import MarginalTransforms
-from pgmx.statistics.ranks.transforms import MOST_KNOTS, normal_scores
+from pgmx.statistics.marginal_transforms import MOST_KNOTS, normal_scores
 
 METHODS = ("shrinkage", "truncation", "kendall", "spearman")
 

@@ -119,7 +119,7 @@ def test_whole_weights_are_repeated_rows(rng):
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("cards", [[3] * 140, [2, 3, 40, 270] * 8])
 def test_any_number_of_threads_gives_the_same_bits(cards, weighted, rng, monkeypatch):
-    monkeypatch.setattr("pgmx.statistics.pairs.cells._TASK_WORK", 50)
+    monkeypatch.setattr("pgmx.statistics.pair_cells._TASK_WORK", 50)
     table = random_table(rng, cards, 300)
     weights = rng.random(300) if weighted else None
     pairs = all_pairs(len(cards))
@@ -133,7 +133,7 @@ def test_any_number_of_threads_gives_the_same_bits(cards, weighted, rng, monkeyp
 
 def test_passes_over_the_words(rng, monkeypatch):
     """More rows than are read in one pass."""
-    monkeypatch.setattr("pgmx.statistics.pairs.cells._PASS_WORDS", 1)
+    monkeypatch.setattr("pgmx.statistics.pair_cells._PASS_WORDS", 1)
     table = random_table(rng, [2, 3, 5], 70_000)
     tables = PairTables(table)
     tables.prepare()

@@ -5,7 +5,7 @@ import pytest
 
 from pgmx.data import DiscreteTable
 from pgmx.statistics import PairTables
-from pgmx.statistics.pairs.cells import PairCounter
+from pgmx.statistics.pair_cells import PairCounter
 
 PAIRS = [(0, 1), (0, 2), (1, 2)]
 

@@ -5,7 +5,7 @@ import pytest
 
 from pgmx.data import DiscreteTable
 from pgmx.statistics import PairTables
-from pgmx.statistics.pairs.cells import Arena, Triangle
+from pgmx.statistics.pair_cells import Arena, Triangle
 
 
 def random_table(rng, cards, n_rows=40):
@@ -30,7 +30,7 @@ def test_prepared_tables_need_no_rows(rng):
     tables = PairTables(table)
     assert tables.prepare() and tables.prepare()
     assert tables.n_counted == 3
-    assert tables._parts == []
+    assert tables._counters == []
     tables.get([(0, 1), (2, 0)])
     assert tables.n_counted == 3
     assert tables.seconds > 0

@@ -10,8 +10,8 @@ from scipy import stats
 from helpers.examples import examples
 from pgmx._ext import _ranks
 from pgmx.statistics import kendall_tau_matrix, latent_correlation, nearest_correlation, spearman
-from pgmx.statistics.ranks import correlation as rank_correlation
-from pgmx.statistics.ranks.columns import rank_columns
+from pgmx.statistics import rank_correlation as rank_correlation
+from pgmx.statistics.rank_correlation import rank_columns
 
 METHODS = ("kendall", "spearman", "shrinkage", "truncation")
 FUNCTIONS = {

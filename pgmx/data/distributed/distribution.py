@@ -1,6 +1,6 @@
 """From a source to a distributed table: the states of all partitions are merged, then every partition is coded.
 
-If columns are continuous, `numeric_distribution` makes a numeric table.
+If columns are continuous, the result is a numeric table: every partition is read and checked once.
 """
 
 from __future__ import annotations
@@ -13,13 +13,22 @@ import numpy as np
 from pgmx.checks import check_same_names, join_names
 from pgmx.data.chunk_coder import PieceCoder
 from pgmx.data.columns import MAX_BYTE_STATES, list_discrete_columns
-from pgmx.data.distributed.numeric_distribution import distribute_numbers
-from pgmx.data.distributed.numeric_table import DistributedNumericTable
-from pgmx.data.distributed.parts import PartLabels, Survey, code_part, finish_part, make_labels, survey_part
 from pgmx.data.distributed.placement import Placement
-from pgmx.data.distributed.table import DistributedTable
-from pgmx.data.errors import FloatColumnsError
-from pgmx.data.table import check_missing_option
+from pgmx.data.distributed.reading import (
+    PartitionLabels,
+    Survey,
+    code_partition,
+    finish_partition,
+    make_labels,
+    order_columns,
+    read_numbers,
+    survey_numbers,
+    survey_partition,
+)
+from pgmx.data.distributed.tables import DistributedNumericTable, DistributedTable
+from pgmx.data.errors import FloatColumnsError, check_rows_left
+from pgmx.data.numeric import CellFaults, MissingNumbersError, select_names
+from pgmx.data.table import check_missing_option, check_rows
 
 if TYPE_CHECKING:
     from distributed import Client
@@ -53,12 +62,12 @@ class MergedColumns(PieceCoder):
         self.n_rows += survey.n_rows
         self.rows_seen += survey.rows_seen
 
-    def label_part(self, number: int, finals: list) -> PartLabels:
+    def label_partition(self, number: int, finals: list) -> PartitionLabels:
         """Return how a partition gets its codes, when all columns are finished."""
         dtype = np.dtype(np.uint16 if max(len(final.states) for final in finals) > MAX_BYTE_STATES else np.uint8)
         columns = zip(self.numbers[number], finals, strict=True)
         labels = [make_labels(numbers, final, dtype) for numbers, final in columns]
-        return PartLabels(self.positions[number], labels)
+        return PartitionLabels(self.positions[number], labels)
 
 
 def distribute(
@@ -132,44 +141,81 @@ def distribute(
     >>> import numpy as np
     >>> from distributed import Client
     >>> from pgmx.data import distribute
-    >>> parts = [np.array([[0, 1], [1, 0]]), np.array([[2, 1]])]
+    >>> partitions = [np.array([[0, 1], [1, 0]]), np.array([[2, 1]])]
     >>> with Client(processes=False, n_workers=1, threads_per_worker=1, dashboard_address=":0") as client:
-    ...     distribute(parts, client).states
+    ...     distribute(partitions, client).states
     ((0, 1, 2), (0, 1))
     """
     check_missing_option(missing, ("error", "drop", "category"), " for a distributed table")
     placement = Placement(client, source, n_parts)
-    floats = placement.find_floats(discrete_columns)
-    if not floats:
+    continuous = placement.find_continuous(discrete_columns)
+    if not continuous:
         try:
             return _distribute_codes(placement, state_names, missing, na_values, discrete_columns)
         except FloatColumnsError as error:
-            floats = error.names
+            continuous = error.names
     if state_names is not None:
-        raise FloatColumnsError(floats)
+        raise FloatColumnsError(continuous)
     names = list_discrete_columns(discrete_columns)
     if names:
         hint = f" Column(s) {join_names(names)} are declared discrete: a distributed table is numeric or discrete"
-        raise FloatColumnsError(floats, hint, scores=False)
-    return distribute_numbers(placement, missing, floats, na_values)
+        raise FloatColumnsError(continuous, hint, scores=False)
+    return _distribute_numbers(placement, missing, continuous, na_values)
 
 
 def _distribute_codes(
     placement: Placement, state_names: Mapping | None, missing: str, na_values: Any, discrete_columns: Any
 ) -> DistributedTable:
     """Have the workers keep the rows as codes; FloatColumnsError if some columns are continuous."""
-    coders = placement.submit_parts(code_part, missing, na_values, discrete_columns)
-    surveys = placement.ask_parts(survey_part, coders)
-    floats = {name: None for survey in surveys for name in survey.floats}
-    if floats:
-        raise FloatColumnsError(list(floats))
+    coders = placement.submit_partitions(code_partition, missing, na_values, discrete_columns)
+    surveys = placement.ask_partitions(survey_partition, coders)
+    continuous = {name: None for survey in surveys for name in survey.continuous}
+    if continuous:
+        raise FloatColumnsError(list(continuous))
     options = {"discrete_columns": discrete_columns, "warns": na_values is None}
     merged = MergedColumns(state_names, missing, surveys[0].are_texts, **options)
-    for survey, part in zip(surveys, placement.sources, strict=True):
-        merged.merge(survey, part.name)
+    for survey, source in zip(surveys, placement.sources, strict=True):
+        merged.merge(survey, source.name)
     finals = merged.finish_columns()
     states = tuple(final.states for final in finals)
-    labels = [merged.label_part(k, finals) for k in range(len(surveys))]
-    rows_of = [survey.n_rows for survey in surveys]
-    parts = placement.join_parts(finish_part, coders, labels, rows_of, merged.names, states)
-    return DistributedTable._from_remote_parts(merged.names, states, None, parts)
+    labels = [merged.label_partition(k, finals) for k in range(len(surveys))]
+    row_counts = [survey.n_rows for survey in surveys]
+    partitions = placement.join_partitions(finish_partition, coders, labels, row_counts, merged.names, states)
+    return DistributedTable._from_partitions(merged.names, states, None, partitions)
+
+
+def _distribute_numbers(
+    placement: Placement, missing: str, continuous: Sequence, na_values: Any = None
+) -> DistributedNumericTable:
+    """Have the workers keep the rows of a numeric table; `continuous` are the names of floating-point columns."""
+    if missing == "category":
+        raise ValueError(
+            f"missing='category' makes missing values a state, and column(s) {join_names(continuous)} are continuous: "
+            "give missing='drop', or fill the values first"
+        )
+    futures = placement.submit_partitions(read_numbers, missing == "drop", na_values)
+    surveys = placement.ask_partitions(survey_numbers, futures)
+    names = surveys[0].faults.names
+    faults, positions = CellFaults(names), []
+    integers = np.ones(len(names), dtype=bool)
+    for survey, source in zip(surveys, placement.sources, strict=True):
+        check_same_names(names, survey.faults.names, "the first partition", source.name, "columns")
+        place = {name: v for v, name in enumerate(survey.faults.names)}
+        positions.append([place[name] for name in names])
+        faults.merge(survey.faults, positions[-1])
+        integers &= survey.integers[positions[-1]]
+    if faults.kinds:
+        states = join_names([name for name in names if name in faults.kinds])
+        contents = ", ".join(sorted(set(map(str, faults.kinds.values()))))
+        hint = f" Column(s) {states} are not numeric ({contents}): a distributed table is numeric or discrete"
+        raise FloatColumnsError(continuous, hint, scores=False)
+    try:
+        faults.throw(missing)
+    except MissingNumbersError as error:
+        raise error.among(("drop",)) from None
+    row_counts = [survey.n_rows for survey in surveys]
+    rows_seen = sum(survey.rows_seen for survey in surveys)
+    check_rows(rows_seen, len(names))
+    check_rows_left(sum(row_counts), rows_seen, lambda: select_names(names, faults.incomplete))
+    partitions = placement.keep_partitions(order_columns, futures, positions, row_counts, names)
+    return DistributedNumericTable._from_partitions(names, select_names(names, integers), partitions)

@@ -1,21 +1,36 @@
-"""Placement of the partitions of a source: shares of them, in order, on the threads of a cluster's workers."""
+"""The partitions of a source, and their placement: shares of them, in order, on the threads of a cluster's workers.
+
+A source is a dask.dataframe, paths, frames, or a table in memory, which is split into slices.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 
-from pgmx.data.distributed import parts
-from pgmx.data.distributed.remote_parts import RemoteParts
-from pgmx.data.distributed.sources import find_floats, list_part_sources
+from pgmx.checks import check_natural
+from pgmx.data.distributed import reading
+from pgmx.data.distributed.reading import find_continuous, slice_rows
+from pgmx.data.distributed.remote_partitions import RemotePartitions
+from pgmx.data.plane_file import PLANE_SUFFIX
+from pgmx.data.readers import is_path, table_files
+from pgmx.data.table import DiscreteTable
 
 if TYPE_CHECKING:
     from distributed import Client, Future
+
+ACCEPTED = (
+    "a dask.dataframe, a folder of Parquet files, a list of paths (Parquet, CSV or plane files) or of frames, or a "
+    "table in memory (a pandas frame, an Arrow table, a 2-D numpy array, a DiscreteTable)"
+)
 
 
 class Placement:
@@ -30,25 +45,26 @@ class Placement:
         if not threads:
             raise ValueError("the cluster of the client has no workers yet: call client.wait_for_workers(1) first")
         threads_at = [address for address, n in threads.items() for _ in range(n)]
-        self.sources = list_part_sources(source, n_parts, len(threads_at))
+        self.sources = list_sources(source, n_parts, len(threads_at))
         _check_versions(self._client)
         n_shares = min(len(threads_at), len(self.sources))
+        # neighbours stay together, so that the sums of a worker are those of consecutive rows
         self._shares = [share.tolist() for share in np.array_split(np.arange(len(self.sources)), n_shares)]
         self._homes = threads_at[:n_shares]
         self._home_of = [home for home, share in zip(self._homes, self._shares, strict=True) for _ in share]
         self._rows = [source.rows for source in self.sources]
         self._is_remote = all(map(import_module("dask").is_dask_collection, self._rows))
 
-    def find_floats(self, discrete_columns: Any = None) -> list:
+    def find_continuous(self, discrete_columns: Any = None) -> list:
         """Return the names of floating-point columns in the first rows of the partitions in memory.
 
         Columns declared discrete are left out.
         """
         in_memory = [] if self._is_remote else [rows for rows in self._rows if not isinstance(rows, Path)]
-        names = (find_floats(rows, discrete_columns=discrete_columns) for rows in in_memory)
+        names = (find_continuous(rows, discrete_columns=discrete_columns) for rows in in_memory)
         return list(dict.fromkeys(chain.from_iterable(names)))
 
-    def submit_parts(self, function: Callable, *arguments: Any) -> list[Future]:
+    def submit_partitions(self, function: Callable, *arguments: Any) -> list[Future]:
         """Call a function with the rows of each partition, and the arguments, at the worker of the partition."""
         dask: Any = import_module("dask")
         if self._is_remote:  # intermediate results of the source are not kept
@@ -64,52 +80,62 @@ class Placement:
                 for rows, home in zip(self._rows, self._home_of, strict=True)
             ]
 
-    def ask_parts(self, function: Callable, futures: Sequence[Future]) -> list:
+    def ask_partitions(self, function: Callable, futures: Sequence[Future]) -> list:
         """Return the results of a function for each of the submitted partitions."""
         pairs = zip(self._home_of, futures, strict=True)
         return self._client.gather([self._submit(home, function, future) for home, future in pairs])
 
-    def keep_parts(
-        self, function: Callable, futures: Sequence[Future], slices: Sequence, rows_of: Sequence[int], *arguments: Any
-    ) -> RemoteParts:
-        """Call a function that finishes each submitted partition, with one of `slices`; `rows_of` are their rows."""
+    def keep_partitions(
+        self,
+        function: Callable,
+        futures: Sequence[Future],
+        slices: Sequence,
+        row_counts: Sequence[int],
+        *arguments: Any,
+    ) -> RemotePartitions:
+        """Call a function that finishes each submitted partition, with one of `slices`; `row_counts` are their rows."""
         finished = [
-            self._submit(home, function, future, of_part, *arguments)
-            for home, future, of_part in zip(self._home_of, futures, slices, strict=True)
+            self._submit(home, function, future, of_partition, *arguments)
+            for home, future, of_partition in zip(self._home_of, futures, slices, strict=True)
         ]
-        return RemoteParts(rows_of, self._client, finished, self._home_of)
+        return RemotePartitions(row_counts, self._client, finished, self._home_of)
 
-    def join_parts(
-        self, function: Callable, futures: Sequence[Future], slices: Sequence, rows_of: Sequence[int], *arguments: Any
-    ) -> RemoteParts:
-        """Call a function that joins each share of the submitted partitions, one for each thread, as `keep_parts` does.
+    def join_partitions(
+        self,
+        function: Callable,
+        futures: Sequence[Future],
+        slices: Sequence,
+        row_counts: Sequence[int],
+        *arguments: Any,
+    ) -> RemotePartitions:
+        """Call a function that joins each share of submitted partitions, one for each thread, like `keep_partitions`.
 
-        A share of more than `MOST_PART_ROWS` rows makes several partitions.
+        A share of more than `MOST_PARTITION_ROWS` rows makes several partitions.
         """
         pairs = zip(self._homes, self._shares, strict=True)
-        placed = [(home, cut) for home, share in pairs for cut in cut_share(share, rows_of)]
+        placed = [(home, cut) for home, share in pairs for cut in cut_share(share, row_counts)]
         joined = [
             self._submit(home, function, [futures[k] for k in share], [slices[k] for k in share], *arguments)
             for home, share in placed
         ]
-        rows = [sum(rows_of[k] for k in share) for _, share in placed]
-        return RemoteParts(rows, self._client, joined, [home for home, _ in placed])
+        rows = [sum(row_counts[k] for k in share) for _, share in placed]
+        return RemotePartitions(rows, self._client, joined, [home for home, _ in placed])
 
     def _submit(self, home: str, function: Callable, *arguments: Any) -> Any:
         """Have a function called by the worker at `home`, or by another one if that is lost."""
         return self._client.submit(function, *arguments, pure=False, workers=home, allow_other_workers=True)
 
 
-def cut_share(share: Sequence[int], rows_of: Sequence[int]) -> list[list[int]]:
-    """Group neighbours of a share, each group with at most `MOST_PART_ROWS` rows."""
+def cut_share(share: Sequence[int], row_counts: Sequence[int]) -> list[list[int]]:
+    """Group neighbours of a share, each group with at most `MOST_PARTITION_ROWS` rows."""
     cuts: list[list[int]] = [[]]
     n_rows = 0
     for k in share:
-        if cuts[-1] and n_rows + rows_of[k] > parts.MOST_PART_ROWS:
+        if cuts[-1] and n_rows + row_counts[k] > reading.MOST_PARTITION_ROWS:
             cuts.append([])
             n_rows = 0
         cuts[-1].append(k)
-        n_rows += rows_of[k]
+        n_rows += row_counts[k]
     return cuts
 
 
@@ -141,9 +167,9 @@ def _find_client(client: Any) -> Any:
 
 def _check_versions(client: Any) -> None:
     """Refuse workers without pgmx, or with a different version of it."""
-    ours = parts.read_versions()
+    ours = reading.read_versions()
     try:
-        theirs = client.run(parts.read_versions)
+        theirs = client.run(reading.read_versions)
     except (ImportError, AttributeError) as error:
         raise RuntimeError(
             f"a worker cannot import pgmx {ours[0]} ({error}): install the version of the driver there"
@@ -153,3 +179,49 @@ def _check_versions(client: Any) -> None:
             raise RuntimeError(
                 f"the worker {address} has pgmx {versions[0]}, the driver has {ours[0]}: install the same version"
             )
+
+
+# ---- the partitions of a source ----
+
+
+class PartitionSource(NamedTuple):
+    """Source of the rows of a partition: a path, rows in memory, or a delayed object; and its name in messages."""
+
+    rows: Any
+    name: str
+
+
+def list_sources(source: Any, n_parts: int | None, usual: int) -> list[PartitionSource]:
+    """Return the partitions of a source, in row order; a table in memory is split into `n_parts`, else `usual`."""
+    if hasattr(source, "to_delayed") and hasattr(source, "npartitions"):
+        _refuse_n_parts(n_parts, "a dask.dataframe has the partitions that repartition() gives it")
+        return [PartitionSource(rows, f"partition {k}") for k, rows in enumerate(source.to_delayed())]
+    if is_path(source):
+        source = [source] if Path(source).suffix.lower() == PLANE_SUFFIX else table_files(Path(source))
+    if isinstance(source, Sequence) and not isinstance(source, str | bytes):
+        _refuse_n_parts(n_parts, "a list has its own partitions")
+        if not source:
+            raise ValueError(f"the list of partitions is empty: give {ACCEPTED}")
+        return [_open_partition(part, k) for k, part in enumerate(source)]
+    if not isinstance(source, pd.DataFrame | np.ndarray | pa.Table | DiscreteTable):
+        raise TypeError(f"expected {ACCEPTED}, got {type(source).__name__}")
+    n_rows = source.n_rows if isinstance(source, DiscreteTable) else len(source)
+    n_parts = usual if n_parts is None else check_natural(n_parts, "n_parts", 1)
+    bounds = [n_rows * part // n_parts for part in range(n_parts + 1)]
+    return [PartitionSource(slice_rows(source, a, b), f"rows {a} to {b}") for a, b in pairwise(bounds)]
+
+
+def _refuse_n_parts(n_parts: int | None, reason: str) -> None:
+    if n_parts is not None:
+        raise ValueError(f"n_parts={n_parts!r} is for a table in memory; {reason}: leave it out")
+
+
+def _open_partition(part: Any, number: int) -> PartitionSource:
+    if is_path(part):
+        path = Path(os.path.abspath(part))  # workers have working directories of their own
+        if not path.exists():
+            raise FileNotFoundError(f"no such file or folder: {path}, partition {number} of the table")
+        return PartitionSource(path, str(path))
+    if not isinstance(part, pd.DataFrame | np.ndarray | pa.Table | DiscreteTable):
+        raise TypeError(f"partition {number} is a {type(part).__name__}, expected paths or frames")
+    return PartitionSource(part, f"partition {number}")

@@ -35,12 +35,11 @@ from pgmx.runs.checkpoint import Checkpoint, open_checkpoint
 from pgmx.runs.progress import ProgressBar, SearchProgress
 from pgmx.runs.run import Run, lift_limits
 from pgmx.scores.binding.discrete import list_facts
-from pgmx.scores.binding.incomplete import IncompleteScoring
-from pgmx.scores.binding.incomplete_mixed import compute_log_likelihood, take_rows
+from pgmx.scores.binding.incomplete import IncompleteScoring, compute_log_likelihood, take_rows
 from pgmx.scores.binding.resolve import resolve_scoring
 from pgmx.scores.binding.scoring import Scoring, send_scoring
 from pgmx.scores.discrete.base import DiscreteScore
-from pgmx.scores.gains import AHEAD_ROWS, ROW_MEMORY, CachedSources
+from pgmx.scores.gains import PREFETCHED_ROWS, ROW_MEMORY, CachedSources
 from pgmx.scores.priors import StructurePrior
 from pgmx.scores.registry import list_scores
 from pgmx.search.dag.starts import find_forest, grow_at_random, grow_tree
@@ -410,7 +409,7 @@ class SearchLearner(DagLearner):
         """Return the largest number of bytes for the rows of n gains that the search keeps."""
         if self._revisits_graphs():
             return ROW_MEMORY
-        return AHEAD_ROWS * 8 * (n + 1) if self._prefetches_gains() and count_threads(self.n_jobs) > 1 else 0
+        return PREFETCHED_ROWS * 8 * (n + 1) if self._prefetches_gains() and count_threads(self.n_jobs) > 1 else 0
 
     def estimate_cost(
         self,

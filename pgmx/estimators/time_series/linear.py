@@ -17,7 +17,7 @@ from pgmx.models import LinearDynamicalSystem, TimeSeriesGraph
 from pgmx.models.time_series.coefficients import change_units, measure_strengths, read_coefficients
 from pgmx.models.time_series.forecasts import compute_log_densities
 from pgmx.runs.run import Run
-from pgmx.statistics.lagged import compute_lagged_moments, make_lagged_design
+from pgmx.statistics.lagged_moments import compute_lagged_moments, make_lagged_design
 
 
 class LDSLearner(TimeSeriesLearner):

@@ -12,7 +12,7 @@ from pgmx.estimators.time_series.knowledge import LaggedKnowledge
 from pgmx.solvers.time_series.lagged_lasso import Reduction, partial_out
 from pgmx.solvers.time_series.least_squares import drop_negative_directions, sum_squares
 from pgmx.solvers.time_series.screening import Rows
-from pgmx.statistics.lagged import LaggedMoments, compute_lagged_moments, make_lagged_design
+from pgmx.statistics.lagged_moments import LaggedMoments, compute_lagged_moments, make_lagged_design
 
 #: Maximum number of series for which the noise covariance is computed; for more series only the variances.
 MOST_COVARIANCES = 2000

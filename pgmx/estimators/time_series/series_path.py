@@ -19,7 +19,7 @@ from pgmx.estimators.time_series.problem import LDSProblem, LDSSolution
 from pgmx.models import TimeSeriesGraph
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.least_squares import sum_squares
-from pgmx.statistics.lagged import LaggedMoments, compute_lagged_moments
+from pgmx.statistics.lagged_moments import LaggedMoments, compute_lagged_moments
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -20,8 +20,7 @@ from pgmx.graphs.cycles import find_cycle
 from pgmx.statistics import Moments, marginal_counts
 from pgmx.statistics.collinearity import LEAST_RESIDUAL, NOISE, find_small_pivots
 from pgmx.statistics.counts import marginal_weights
-from pgmx.statistics.families import DistributedFamilies
-from pgmx.statistics.weighted_families import WeightedFamilies
+from pgmx.statistics.families import DistributedFamilies, WeightedFamilies
 
 #: Most cells of one conditional probability table that `fit_discrete` makes (1 GiB of float64).
 MAX_CPT_CELLS = 2**27

@@ -3,8 +3,7 @@
 - `formats`: rules of all formats: suffixes, compressed files, encodings, XML, marks, damaged files, safe names
 - `archives`: archives of arrays (npz) whose array `names` is a json document
 - `documents`: the json form of graphs and fitted networks: a node-link graph with states and parameters
-- `discrete`: discrete Bayesian networks as states and tables, for the formats that share this form
-- `bif`: BIF and XMLBIF, written by pgmpy and read by our own readers
+- `discrete`: discrete Bayesian networks as states and tables; BIF and XMLBIF, written by pgmpy and read by our readers
 - `net`, `xdsl`: the formats of Hugin and GeNIe
 - `graphml`: graphs in GraphML, for other programs
 - `gaussian`: Gaussian Markov networks in files: npz and json without loss, graphml for other programs

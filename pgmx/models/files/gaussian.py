@@ -19,7 +19,7 @@ from pgmx.models.files.documents import make_document, plain, read_document, wri
 from pgmx.models.files.formats import MARKS, check_list, check_marks, check_name, load_json, text_all
 from pgmx.models.files.graphml import write_graphml
 from pgmx.statistics import MarginalTransforms
-from pgmx.statistics.ranks.transforms import MOST_KNOTS
+from pgmx.statistics.marginal_transforms import MOST_KNOTS
 
 _TYPE = "GaussianMarkovNetwork"
 _TRANSFORM = "transform_"

@@ -12,27 +12,17 @@ from weakref import ref
 import numpy as np
 from pgmpy.models import DiscreteBayesianNetwork
 
-from pgmx.data import DiscreteTable, DistributedTable, estimate_memory
+from pgmx.data import DiscreteTable, estimate_memory
 from pgmx.data.memory import limit_kept_counts
 from pgmx.data.weights import combine_weights
 from pgmx.models import fit_discrete
 from pgmx.scores.binding.scoring import FunctionMixin, PriorMixin, strip_data
-from pgmx.scores.bounds import CELLS, LIKELIHOOD, FamilyBounds
 from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms, family_scorer
-from pgmx.scores.discrete.observed_cells import CountedFamilies, Formula
-from pgmx.scores.gains import GainSource
+from pgmx.scores.discrete.formulas import CountedFamilies, Formula
+from pgmx.scores.gains import CELLS, LIKELIHOOD, FamilyBounds, GainSource
 from pgmx.scores.priors import StructurePrior
 from pgmx.statistics import pair_counts
-from pgmx.statistics.weighted_families import WeightedFamilies
-from pgmx.statistics.wide_families import open_sums
-
-
-def keep_weights(table: DiscreteTable, weights: np.ndarray | None) -> tuple[DiscreteTable, np.ndarray | None]:
-    """Return a table and the weights of its rows; each worker keeps the weights of its own rows."""
-    if weights is None or not isinstance(table, DistributedTable):
-        return table, weights
-    table = table.weigh_rows(weights)
-    return table, table.row_weights
+from pgmx.statistics.families import WeightedFamilies, open_families
 
 
 class TableMixin:
@@ -99,8 +89,9 @@ class DiscreteScoring(TableMixin, PriorMixin):
     def _share_sums(self) -> WeightedFamilies | None:
         """Return the sums that all sources in use share, None if counts of 32 bits suffice."""
         families = None if self._sums is None else self._sums()
-        if families is None and isinstance(self.table, DistributedTable):
-            families = open_sums(self.table, self.weights)
+        if families is None:
+            opened = open_families(self.table, self.weights)
+            families = opened if isinstance(opened, WeightedFamilies) else None
             self._sums = None if families is None else ref(families)
         return families
 
@@ -126,7 +117,7 @@ class WeightedScoring(DiscreteScoring):
         weights: np.ndarray,
         structure_prior: StructurePrior | None = None,
     ):
-        table, self.weights = keep_weights(table, weights)
+        table, self.weights = table.keep_weights(weights)
         super().__init__(score, table, structure_prior)
 
     @property
@@ -153,7 +144,7 @@ class FormulaScoring(TableMixin, FunctionMixin):
     ):
         self.score = score
         self.make_formula = make_formula
-        self.table, self.weights = keep_weights(table, weights)
+        self.table, self.weights = table.keep_weights(weights)
         self.names = list(table.columns)
         self.equivalent = equivalent
         self._families: CountedFamilies | None = None
@@ -189,7 +180,7 @@ def list_facts(scoring: Any, gains: np.ndarray, scores: np.ndarray) -> list[np.n
     Sums of real weights depend in their last bits on the partitions of the table, and are rounded.
     """
     is_weighted = isinstance(scoring, TableMixin) and scoring.weights is not None
-    if is_weighted and isinstance(scoring.table, DistributedTable):
+    if is_weighted and scoring.table.is_remote:  # a run may be resumed with other partitions
         return [scoring.weights, _round_largest(gains), _round_largest(scores)]
     return [gains, scores]
 

@@ -13,17 +13,18 @@ from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, encode
 from pgmx.data.errors import StatesChoiceError, refuse_unobserved
 from pgmx.data.mixed import MixedTable, read_incomplete_mixed, read_mixed
 from pgmx.data.weights import check_row_weights, combine_weights, weights_of_complete_rows
+from pgmx.scores.binding.continuous import GaussianScoring, MixedScoring
 from pgmx.scores.binding.discrete import DiscreteScoring, FormulaScoring, WeightedScoring
-from pgmx.scores.binding.foreign import FunctionScoring
-from pgmx.scores.binding.gaussian import GaussianScoring
-from pgmx.scores.binding.incomplete import IncompleteStates
-from pgmx.scores.binding.incomplete_mixed import IncompleteMixedScoring
-from pgmx.scores.binding.incomplete_numbers import IncompleteGaussianScoring, read_incomplete_numbers
-from pgmx.scores.binding.mixed import MixedScoring
-from pgmx.scores.binding.scoring import Scoring
+from pgmx.scores.binding.incomplete import (
+    IncompleteGaussianScoring,
+    IncompleteMixedScoring,
+    IncompleteStates,
+    read_incomplete_numbers,
+)
+from pgmx.scores.binding.scoring import FunctionScoring, Scoring
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.discrete.bde import BDe
-from pgmx.scores.discrete.node_average import NodeAverage
+from pgmx.scores.discrete.formulas import NodeAverage
 from pgmx.scores.gaussian.base import GaussianScore, compute_moments, list_names, read_numbers
 from pgmx.scores.mixed.base import MixedScore
 from pgmx.scores.priors import StructurePrior, check_structure_prior

@@ -10,14 +10,12 @@ from typing import Any
 import numpy as np
 
 from pgmx._ext import _families, _weighted
-from pgmx.data import DiscreteTable, DistributedTable, encode
+from pgmx.data import DiscreteTable, encode
 from pgmx.data.errors import refuse_marked
 from pgmx.scores.compiled import CompiledScore, FamilyScorer
 from pgmx.scores.registry import describe_pairwise
 from pgmx.statistics import marginal_counts
-from pgmx.statistics.families import DistributedFamilies
-from pgmx.statistics.weighted_families import WeightedFamilies
-from pgmx.statistics.wide_families import open_sums
+from pgmx.statistics.families import WeightedFamilies, open_families
 
 #: A smaller equivalent sample size, divided among the cells of a family, would underflow.
 SMALLEST_SIZE = 1e-100
@@ -128,11 +126,11 @@ def family_scorer(
         "max_indegree": table.n_variables if max_indegree is None else max_indegree,
         "names": table.columns,
     }
-    if isinstance(table, DistributedTable):
+    ask = families or open_families(table, weights)
+    if ask is not None:  # the scorer sees no rows
         codes, planes = np.empty((table.n_variables, 0), dtype=np.uint8), np.empty((0, 0), dtype=np.uint64)
-        families = families or open_sums(table, weights)
-        options |= {"ask": DistributedFamilies(table) if families is None else families, "n_rows": table.n_rows}
-        if families is not None:
+        options |= {"ask": ask, "n_rows": table.n_rows}
+        if isinstance(ask, WeightedFamilies):
             return _weighted.WeightedFamilyScorer(codes, table.cardinalities, np.empty(0), **options)
     elif weights is not None:
         return _weighted.WeightedFamilyScorer(

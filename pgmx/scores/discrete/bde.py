@@ -13,7 +13,7 @@ from pgmx.data import DiscreteTable, open_frame
 from pgmx.inference.exact.family_marginals import FamilyMarginals
 from pgmx.inference.named_networks import BayesianArrays
 from pgmx.scores.discrete.base import DiscreteScore, check_sample_size
-from pgmx.scores.discrete.observed_cells import CountedFamilies, configuration_starts
+from pgmx.scores.discrete.formulas import CountedFamilies, configuration_starts
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork
@@ -122,7 +122,7 @@ class BDe(DiscreteScore):
 
 
 class PriorCounts:
-    """The BDe score of a family from its cells: a :class:`pgmx.scores.discrete.observed_cells.Formula`."""
+    """The BDe score of a family from its cells: a :class:`pgmx.scores.discrete.formulas.Formula`."""
 
     def __init__(self, network: BayesianArrays, size: float):
         self.network = network

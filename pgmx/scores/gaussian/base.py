@@ -9,12 +9,11 @@ import numpy as np
 from pgmx._ext import _collinear, _gaussian
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, DistributedNumericTable, open_frame
-from pgmx.scores.bounds import LIKELIHOOD, FamilyBounds
-from pgmx.scores.collinear import warn_of_columns
 from pgmx.scores.compiled import CompiledScore
+from pgmx.scores.gains import LIKELIHOOD, FamilyBounds
 from pgmx.statistics import Moments, moments
-from pgmx.statistics.collinearity import NOISE, Collinearity, find_collinearity
-from pgmx.statistics.gaussian.distributed_moments import sum_moments
+from pgmx.statistics.collinearity import NOISE, Collinearity, find_collinearity, warn_of_columns
+from pgmx.statistics.moments import sum_moments
 
 if TYPE_CHECKING:
     import pandas as pd

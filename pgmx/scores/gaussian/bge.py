@@ -9,11 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmx._ext import _collinear, _gaussian
-from pgmx.scores.bounds import FamilyBounds
-from pgmx.scores.collinear import warn_of_columns
+from pgmx.scores.gains import FamilyBounds
 from pgmx.scores.gaussian.base import GaussianScore, make_gaussian_scorer, refuse_huge
 from pgmx.statistics import Moments
-from pgmx.statistics.collinearity import Collinearity, find_collinearity
+from pgmx.statistics.collinearity import Collinearity, find_collinearity, warn_of_columns
 from pgmx.statistics.symmetric import scale_to_correlation
 
 

@@ -11,14 +11,13 @@ import numpy as np
 from pgmx.data import DiscreteTable, open_any
 from pgmx.data.mixed import MixedTable, read_mixed
 from pgmx.data.weights import combine_weights
-from pgmx.scores.collinear import warn_of_set
 from pgmx.scores.compiled import CompiledScore, FamilyScorer
 from pgmx.scores.discrete.base import ScoreTerms, family_scorer
 from pgmx.scores.gains import GainSource
 from pgmx.scores.mixed.source import MixedGains, MixedTerms
 from pgmx.scores.mixed.sums import MixedSums
 from pgmx.statistics import Moments, moments, pair_counts
-from pgmx.statistics.collinearity import Collinearity, find_collinearity
+from pgmx.statistics.collinearity import Collinearity, find_collinearity, warn_of_set
 
 
 @dataclass(frozen=True, eq=False)

@@ -20,8 +20,7 @@ from pgmx._ext._dag_moves import ADD
 from pgmx._ext._families import FamilyScorer
 from pgmx._ext._parent_sets import ParentSets
 from pgmx._ext._subsets import SubsetTotals
-from pgmx.scores.bounds import LIKELIHOOD, NO_BOUND, FamilyBounds
-from pgmx.scores.gains import GainSource, expect_families, source_of_rows
+from pgmx.scores.gains import LIKELIHOOD, NO_BOUND, FamilyBounds, GainSource, expect_families, source_of_rows
 from pgmx.search.dag.state import DagProblem, DagState
 from pgmx.search.dag.tracker import SearchTracker
 

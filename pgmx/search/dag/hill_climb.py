@@ -4,8 +4,7 @@ from collections.abc import Callable
 from math import inf
 from time import thread_time
 
-from pgmx.scores.gains import GainSource
-from pgmx.scores.rows_ahead import RowHelpers
+from pgmx.scores.gains import GainSource, RowPrefetcher
 from pgmx.search.dag.state import DagState
 from pgmx.search.dag.tracker import SearchTracker
 
@@ -32,11 +31,11 @@ def climb(
     """
     memo = tracker.read_memo("idle")
     idle = memo.integer("idle", 0, tracker.n_iter) if memo else 0
-    with RowHelpers(state.source, make_source, n_threads, state.mask) as helpers:
+    with RowPrefetcher(state.source, make_source, n_threads, state.mask) as helpers:
         _climb(state, tracker, helpers, idle, patience)
 
 
-def _climb(state: DagState, tracker: SearchTracker, helpers: RowHelpers, idle: int, patience: int) -> None:
+def _climb(state: DagState, tracker: SearchTracker, helpers: RowPrefetcher, idle: int, patience: int) -> None:
     while True:
         tracker.check()
         if patience == 0 and tracker.can_climb_at_once(state):
@@ -56,7 +55,7 @@ def _climb(state: DagState, tracker: SearchTracker, helpers: RowHelpers, idle: i
         tracker.mark_safe(state, idle=idle)
 
 
-def _climb_at_once(state: DagState, tracker: SearchTracker, helpers: RowHelpers) -> bool:
+def _climb_at_once(state: DagState, tracker: SearchTracker, helpers: RowPrefetcher) -> bool:
     """Make moves in compiled code; return whether they end in a local optimum."""
     began, left = thread_time(), tracker.limits.max_iter - tracker.n_iter
     scores, n_edges, is_optimum = state.climb_on_record(tracker.least_gain(), left)

@@ -7,8 +7,7 @@ import numpy as np
 
 from pgmx._ext._dag_moves import ADD
 from pgmx._ext._families import FamilyScorer
-from pgmx.scores.bounds import LIKELIHOOD, FamilyBounds
-from pgmx.scores.gains import expect_families, is_far, source_of_rows
+from pgmx.scores.gains import LIKELIHOOD, FamilyBounds, expect_families, is_far, source_of_rows
 from pgmx.search.dag.hill_climb import climb
 from pgmx.search.dag.state import DagState
 from pgmx.search.dag.tracker import SearchTracker

@@ -12,8 +12,7 @@ import numpy as np
 from pgmx._ext._dag_moves import ADD
 from pgmx._ext._scored_moves import ScoredMoves
 from pgmx._ext._scorer import Scorer
-from pgmx.scores.bounds import FamilyBounds
-from pgmx.scores.gains import GainSource, RowCache, expect_families
+from pgmx.scores.gains import FamilyBounds, GainSource, RowCache, expect_families
 
 _NO_ARCS = np.empty((0, 2), dtype=np.int64)
 

@@ -60,7 +60,7 @@ class DistributedConditionals(RemoteConditionals):
         rows_at_once = table.n_rows / max(table.n_parts, 1)
         self._spare_cells = _SPARE / (rows_at_once * (_DOUBLE_CELL if is_double else _CELL))
         self._cards = table.cardinalities
-        self._parts = table.map_parts(make_conditionals, (is_double, scale))
+        self._parts = table.map_partitions(make_conditionals, (is_double, scale))
         self._version = self._n_requests = 0
         self._past: dict[int, list[tuple]] = {}  # operations on each open node since it was opened, at this version
         self._known: dict[Side, np.ndarray] = {}  # sums for steps, at this version

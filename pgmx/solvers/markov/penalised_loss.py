@@ -9,7 +9,7 @@ import numpy as np
 from pgmx.data import DiscreteTable
 from pgmx.inference.networks import PairwisePotentials
 from pgmx.runs.checkpoint import Snapshot
-from pgmx.statistics.pairs.tables import PairTables
+from pgmx.statistics.pair_tables import PairTables
 
 #: Optimisation around new edges ends at this share of the penalty of a table. The last one reaches the tolerance.
 LOCAL_SHARE = 0.03

@@ -7,11 +7,10 @@ import numpy as np
 
 from pgmx.checks import join_names
 from pgmx.statistics.gaussian.nearest_correlation import is_definite, nearest_correlation
-from pgmx.statistics.gaussian.pairwise_moments import PairwiseMoments
 from pgmx.statistics.gaussian.thin_factor import RowStore, make_thin_factor
-from pgmx.statistics.moments import Moments, find_constant_columns
-from pgmx.statistics.ranks.correlation import latent_correlation
-from pgmx.statistics.ranks.transforms import MarginalTransforms
+from pgmx.statistics.marginal_transforms import MarginalTransforms
+from pgmx.statistics.moments import Moments, PairwiseMoments, find_constant_columns
+from pgmx.statistics.rank_correlation import latent_correlation
 from pgmx.statistics.symmetric import scale_to_correlation
 
 #: A matrix of p columns is repaired if an eigenvalue is below minus this value times p.

@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pgmx.checks import join_names
-from pgmx.data import DistributedNumericTable, NumericTable, open_numeric
+from pgmx.checks import as_reals, check_known_names, is_number, join_names
+from pgmx.data import NumericTable, open_numeric
 from pgmx.statistics.gaussian.correlations import Correlations, DenseCorrelations, FactoredCorrelations
-from pgmx.statistics.gaussian.distributed_moments import sum_moments
 from pgmx.statistics.gaussian.nearest_correlation import is_definite
 from pgmx.statistics.gaussian.passes import (
     CompletePass,
@@ -21,8 +20,14 @@ from pgmx.statistics.gaussian.passes import (
     summarise_moments,
     summarise_ranks,
 )
-from pgmx.statistics.ranks.transforms import MarginalTransforms
-from pgmx.statistics.symmetric import make_correlation
+from pgmx.statistics.marginal_transforms import MarginalTransforms
+from pgmx.statistics.moments import sum_moments
+from pgmx.statistics.symmetric import (
+    divide_by_deviations,
+    locate_largest_asymmetry,
+    locate_largest_off_diagonal,
+    make_correlation,
+)
 
 #: Maximum number of columns for which R is formed for a graphical lasso although there is a factor (512 MB).
 MOST_FORMED = 8192
@@ -34,6 +39,11 @@ _CONSTANT = ("error", "isolate")
 
 #: A matrix is singular to working precision if it is indefinite after this is subtracted from its diagonal.
 _SINGULAR = 1e-8
+
+_ASYMMETRIC = (
+    "the covariance is not symmetric: its two entries of {!r} and {!r} differ. Give (C + C.T) / 2 if this is intended"
+)
+_BEYOND = "not a covariance matrix: the correlation of {!r} and {!r} is beyond 1"
 
 
 class GaussianSample:
@@ -285,18 +295,19 @@ def gaussian_sample(
             raise ValueError(f"correlation={correlation!r} uses ranks, which do not support weights: use 'pearson'")
         weights = _freeze(table.check_weights(weights))
     with np.errstate(over="ignore", invalid="ignore"):  # an error with the names of the columns follows
-        if isinstance(table, DistributedNumericTable):
+        rows: dict[str, Any] = {"table": table, "weights": weights}
+        if table.is_remote:  # partitions are summed where they are: no thin factor, and no rows for `parts`
             _refuse_ranks(table, correlation)
-            result = summarise_moments(sum_moments(table, weights))
+            result, rows = summarise_moments(sum_moments(table, weights)), {}
         elif correlation == "pearson":
             # rows of weight 0 do not count, so the number is unknown if there are weights
             one = _choose_pass(table, len(table.rows()) if table.in_memory and weights is None else None)
-            n_table_rows = _feed(table, weights, [one], None)
+            rows["n_table_rows"] = _feed(table, weights, [one], None)
             result = one.finish(table.names)
         else:
-            rows = table.rows()
-            n_table_rows = len(rows)
-            result = summarise_ranks(rows, table.names, correlation, table.missing, n_jobs)
+            values = table.rows()
+            rows["n_table_rows"] = len(values)
+            result = summarise_ranks(values, table.names, correlation, table.missing, n_jobs)
     beyond = [table.names[v] for v in np.flatnonzero(~np.isfinite(result.scale))]
     if beyond:
         raise ValueError(
@@ -305,12 +316,10 @@ def gaussian_sample(
     if len(result.constant) and constant == "error":
         culprits = [table.names[v] for v in result.constant]
         raise ValueError(f"column(s) {join_names(culprits)} are constant, so they have no correlation: drop them")
-    if isinstance(table, DistributedNumericTable):
-        return _make_sample(result, table.names, correlation)
-    return _make_sample(result, table.names, correlation, table=table, weights=weights, n_table_rows=n_table_rows)
+    return _make_sample(result, table.names, correlation, **rows)
 
 
-def _refuse_ranks(table: DistributedNumericTable, correlation: str) -> None:
+def _refuse_ranks(table: NumericTable, correlation: str) -> None:
     """Refuse correlations that are not a function of sums over the partitions."""
     if correlation == "pearson":
         return
@@ -387,3 +396,94 @@ def _freeze(array: np.ndarray) -> np.ndarray:
     array = np.ascontiguousarray(array)[...]
     array.flags.writeable = False
     return array
+
+
+# ---- a sample given only by a covariance matrix ----
+
+
+def sample_of_covariance(
+    covariance: Any, n_samples: float | None = None, *, names: Sequence | None = None
+) -> GaussianSample:
+    """Return a sample that is given only by its covariance matrix.
+
+    Parameters
+    ----------
+    covariance : array_like or frame of shape (p, p)
+        Covariances or correlations, symmetric. Never changed.
+    n_samples : float, optional
+        Number of rows from which it was estimated.
+    names : sequence of length p, optional
+        Names of the columns; by default the names of a frame, or x0, x1, ...
+
+    Returns
+    -------
+    GaussianSample
+        With method "precomputed" and means 0. If the matrix is indefinite, the nearest correlation matrix is used, and
+        `repaired` is the largest change.
+
+    Raises
+    ------
+    ValueError
+        If the matrix is not square, finite and symmetric (to 1e-6 of the scales), has a nonpositive variance or a
+        correlation beyond 1, or if names or n_samples do not match.
+
+    Examples
+    --------
+    >>> from pgmx.statistics import sample_of_covariance
+    >>> sample = sample_of_covariance([[4.0, 1.0], [1.0, 1.0]], n_samples=50)
+    >>> sample.names, sample.scale.tolist(), sample.correlation.tolist()
+    (('x0', 'x1'), [2.0, 1.0], [[1.0, 0.5], [0.5, 1.0]])
+    """
+    matrix, names = _read_matrix(covariance, names)
+    if n_samples is not None and (not is_number(n_samples) or n_samples < 2):
+        raise ValueError(f"n_samples must be a number of at least 2, or None, got {n_samples!r}")
+    bad = [names[v] for v in np.flatnonzero(~np.isfinite(matrix).all(axis=0)).tolist()]
+    if bad:
+        raise ValueError(
+            f"the covariance has missing or infinite values in column(s) {join_names(bad)}: leave these columns out"
+        )
+    variances = matrix.diagonal()
+    bad = [names[v] for v in np.flatnonzero(variances <= 0).tolist()]
+    if bad:
+        raise ValueError(f"the variance of column(s) {join_names(bad)} is not positive: leave constant columns out")
+    scale = np.sqrt(variances)
+    correlation = divide_by_deviations(matrix, out=matrix)
+    _refuse_worst(locate_largest_asymmetry(correlation), 1e-6, names, _ASYMMETRIC)
+    _refuse_worst(locate_largest_off_diagonal(correlation), 1 + 1e-6, names, _BEYOND)
+    correlation, repaired = repair(make_correlation(correlation))
+    n_rows = None if n_samples is None else float(n_samples)
+    mean = np.zeros(len(names))
+    return GaussianSample(names, n_rows, mean, scale, "precomputed", correlation=correlation, repaired=repaired)
+
+
+def _read_matrix(covariance: Any, names: Sequence | None) -> tuple[np.ndarray, tuple]:
+    """Return a float64 copy of a matrix and the names of its columns."""
+    columns = getattr(covariance, "columns", None)
+    index = getattr(covariance, "index", None)
+    try:
+        matrix = as_reals(covariance, "the covariance").astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"the covariance must be a matrix of numbers: {error}") from error
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or not matrix.size:
+        raise ValueError(f"the covariance must be a square matrix, got the shape {matrix.shape}")
+    if (
+        columns is not None
+        and index is not None
+        and list(index) != list(columns)
+        and list(index) != [*range(len(index))]
+    ):
+        raise ValueError("the rows and columns of the covariance have different names: give both in the same order")
+    if names is None:
+        names = [f"x{v}" for v in range(len(matrix))] if columns is None else list(columns)
+    names = tuple(names)
+    check_known_names(names)
+    if len(names) != len(matrix) or len(set(names)) != len(names):
+        raise ValueError(f"names must be {len(matrix)} different names, got {join_names(names)}")
+    return matrix, names
+
+
+def _refuse_worst(found: tuple[float, int, int], limit: float, names: Sequence, message: str) -> None:
+    """Raise an error that names the pair if its value is above the limit."""
+    value, i, j = found
+    if value > limit:
+        raise ValueError(message.format(names[min(i, j)], names[max(i, j)]))

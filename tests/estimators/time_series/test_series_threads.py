@@ -18,7 +18,7 @@ from pgmx.estimators import (
 )
 from pgmx.parallel import threads
 from pgmx.solvers.time_series import lagged_lasso, least_squares
-from pgmx.statistics.lagged import moments
+from pgmx.statistics import lagged_moments as moments
 
 N = 12
 COEFFICIENTS = np.roll(0.5 * np.eye(N), 1, axis=0) + 0.3 * np.eye(N)

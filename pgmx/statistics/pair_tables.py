@@ -9,10 +9,10 @@ from numpy.typing import ArrayLike
 
 from pgmx._ext import _pair_tables
 from pgmx.checks import as_reals, check_natural, join_names
-from pgmx.data import DiscreteTable, DistributedTable
-from pgmx.statistics.counts import WIDE_ROWS, has_wide_counts, marginal_counts, marginal_weights
-from pgmx.statistics.pairs.cells import Arena, PairCounter, Triangle
-from pgmx.statistics.pairs.distributed import DistributedPairs
+from pgmx.data import DiscreteTable
+from pgmx.data.distributed.tables import WIDE_ROWS
+from pgmx.statistics.counts import marginal_counts, marginal_weights
+from pgmx.statistics.pair_cells import Arena, DistributedPairs, PairCounter, Triangle, open_counter
 
 
 class PairTables:
@@ -102,12 +102,12 @@ class PairTables:
         self._memory = memory
         self._columns, self._states = table.columns, table.states
         self._weighted = weights is not None
-        self._is_wide = has_wide_counts(table)  # counts are float64, like sums of weights
+        self._is_wide = table.has_wide_counts  # counts are float64, like sums of weights
         self._n_cells = self.cardinalities - (0 if self._weighted or self._is_wide else 1)
         self._first_state = np.concatenate(([0], np.cumsum(self.cardinalities)))
         self._marginals = np.zeros(int(self._first_state[-1]))
         self._n_jobs = n_jobs
-        self._parts: list[PairCounter | DistributedPairs] = []
+        self._counters: list[PairCounter | DistributedPairs] = []
         dtype = np.dtype(np.float64 if self._weighted or self._is_wide else np.uint32)
         self.fits = Triangle.size(self._n_cells, dtype.itemsize) <= memory
         self._store = Triangle(self._n_cells, dtype) if self.fits else Arena(self._n_cells, dtype, memory)
@@ -225,14 +225,14 @@ class PairTables:
             begin = perf_counter()
             self._store.clear()
             with self._forget_if_interrupted():
-                for part in self._parts:
-                    part.add_all()
+                for counter in self._counters:
+                    counter.add_all()
             self._store.known[:] = True
             self.n_counted += len(self._store.known)
             self.counted_all = True
             self.seconds += perf_counter() - begin
         if self.counted_all:
-            self._parts = []
+            self._counters = []
         return self.counted_all
 
     def update(self, table: DiscreteTable, *, weights: ArrayLike | None = None) -> Self:
@@ -266,10 +266,10 @@ class PairTables:
         self._add_rows(table, weights)
         begin = perf_counter()
         if self.counted_all:
-            self._parts.pop().add_all()
+            self._counters.pop().add_all()
         else:
             with self._forget_if_interrupted():
-                self._parts[-1].add_pairs(*self._store.list_pairs())
+                self._counters[-1].add_pairs(*self._store.list_pairs())
         self.seconds += perf_counter() - begin
         return self
 
@@ -293,11 +293,8 @@ class PairTables:
         """Add rows to the marginals, and keep the rows for pairs that are counted later."""
         if weights is not None:
             weights = _check_row_weights(weights, table.n_rows)
-        if isinstance(table, DistributedTable):
-            table = table.weigh_rows(weights)
-            part: PairCounter | DistributedPairs = DistributedPairs(table, self._n_cells, self._store)
-        else:
-            part = PairCounter(table, weights, self._n_cells, self._store, self._n_jobs)
+        table, weights = table.keep_weights(weights)
+        counter = open_counter(table, weights, self._n_cells, self._store, self._n_jobs)
         marginals = marginal_counts(table) if weights is None else marginal_weights(table, weights)
         total = float(table.n_rows) if weights is None else float(weights.sum())
         if self.n_rows + table.n_rows >= WIDE_ROWS and not (self._is_wide or self._weighted):
@@ -307,7 +304,7 @@ class PairTables:
         self._marginals = self._marginals + marginals
         self.total_weight += total
         self.n_rows += table.n_rows
-        self._parts.append(part)
+        self._counters.append(counter)
 
     def _check_pairs(self, pairs: ArrayLike) -> np.ndarray:
         """Return the pairs as int64, after checking them."""
@@ -349,8 +346,8 @@ class PairTables:
         """Count pairs over all rows."""
         begin = perf_counter()
         with self._forget_if_interrupted():
-            for part in self._parts:
-                part.add_pairs(pairs, where, stride)
+            for counter in self._counters:
+                counter.add_pairs(pairs, where, stride)
         self.n_counted += len(pairs)
         self.seconds += perf_counter() - begin
 

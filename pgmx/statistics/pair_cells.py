@@ -1,4 +1,4 @@
-"""Storage of the cells of pairs (all pairs in a triangle, or the latest in an arena), and counting of rows.
+"""Storage of the cells of pairs (all pairs in a triangle, or the latest in an arena), and counting of rows into them.
 
 Triangle and arena assign the cells of a pair in one flat array. Both have
 
@@ -11,17 +11,21 @@ Triangle and arena assign the cells of a pair in one flat array. Both have
     Removes all pairs.
 ``list_pairs() -> (pairs, where, stride)``
     All claimed pairs.
+
+`PairCounter` counts the rows of a table on this machine in the cells themselves. The workers of a distributed table
+count blocks of pairs in cells of their own and send sums, which `DistributedPairs` adds to the cells.
 """
 
 from functools import partial
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from pgmx._ext import _pair_tables
 from pgmx.data import DiscreteTable
 from pgmx.parallel.threads import call_on_threads, count_threads
-from pgmx.statistics.counts import WORD_PAIR_SECONDS
+from pgmx.statistics.counts import WORD_PAIR_SECONDS, add_counts, add_weights, narrow_counts
 
 # Words of all planes that are processed together, so that a mapped table is read from disk once, not once per block.
 _PASS_WORDS = 1 << 24
@@ -237,3 +241,94 @@ class PairCounter:
             seconds = WORD_PAIR_SECONDS * m * m / 2 * (words[1] - words[0])
             calls = (partial(_pair_tables.count_triangle, *arrays, *task) for task in tasks)
             call_on_threads(calls, self._n_jobs, seconds)
+
+
+#: Number of cells per message.
+_BLOCK_CELLS = 1 << 20
+
+
+class DistributedPairs:
+    """`PairCounter` for a distributed table, whose workers have the rows and their weights; a message per block."""
+
+    def __init__(self, table: Any, n_cells: np.ndarray, store):
+        self._table = table
+        self._n_cells = n_cells
+        self._store = store
+
+    def add_pairs(self, pairs, where, stride):
+        """Add the rows to the cells of distinct pairs i < j, int64 of shape (k, 2), at their places in the store."""
+        if not len(pairs):
+            return
+        ends = np.cumsum(self._n_cells[pairs].prod(axis=1))
+        blocks = np.flatnonzero(np.diff((ends - 1) // _BLOCK_CELLS)) + 1
+        for block in np.split(np.arange(len(pairs)), blocks):
+            cells = _place_cells(pairs[block], where[block], stride[block], self._n_cells)
+            self._store.values[cells] += self._sum(count_pairs, pairs[block])
+
+    def add_all(self):
+        """Add the rows to the cells of all pairs of a triangle, for some first variables at a time."""
+        begins, first = self._store.begins, 0
+        while first < len(self._n_cells):
+            stop = max(int(np.searchsorted(begins, begins[first] + _BLOCK_CELLS, side="right")) - 1, first + 1)
+            self._store.values[begins[first] : begins[stop]] += self._sum(count_block, first, stop)
+            first = stop
+
+    def _sum(self, function, *arguments) -> np.ndarray:
+        is_weighted = self._table.row_weights is not None
+        add = add_weights if is_weighted else add_counts
+        return self._table.reduce(function, self._n_cells, *arguments, add=add)
+
+
+def open_counter(
+    table: DiscreteTable, weights: np.ndarray | None, n_cells: np.ndarray, store, n_jobs: int | None
+) -> PairCounter | DistributedPairs:
+    """Return the counter of the rows of a table, which adds them to the cells of a store.
+
+    Rows on this machine are counted in the store, without a copy, by `n_jobs` threads. Blocks of pairs would count them
+    as well, but with a second array; for a distributed table they limit the length of a message.
+    """
+    table, weights = table.keep_weights(weights)
+    if table.is_remote:
+        return DistributedPairs(table, n_cells, store)
+    return PairCounter(table, weights, n_cells, store, n_jobs)
+
+
+class _Cells:
+    """Cells of a list of pairs; tables are adjacent."""
+
+    def __init__(self, n_cells: np.ndarray, pairs: np.ndarray, dtype):
+        self.begins = np.concatenate(([0], np.cumsum(n_cells[pairs].prod(axis=1))))
+        self.values = np.zeros(int(self.begins[-1]), dtype=dtype)
+
+
+def count_pairs(partition: Any, n_cells: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Count a list of pairs in a partition; tables are adjacent."""
+    store = _Cells(n_cells, pairs, _type_of(partition))
+    PairCounter(partition.table, partition.weights, n_cells, store, 1).add_pairs(
+        pairs, store.begins[:-1], n_cells[pairs[:, 1]]
+    )
+    return _narrow(store.values)
+
+
+def count_block(partition: Any, n_cells: np.ndarray, first: int, stop: int) -> np.ndarray:
+    """Count the pairs whose first variable is `first` to ``stop - 1`` in a partition, in the order of a triangle."""
+    store = TriangleBlock(n_cells, _type_of(partition), first, stop)
+    PairCounter(partition.table, partition.weights, n_cells, store, 1).add_block(first, stop)
+    return _narrow(store.values)
+
+
+def _type_of(partition: Any) -> np.dtype:
+    return np.dtype(np.uint32 if partition.weights is None else np.float64)
+
+
+def _narrow(values: np.ndarray) -> np.ndarray:
+    return values if values.dtype.kind == "f" else narrow_counts(values)
+
+
+def _place_cells(pairs: np.ndarray, where: np.ndarray, stride: np.ndarray, n_cells: np.ndarray) -> np.ndarray:
+    """Return the places in a store of the cells of adjacent tables."""
+    sizes = n_cells[pairs]
+    n_of = sizes.prod(axis=1)
+    e = np.repeat(np.arange(len(pairs)), n_of)
+    row, column = np.divmod(np.arange(len(e)) - np.repeat(np.cumsum(n_of) - n_of, n_of), sizes[e, 1])
+    return where[e] + row * stride[e] + column

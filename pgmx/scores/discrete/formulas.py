@@ -1,0 +1,140 @@
+"""Families scored by a formula over the cells that occur, and the formula for tables with missing values."""
+
+from threading import Lock
+from typing import Protocol
+
+import numpy as np
+
+from pgmx._ext import _families
+from pgmx.data import DiscreteTable
+from pgmx.scores.discrete.base import ScoreTerms, family_scorer
+
+
+class Formula(Protocol):
+    """A score of one family, computed from its cells."""
+
+    def score(self, child: int, parents: np.ndarray, cells: np.ndarray, counts: np.ndarray) -> float:
+        """Return the score.
+
+        ``cells[i]`` holds the states of (parents..., child) in the i-th cell that occurs, in ascending order.
+        ``counts[i]`` is the number of rows in the cell, or the sum of their weights.
+        """
+        ...
+
+
+class CountedFamilies:
+    """Scores of single families of one table by a formula. A lock lets one thread count at a time."""
+
+    def __init__(self, table: DiscreteTable, formula: Formula, weights: np.ndarray | None = None):
+        self.formula = formula
+        self.cards = table.cardinalities
+        self._scorer = family_scorer(table, ScoreTerms(), weights=weights, memory=0)
+        self._counting = Lock()  # numpy lets other threads run while it copies out of the scorer's buffers
+
+    def family_score(self, child: int, parents: np.ndarray) -> float:
+        """Return the score of `child` with `parents`, ascending int32 ids."""
+        with self._counting:
+            keys, counts = self._scorer.family_counts(child, parents)
+        cells = _unravel_keys(keys, self.cards[[*parents, child]])
+        return float(self.formula.score(child, parents, cells, counts.astype(np.float64)))
+
+
+def _unravel_keys(keys: np.ndarray, cards: np.ndarray) -> np.ndarray:
+    """Return the digits of mixed radix keys, one row per key; the last digit varies fastest."""
+    digits = np.empty((len(keys), len(cards)), dtype=np.int64)
+    rest = keys.astype(np.int64)
+    for level in range(len(cards) - 1, -1, -1):
+        rest, digits[:, level] = np.divmod(rest, cards[level])
+    return digits
+
+
+def configuration_starts(cells: np.ndarray) -> np.ndarray:
+    """Return the index of the first cell of each parent configuration, for ascending cells with the child last."""
+    changes = (cells[1:, :-1] != cells[:-1, :-1]).any(axis=1)
+    return np.concatenate([[0], np.flatnonzero(changes) + 1])
+
+
+# ---- missing values ----
+
+
+class NodeAverage:
+    r"""The score of families in a table with missing values: the gain of each parent on the rows that observe it.
+
+    .. math:: s(x \mid u_1 \dots u_m) = \frac{N}{N_0} \bigl[ L_0(x) - c_0 d_0 \bigr] + \sum_{k=1}^m \frac{N}{N_k}
+              \bigl[ L_k(x \mid u_1 \dots u_k) - L_k(x \mid u_1 \dots u_{k-1}) - c_k d_k \bigr]
+
+    L_k is the log-likelihood of the N_k rows (or the sum of their weights) that are complete in x and the first k
+    parents, d_k the number of free parameters that parent k adds (d_0 for x alone), c_k the cost of a parameter for N_k
+    rows. The node average of Bodewes and Scutari (2021, IJAR 138) compares families on different rows. Their
+    likelihoods differ by an amount of order sqrt(N), so its penalty must be much larger than the BIC penalty. Here each
+    parent is judged on rows that are complete in both families, and the BIC penalty per row suffices. Parents are
+    ordered by their gains as single parents, so that a parent without a gain comes last.
+
+    `n_rows` is N, and `name` ("ll", "aic" or "bic") gives the cost of a parameter.
+    """
+
+    def __init__(self, cards: np.ndarray, missing_codes: np.ndarray, n_rows: float, name: str):
+        self.cards = cards - (missing_codes >= 0)
+        self.missing_codes = missing_codes
+        self.n_rows = n_rows
+        self.name = name
+
+    def score(self, child: int, parents: np.ndarray, cells: np.ndarray, counts: np.ndarray) -> float:
+        """Return the score of a family; -inf if no row is complete in it."""
+        varying = [i for i, p in enumerate(parents) if self.cards[p] > 1]
+        family = np.array([child, *(parents[i] for i in varying)])
+        table = _Cells(cells[:, [-1, *varying]], counts, self.cards[family], self.missing_codes[family])
+        if not table.complete(range(len(family)))[1].any():
+            return -np.inf
+        alone = [0.0, *(self._gain(table, [], k) for k in range(1, len(family)))]
+        # a parent without a gain comes last: there the rows of both families are the same
+        order = sorted(range(1, len(family)), key=lambda k: (-alone[k], family[k]))
+        score = self._score_alone(table) + (alone[order[0]] if order else 0.0)
+        return score + sum(self._gain(table, order[:place], k) for place, k in enumerate(order) if place)
+
+    def _score_alone(self, table: "_Cells") -> float:
+        cells, counts = table.complete([0])
+        n = float(counts.sum())
+        likelihood = table.entropy([0], cells, counts) - _entropy_terms(np.array([n]))
+        return self.n_rows / n * (likelihood - _parameter_cost(self.name, n) * float(table.cards[0] - 1))
+
+    def _gain(self, table: "_Cells", before: list[int], k: int) -> float:
+        """Return the gain of the parent in column k in addition to the parents in the columns `before`."""
+        cells, counts = table.complete([0, *before, k])
+        n = float(counts.sum())
+        gain = table.entropy([*before, k, 0], cells, counts) - table.entropy([*before, k], cells, counts)
+        gain -= table.entropy([*before, 0], cells, counts) - table.entropy(before, cells, counts)
+        n_parameters = float(table.cards[0] - 1) * np.prod(table.cards[before], dtype=float) * float(table.cards[k] - 1)
+        return float(self.n_rows / n * (gain - _parameter_cost(self.name, n) * n_parameters))
+
+
+def _parameter_cost(name: str, n_rows: float) -> float:
+    """Return the cost of a parameter under "ll", "aic" or "bic", in nats."""
+    return 0.5 * _families.natural_log(n_rows) if name == "bic" else {"ll": 0.0, "aic": 1.0}[name]
+
+
+class _Cells:
+    """The cells of a family that occur, (m, k) with the child first, and their counts; some have missing values."""
+
+    def __init__(self, cells: np.ndarray, counts: np.ndarray, cards: np.ndarray, missing_codes: np.ndarray):
+        self._cells, self._counts = cells, counts
+        self._known = cells != missing_codes
+        self.cards = cards
+
+    def complete(self, columns) -> tuple[np.ndarray, np.ndarray]:
+        """Return the cells without missing values in the given columns, and their counts."""
+        keep = self._known[:, list(columns)].all(axis=1)
+        return self._cells[keep], self._counts[keep]
+
+    def entropy(self, columns: list[int], cells: np.ndarray, counts: np.ndarray) -> float:
+        """Return the sum of n ln n over the joint states of some columns."""
+        key = np.zeros(len(cells), dtype=np.int64)
+        for k in columns:
+            key = key * self.cards[k] + cells[:, k]
+        if self.cards[columns].prod(dtype=float) > 8 * len(key) + 64:
+            _, key = np.unique(key, return_inverse=True)
+        return _entropy_terms(np.bincount(key, weights=counts))
+
+
+def _entropy_terms(counts: np.ndarray) -> float:
+    return float(sum(n * _families.natural_log(n) for n in counts[counts > 1e-300].tolist()))
