@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from pgmx.cli.console import note_interrupt, say
-from pgmx.cli.inputs.paths import check_writable
-from pgmx.cli.inputs.tables import choose_columns, list_layout
 from pgmx.cli.methods import STREAM_METHODS
+from pgmx.cli.paths import check_writable
+from pgmx.cli.tables import choose_columns, list_layout
 
 _CHUNK_ROWS = 2048
 _DELAY = 1.0  # seconds before the progress bar is shown
@@ -116,11 +116,11 @@ def _list_classes(learner: Any, source: str, target: str, options: dict) -> list
 
 
 def _iterate(source: str, target: str, has_labels: bool, options: dict) -> Iterator[tuple[Any, Any]]:
-    from pgmx.data.numeric import iterate_pieces
+    from pgmx.data.numeric import iterate_targets
 
     opened: Any = sys.stdin if source == "-" else Path(source)
     layout = list_layout(Path("-.csv") if source == "-" else opened, options)
-    yield from iterate_pieces(
+    yield from iterate_targets(
         opened, target, _CHUNK_ROWS, has_labels, layout, lambda names: choose_columns(names, options), options.get("na")
     )
 

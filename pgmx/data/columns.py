@@ -136,10 +136,10 @@ def _category_states(categories):
 def copy_floats(values, out):
     """Copy a floating-point column (see `is_float_column`) into float64 `out`, missing values as NaN."""
     plain = isinstance(values, np.ndarray) and values.dtype.kind == "f"
-    out[:] = values if plain else float_cells(values)
+    out[:] = values if plain else read_floats(values)
 
 
-def float_cells(values):
+def read_floats(values):
     """Return a floating-point column (see `is_float_column`) as a new float64 array, missing values as NaN."""
     if isinstance(values, pa.ChunkedArray):
         return np.array(values.to_numpy(), dtype=np.float64)
@@ -150,7 +150,7 @@ def float_cells(values):
     return np.array(values, dtype=np.float64)
 
 
-def missing_mask(values):
+def find_missing(values):
     """Return which values of a column are missing, as a bool array; None for a dtype without missing values."""
     if isinstance(values, pa.ChunkedArray):
         if pa.types.is_dictionary(values.type):  # the dictionary itself may hold a null
@@ -217,7 +217,7 @@ def _code_kind(values, out, name):
 
 def _code_floats(values, out, name):
     """Code a floating-point column; each distinct value is a state."""
-    cells = float_cells(values)
+    cells = read_floats(values)
     if np.isnan(cells).any():
         return INCOMPLETE
     check_no_infinite(cells, name)
@@ -474,13 +474,13 @@ def check_distinct(states, name):
 # ---- coding of columns with missing values ----
 
 
-def code_known_cells(values, out, name, is_discrete=False):
+def code_observed(values, out, name, is_discrete=False):
     """Code a column that `code_column` finds incomplete; missing values get the code after the last state.
 
     Return the states of the observed values. The codes go to `out`, uint8 of shape (n_rows,), or, if there are more
     than 255 states, into the result.
     """
-    missing = missing_mask(values)
+    missing = find_missing(values)
     known = np.ones(len(values), dtype=bool) if missing is None else ~missing
     n_known = int(known.sum())
     part = np.empty(n_known, dtype=np.uint8)
@@ -499,7 +499,7 @@ def code_known_cells(values, out, name, is_discrete=False):
 
 
 def add_missing_state(coded, row, name):
-    """Return a column coded by `code_known_cells` with one more state, the last, for its missing values.
+    """Return a column coded by `code_observed` with one more state, the last, for its missing values.
 
     `row` holds its codes if `coded` has none; the result has codes of its own if it now has more than 255 states.
     """

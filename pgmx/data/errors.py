@@ -69,7 +69,7 @@ class ChoiceError(ValueError):
         return error
 
 
-class FloatColumnsError(ChoiceError):
+class ContinuousColumnsError(ChoiceError):
     """Floating-point columns in a table of discrete variables; with `scores`, a Gaussian score is suggested.
 
     `choices` are the values of `missing` that such a score accepts, if the message should list them.
@@ -110,7 +110,7 @@ class StatesChoiceError(ChoiceError):
         )
 
 
-class MissingCellsError(ChoiceError):
+class MissingValuesError(ChoiceError):
     """Columns with missing values that are not allowed.
 
     `choices` are the values of the option `missing` that allow them, `empty` are the columns without observed values.
@@ -206,4 +206,4 @@ def refuse_continuous(columns, missing):
     )
     hints = "".join(f" Column(s) {join_names(culprits)} {note}." for note, culprits in notes if culprits)
     choices = ("drop",) if incomplete or missing in ("category", "pairwise") else ()
-    raise FloatColumnsError(names, hints, choices=choices)
+    raise ContinuousColumnsError(names, hints, choices=choices)

@@ -7,7 +7,7 @@ import numpy as np
 
 from pgmx.checks import join_names
 from pgmx.data.columns import copy_floats
-from pgmx.data.errors import MissingCellsError, refuse_unobserved
+from pgmx.data.errors import MissingValuesError, refuse_unobserved
 from pgmx.data.table import DiscreteTable, Frame, check_missing_option
 
 #: First rows, whose states are searched before those of all rows.
@@ -101,7 +101,7 @@ def read_mixed(
     check_missing_option(missing, ("error", "drop"), " for a table with continuous columns")
     incomplete = data.missing_columns()
     if incomplete and missing == "error":
-        raise MissingCellsError(incomplete, choices=("drop",), empty=data.empty_columns())
+        raise MissingValuesError(incomplete, choices=("drop",), empty=data.empty_columns())
     return _read_columns(data.enough_complete_rows() if incomplete else data, state_names, "error")
 
 

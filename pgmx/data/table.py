@@ -24,21 +24,21 @@ from pgmx.data.columns import (
     check_discrete_columns,
     check_state_names,
     code_columns,
-    code_known_cells,
+    code_observed,
     column_kind,
     copy_floats,
-    float_cells,
+    find_missing,
     is_float_column,
     list_unknown_states,
     match_states,
-    missing_mask,
     python_scalar,
+    read_floats,
     recode_column,
     take_rows,
     unwrap_array,
     widen_codes,
 )
-from pgmx.data.errors import MissingCellsError, check_rows_left, refuse_continuous
+from pgmx.data.errors import MissingValuesError, check_rows_left, refuse_continuous
 
 MISSING_OPTIONS = ("error", "drop", "category", "pairwise")
 
@@ -551,13 +551,13 @@ class Frame:
         columns = [values if isinstance(values, np.ndarray) else unwrap_array(values) for values in arrays]
         return cls(tuple(X.columns), columns, len(X))
 
-    def check_shape(self, *, is_piece: bool = False) -> Frame:
+    def check_shape(self, *, is_chunk: bool = False) -> Frame:
         """Return the frame itself; ValueError if it has no columns, equal names, or, as a whole, under two rows."""
         if not self.names:
             raise ValueError(
                 f"0 feature(s) (shape=({self.n_rows}, 0)) while a minimum of 1 is required: the table has no columns"
             )
-        if not is_piece:
+        if not is_chunk:
             check_rows(self.n_rows, self.n_columns)
         check_known_names(self.names)
         if len(set(self.names)) < len(self.names):
@@ -601,17 +601,17 @@ class Frame:
     def list_known_floats(self) -> tuple:
         """Return the names of the floating-point columns with at least one observed value, in order."""
         columns = dict(zip(self.names, self.columns, strict=True))
-        masks = {name: missing_mask(columns[name]) for name in self.float_columns}
+        masks = {name: find_missing(columns[name]) for name in self.float_columns}
         return tuple(name for name, mask in masks.items() if mask is None or not mask.all())
 
     def missing_columns(self) -> tuple:
         """Return the names of the columns with missing values, in order."""
-        masks = zip(self.names, map(missing_mask, self.columns), strict=True)
+        masks = zip(self.names, map(find_missing, self.columns), strict=True)
         return tuple(name for name, mask in masks if mask is not None and mask.any())
 
     def empty_columns(self) -> tuple:
         """Return the names of the columns in which all values are missing, in order."""
-        masks = zip(self.names, map(missing_mask, self.columns), strict=True)
+        masks = zip(self.names, map(find_missing, self.columns), strict=True)
         return tuple(name for name, mask in masks if mask is not None and mask.all())
 
     def encode(
@@ -639,15 +639,15 @@ class Frame:
         coded = self.code_columns(codes, n_jobs)
         continuous = [v for v, c in enumerate(coded) if c.obstacle == "float"]
         if continuous:
-            refuse_continuous(((self.names[v], float_cells(self.columns[v])) for v in continuous), missing)
+            refuse_continuous(((self.names[v], read_floats(self.columns[v])) for v in continuous), missing)
         incomplete = [v for v, c in enumerate(coded) if c.obstacle == "missing"]
         if incomplete and missing == "error":
-            raise MissingCellsError([self.names[v] for v in incomplete], empty=self.empty_columns())
+            raise MissingValuesError([self.names[v] for v in incomplete], empty=self.empty_columns())
         if incomplete and missing == "drop":
             return self.enough_complete_rows().encode(state_names=declared, n_jobs=n_jobs)
         for v in incomplete:
             name = self.names[v]
-            coded[v] = code_known_cells(self.columns[v], codes[v], name, name in self.discrete)
+            coded[v] = code_observed(self.columns[v], codes[v], name, name in self.discrete)
         for v, name in enumerate(self.names):
             if name in declared:
                 coded[v] = recode_column(coded[v], codes[v], declared[name], name)
@@ -693,14 +693,14 @@ class Frame:
                 return pd.DataFrame(block.T, copy=False).set_axis(list(self.names), axis=1)
         incomplete = self.missing_columns()
         if incomplete and missing == "error":
-            raise MissingCellsError(incomplete, choices=("drop",), empty=self.empty_columns())
+            raise MissingValuesError(incomplete, choices=("drop",), empty=self.empty_columns())
         if incomplete:
             return self.enough_complete_rows().to_pandas(integers_as_categories=integers_as_categories)
         numeric = () if integers_as_categories else ("integer", "boolean")
         cells, others = {}, []
         for name, values in zip(self.names, self.columns, strict=True):
             if name in self.float_columns:
-                cells[name] = float_cells(values)
+                cells[name] = read_floats(values)
             elif name not in self.discrete and column_kind(values) in numeric:
                 cells[name] = np.array(values.to_numpy() if hasattr(values, "to_numpy") else values)
             else:
@@ -722,7 +722,7 @@ class Frame:
     def complete_mask(self) -> np.ndarray:
         """Return which rows have no missing value, bool of shape (n_rows,)."""
         keep = np.ones(self.n_rows, dtype=bool)
-        for mask in map(missing_mask, self.columns):
+        for mask in map(find_missing, self.columns):
             if mask is not None:
                 keep &= ~mask
         return keep

@@ -365,7 +365,7 @@ def _sum_observed_numbers(names: list, regressions: list[Regression], frame: Fra
     """
     from scipy.sparse import csr_array
 
-    from pgmx.data.numeric import open_numeric
+    from pgmx.data.inputs import open_numeric
     from pgmx.statistics.precision import fill_scores, scale_to_unit_diagonal
 
     table = open_numeric(frame, missing="pairwise")

@@ -159,12 +159,12 @@ class SearchLearner(DagLearner):
             by_name = not isinstance(self.scoring_method, BaseStructureScore)  # score objects hold complete rows
             raise error.among((*error.choices, "em"), marks=by_name and bool(error.choices)) from None
 
-    def _holds_numbers(self, opened: Any) -> bool:
+    def _reads_continuous(self, opened: Any) -> bool:
         method = self.scoring_method
         is_discrete = isinstance(method, DiscreteScore)
         if isinstance(method, str):  # no text of score objects, because it would contain their table
             is_discrete = method.lower() in list_scores("discrete", aliases=True)
-        return super()._holds_numbers(opened) and not is_discrete  # discrete scores refuse floats
+        return super()._reads_continuous(opened) and not is_discrete  # discrete scores refuse floats
 
     def _fit(self, opened: InputTable, sample_weight: ArrayLike | None) -> Run:
         with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, type(self).__name__) as bar:

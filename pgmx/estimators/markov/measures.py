@@ -7,7 +7,7 @@ import numpy as np
 
 from pgmx.checks import check_same_names, join_names
 from pgmx.data import DiscreteTable, encode
-from pgmx.data.errors import MissingCellsError, UnknownColumnsError
+from pgmx.data.errors import MissingValuesError, UnknownColumnsError
 from pgmx.data.table import recode_table
 from pgmx.search.knowledge import read_pairs
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
@@ -40,7 +40,7 @@ def code_held_out(held_out, table: DiscreteTable, option: str = "held_out") -> n
         coded = held_out if isinstance(held_out, DiscreteTable) else encode(held_out, state_names=states)
     except UnknownColumnsError as error:
         raise ValueError(f"{option} does not have the column(s) {join_names(error.names)} of the data") from None
-    except MissingCellsError as error:
+    except MissingValuesError as error:
         raise ValueError(
             f"{option} has missing values in column(s) {join_names(error.names)}: drop or fill them"
         ) from None

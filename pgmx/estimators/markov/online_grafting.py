@@ -156,6 +156,7 @@ class OnlineEdgeGrafting(MarkovLearner):
     """
 
     _parameter_constraints = {**MarkovLearner._parameter_constraints, **HUB_CONSTRAINTS, **RESERVOIR_CONSTRAINTS}
+    # without `side_memory`: mean conditionals of all pairs are worth their memory only if all pairs are scored
     _loss_options = {}
 
     _is_stream = True
@@ -229,7 +230,7 @@ class OnlineEdgeGrafting(MarkovLearner):
         self.structure_heuristics = structure_heuristics
         self.hub_threshold = hub_threshold
 
-    def _make_source(self, problem, loss, seed):
+    def _make_selector(self, problem, loss, seed):
         return problem.stream_pairs(
             mode="all",
             seed=seed,

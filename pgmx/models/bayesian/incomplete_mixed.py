@@ -23,7 +23,7 @@ from pgmx.inference.mixed.families import (
     shape_families,
     sum_known,
 )
-from pgmx.inference.mixed.missing_values import MissingCells, Piece, RandomNumbers, find_pieces, plan_piece
+from pgmx.inference.mixed.missing_values import MissingBlock, MissingValues, RandomNumbers, find_blocks, plan_block
 from pgmx.inference.mixed.posterior import Question
 from pgmx.models.bayesian.em import EMFit, IncompleteRows
 from pgmx.models.mixed.fitting import Smoothing, regress_moments
@@ -31,8 +31,8 @@ from pgmx.runs.checkpoint import Snapshot
 
 #: Number of draws for a row with missing values.
 N_DRAWS = 10
-#: Most values per row, most values per pass over the rows, and the least number of values that a chunk counts.
-MOST_ROW_CELLS, MOST_CELLS, PIECE_CELLS = 10**6, 2 * 10**9, 20_000
+#: Most values per row, most values per pass over the rows, and the least number of values that a block counts.
+MOST_ROW_CELLS, MOST_CELLS, BLOCK_CELLS = 10**6, 2 * 10**9, 20_000
 
 _PLAIN = Smoothing()
 
@@ -108,13 +108,16 @@ class IncompleteMixedRows(IncompleteRows):
                 table = total + prior.rows_per_cell(total.size)
                 sums = table.sum(axis=0, keepdims=True)
                 shares = np.where(sums > 0, table / np.where(sums > 0, sums, 1.0), 1.0 / len(table))
-                estimated.append(DiscreteFamily(shape.states[1:], shares))
+                estimated.append(DiscreteFamily(shape.discrete[1:], shares))
                 continue
-            sizes = [self.cards[u] for u in shape.states]
+            sizes = [self.cards[u] for u in shape.discrete]
             coefficients, std = regress_moments(total, prior)
             estimated.append(
                 GaussianFamily(
-                    shape.states, shape.floats[:-1], coefficients.reshape(*sizes, -1), np.reshape(std, tuple(sizes))
+                    shape.discrete,
+                    shape.continuous[:-1],
+                    coefficients.reshape(*sizes, -1),
+                    np.reshape(std, tuple(sizes)),
                 )
             )
         return MixedFamilies(tuple(self.cards), tuple(estimated))
@@ -124,7 +127,7 @@ class IncompleteMixedRows(IncompleteRows):
         families: list[DiscreteFamily | GaussianFamily] = []
         for v, family in enumerate(network.families):
             if isinstance(family, GaussianFamily):
-                parents = list(family.floats)
+                parents = list(family.continuous_parents)
                 slopes = family.coefficients[..., 1:] * (self.scale[v] / self.scale[parents])
                 intercepts = self.location[v] + self.scale[v] * family.coefficients[..., 0]
                 intercepts = intercepts - slopes @ self.location[parents]
@@ -163,9 +166,9 @@ class IncompleteMixedRows(IncompleteRows):
         normals = _draw_design(rng, self.n_draws)
         ranks = np.zeros((len(self.cards), len(incomplete)), dtype=np.int64)
         ranks[discrete] = np.arange(len(discrete))[:, None]
-        floats = np.flatnonzero(np.array(self.cards) == 0)
+        continuous = np.flatnonzero(np.array(self.cards) == 0)
         # each missing value of a row has its own vector; vectors are reused if there are too few
-        ranks[floats] = (self.missing[np.ix_(floats, incomplete)].cumsum(axis=0) - 1) % len(normals)
+        ranks[continuous] = (self.missing[np.ix_(continuous, incomplete)].cumsum(axis=0) - 1) % len(normals)
         plan.cells.draw(fit.parameters, self.rows, RandomNumbers(place, uniforms, normals, ranks), drawn)
         return self._join(incomplete, drawn, self.n_draws)
 
@@ -230,22 +233,22 @@ class _Plan:
         self.shapes = shape_families(rows.cards, families)
         self.complete_rows = [np.flatnonzero(~rows.missing[list(family)].any(axis=0)) for family in families]
 
-    def _plan_chunks(self) -> list[tuple[Piece, Question]]:
-        """Return the chunks with their plans; raise if one is too large."""
+    def _plan_blocks(self) -> list[tuple[MissingBlock, Question]]:
+        """Return the blocks of missing values with their plans; raise if one is too large."""
         rows, shapes = self.rows, self.shapes
         bare = [
-            DiscreteFamily(s.states[1:], np.empty(0))
+            DiscreteFamily(s.discrete[1:], np.empty(0))
             if rows.cards[s.child]
-            else GaussianFamily(s.states, s.floats[:-1], np.empty(0), np.empty(0))
+            else GaussianFamily(s.discrete, s.continuous[:-1], np.empty(0), np.empty(0))
             for s in shapes
         ]
         network = MixedFamilies(tuple(rows.cards), tuple(bare))
         plans, total = [], 0.0
-        for piece in find_pieces(self.families, rows.missing):
-            question = plan_piece(network, piece)
-            total += max(PIECE_CELLS, float(question.cells) * len(piece.rows))
+        for block in find_blocks(self.families, rows.missing):
+            question = plan_block(network, block)
+            total += max(BLOCK_CELLS, float(question.cells) * len(block.rows))
             if question.cells > MOST_ROW_CELLS or total > MOST_CELLS:
-                names = join_names([rows.mixed.columns[v] for v in piece.hidden])
+                names = join_names([rows.mixed.columns[v] for v in block.hidden])
                 what = (
                     f"{question.cells:.2g} values for a row without {names}, more than {MOST_ROW_CELLS:,}"
                     if question.cells > MOST_ROW_CELLS
@@ -255,13 +258,13 @@ class _Plan:
                     f"missing='em' would need {what}: give a smaller max_indegree, choose missing='drop', or leave out "
                     "the columns with the most missing values"
                 )
-            plans.append((piece, question))
+            plans.append((block, question))
         return plans
 
     @cached_property
-    def cells(self) -> MissingCells:
+    def cells(self) -> MissingValues:
         """The missing values with their plans; raises if the plans are too large."""
-        return MissingCells(self.rows.cards, self.shapes, self._plan_chunks())
+        return MissingValues(self.rows.cards, self.shapes, self._plan_blocks())
 
     @cached_property
     def observed(self) -> list[np.ndarray]:
