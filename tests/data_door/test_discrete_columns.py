@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from pgmx.data import encode, open_any, open_frame, open_numeric, open_table, read_table, write_table
-from pgmx.data.errors import FloatColumnsError
+from pgmx.data.errors import ContinuousColumnsError
 
 DECLARED = ["code", "half"]
 
@@ -177,6 +177,6 @@ def test_declared_columns_are_no_numbers():
 
 def test_the_error_of_floats_names_the_option():
     with pytest.raises(
-        FloatColumnsError, match=r"declare them with discrete_columns=\['code'\] \(command line: --disc"
+        ContinuousColumnsError, match=r"declare them with discrete_columns=\['code'\] \(command line: --disc"
     ):
         encode(FRAME)

@@ -68,7 +68,7 @@ def test_parts_hold_their_rows_of_the_same_weighted_draws(seed, n_rows, are_whol
 def test_pieces_do_not_show(monkeypatch):
     ends = np.arange(1.0, 5001.0)
     rows, weighted = count_draws(3, 4, 5000, 1000, 1100), count_weighted_draws(3, 4, ends)
-    monkeypatch.setattr(draws, "_PIECE", 7)
+    monkeypatch.setattr(draws, "_DRAWS_AT_ONCE", 7)
     assert np.array_equal(count_draws(3, 4, 5000, 1000, 1100), rows)
     assert np.array_equal(count_draws(3, 4, 5000), weighted)
     assert np.array_equal(count_weighted_draws(3, 4, ends[:90], 0.0, 5000.0), weighted[:90])

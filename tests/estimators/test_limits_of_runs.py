@@ -138,7 +138,7 @@ def test_counts_of_a_bar(name, at_each_step, monkeypatch):
 
 
 @every_case
-@pytest.mark.parametrize("n_more", [0, 1])
+@pytest.mark.parametrize("n_more", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_no_further_thread_can_be_started(name, n_more, expected, monkeypatch):
     if "n_jobs" not in {key.split("__")[-1] for key in CASES[name].learner.get_params()}:
         pytest.skip("has one thread")

@@ -23,6 +23,7 @@ from pgmx.models import fit_discrete
 from pgmx.models.bayesian.incomplete_discrete import IncompleteDiscreteRows, normalise
 from pgmx.scores import BIC, EdgePrior
 from pgmx.scores.binding.resolve import resolve_scoring
+from pgmx.scores.registry import list_scores
 
 QUIET = {"show_progress": False, "return_type": "dag"}
 
@@ -114,7 +115,7 @@ def test_complete_rows_have_their_counts():
 # ---- graphs ----
 
 
-@pytest.mark.parametrize("score", ["bic", "aic", "ll", "bdeu", "k2", "bds"])
+@pytest.mark.parametrize("score", list_scores("discrete"))
 @pytest.mark.parametrize("strategy", ["greedy", "thorough"])
 def test_the_observed_score_never_falls(score, strategy, seed, rng):
     data = with_holes(dependent_frame(seed), rng, 0.25)

@@ -18,6 +18,7 @@ from pgmx.estimators import (
     HillClimbSearch,
     SimulatedAnnealing,
 )
+from pgmx.scores.registry import list_scores
 
 #: Learners without options.
 CLIMB = HillClimbSearch(show_progress=False)
@@ -25,7 +26,7 @@ FOREST = ChowLiuForest(weight="bic", show_progress=False)
 
 #: Learners of each kind, for columns of `draw_frame`.
 SEARCHES = [
-    *(HillClimbSearch(scoring_method=name, show_progress=False) for name in ("ll", "aic", "k2", "bdeu", "bds")),
+    *(HillClimbSearch(scoring_method=name, show_progress=False) for name in list_scores("discrete")[1:]),
     *(HillClimbSearch(strategy=name, max_indegree=2, show_progress=False) for name in ("thorough", "exact")),
     ChowLiuForest(class_node="word", show_progress=False),
     BestFirstSearch(show_progress=False),

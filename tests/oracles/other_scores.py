@@ -9,6 +9,8 @@ import math
 
 import numpy as np
 
+from .family_scores import FORMULAS, Family
+
 
 def weighted_tables(codes, cards, child, parents, weights):
     """Return {parent configuration: array of r sums of weights}, those of weight zero left out."""
@@ -23,12 +25,8 @@ def weighted_tables(codes, cards, child, parents, weights):
 def weighted_score(codes, cards, child, parents, weights, score="bic", *, ess=10.0):
     """Return a score of ``family_scores`` with sums of weights for counts."""
     tables = list(weighted_tables(codes, cards, child, parents, weights).values())
-    r, q = cards[child], math.prod(cards[p] for p in parents)
-    if score in ("ll", "aic", "bic"):
-        penalty = {"ll": 0.0, "aic": 1.0, "bic": 0.5 * math.log(sum(weights))}[score]
-        return math.fsum(map(_entropy, tables)) - penalty * q * (r - 1)
-    prior = {"k2": 1.0, "bdeu": ess / (q * r), "bds": ess / (len(tables) * r)}[score]
-    return math.fsum(_dirichlet(table, np.full(r, prior)) for table in tables)
+    q = math.prod(cards[p] for p in parents)
+    return FORMULAS[score](Family(tables, q, cards[child], sum(weights), ess))
 
 
 def node_average(codes, cards, child, parents, missing, cost):
@@ -111,6 +109,15 @@ def gaussian_score(rows, child, parents, cost=0.0, weights=None):
     n = weights.sum()
     variance = (weights * (target - design @ solution) ** 2).sum() / n
     return -n / 2 * (math.log(2 * math.pi * variance) + 1) - cost * (len(parents) + 2)
+
+
+#: The Gaussian scores by name, as functions of rows, child and parents. A new score is entered here.
+GAUSSIAN_FORMULAS = {
+    "ll-g": gaussian_score,
+    "aic-g": lambda rows, child, parents: gaussian_score(rows, child, parents, 1.0),
+    "bic-g": lambda rows, child, parents: gaussian_score(rows, child, parents, 0.5 * math.log(len(rows))),
+    "bge": bge_score,
+}
 
 
 def _entropy(table):

@@ -12,8 +12,9 @@ from pgmpy.causal_discovery import ExpertKnowledge, HillClimbSearch
 
 from oracles import family_scores as oracle
 from pgmx import scores as ours
+from pgmx.scores.registry import SCORES
 
-NAMES = ["LogLikelihood", "AIC", "BIC", "K2", "BDeu", "BDs"]
+NAMES = [e.class_name for e in SCORES if e.kind == "discrete" and hasattr(theirs, e.class_name)]
 KINDS = ["integers", "text", "categories"]
 
 

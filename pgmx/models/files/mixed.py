@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily, MixedFamilies, normalise
-from pgmx.models.files.documents import make_document, plain, read_document, write_document
+from pgmx.models.files.documents import make_document, read_document, to_json_value, write_document
 from pgmx.models.files.formats import check_distinct, check_list, check_marks, check_name, check_probabilities
 
 MIXED_TYPE = "ConditionalGaussianNetwork"
@@ -30,9 +30,9 @@ class MixedParts(NamedTuple):
 
 def describe_mixed(parts: MixedParts) -> dict:
     """Return the document of the fields."""
-    names = [plain(name, "the name") for name in parts.names]
+    names = [to_json_value(name, "the name") for name in parts.names]
     levels = [
-        None if states is None else [plain(state, f"a state of {name!r}:") for state in states]
+        None if states is None else [to_json_value(state, f"a state of {name!r}:") for state in states]
         for name, states in zip(parts.names, parts.states, strict=True)
     ]
     nodes = [
@@ -43,17 +43,17 @@ def describe_mixed(parts: MixedParts) -> dict:
     document = make_document(MIXED_TYPE, {"name": parts.name} if parts.name else {}, nodes, edges, directed=True)
     entries = []
     for name, own, family in zip(names, levels, parts.families.families, strict=True):
-        parents = [names[p] for p in family.states]
+        parents = [names[p] for p in family.discrete_parents]
         if isinstance(family, DiscreteFamily):
             entry = {"type": "discrete", "parents": parents, "levels": own, "prob": family.table.tolist()}
         else:
             # Order of configurations in R: the first parent varies fastest.
-            rows = [family.coefficients[..., k].ravel(order="F") for k in range(1 + len(family.floats))]
+            rows = [family.coefficients[..., k].ravel(order="F") for k in range(1 + len(family.continuous_parents))]
             entry = {
                 "type": "cgaussian" if parents else "gaussian",
-                "parents": parents + [names[p] for p in family.floats],
+                "parents": parents + [names[p] for p in family.continuous_parents],
                 "dparents": parents,
-                "gparents": [names[p] for p in family.floats],
+                "gparents": [names[p] for p in family.continuous_parents],
                 "coef": [row.tolist() for row in rows],
                 "sd": family.std.ravel(order="F").tolist(),
             }
@@ -65,12 +65,12 @@ def parse_mixed(document: dict) -> MixedParts:
     """Return the fields in a document; raise if it has another type or is damaged."""
     check_marks(document, MIXED_TYPE)
     nodes = check_list(document["nodes"], "its nodes")
-    names = [plain(node["id"], "the name") for node in nodes]
+    names = [to_json_value(node["id"], "the name") for node in nodes]
     check_distinct(names, "the names of nodes")
     states = [tuple(check_list(node["states"], "the states")) if "states" in node else None for node in nodes]
     for name, own in zip(names, states, strict=True):
         if own is not None:
-            check_distinct([plain(state, f"a state of {name!r}:") for state in own], f"the states of {name!r}")
+            check_distinct([to_json_value(state, f"a state of {name!r}:") for state in own], f"the states of {name!r}")
             if not own:
                 raise ValueError(f"{name!r} has no states")
     place = {name: v for v, name in enumerate(names)}
@@ -123,16 +123,16 @@ def _read_table(entry: dict, place: dict, states: list) -> DiscreteFamily:
 
 def _read_regressions(entry: dict, place: dict, states: list) -> GaussianFamily:
     discrete = _read_parents(entry, "dparents", place, states, True)
-    floats = _read_parents(entry, "gparents", place, states, False)
+    continuous = _read_parents(entry, "gparents", place, states, False)
     if entry["type"] not in ("gaussian", "cgaussian"):
         raise ValueError(f"the type of {entry['variable']!r} is {entry['type']!r:.60}")
     cards = tuple(len(states[p]) for p in discrete)
-    rows = _read_numbers(entry, "coef", (1 + len(floats), prod(cards)))
+    rows = _read_numbers(entry, "coef", (1 + len(continuous), prod(cards)))
     std = _read_numbers(entry, "sd", (prod(cards),))
     if not (std > 0.0).all():
         raise ValueError(f"the standard deviations of {entry['variable']!r} hold {float(std.min())!r}")
     coefficients = np.stack([row.reshape(cards, order="F") for row in rows], axis=-1)
-    return GaussianFamily(discrete, floats, coefficients, std.reshape(cards, order="F"))
+    return GaussianFamily(discrete, continuous, coefficients, std.reshape(cards, order="F"))
 
 
 #: Writers and readers by format; each format is also a file suffix.

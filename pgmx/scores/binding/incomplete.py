@@ -16,7 +16,7 @@ from pgmx.data import DiscreteTable, Frame
 from pgmx.data.columns import python_scalar
 from pgmx.data.errors import refuse_unobserved
 from pgmx.data.mixed import MixedTable
-from pgmx.data.numeric import float_rows, infinite_columns, kinds_of_states, raise_of_cells, select_names
+from pgmx.data.numeric import list_nonnumeric_kinds, make_rows, mark_infinite_columns, refuse_values, select_names
 from pgmx.models import ConditionalGaussianNetwork, fit_linear_gaussian
 from pgmx.models.bayesian.em import EMFit, IncompleteRows
 from pgmx.models.bayesian.incomplete_continuous import MOST_PRODUCTS, IncompleteContinuousRows
@@ -189,14 +189,14 @@ def compare_scores(families: Sequence[Sequence[int]], own: GainSource, plain: Ga
 
 def read_incomplete_numbers(data: Frame, purpose: str) -> np.ndarray:
     """Return the values, (n_rows, n_columns), NaN if missing; raise ValueError for discrete or infinite columns."""
-    states = list(kinds_of_states(data))
+    states = list(list_nonnumeric_kinds(data))
     if states:
         raise ValueError(
             f"{purpose} needs continuous variables, but these columns are discrete: {join_names(states)}. Choose "
             "'bic-clg', or drop them"
         )
-    rows = float_rows(data)
-    raise_of_cells(data.names, None, infinite_columns(rows))
+    rows = make_rows(data)
+    refuse_values(data.names, None, mark_infinite_columns(rows))
     return rows
 
 
