@@ -21,6 +21,7 @@ import pandas as pd
 
 from pgmx._ext import _rows
 from pgmx.atomic import write_all
+from pgmx.checks import check_missing_option, check_rows
 from pgmx.data.columns import (
     MAX_STATES,
     check_discrete_columns,
@@ -35,12 +36,12 @@ from pgmx.data.columns import (
     name_numbers,
     order_states,
     raise_too_many,
+    warn_of_many_states,
 )
 from pgmx.data.csv_files import MarkerCounts, warn_of_markers
 from pgmx.data.errors import ContinuousColumnsError, MissingValuesError, check_rows_left, refuse_undeclared
 from pgmx.data.plane_file import BLOCK_ROWS, PLANE_SUFFIX, PlaneWriter, open_table
 from pgmx.data.readers import CHUNK_ROWS, CSV_OPTIONS, open_chunks
-from pgmx.data.table import check_missing_option, check_rows, warn_of_many_states
 
 #: Codes of missing values among the codes of a chunk, for codes of one and of two bytes.
 NARROW_MISSING = 255

@@ -5,6 +5,7 @@ of its values, `code_column` converts it to states and codes, and `code_columns`
 are sorted here, so that the result depends neither on row order nor on the hash seed.
 """
 
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, NoReturn
@@ -14,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pgmx._ext import _encode
-from pgmx.checks import count_workers, join_names
+from pgmx.checks import caller_level, count_workers, join_names
 from pgmx.data.errors import COMPLEX_REMEDY, UnknownColumnsError, refuse_undeclared
 
 #: Largest number of states that a variable may have: codes are at most 16 bits wide.
@@ -662,3 +663,18 @@ def widen_codes(codes, coded):
         if c.codes is not None:
             row[:] = c.codes
     return wide
+
+
+def warn_of_many_states(names, states, n_rows):
+    """Warn the caller of pgmx of columns with more states than ``max(20, n_rows / 20)``."""
+    limit = max(20, n_rows / 20)
+    many = [f"{name!r} ({len(s)} states)" for name, s in zip(names, states, strict=True) if len(s) > limit]
+    if many:
+        shown = ", ".join(many[:10]) + (f" and {len(many) - 10} more" if len(many) > 10 else "")
+        warnings.warn(
+            f"implausibly many states for {n_rows} rows in column(s) {shown}: few rows are left for each state, and "
+            "the tables of a network grow with them. Merge rare states, discretise continuous variables (with "
+            "pgmx.data.discretize), or drop identifiers",
+            UserWarning,
+            stacklevel=caller_level(),
+        )

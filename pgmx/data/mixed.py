@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pgmx.checks import join_names
+from pgmx.checks import check_missing_option, join_names
 from pgmx.data.columns import copy_floats
-from pgmx.data.errors import MissingValuesError, refuse_unobserved
-from pgmx.data.table import DiscreteTable, Frame, check_missing_option
+from pgmx.data.errors import MissingValuesError, refuse_infinite, refuse_unobserved
+from pgmx.data.table import DiscreteTable, Frame
 
 #: First rows, whose states are searched before those of all rows.
 _FIRST_ROWS = 1024
@@ -117,9 +117,7 @@ def _read_columns(data: Frame, state_names: Mapping[Hashable, Sequence] | None, 
     floats = [values for values, number in zip(data.columns, is_float, strict=True) if number]
     for row, values in zip(numbers, floats, strict=True):
         copy_floats(values, row)
-    infinite = [name for name, row in zip(data.float_columns, numbers, strict=True) if np.isinf(row).any()]
-    if infinite:
-        raise ValueError(f"infinite values (inf) in column(s) {join_names(infinite)}: replace them or drop their rows")
+    refuse_infinite([name for name, row in zip(data.float_columns, numbers, strict=True) if np.isinf(row).any()])
     others = [name for name, number in zip(data.names, is_float, strict=True) if not number]
     part = data.take_columns(others)
     unknown = [name for name in state_names or () if name not in data.names]

@@ -11,11 +11,11 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from pgmx.checks import check_weights, join_names
+from pgmx.checks import check_rows, check_weights, join_names
 from pgmx.data.columns import column_kind, read_floats
 from pgmx.data.csv_files import find_layout
 from pgmx.data.distributed.partitions import NumericPartition
-from pgmx.data.errors import COMPLEX_REMEDY, MissingValuesError, check_rows_left
+from pgmx.data.errors import COMPLEX_REMEDY, MissingValuesError, check_rows_left, refuse_infinite
 from pgmx.data.readers import (
     CHUNK_CELLS,
     CHUNK_ROWS,
@@ -32,7 +32,7 @@ from pgmx.data.readers import (
     read_csv_chunks,
     read_csv_header,
 )
-from pgmx.data.table import Frame, check_rows
+from pgmx.data.table import Frame
 
 #: How numeric tables handle missing values.
 NUMERIC_MISSING = ("error", "drop", "pairwise")
@@ -376,9 +376,7 @@ def refuse_nonnumeric(names, kinds):
 
 def refuse_values(names, incomplete, infinite):
     """Refuse infinite values, and missing values if `incomplete` is given."""
-    if infinite.any():
-        culprits = join_names(select_names(names, infinite))
-        raise ValueError(f"infinite values (inf) in column(s) {culprits}: replace them or drop their rows")
+    refuse_infinite(select_names(names, infinite))
     if incomplete is not None and incomplete.any():
         raise MissingNumbersError(select_names(names, incomplete))
 

@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pgmx import checks
-from pgmx.checks import check_path, check_same_names, join_names
+from pgmx.checks import check_path, check_rows, check_same_names, join_names
 from pgmx.data.columns import check_discrete_columns, check_no_infinite, read_floats
 from pgmx.data.csv_files import (
     MISSING_WORDS,
@@ -34,7 +34,7 @@ from pgmx.data.csv_files import (
     warn_of_markers,
 )
 from pgmx.data.plane_file import PLANE_SUFFIX
-from pgmx.data.table import DiscreteTable, Frame, check_rows
+from pgmx.data.table import DiscreteTable, Frame
 
 ACCEPTED = "a pandas, polars or Arrow table, a 2-D numpy array, or a list of rows"
 

@@ -34,10 +34,10 @@ def check_names(names: Iterable[Hashable]) -> tuple:
     return names
 
 
-Saved = TypeVar("Saved", bound="SavedByParts")  # of Self jedi returns the base class
+Saved = TypeVar("Saved", bound="FileMixin")  # of Self jedi returns the base class
 
 
-class SavedByParts:
+class FileMixin:
     """A model that is saved to files and loaded from them, as a tuple of its fields."""
 
     #: Writers and readers of the fields by format, and the description of the model in messages.
@@ -78,7 +78,7 @@ class SavedByParts:
             return cls.from_parts(cls._readers[format](raw))
 
 
-class FixedGraph(SavedByParts, nx.Graph):
+class FixedGraph(FileMixin, nx.Graph):
     """Mixin of a pgmpy graph, directed or not, whose nodes and edges cannot be changed once it has parameters.
 
     Without parameters it can be changed: networkx fills empty graphs of the same class as a given graph.

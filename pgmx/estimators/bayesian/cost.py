@@ -167,7 +167,7 @@ def measure_size(learner: DagLearner, opened: Any) -> SearchSize:
         return SearchSize(opened.n_rows, [], opened.n_columns, None)
     if not isinstance(opened, DiscreteTable):
         floats = opened.list_known_floats()
-        if floats and learner._holds_numbers(opened):
+        if floats and learner._reads_continuous(opened):
             return _measure_floats(learner, opened, floats)
     table = encode(opened, state_names=learner.state_names, missing=learner._coding, n_jobs=learner.n_jobs)
     cards = table.cardinalities

@@ -261,7 +261,7 @@ class GraphicalLasso(GaussianLearner):
         lams: np.ndarray,
         run: Run,
         store: Store | None = None,
-        watch: Callable[[list[GaussianEstimate]], bool] = lambda estimates: False,
+        is_enough: Callable[[list[GaussianEstimate]], bool] = lambda estimates: False,
     ) -> list[GaussianEstimate]:
         path = GraphicalLassoPath(
             sample.correlations,
@@ -288,7 +288,7 @@ class GraphicalLasso(GaussianLearner):
                     state, n_rows = self._pack(estimates, path), run.n_rows
                     if store.is_due():
                         store.save(state, n_rows)
-                if watch(estimates) or run.is_over():
+                if is_enough(estimates) or run.is_over():
                     break
         if store is not None and state and run.is_over():
             store.save(state, n_rows)

@@ -314,6 +314,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
             grafting = self._graft_path(problem, loss, selector, run, part, measures)
             path = part.path
             run.expect_steps(self._count_subsets() * (len(path.lams) - self.n_lams))  # fewer may be needed
+            # the choice of a run that is interrupted before the criterion is known
             path.selected = len(path) - 1
             if run.error is None:
                 with run.catch_interrupt():
@@ -369,6 +370,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
                 reason = grafting.graft()
                 part.append(loss)
                 run.advance()
+                # a longer path would start from parameters that are not an optimum
                 if reason != "converged":
                     break
         if not len(path):
@@ -405,6 +407,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
                 rows = rng.choice(n_rows, count_subsample_rows(n_rows), replace=False)
                 part = self._graft_subset(problem.subset(rows, self.n_jobs), run, stored, path.lams)
                 sets.append([potentials.edges for potentials in part.potentials])
+            # paths that the time limit ended are compared up to the shortest
             shortest = min(map(len, sets))
             criterion = compute_instability([part[:shortest] for part in sets], problem.n)
             return criterion, choose_stable(criterion, self.stability)
@@ -460,6 +463,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         """Return the loss of each network on other rows; with `refit`, for each weight in `RELAXATIONS` (in rows)."""
         if not self.refit:
             return np.array([[measure_loss(one, codes, weights)] for one in path.potentials])
+        # infinite where time is over, so that the penalised parameters are chosen
         losses = np.full((len(path), len(RELAXATIONS)), inf)
         for k, one in enumerate(path.potentials):
             losses[k, 0] = measure_loss(one, codes, weights)

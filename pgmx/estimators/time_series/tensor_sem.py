@@ -348,6 +348,7 @@ class TensorSEM(IterativeLearner, EquationsLearner):
         units = scales[:, None] / scales
         self.standard_errors_ = None
         if self.method == "likelihood":
+            # turns the log-likelihood of the solver's units into that of the user's
             constant = float(np.log(scales).sum() + 0.5 * len(names) * np.log(2.0 * np.pi))
 
             def record(point: Separation) -> bool:
@@ -370,6 +371,7 @@ class TensorSEM(IterativeLearner, EquationsLearner):
             )
         shown = read_coefficients(data, point)
         self.coef_ = shown.matrix * units
+        # without any power of an input its scale is free: the gain is set to 1
         unknown = ~np.isfinite(data.powers).any(axis=0)
         self.gain_ = np.where(unknown, 1.0, shown.gains * scales)
         self.exogenous_power_ = np.where(unknown, shown.powers * scales**2, shown.powers)

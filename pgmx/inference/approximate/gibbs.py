@@ -119,7 +119,7 @@ def gibbs_sample(
     thinning, n_chains = check_natural(thinning, "thinning", 1), check_natural(n_chains, "n_chains", 1)
     fixed = check_evidence(evidence, cards)
     sequence = np.random.SeedSequence(check_seed(seed))
-    states = _first_states(start, cards, n_chains, sequence.spawn(1)[0])
+    states = _choose_first_states(start, cards, n_chains, sequence.spawn(1)[0])
     words = sequence.generate_state(n_chains, np.uint64)
     free = np.setdiff1d(np.arange(len(cards)), list(fixed)).astype(np.int64)
     for variable, code in fixed.items():
@@ -154,7 +154,7 @@ def gibbs_sample(
     return codes
 
 
-def _first_states(
+def _choose_first_states(
     start: np.ndarray | None, cards: np.ndarray, n_chains: int, entropy: np.random.SeedSequence
 ) -> np.ndarray:
     """Return the first configuration of each chain, (n, n_chains)."""

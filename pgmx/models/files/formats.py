@@ -311,7 +311,7 @@ def _decode_escape(match: re.Match) -> str:
     return chr(code) if code < 0x110000 else match[0]  # not a Unicode character: not written by `encode`
 
 
-def text_all(values: Iterable, what: str) -> dict:
+def list_distinct_texts(values: Iterable, what: str) -> dict:
     """Return the text of each name or state of any type; raise for two with the same text, such as 1 and "1".
 
     `what` describes them in the error.
@@ -326,14 +326,14 @@ def text_all(values: Iterable, what: str) -> dict:
     return {value: text for text, value in texts.items()}
 
 
-def encode_all(
+def encode_distinct_texts(
     values: Iterable, what: str, extra: Set[str] = frozenset(), *, ignore_case: bool = False, letter_first: bool = False
 ) -> dict:
-    """Return the encoded text of each name or state of any type: `encode` applied to the texts of `text_all`.
+    """Return the encoded text of each name or state of any type; raise as `list_distinct_texts`.
 
     With `ignore_case` the encoded texts differ by more than their case.
     """
-    texts = text_all(values, what)
+    texts = list_distinct_texts(values, what)
     in_lower = Counter(text.lower() for text in texts.values())
     return {
         value: encode(text, extra, lower=ignore_case and in_lower[text.lower()] > 1, letter_first=letter_first)

@@ -17,7 +17,7 @@ from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
 from pgmx.inference.named_networks import NamedTables
-from pgmx.models.files.documents import make_factor, plain_labels
+from pgmx.models.files.documents import make_factor, to_json_labels
 from pgmx.models.files.formats import (
     check_distinct,
     check_labels,
@@ -49,7 +49,7 @@ class UaiNetwork(NamedTuple):
 
 def write_uai(tables: NamedTables, name: str) -> bytes:
     """Return the file of a network of factors."""
-    names, states = plain_labels(tables.names, tables.states)
+    names, states = to_json_labels(tables.names, tables.states)
     cards = [len(labels) for labels in states]
     lines = ["MARKOV", str(len(names)), " ".join(map(str, cards)), str(len(tables.scopes))]
     lines += [" ".join(map(str, [len(scope), *scope])) for scope in tables.scopes]

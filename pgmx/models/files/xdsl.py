@@ -21,7 +21,7 @@ from pgmx.models.files.discrete import (
     describe_network,
     read_table,
 )
-from pgmx.models.files.formats import decode, encode_all, find_text, find_texts, parse_xml
+from pgmx.models.files.formats import decode, encode_distinct_texts, find_text, find_texts, parse_xml
 from pgmx.models.files.graphml import replace_forbidden
 
 #: Unlike GeNIe, pyAgrum lets the states of the first parent vary fastest; its files name the program.
@@ -33,7 +33,7 @@ _WIDTH, _HEIGHT, _COLUMNS = 120, 60, 8
 
 def write_xdsl(model: DiscreteBayesianNetwork) -> bytes:
     """Return the file of a fitted network; parents precede their children."""
-    encode_texts = partial(encode_all, letter_first=True)
+    encode_texts = partial(encode_distinct_texts, letter_first=True)
     states, tables = describe_network(model, "xdsl", encode_texts, encode_texts)
     places = {name: v for v, name in enumerate(states)}
     graph = nx.DiGraph((parent, name) for name, (parents, _) in tables.items() for parent in parents)

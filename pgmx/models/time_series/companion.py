@@ -39,19 +39,19 @@ def compute_spectral_radius(matrices: tuple[Matrix, ...]) -> float:
     if not matrices:
         return 0.0
     pattern = sum(abs(csr_array(matrix)) for matrix in matrices)
-    n_parts, labels = connected_components(pattern, connection="strong")
+    n_components, labels = connected_components(pattern, connection="strong")
     order = np.argsort(labels, kind="stable")
-    bounds = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=n_parts))])
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=n_components))])
     alone = order[bounds[:-1][np.diff(bounds) == 1]]
-    radius = _radius_of_scalars(np.stack([matrix.diagonal()[alone] for matrix in matrices], axis=1))
-    for part in np.flatnonzero(np.diff(bounds) > 1):
-        nodes = np.sort(order[bounds[part] : bounds[part + 1]])
+    radius = _compute_radius_of_scalars(np.stack([matrix.diagonal()[alone] for matrix in matrices], axis=1))
+    for component in np.flatnonzero(np.diff(bounds) > 1):
+        nodes = np.sort(order[bounds[component] : bounds[component + 1]])
         blocks = tuple(matrix[nodes][:, nodes] for matrix in matrices)
-        radius = max(radius, _radius_of_part(blocks))
+        radius = max(radius, _compute_radius_of_component(blocks))
     return radius
 
 
-def _radius_of_scalars(coefficients: np.ndarray) -> float:
+def _compute_radius_of_scalars(coefficients: np.ndarray) -> float:
     """Return the largest spectral radius of series that depend only on themselves, coefficients (n, lags)."""
     n, lags = coefficients.shape
     if not n:
@@ -64,7 +64,7 @@ def _radius_of_scalars(coefficients: np.ndarray) -> float:
     return float(np.abs(np.linalg.eigvals(companions)).max())
 
 
-def _radius_of_part(matrices: tuple[Matrix, ...]) -> float:
+def _compute_radius_of_component(matrices: tuple[Matrix, ...]) -> float:
     n, lags = len(matrices[0].diagonal()), len(matrices)
     if n * lags <= _DENSE:
         return float(np.abs(np.linalg.eigvals(make_companion(matrices))).max())
