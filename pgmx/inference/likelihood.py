@@ -139,10 +139,10 @@ def held_out_log_likelihood(
     >>> round(result.mean, 2), result.n_impossible
     (-2.05, 0)
     """
+    from pgmx.checks import check_missing_option
     from pgmx.data import DistributedTable
     from pgmx.data.errors import refuse_marked
     from pgmx.data.inputs import open_rows_to_score
-    from pgmx.data.table import check_missing_option
 
     check_missing_option(missing, MISSING_CHOICES)
     X = open_rows_to_score(X)

@@ -143,7 +143,7 @@ class ConditionalGaussianCPD:
 def make_parts(mixed: MixedTable, families: MixedFamilies, name: str = "") -> MixedParts:
     """Return the fields of a network over the columns of a table."""
     discrete_states = iter(() if mixed.table is None else mixed.table.states)
-    states = [None if is_float else tuple(next(discrete_states)) for is_float in mixed.is_float.tolist()]
+    states = [None if is_continuous else tuple(next(discrete_states)) for is_continuous in mixed.is_continuous.tolist()]
     return MixedParts(tuple(map(python_scalar, mixed.columns)), states, families, name)
 
 
