@@ -21,6 +21,7 @@ import pandas as pd
 
 from pgmx._ext import _rows
 from pgmx.atomic import write_all
+from pgmx.checks import check_missing_option, check_rows
 from pgmx.data.columns import (
     MAX_STATES,
     check_discrete_columns,
@@ -35,12 +36,12 @@ from pgmx.data.columns import (
     name_numbers,
     order_states,
     raise_too_many,
+    warn_of_many_states,
 )
 from pgmx.data.csv_files import MarkerCounts, warn_of_markers
 from pgmx.data.errors import ContinuousColumnsError, MissingValuesError, check_rows_left, refuse_undeclared
 from pgmx.data.plane_file import BLOCK_ROWS, PLANE_SUFFIX, PlaneWriter, open_table
 from pgmx.data.readers import CHUNK_ROWS, CSV_OPTIONS, open_chunks
-from pgmx.data.table import check_missing_option, check_rows, warn_of_many_states
 
 #: Codes of missing values among the codes of a chunk, for codes of one and of two bytes.
 NARROW_MISSING = 255
@@ -157,6 +158,7 @@ class GrowingColumn:
             raise ContinuousColumnsError([self.name])
         observed = sorted(self._seen)
         if self._kind != "category":
+            # by type and value: Python considers 1, 1.0 and True equal
             distinct = list({(type(values[i]), values[i]): values[i] for i in observed}.values())
             check_distinct(distinct, self.name)
             states = tuple(distinct[i] for i in order_states(distinct)) if distinct else ()
@@ -346,6 +348,7 @@ class PlaneFileCoder(StateCoder):
         super().__init__(*coding, **options)
         self._chunks: list[tuple[int, np.ndarray]] = []  # rows, and offsets of the columns and of the end
         self._path = Path(path)
+        # in the folder of the result, whose disk must have room for the table anyway
         self._file = tempfile.TemporaryFile(dir=self._path.parent, prefix=".pgmx-", buffering=0)  # noqa: SIM115
         self._end = 0
 

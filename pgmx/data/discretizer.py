@@ -19,6 +19,7 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import caller_level, check_natural, join_names
+from pgmx.data.errors import refuse_infinite
 from pgmx.data.inputs import open_frame
 from pgmx.data.numeric import list_nonnumeric_kinds, read_column, refuse_nonnumeric
 from pgmx.data.readers import is_path, open_rows
@@ -370,8 +371,7 @@ def _check_bins(value: object, name: str) -> int:
 def _read_numbers(frame: Frame, name: Hashable) -> np.ndarray:
     """Return the values of a column as float64, missing ones as NaN; infinite values are an error."""
     cells = np.asarray(read_column(frame.columns[frame.names.index(name)]), dtype=np.float64)
-    if np.isinf(cells).any():
-        raise ValueError(f"infinite values (inf) in column(s) {name!r}: replace them or drop their rows")
+    refuse_infinite([name] if np.isinf(cells).any() else [])
     return cells
 
 

@@ -29,7 +29,6 @@ from pgmx.search.knowledge import EdgeConstraints, read_constraints
 #: Options of prior knowledge of edges. `read_constraints` checks them.
 KNOWLEDGE_OPTIONS = ("expert_knowledge", "required_edges", "forbidden_edges", "tiers", "root_nodes", "candidate_edges")
 
-
 #: Families with a smaller share of complete rows are unreliable: below it more edges are missed.
 LEAST_SHARE = 0.1
 
