@@ -38,7 +38,7 @@ def compute_map(
     if method == "search":
         return _search(problem, codes, options)
     try:
-        best = _maximise_exactly(problem, codes, method, check_memory(memory))
+        best = _maximise_exactly(problem, codes, method, memory)
     except TreewidthError as error:
         if method == "exact":
             raise error.with_engines("a search (method='search')") from None
@@ -53,11 +53,11 @@ def compute_map(
     return _name_states(problem, codes, best.codes, best.log_value, best.log_value, "exact")
 
 
-def _maximise_exactly(problem: Problem, codes: Mapping[int, int], method: str, memory: int) -> MostProbable:
+def _maximise_exactly(problem: Problem, codes: Mapping[int, int], method: str, memory: int | None) -> MostProbable:
     try:
         return problem.exact(codes, memory).map()
     except TreewidthError:  # the tree holds all tables at once
-        return find_most_probable(problem.model, codes, memory, MOST_OPERATIONS[method])
+        return find_most_probable(problem.model, codes, check_memory(memory), MOST_OPERATIONS[method])
 
 
 def _search(problem: Problem, codes: Mapping[int, int], options: Mapping[str, Any]) -> MapAssignment:

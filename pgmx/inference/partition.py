@@ -113,13 +113,12 @@ def compute_log_partition(
     """Compute the log-partition by a method; "auto" uses annealing if exact inference needs more than `memory`."""
     if method == "loopy":
         return bound_beliefs(BeliefEngine(problem, codes, options))
-    memory = check_memory(memory)
     if problem.is_directed and method != "ais":
         try:
             return LogPartition(problem.exact(codes, memory).log_partition, "exact")
         except TreewidthError:  # elimination needs less memory than all tables of a component
             pass
-    return compute_shares(problem, codes, method, memory, options)[0]
+    return compute_shares(problem, codes, method, check_memory(memory), options)[0]
 
 
 def compute_shares(

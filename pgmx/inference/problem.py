@@ -12,20 +12,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, Union, c
 import numpy as np
 
 from pgmx.checks import FittedLearner, check_natural, join_names, take_model
-from pgmx.inference.exact.components import ComponentEngine, ComponentInference
+from pgmx.inference.exact.components import ComponentEngine, ComponentInference, read_default_memory
 from pgmx.inference.exact.elimination_order import bound_width, make_treewidth_error, search_order
 from pgmx.inference.exact.junction_tree import ExactInference
 from pgmx.inference.exact.variable_elimination import count_elimination_cost
 from pgmx.inference.named_networks import BayesianArrays, read_network
 from pgmx.inference.networks import LogFactors, PairwisePotentials, ReducedNetwork, ZeroProbabilityError, take_logs
 from pgmx.lookup import suggest
-from pgmx.parallel.threads import read_free_memory
 
 if TYPE_CHECKING:
     from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
-
-#: Largest memory in bytes of exact inference by default.
-EXACT_MEMORY = 2**31
 
 
 class InferenceModel(Protocol):
@@ -234,10 +230,13 @@ class Problem:
             order.width, tree.largest, tree.cells, tree.bytes, bound, cost.bytes, cost.operations, map_bytes
         )
 
-    def exact(self, codes: Mapping[int, int], memory: int) -> ExactInference | ComponentInference:
+    def exact(self, codes: Mapping[int, int], memory: int | None) -> ExactInference | ComponentInference:
         """Return exact answers: by components, or from a calibrated junction tree, cached if there is no evidence."""
         if self.is_directed:
+            if memory is not None:
+                check_natural(memory, "memory", 0)
             return ComponentInference(self.engine, codes, self._likelihoods, self._do, memory)
+        memory = check_memory(memory)
         # Evidence differs from question to question, so only the tree without evidence is kept.
         if codes:
             return ExactInference(self.model, evidence=dict(codes), memory=memory)
@@ -497,9 +496,7 @@ class MapAssignment(dict[Hashable, Hashable]):
 
 def check_memory(memory: int | None) -> int:
     """Return the memory limit of exact inference in bytes: by default 2 GB, or the free memory if that is less."""
-    if memory is not None:
-        return check_natural(memory, "memory", 0)
-    return min(EXACT_MEMORY, read_free_memory(EXACT_MEMORY))
+    return read_default_memory() if memory is None else check_natural(memory, "memory", 0)
 
 
 def check_method(method: str, known: Sequence[str], option: str = "method") -> None:

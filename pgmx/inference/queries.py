@@ -29,7 +29,6 @@ from pgmx.inference.engines import (
     SampleEngine,
 )
 from pgmx.inference.exact.elimination_order import TreewidthError
-from pgmx.inference.exact.junction_tree import ExactInference
 from pgmx.inference.exact.variable_elimination import plan_rest, sum_each_configuration
 from pgmx.inference.networks import ReducedNetwork, ZeroProbabilityError
 from pgmx.inference.partition import warn_approximate
@@ -344,7 +343,7 @@ def _choose_engine(
     if method == "corrected":
         return CorrectedEngine(problem, codes, **options)
     try:
-        engine = problem.exact(codes, check_memory(memory))
+        engine = problem.exact(codes, memory)
         engine.log_partition  # noqa: B018 - answers by components are computed when they are first asked for
         return engine
     except TreewidthError as error:
@@ -365,12 +364,11 @@ def _compute_joint(
     """Compute a joint distribution by a junction tree; if that is too large, by one elimination per configuration."""
     if method not in ("auto", "exact"):
         return _choose_engine(problem, codes, method, memory, options).joint(ids)
-    memory = check_memory(memory)
     try:
         return problem.exact(codes, memory).joint(ids)
     # The tree was too large, or the tables for variables that are far apart in it.
     except TreewidthError:
-        answer = _eliminate_others(problem, codes, ids, memory)
+        answer = _eliminate_others(problem, codes, ids, check_memory(memory))
     return _choose_engine(problem, codes, method, memory, options).joint(ids) if answer is None else answer
 
 
@@ -390,10 +388,10 @@ def _eliminate_others(problem: Problem, codes: dict[int, int], ids: list[int], m
     return shares / shares.sum()
 
 
-def _try_exact(problem: Problem, codes: dict[int, int], method: str, memory: int | None) -> ExactInference | None:
+def _try_exact(problem: Problem, codes: dict[int, int], method: str, memory: int | None) -> Any:
     """Return a calibrated junction tree; if it is too large and the method is "auto", warn and return None."""
     try:
-        return problem.exact(codes, check_memory(memory))
+        return problem.exact(codes, memory)
     except TreewidthError as error:
         if method == "exact":
             raise error.with_engines("Gibbs sampling (method='gibbs')") from None

@@ -25,13 +25,16 @@ from pgmx.inference.exact.elimination_order import (
 )
 from pgmx.inference.exact.junction_tree import MostProbable
 from pgmx.inference.networks import ZeroProbabilityError
-from pgmx.parallel.threads import count_threads, run_on_threads
+from pgmx.parallel.threads import count_threads, read_free_memory, run_on_threads
 
 #: Kinds of answers of a component, as numbered by the kernel.
 SUM, MAXIMISE, QUERY, MARGINAL_MAP = range(4)
 
 #: Bytes of plans that are kept, per thread.
 PLAN_BYTES = 2**28
+#: Largest memory in bytes of exact inference by default, and a size for which the free memory need not be read.
+DEFAULT_MEMORY = 2**31
+SMALL_MEMORY = 2**20
 #: Rows per task.
 BLOCK = 4096
 #: Largest tree, in cells, through which rows are sent side by side: 17 doubles per cell.
@@ -52,21 +55,20 @@ class ComponentEngine:
         self.cards = list(cards)
         self.is_directed = is_directed
         self.n_tables = len(scopes)
-        scopes = [*map(tuple, scopes), *((v,) for v in range(n))]
-        tables = [*(np.ascontiguousarray(table, dtype=np.float64) for table in tables), *map(np.ones, cards)]
+        tables = [np.ascontiguousarray(table, dtype=np.float64) for table in tables]
         holders: list[list[int]] = [[] for _ in range(n)]
-        for f, scope in enumerate(scopes):
+        for f, scope in enumerate([*scopes, *((v,) for v in range(n))]):
             for v in scope:
                 holders[v].append(f)
         self.columns = _starts(cards)[:-1]
-        self.first = _starts([table.size for table in tables])[:-1]
-        self.values = np.concatenate([table.ravel() for table in tables])
+        self.first = _starts([*(table.size for table in tables), *cards])[:-1]
+        self.values = np.concatenate([*(table.ravel() for table in tables), np.ones(sum(cards))])
         self.active = np.repeat(np.array([1, 0], dtype=np.uint8), [self.n_tables, n])
         self._arrays = (
             np.array(cards, dtype=np.int32),
-            _starts([len(scope) for scope in scopes]),
-            np.array([v for scope in scopes for v in scope], dtype=np.int32),
-            np.array([step // CELL_BYTES for table in tables for step in table.strides], dtype=np.int64),
+            _starts([*map(len, scopes), *[1] * n]),
+            np.array([*(v for scope in scopes for v in scope), *range(n)], dtype=np.int32),
+            np.array([*(step // CELL_BYTES for table in tables for step in table.strides), *[1] * n], dtype=np.int64),
             self.first,
             self.values,
             _starts([len(held) for held in holders]),
@@ -116,11 +118,11 @@ class ComponentEngine:
                 self.active[: self.n_tables] = 1
                 self.active[self.n_tables :] = 0
 
-    def worker(self, memory: int) -> _Worker:
+    def worker(self, memory: int | None) -> _Worker:
         """Return the kernel of single questions, whose plans are kept; for use inside of `asking`."""
         return _Worker(self, self._kernel, memory)
 
-    def joint(self, row: np.ndarray, variables: Sequence[int], memory: int) -> np.ndarray:
+    def joint(self, row: np.ndarray, variables: Sequence[int], memory: int | None) -> np.ndarray:
         """Return P(variables | row), the variables in this order, inside of `asking`; zeros if the row is impossible.
 
         Only the components of these variables are looked at, and the families without hidden variables.
@@ -140,7 +142,7 @@ class ComponentEngine:
         operands = [item for pair in zip(tables, axes, strict=True) for item in pair]
         return np.einsum(*operands, list(range(len(variables))))
 
-    def most_probable(self, row: np.ndarray, variables: Sequence[int], memory: int) -> tuple[float, list[int]]:
+    def most_probable(self, row: np.ndarray, variables: Sequence[int], memory: int | None) -> tuple[float, list[int]]:
         """Return log max P(variables, row) of their components, all others summed out, and the maximising states."""
         kernel = self._kernel
         found, total = kernel.find_query(row[0], np.array(variables, dtype=np.int32), MARGINAL_MAP, self.is_directed)
@@ -160,7 +162,7 @@ class ComponentEngine:
     def answer_rows(
         self,
         codes: np.ndarray,
-        memory: int,
+        memory: int | None,
         *,
         probabilities: np.ndarray | None = None,
         columns: np.ndarray | None = None,
@@ -196,7 +198,7 @@ class ComponentEngine:
         return self._run_blocks(answer, len(codes), memory, n_jobs)
 
     def complete_rows(
-        self, codes: np.ndarray, memory: int, *, uniforms: np.ndarray | None = None, n_jobs: int | None = 1
+        self, codes: np.ndarray, memory: int | None, *, uniforms: np.ndarray | None = None, n_jobs: int | None = 1
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return rows with all variables, int32 (N, n), and log P of the complete or of the observed values.
 
@@ -219,7 +221,7 @@ class ComponentEngine:
         return states, self._run_blocks(answer, n_rows, memory, n_jobs)
 
     def count_rows(
-        self, codes: np.ndarray, weights: np.ndarray, memory: int, n_jobs: int | None = 1
+        self, codes: np.ndarray, weights: np.ndarray, memory: int | None, n_jobs: int | None = 1
     ) -> tuple[np.ndarray, np.ndarray]:
         """Return log P(observed values) of rows, and the expected counts of the cells of all tables, table by table."""
         counts: dict[int, np.ndarray] = {}
@@ -248,7 +250,7 @@ class ComponentEngine:
         return self._whole
 
     def _run_blocks(
-        self, answer: Callable[[_Worker, slice], np.ndarray], n_rows: int, memory: int, n_jobs: int | None
+        self, answer: Callable[[_Worker, slice], np.ndarray], n_rows: int, memory: int | None, n_jobs: int | None
     ) -> np.ndarray:
         """Answer blocks of rows, each thread with its own plans; the blocks do not depend on the number of threads."""
         starts = range(0, n_rows, BLOCK)
@@ -267,12 +269,16 @@ class ComponentEngine:
             pass
         return logs
 
-    def plan(self, kernel: Components, number: int, memory: int) -> float:
+    def plan(self, kernel: Components, number: int, memory: int | None) -> float:
         """Make the plan of a component, from the best of many orders where the first one is large."""
-        limit = memory / CELL_BYTES
+        limit = (SMALL_MEMORY if memory is None else memory) / CELL_BYTES
         cells = kernel.plan(number, limit)
         if cells <= min(LARGE_PLAN, limit):
             return cells
+        if memory is None:
+            memory = read_default_memory()
+            limit = memory / CELL_BYTES
+            cells = kernel.plan(number, limit)
         hidden, scopes, query = kernel.describe(number)
         cards = [self.cards[v] for v in hidden]
         search = search_order(cards, [*scopes, query] if query else scopes)
@@ -301,7 +307,7 @@ class ComponentInference:
         evidence: Mapping[int, int],
         likelihoods: Mapping[int, np.ndarray],
         do: Mapping[int, int],
-        memory: int,
+        memory: int | None,
     ) -> None:
         self.engine = engine
         self.evidence = {v: code for v, code in evidence.items() if v not in do}
@@ -373,7 +379,7 @@ def draw_uniforms(seed: int | None, n: int, n_samples: int) -> np.ndarray:
 class _Worker:
     """The kernels of one thread: the plans of the components of its rows, and eight lanes through the whole network."""
 
-    def __init__(self, engine: ComponentEngine, kernel: Components, memory: int) -> None:
+    def __init__(self, engine: ComponentEngine, kernel: Components, memory: int | None) -> None:
         self.engine, self.kernel, self.memory = engine, kernel, memory
         self._lanes: list[Lanes] | None = None
 
@@ -404,6 +410,11 @@ class _Worker:
                 self.engine.plan(store, number, MOST_TREE_CELLS * CELL_BYTES)
             self._lanes = [Lanes(store, number) for number in numbers]
         return self._lanes
+
+
+def read_default_memory() -> int:
+    """Return the default limit of exact inference: 2 GB, or the free memory if that is less."""
+    return min(DEFAULT_MEMORY, read_free_memory(DEFAULT_MEMORY))
 
 
 def order_before(plan: EliminationPlan, query: Sequence[int]) -> list[int]:
