@@ -88,7 +88,7 @@ LEARNER_METHODS = [
 
 
 def complaints(name, codes):
-    """Return what numpydoc says against a name, as far as the codes are among those given."""
+    """Return the errors of numpydoc for a name, of the given codes."""
     found = [f"{code} {words}" for code, words in validate(name)["errors"] if code in codes]
     return [words for words in found if (name, words[:4]) not in EXEMPT]
 

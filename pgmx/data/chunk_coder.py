@@ -158,6 +158,7 @@ class GrowingColumn:
             raise ContinuousColumnsError([self.name])
         observed = sorted(self._seen)
         if self._kind != "category":
+            # by type and value: Python considers 1, 1.0 and True equal
             distinct = list({(type(values[i]), values[i]): values[i] for i in observed}.values())
             check_distinct(distinct, self.name)
             states = tuple(distinct[i] for i in order_states(distinct)) if distinct else ()
@@ -347,6 +348,7 @@ class PlaneFileCoder(StateCoder):
         super().__init__(*coding, **options)
         self._chunks: list[tuple[int, np.ndarray]] = []  # rows, and offsets of the columns and of the end
         self._path = Path(path)
+        # in the folder of the result, whose disk must have room for the table anyway
         self._file = tempfile.TemporaryFile(dir=self._path.parent, prefix=".pgmx-", buffering=0)  # noqa: SIM115
         self._end = 0
 

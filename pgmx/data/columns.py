@@ -157,6 +157,7 @@ def find_missing(values):
         if pa.types.is_dictionary(values.type):  # the dictionary itself may hold a null
             values = values.cast(values.type.value_type)
         return values.is_null(nan_is_null=True).to_numpy()
+    # these types have no missing values, and need no mask
     if isinstance(values, np.ndarray) and values.dtype.kind in "iubU":
         return None
     return np.asarray(pd.isna(values))
@@ -164,6 +165,7 @@ def find_missing(values):
 
 def is_missing(cell):
     """Return whether a single object is None, NaN, NaT or pandas.NA."""
+    # texts, the usual objects, need none of pandas' slower tests
     return type(cell) is not str and pd.api.types.is_scalar(cell) and bool(pd.isna(cell))
 
 
@@ -347,6 +349,7 @@ def order_states(states):
     """Return the positions of distinct states in order: by value if all have one type, else by type name and text."""
     if len(set(map(type, states))) == 1 and type(states[0]) in (str, int, bool, float):
         return sorted(range(len(states)), key=states.__getitem__)
+    # values of different types cannot be compared
     return sorted(range(len(states)), key=lambda i: (type(states[i]).__name__, str(states[i])))
 
 
@@ -601,6 +604,7 @@ def recode_column(coded, row, states, name):
     undeclared = list_unknown_states(coded.states, states, codes)
     if undeclared:
         refuse_undeclared(name, undeclared, states)
+    # the last entry maps the code of missing values to the code after the declared states
     rank = np.append(match_states(coded.states, states), len(states)).astype(np.uint16)
     if len(states) > MAX_BYTE_STATES:
         return Coded(states, rank[codes])
@@ -638,6 +642,7 @@ def code_columns(names, columns, codes, *, discrete=frozenset(), block=None, n_j
         n_workers = count_workers(n_jobs)
     if n_workers == 1 or codes.size < THREADED_CELLS:
         return _join_ranges([code_range(0, len(names))])
+    # more ranges than threads, since columns of different kinds take different times
     n_ranges = min(4 * n_workers, len(names))
     bounds = [k * len(names) // n_ranges for k in range(n_ranges + 1)]
     tasks = (delayed(code_range)(bounds[k], bounds[k + 1]) for k in range(n_ranges))
@@ -667,6 +672,7 @@ def widen_codes(codes, coded):
 
 def warn_of_many_states(names, states, n_rows):
     """Warn the caller of pgmx of columns with more states than ``max(20, n_rows / 20)``."""
+    # more states have fewer than 20 rows each on average; 20 states are plausible in any table
     limit = max(20, n_rows / 20)
     many = [f"{name!r} ({len(s)} states)" for name, s in zip(names, states, strict=True) if len(s) > limit]
     if many:

@@ -18,6 +18,7 @@ GAUSSIAN_SCORE = "a Gaussian score ('bic-g', or 'bic-clg' if there are discrete 
 def spell_discrete(names):
     """Return the option that declares columns discrete, in Python and on the command line."""
     names = list(names)
+    # a message of hundreds of columns could not be read
     shown = names[:10]
     options = " ".join(f"--discrete {quote(str(name))}" for name in shown)
     return f"discrete_columns={shown!r} (command line: {options})"
@@ -64,6 +65,7 @@ class ChoiceError(ValueError):
         return self._replace(option=option)
 
     def _replace(self, **values):
+        # a copy: the error may be raised as it is elsewhere
         error = copy(self)
         vars(error).update(values)
         return error
@@ -203,6 +205,7 @@ def refuse_continuous(columns, missing):
             incomplete.append(name)
         if not np.isfinite(known).all():
             infinite.append(name)
+        # whole numbers among floats are often codes of states, made floats by missing values
         elif known.size and (known == np.floor(known)).all():
             whole.append(name)
     notes = (

@@ -117,6 +117,7 @@ def _read_chunks(X: Any, kind: Kind, options: dict[str, Any]) -> Any:
     discrete = options["discrete_columns"]
     if is_path(X):
         path = Path(X)
+        # a Parquet file names its types in the schema, so that continuous columns cost no pass over the rows
         if is_csv(path) or not has_continuous_columns(path, list_discrete_columns(discrete)):
             try:
                 return code_chunks(path, **options)
@@ -468,5 +469,6 @@ def write_table(
             write_coded(encode(X, **options), part)
         table = open_table(part)  # before another process may replace it
     assert table._mapping is not None
+    # it was mapped under the temporary name
     table._mapping.path = path.absolute()
     return table

@@ -199,6 +199,7 @@ class NumericTable:
         infinite, incomplete = mark_infinite_columns(block), mark_missing_columns(block)
         refuse_values(self.names, incomplete if self.missing == "error" else None, infinite)
         if self.missing != "drop" or not incomplete.any():
+            # a view, which is made read-only: the array of the caller stays writeable
             return block[:], None
         complete = np.flatnonzero(~np.isnan(block).any(axis=1))
         check_rows_left(len(complete), len(block), lambda: select_names(self.names, incomplete))
@@ -218,6 +219,7 @@ class NumericTable:
         for frame in frames:
             rows = faults.read_rows(frame)
             if faults.any(self.missing):
+                # the rest is read too, so that one error names all columns with faults
                 for rest in frames:
                     faults.read_rows(rest)
                 faults.raise_if_any(self.missing)
@@ -230,6 +232,7 @@ class NumericTable:
             n_complete += len(rows)
             if len(rows):
                 yield numbers, rows
+        # later passes over a file would repeat the warning of rows left out
         is_first_pass = self._n_input_rows is None
         self._n_input_rows = n_input
         check_rows(n_input, self.n_columns)
@@ -254,6 +257,7 @@ def read_numeric_table(X: Any, missing: str, na_values: Any = None) -> NumericTa
         with explain_unreadable(path):
             names = read_csv_header(path)
     else:
+        # the first chunk of a Parquet file has no rows: only the schema is read
         names = next(open_number_chunks(path, na_values=na_values)).names
     return NumericTable(names, missing, read_chunks=lambda: open_number_chunks(path, na_values=na_values))
 
@@ -261,6 +265,7 @@ def read_numeric_table(X: Any, missing: str, na_values: Any = None) -> NumericTa
 def _from_iterator(X, missing):
     frames = open_chunks(X, CHUNK_ROWS)[0]
     first = next(frames)
+    # the only pass takes the iterator from this list
     unread = [chain([first], frames)]
 
     def read_chunks():
@@ -301,6 +306,7 @@ def list_nonnumeric_kinds(frame):
             kind = "states"
         if kind not in ("integer", "float", "empty"):
             kinds[name] = "text" if kind == "string" else kind
+            # objects of several types: say which of them is not a number
             if kind.startswith("mixed"):
                 kinds[name] += _conversion_error(values)
     return kinds
@@ -338,6 +344,7 @@ def read_column(values):
 def _columns_with(rows, test):
     """Mark the columns in which some value passes a test, in blocks of rows."""
     found = np.zeros(rows.shape[1], dtype=bool)
+    # in blocks, since a mask of all values takes an eighth of the table
     step = max(1, CHUNK_CELLS // max(1, rows.shape[1]))
     for first in range(0, len(rows), step):
         found |= test(rows[first : first + step]).any(axis=0)
@@ -376,6 +383,7 @@ def refuse_nonnumeric(names, kinds):
 
 def refuse_values(names, incomplete, infinite):
     """Refuse infinite values, and missing values if `incomplete` is given."""
+    # infinite values first: no option allows them
     refuse_infinite(select_names(names, infinite))
     if incomplete is not None and incomplete.any():
         raise MissingNumbersError(select_names(names, incomplete))

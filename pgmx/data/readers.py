@@ -64,6 +64,7 @@ def is_path(X):
 
 def is_iterator(X):
     """Return whether an input yields frames one after the other."""
+    # not `__iter__`, which lists, frames and arrays have too
     return hasattr(X, "__next__")
 
 
@@ -87,6 +88,7 @@ def open_columns(X) -> Frame:
 def open_chunk(X) -> Frame:
     """Return the columns of a chunk of a table, which may have any number of rows; raises as `open_columns` does."""
     if isinstance(X, (list, tuple)):
+        # a list would pass as a table, but an iterator over lists gives single rows
         raise TypeError(f"an iterator must give tables ({ACCEPTED_CHUNKS}), got a {type(X).__name__}")
     return open_rows(X)
 
@@ -115,6 +117,7 @@ def _split_columns(X) -> Frame:
 
 def _refuse(X):
     """Raise for inputs that look like tables but are not tables."""
+    # without this module no input is sparse, and its import takes time
     sparse = sys.modules.get("scipy.sparse")
     if sparse is not None and sparse.issparse(X):
         raise TypeError(f"sparse input is not supported, got {type(X).__name__}: use X.toarray()")
@@ -147,6 +150,7 @@ def _from_array(X) -> Frame:
                 f"masked values in column(s) {join_names(culprits)}: pandas.DataFrame(X) makes them missing values"
             )
     X = np.asarray(X)
+    # a kernel codes all columns of an integer array in one call
     block = X if X.dtype.kind in "iub" and X.size else None
     return Frame(names, [X[:, j] for j in range(X.shape[1])], X.shape[0], block)
 
@@ -158,6 +162,7 @@ def _from_rows(rows) -> Frame:
             f"a {type(rows).__name__} of tables is not a table: iter(X) reads them one after the other, as one table"
         )
     try:
+        # objects: an array of one type would turn the numbers among texts into texts
         cells = np.array(rows, dtype=object)
     except ValueError as error:
         raise ValueError(f"the rows do not form a 2-D table: {error}") from error
@@ -180,6 +185,7 @@ def _from_arrow(X) -> Frame:
 
 def _from_protocol(X) -> Frame:
     """Return the columns of an object that narwhals, the Arrow stream protocol or numpy can read."""
+    # late: tables of pandas, Arrow and numpy do not need it
     import narwhals as nw
 
     frame = nw.from_native(X, pass_through=True, allow_series=True)
@@ -227,6 +233,7 @@ def list_table_files(path, sep=None):
     """
     path = check_path(path)
     if path.is_dir():
+        # sorted: the order in which a system lists files must not become the order of rows
         files = sorted(
             file
             for file in path.iterdir()
@@ -355,6 +362,7 @@ def read_whole(path, discrete_columns=None, **options):
     if len(files) == 1:
         return read_table(files[0], discrete_columns=discrete_columns, **options)
     table = pd.concat([read_table(file, **options) for file in files], ignore_index=True)
+    # after the files were joined: in one of them all values of a column may be whole
     return declare_discrete(table, discrete_columns)
 
 
@@ -420,6 +428,7 @@ def _make_states(column):
     numbers = read_floats(column.array)
     check_no_infinite(numbers, column.name)
     is_whole = np.isnan(numbers) | (np.floor(numbers) == numbers)
+    # larger numbers do not fit into an Int64
     is_integer = is_whole & ~(np.abs(numbers) >= 2**63)
     return column.astype("Int64" if is_integer.all() else "category")
 
@@ -454,6 +463,7 @@ def join_frames(first, rest) -> Frame:
     """Return the rows of frames of one kind, read one by one, as one Frame; `first` is None if there is no frame."""
     if first is None:
         raise _no_frame()
+    # arrays and pandas frames are joined as they are, so that Arrow changes no type of their values
     if isinstance(first, np.ndarray):
         return open_columns(np.concatenate([first, *rest]))
     if isinstance(first, pd.DataFrame):
@@ -539,6 +549,7 @@ def _read_parquet_chunks(path, chunk_rows):
         stored = (schema.pandas_metadata or {}).get("index_columns", [])
         kept = [i for i, name in enumerate(schema.names) if name not in stored]
         names = _restore_names(schema, kept)
+        # a file without rows has columns and categories too
         yield Frame(names, [pa.chunked_array([], schema.field(i).type) for i in kept], 0)
         for batch in file.iter_batches(batch_size=limit_chunk_rows(chunk_rows, len(kept))):
             yield Frame(names, [pa.chunked_array([batch.column(i)]) for i in kept], batch.num_rows)

@@ -425,6 +425,7 @@ class DiscreteTable:
         )
 
     def __hash__(self) -> int:
+        # without the codes: they would have to be read whole
         return hash((self._columns, self._states, self._codes.shape))
 
     def __reduce__(self):
@@ -585,6 +586,7 @@ class Frame:
             return self.enough_complete_rows().encode(state_names=declared, n_jobs=n_jobs)
         for v in incomplete:
             name = self.names[v]
+            # the state of missing values is added after the declared states, which do not include it
             coded[v] = code_observed(self.columns[v], codes[v], name, name in self.discrete)
         for v, name in enumerate(self.names):
             if name in declared:
@@ -623,6 +625,7 @@ class Frame:
             If a column is neither numeric nor discrete.
         """
         check_missing_option(missing, ("error", "drop"), " for a numeric table")
+        # the usual case of Gaussian scores: one block, which pandas takes without a copy
         if len(self.float_columns) == self.n_columns:
             block = np.empty((self.n_columns, self.n_rows))
             for row, values in zip(block, self.columns, strict=True):

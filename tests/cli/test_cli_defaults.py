@@ -21,8 +21,8 @@ PARAMETERS = [
 #: Options of ``pgmx learn`` that all methods share, or that no learner takes.
 COMMON = {*READING, "discrete", "method", "missing", "rows", "random_state", "n_jobs", "out", "plot", "report", "quiet"}
 
-#: What the command sets by itself: progress is for terminals, a forest without a root has no directions, and inputs of
-#: which no file tells are unknown.
+#: What the command sets by itself: progress is for terminals, a forest without a root has no directions, and
+#: exogenous inputs without a file are unknown.
 OWN = {"show_progress", "return_type", "exogenous"}
 
 

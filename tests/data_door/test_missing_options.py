@@ -1,4 +1,4 @@
-"""Missing cells as states of their own."""
+"""Missing values as states of their own."""
 
 import pickle
 import warnings

@@ -189,7 +189,7 @@ def test_pairwise_covariances_are_repaired(make):
 
 
 def test_indefinite_rank_correlations_are_repaired():
-    """Kendall's tau of few rows: its sine is no correlation matrix."""
+    """Kendall's tau of few rows: its sine is not a correlation matrix."""
     rows = np.random.default_rng(1).normal(size=(8, 20))
     for correlation in ("kendall", "spearman"):
         learner = fit_hard(Nonparanormal(GraphicalLasso(), correlation=correlation), rows)

@@ -38,7 +38,7 @@ def expected():
 
 
 def learn_case(name, **options):
-    """Return the learner of a case, fitted under options that it or its parts have."""
+    """Return the learner of a case, fitted under options that it or its inner learners have."""
     case = CASES[name]
     learner = clone(case.learner)
     known = learner.get_params()
@@ -170,7 +170,7 @@ every_limited_case = pytest.mark.parametrize(
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that goes on by a second with each reading; returns the number of readings."""
+    """A clock that advances by a second with each reading; returns the number of readings."""
     readings = [0]
 
     def read():

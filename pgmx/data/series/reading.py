@@ -85,6 +85,7 @@ def open_series(X: Any, *, lags: int, origin: TimeIndex | None = None, **options
     readers = [SegmentReader(settings, part.where) for part in parts]
     segments = []
     for reader, part in zip(readers, parts, strict=True):
+        # seasons of all series are counted by the index of the first one
         first = readers[0].find_index() if readers[0].n_rows else None
         segments += reader.read(part, first if origin is None else origin)
         reader.check_length()
@@ -292,6 +293,7 @@ def _list_groups(cells: Any, name: Hashable) -> list[tuple[Hashable, np.ndarray]
     codes, groups = pd.factorize(pd.Series(cells))
     if (codes < 0).any():
         raise ValueError(f"the group of row {int(np.argmin(codes))} is missing (column {name!r}): fill it")
+    # stable: the rows of a group stay in the order of time
     order = np.argsort(codes, kind="stable")
     bounds = np.cumsum(np.bincount(codes, minlength=len(groups)))[:-1]
     return list(zip(groups.tolist(), np.split(order, bounds), strict=True))
@@ -369,6 +371,7 @@ class SegmentReader:
                 for tail, new in zip(self._tail, (values, exogenous, positions), strict=True)
             )
         n, lags = len(values), self._options.lags
+        # copies: views would keep the whole chunk in memory
         self._tail = tuple(part[max(n - lags, 0) :].copy() for part in (values, exogenous, positions))  # type: ignore[assignment]
         segments = [(_freeze(values[run]), _freeze(exogenous[run])) for run in split_rows(values, exogenous, positions)]
         self.n_targets += sum(max(len(segment) - lags, 0) for segment, _ in segments)

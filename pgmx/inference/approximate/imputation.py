@@ -44,6 +44,7 @@ def impute(
     touched = np.flatnonzero(missing.any(axis=0))
     if not len(touched):
         return filled
+    # Rows with the same missing variables have the same connected components.
     patterns, of_row = np.unique(np.packbits(missing[:, touched], axis=0), axis=1, return_inverse=True)
     order = np.argsort(of_row.ravel(), kind="stable")
     for rows in np.split(touched[order], np.cumsum(np.bincount(of_row.ravel(), minlength=patterns.shape[1]))[:-1]):
@@ -114,6 +115,7 @@ def _fill(
     ]
     shape = [int(potentials.cardinalities[v]) for v in component]
     surroundings = np.concatenate([fields[v] for v in component])
+    # Rows whose observed neighbours act on the component in the same way have the same answer.
     _, first, same = np.unique(surroundings, axis=1, return_index=True, return_inverse=True)
     distinct = [fields[v][:, first] for v in component]
     if prod(shape) <= MAX_CONFIGURATIONS:

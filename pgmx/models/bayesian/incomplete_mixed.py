@@ -63,7 +63,7 @@ class IncompleteMixedRows(IncompleteRows):
         self.rows = MixedRows(np.zeros((n_columns, n_rows), dtype=np.intp), np.zeros((n_columns, n_rows)))
         self._jacobian = 0.0  # what the log-likelihood in standard units lacks for the units of the table
         for v, place in enumerate(mixed.positions.tolist()):
-            if mixed.is_float[v]:
+            if mixed.is_continuous[v]:
                 self._read_continuous(v, mixed.numbers[place])
             else:
                 assert mixed.table is not None
@@ -193,16 +193,16 @@ class IncompleteMixedRows(IncompleteRows):
     def _join(self, incomplete: np.ndarray, drawn: MixedRows, n_draws: int) -> CompletedMixedRows:
         """Return the complete rows, and draws for the other rows."""
         whole = np.setdiff1d(np.arange(self.mixed.n_rows), incomplete)
-        is_float = self.mixed.is_float
-        numbers = np.concatenate([self.rows.numbers[:, whole], drawn.numbers], axis=1)[is_float]
-        numbers = numbers * self.scale[is_float][:, None] + self.location[is_float][:, None]
+        is_continuous = self.mixed.is_continuous
+        numbers = np.concatenate([self.rows.numbers[:, whole], drawn.numbers], axis=1)[is_continuous]
+        numbers = numbers * self.scale[is_continuous][:, None] + self.location[is_continuous][:, None]
         table = None
         if self.mixed.table is not None:
-            codes = np.concatenate([self.rows.codes[:, whole], drawn.codes], axis=1)[~is_float]
+            codes = np.concatenate([self.rows.codes[:, whole], drawn.codes], axis=1)[~is_continuous]
             codes = np.ascontiguousarray(codes.astype(self.mixed.table.codes.dtype))
             table = DiscreteTable._from_parts(self.mixed.table.columns, tuple(self.states), codes)
         weights = np.concatenate([self.weights[whole], np.repeat(self.weights[incomplete] / n_draws, n_draws)])
-        return CompletedMixedRows(MixedTable(self.mixed.columns, is_float, numbers, table), weights)
+        return CompletedMixedRows(MixedTable(self.mixed.columns, is_continuous, numbers, table), weights)
 
     def impute(self, fit: EMFit) -> MixedTable:
         """Return the rows; a missing value becomes its most probable state or its mean given the row."""
@@ -210,7 +210,7 @@ class IncompleteMixedRows(IncompleteRows):
         self._plan(fit.families).cells.impute(fit.parameters, self.rows, filled)
         order = np.arange(self.mixed.n_rows)
         mixed = self._join(order, filled, 1).mixed
-        known = ~self.missing[self.mixed.is_float]  # without the rounding of the conversion to standard units
+        known = ~self.missing[self.mixed.is_continuous]  # without the rounding of the conversion to standard units
         mixed.numbers[known] = self.mixed.numbers[known]
         return mixed
 

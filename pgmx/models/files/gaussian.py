@@ -52,6 +52,7 @@ def _split_precision(parts: GaussianParts) -> tuple[np.ndarray, coo_array]:
 def _join_precision(diagonal, entries, rows, columns) -> csr_array:
     """Return the symmetric matrix with a diagonal and with entries on one side of it."""
     p = len(diagonal)
+    # An edge may be given from either end.
     ends = np.sort(np.array([rows, columns], dtype=np.int64).reshape(2, -1), axis=0)
     if ends.size and not (ends.min() >= 0 and ends.max() < p and (ends[0] < ends[1]).all()):
         raise ValueError(f"its edges must join two of its {p} variables")

@@ -140,6 +140,7 @@ def _read_graph_from_graphml(raw: bytes) -> GraphParts:
 
 def is_time_series_graphml(raw: bytes) -> bool:
     """Return whether a graphml file is marked as a graph over (variable, lag)."""
+    # A search in the bytes: parsing a large graph twice would take long.
     return GRAPH_TYPE.encode() in raw
 
 
@@ -217,6 +218,7 @@ def _split_entries(arrays: dict[str, np.ndarray], counts: list[int], n: int) -> 
     matrices = []
     for start, stop in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
         part = slice(start, stop)
+        # csr would add the two values silently.
         if len(np.unique(rows[part] * n + columns[part])) < stop - start:
             raise ValueError("a coefficient occurs twice")
         matrices.append(csr_array((entries[part], (rows[part], columns[part])), shape=(n, n)))

@@ -21,13 +21,13 @@ from pgmx.scores.binding.incomplete import (
     IncompleteStates,
     read_incomplete_numbers,
 )
-from pgmx.scores.binding.scoring import FunctionScoring, Scoring
+from pgmx.scores.binding.scoring import FunctionScoring, Scoring, check_structure_prior
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.discrete.bde import BDe
 from pgmx.scores.discrete.formulas import NodeAverage
 from pgmx.scores.gaussian.base import GaussianScore, compute_moments, list_names, read_numbers
 from pgmx.scores.mixed.base import MixedScore
-from pgmx.scores.priors import StructurePrior, check_structure_prior
+from pgmx.scores.priors import StructurePrior
 from pgmx.scores.registry import check_score_name, describe_pairwise, find_score, list_scores, name_default
 from pgmx.statistics import Moments
 
@@ -337,9 +337,9 @@ def _check_same_moments(score: GaussianScore, names: list, sample_moments: Momen
 def _check_same_mixed(score: MixedScore, mixed: MixedTable) -> None:
     _check_same(score, list(mixed.columns), mixed.n_rows, score.mixed.n_rows)
     theirs = score.mixed
-    if mixed.float_names != theirs.float_names:
-        raise _data_differ(next(iter(set(mixed.float_names) ^ set(theirs.float_names))))
-    for name, cells, cells_of_score in zip(mixed.float_names, mixed.numbers, theirs.numbers, strict=True):
+    if mixed.continuous_columns != theirs.continuous_columns:
+        raise _data_differ(next(iter(set(mixed.continuous_columns) ^ set(theirs.continuous_columns))))
+    for name, cells, cells_of_score in zip(mixed.continuous_columns, mixed.numbers, theirs.numbers, strict=True):
         if not np.array_equal(cells, cells_of_score):
             raise _data_differ(name)
     if mixed.table is not None and theirs.table is not None:
