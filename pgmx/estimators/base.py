@@ -84,7 +84,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
     n_features_in_: int
     feature_names_in_: np.ndarray
     _results: dict[str, Any]
-    #: StartTime time of the current fit. None outside of ``fit``; a run then starts its own clock.
+    #: Start time of the current fit. None outside of ``fit``; a run then starts its own clock.
     _start: StartTime | None = None
     #: Seconds of the last fit, including reading the data.
     _fit_seconds: float

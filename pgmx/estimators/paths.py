@@ -78,8 +78,8 @@ def space_penalties(largest: float, smallest: float, n: int) -> np.ndarray:
     return np.geomspace(largest, smallest, n)
 
 
-def compute_instability(edge_sets: list[list[np.ndarray]], n: int) -> np.ndarray:
-    r"""Return the StARS compute_instability at each penalty, made monotone from the sparse end.
+def measure_instability(edge_sets: list[list[np.ndarray]], n: int) -> np.ndarray:
+    r"""Return the StARS instability at each penalty, made monotone from the sparse end.
 
     :math:`D(\lambda) = \max_{\lambda' \ge \lambda} \sum_{i<j} 2 \hat\theta_{ij} (1 - \hat\theta_{ij}) / \binom{n}{2}`,
     with the shares :math:`\hat\theta` of the subsamples that have the edge.
@@ -89,12 +89,12 @@ def compute_instability(edge_sets: list[list[np.ndarray]], n: int) -> np.ndarray
         numbers = np.concatenate([edges[:, 0] * n + edges[:, 1] for edges in subsets])
         shares = np.unique(numbers, return_counts=True)[1] / len(subsets)
         found.append(float((2 * shares * (1 - shares)).sum()) / max(1.0, n * (n - 1) / 2))
-    # the compute_instability falls again for dense graphs: StARS compares its running maximum
+    # the instability falls again for dense graphs: StARS compares its running maximum
     return np.maximum.accumulate(found)
 
 
 def choose_stable(instabilities: np.ndarray, threshold: float) -> int:
-    """Return the position of the smallest penalty whose compute_instability is within the threshold."""
+    """Return the position of the smallest penalty whose instability is within the threshold."""
     within = np.flatnonzero(instabilities <= threshold)
     return int(within[-1]) if len(within) else 0
 

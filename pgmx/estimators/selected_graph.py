@@ -419,6 +419,7 @@ class SelectedGraph(WrappingLearner):
         decisive = {name: value for name, value in options if name.split("__")[-1] not in RUN_OPTIONS}
         estimator = [type(self._inner_learner()).__name__, decisive]
         samples = [sample, *getattr(criterion, "_parts", ())]
+        # with the folds or subsamples, since their draws decide the choice
         matrices = [[one.n_rows, one.mean, one.scale, one.correlation] for one in samples]
         return open_checkpoint(self, sample.names, matrices, estimator=estimator, random_state=seed)
 
@@ -488,10 +489,12 @@ class SelectedGraph(WrappingLearner):
         """Choose from a path that is extended while its last graph is chosen."""
         n_pairs = sample.n_columns * (sample.n_columns - 1) // 2
         for _ in range(_MAX_EXTENSIONS):
+            # the same graph under a smaller penalty means that denser graphs have not been compared
             if path.stopped_early or len(path) < 2 or not path.ends_in_chosen_graph or run.is_over():
                 break
             lams = extend_penalties(path.lams)
             more = solver._limit_penalties(sample, lams[lams >= _MIN_RATIO * self.lam_max_])[len(path) :]
+            # the complete graph cannot get denser
             if not len(more) or path.n_edges[-1] == n_pairs:
                 break
             run.expect_steps(len(more) * (1 + self._count_subsets()))

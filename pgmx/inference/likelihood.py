@@ -180,17 +180,18 @@ def _sum_partition(partition: Any, arrays: BayesianArrays) -> HeldOutLikelihood:
     return _sum_terms(arrays.names, _DiscreteTerms(arrays, partition.table), partition.table.n_rows)
 
 
-def _add_likelihoods(parts: list[HeldOutLikelihood]) -> HeldOutLikelihood:
+def _add_likelihoods(likelihoods: list[HeldOutLikelihood]) -> HeldOutLikelihood:
     """Return the likelihood of the rows of all partitions."""
-    n_rows, n_impossible = sum(part.n_rows for part in parts), sum(part.n_impossible for part in parts)
+    n_rows, n_impossible = sum(one.n_rows for one in likelihoods), sum(one.n_impossible for one in likelihoods)
     n_possible = n_rows - n_impossible
+    # The mean of a partition without possible rows is NaN.
     possible = sum(
-        part.possible_mean * (part.n_rows - part.n_impossible) for part in parts if part.n_rows > part.n_impossible
+        one.possible_mean * (one.n_rows - one.n_impossible) for one in likelihoods if one.n_rows > one.n_impossible
     )
     total = -inf if n_impossible else possible
     impossible: Counter = Counter()
-    for part in parts:
-        impossible.update(part.impossible)
+    for one in likelihoods:
+        impossible.update(one.impossible)
     possible_mean = possible / n_possible if n_possible else float("nan")
     return HeldOutLikelihood(total / n_rows, total, n_rows, n_impossible, possible_mean, dict(impossible))
 
@@ -263,6 +264,7 @@ def _sum_terms(names: Sequence, term: Callable[[int, slice], np.ndarray], n_rows
         for v in range(len(names)):
             terms = term(v, rows)
             sums[rows] += terms
+            # Counted per variable: the message to users names the tables that rule rows out.
             zeros[v] += np.count_nonzero(terms == -inf)
     return _summarise(names, sums, zeros)
 
@@ -336,6 +338,7 @@ def _read_states(arrays: BayesianArrays, table: Any) -> Iterator[RowChunk]:
             codes[v] = lookups[v][of_column]
             missing[v] = of_column == marker if marker >= 0 else False
             unknown[v] = codes[v] == arrays.cards[v]
+        # Any valid code: the row becomes impossible, whatever its density.
         codes[unknown] = 0
         yield RowChunk(MixedRows(codes, np.zeros(codes.shape)), missing, unknown)
 

@@ -63,8 +63,10 @@ class FileMixin:
 
         :func:`pgmx.models.save_model` says what each format keeps.
         """
+        # Everything is checked and converted before a file is opened: after an error the old file is still there.
         path, format = check_target(path, format, self._writers)
         raw = pack_content(path, self._writers[format](self._parts_for(format)))
+        # Another program never sees a half-written file.
         with replace_file(path) as part:
             part.write_bytes(raw)
         return path
@@ -96,6 +98,7 @@ class FixedGraph(FileMixin, nx.Graph):
 
     def _copy_graph(self, clone: nx.Graph) -> None:
         """Give an empty graph of the same class the nodes, the edges, and all attributes of this one."""
+        # Attributes are copied: changes of the copy must not change this graph.
         clone.graph.update(self.graph)
         self._plain.add_nodes_from(clone, ((name, dict(marks)) for name, marks in self.nodes(data=True)))
         self._plain.add_edges_from(clone, ((u, v, dict(marks)) for u, v, marks in self.edges(data=True)))

@@ -201,7 +201,7 @@ def run_on_threads(
                 if n_running == 0 and n_more > 0:
                     alone, threads = tasks.usage, threads[:n_more]
                     n_running = start_threads(threads)
-                # tells threads that wait for `started` whether to work or to end
+                # threads that wait for `started` work or end, depending on this
                 tasks.alone = n_more == 0
                 tasks.started.set()
             elif not compiled and alone.seconds:

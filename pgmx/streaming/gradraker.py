@@ -83,7 +83,7 @@ class GradrakerLearner(StreamLearner):
 
         Notes
         -----
-        EncodedRows are an obfuscation, not a protection. With ``random_state`` and the names of nodes, the row can be
+        Codes are an obfuscation, not a protection. With ``random_state`` and the names of nodes, the row can be
         recovered by non-negative least squares on the phases. For the neighbours of papers in Cora (one hop), 85 per
         cent were recovered with 50 frequencies and all with 200.
         """

@@ -20,7 +20,7 @@ from pgmx.estimators.gaussian.estimate import (
 )
 from pgmx.estimators.gaussian.learner import GaussianLearner
 from pgmx.estimators.gaussian.snapshots import ESTIMATE_FIGURES, pack_estimates, read_estimates
-from pgmx.estimators.paths import choose_stable, compute_instability, count_subsample_rows, find_smallest, is_past_best
+from pgmx.estimators.paths import choose_stable, count_subsample_rows, find_smallest, is_past_best, measure_instability
 from pgmx.parallel.tasks import SharedArrays, run_tasks
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.progress import SolverProgress
@@ -370,9 +370,9 @@ class Stability(_ResamplingCriterion):
         self._parts, self._n_columns = sample.parts(subsets), sample.n_columns
 
     def _compute(self, paths: list[list[GaussianEstimate]]) -> np.ndarray:
-        if len(paths) < 2:  # compute_instability needs two subsamples, and there was only time for one
+        if len(paths) < 2:  # instability needs two subsamples, and there was only time for one
             return np.full(self._n_known, nan)
-        return compute_instability([[estimate.edges for estimate in path] for path in paths], self._n_columns)
+        return measure_instability([[estimate.edges for estimate in path] for path in paths], self._n_columns)
 
     def _is_decided(self, values: np.ndarray) -> bool:
         return bool(values[-1] > self._options.stability)

@@ -217,6 +217,7 @@ class NeighborhoodLasso(GaussianLearner):
         store: Store | None = None,
         is_enough: Callable[[list[GaussianEstimate]], bool] = lambda estimates: False,
     ) -> list[GaussianEstimate]:
+        # without a penalty no variable can be screened out
         is_wide = isinstance(sample.correlations, FactoredCorrelations) and lams[-1] > 0
         arrays = SharedArrays(factor=sample.factor) if is_wide else SharedArrays(correlation=sample.correlation)
         columns = _ColumnSolver(lams, self.tol, self.max_iter, run.wall_deadline, is_wide)

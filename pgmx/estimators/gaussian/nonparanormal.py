@@ -210,6 +210,7 @@ class Nonparanormal(WrappingLearner):
             self._sample = sample.without_rows()
             self.repaired_ = float(sample.repaired)
             return None
+        # the wrapped learner gets a sample of ranks, so that it only solves
         inner: Any = clone(self.estimator)
         inner._start = self._start  # its time limit is that of the whole fit
         try:

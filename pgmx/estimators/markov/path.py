@@ -135,8 +135,8 @@ class PathStore(SectionStore):
     `reason` is the reason why the path ended, "" while it is running.
     """
 
-    def __init__(self, stored: "SelectionCheckpoint", run: Run, path: RegularizationPath, state: Snapshot):
-        self.path, self.reason, self._stored, self._state = path, "", stored, state
+    def __init__(self, checkpoint: "SelectionCheckpoint", run: Run, path: RegularizationPath, state: Snapshot):
+        self.path, self.reason, self._checkpoint, self._state = path, "", checkpoint, state
         grafting, self._selector_state = state.take_part("grafting_"), state.take_part("selector_")
         if state:
             _read_networks(state, path)
@@ -151,7 +151,7 @@ class PathStore(SectionStore):
 
     def _save(self, state: dict[str, Any], n_rows: int | None) -> None:
         grafting = {f"grafting_{name}": value for name, value in state.items()}
-        self._stored.save({**_pack_networks(self.path), **grafting}, n_rows)
+        self._checkpoint.save({**_pack_networks(self.path), **grafting}, n_rows)
 
     def check_networks(self, loss: PenalisedLoss) -> None:
         """Raise an error unless the stored networks have their stored objectives. The loss is set to each of them."""
@@ -181,9 +181,9 @@ class PathStore(SectionStore):
         if reason in COMPLETE:
             selected = {f"selector_{name}": value for name, value in grafting.selector.state().items()}
             counts = {name: getattr(grafting, name) for name in _COUNTS}
-            self._stored.add({**_pack_networks(self.path), "reason": COMPLETE.index(reason), **counts, **selected})
+            self._checkpoint.add({**_pack_networks(self.path), "reason": COMPLETE.index(reason), **counts, **selected})
         else:
-            self._stored.close()
+            self._checkpoint.close()
 
 
 class SelectionCheckpoint:

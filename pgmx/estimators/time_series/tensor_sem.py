@@ -303,6 +303,7 @@ class TensorSEM(IterativeLearner, EquationsLearner):
         self._refuse_weights(sample_weight)
         self._check_options()
         knowledge = self._read_knowledge(opened.names, range(1))
+        # windows count rows: rows that are left out would shift them against the given powers
         if self.exogenous != "blind" and opened.n_left_out:
             raise ValueError(
                 f"{opened.n_left_out} rows are left out because of missing values, so the windows do not match "
@@ -314,6 +315,7 @@ class TensorSEM(IterativeLearner, EquationsLearner):
         with self._open_run() as run, self._on_threads():
             data = gather_moments(windows, powers)
             check_moments(data, opened.names, opened.n_left_out)
+            # the likelihood does not depend on the units, and unit series are better conditioned
             scales = opened.scales() if self.standardize or self.method == "likelihood" else np.ones(opened.n_series)
             allowed = knowledge.allow(opened.n_series, 0)
             converged = self._learn(data.rescale(scales), opened.names, scales, run, allowed)
@@ -401,4 +403,5 @@ class TensorSEM(IterativeLearner, EquationsLearner):
         if self.edge_statistic == "scaled":
             return super()._rank_edges()
         assert self.standard_errors_ is not None
+        # coefficients that are fixed to zero have no standard error
         return np.abs(self.coef_) / np.where(self.standard_errors_ > 0, self.standard_errors_, np.inf)

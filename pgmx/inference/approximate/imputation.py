@@ -44,6 +44,7 @@ def impute(
     touched = np.flatnonzero(missing.any(axis=0))
     if not len(touched):
         return filled
+    # Rows with the same missing variables have the same connected components.
     patterns, of_row = np.unique(np.packbits(missing[:, touched], axis=0), axis=1, return_inverse=True)
     order = np.argsort(of_row.ravel(), kind="stable")
     for rows in np.split(touched[order], np.cumsum(np.bincount(of_row.ravel(), minlength=patterns.shape[1]))[:-1]):
@@ -114,6 +115,7 @@ def _fill(
     ]
     shape = [int(potentials.cardinalities[v]) for v in component]
     surroundings = np.concatenate([fields[v] for v in component])
+    # Rows whose observed neighbours act on the component in the same way have the same answer.
     _, first, same = np.unique(surroundings, axis=1, return_index=True, return_inverse=True)
     distinct = [fields[v][:, first] for v in component]
     if prod(shape) <= MAX_CONFIGURATIONS:
@@ -136,8 +138,10 @@ def _enumerate(
     for begin in range(0, n, step):
         total = base[..., None]
         for axis, field in enumerate(fields):
-            part = field[:, begin : begin + step]
-            total = total + part.reshape([len(part) if a == axis else 1 for a in range(len(shape))] + [-1])
+            field_of_chunk = field[:, begin : begin + step]
+            total = total + field_of_chunk.reshape(
+                [len(field_of_chunk) if a == axis else 1 for a in range(len(shape))] + [-1]
+            )
         flat = total.reshape(base.size, -1)
         impossible = np.flatnonzero(flat.max(axis=0) == -np.inf)
         if len(impossible):
@@ -190,4 +194,4 @@ def _choose_states(
         _refuse_row(row)
     if method == "map":
         return choose_configuration(network, {}, beliefs.node_beliefs, beliefs.edge_beliefs)
-    return [int(part.argmax()) for part in np.split(beliefs.node_beliefs, network.node_offsets[1:-1])]
+    return [int(belief.argmax()) for belief in np.split(beliefs.node_beliefs, network.node_offsets[1:-1])]

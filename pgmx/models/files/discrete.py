@@ -109,6 +109,7 @@ def check_family(name: str, parents: list[str], states: States, tables: Tables, 
         raise ValueError(f"there are two tables of {name!r}")
     check_distinct((name, *parents), f"the variables of the table of {name!r}")
     n_columns = math.prod(len(states[parent]) for parent in parents)
+    # A few letters could otherwise demand any amount of memory: each probability takes one character at least.
     if n_columns * len(states[name]) > n_cells:
         raise ValueError(
             f"the states of {name!r} and its parents require {n_columns * len(states[name])} probabilities"

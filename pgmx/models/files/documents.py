@@ -98,6 +98,7 @@ def read_document(raw: bytes) -> dict:
 
 def to_json_value(value: object, what: str) -> object:
     """Return a value of a json type, or raise; `what` describes the value in the error."""
+    # The json module refuses numpy's scalars.
     if isinstance(value, np.generic):
         value = value.item()
     if type(value) not in (str, int, float, bool, type(None)) or (type(value) is float and not math.isfinite(value)):

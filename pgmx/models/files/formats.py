@@ -122,7 +122,9 @@ def pack_content(path: Path, raw: bytes) -> bytes:
     """Return the bytes to write to a file, compressed if its suffix is ``.gz``; the same for the same network."""
     if path.suffix.lower() != _COMPRESSED:
         return raw
+    # Without a time the same network gives the same file.
     packed = gzip.compress(raw, mtime=0)
+    # Readers refuse files that expand too much, as bombs do.
     if len(raw) > archives.most_unpacked(packed):
         raise ValueError(
             f"{path.name}: the content is compressed too much to be read again; write it without {_COMPRESSED}"
@@ -307,6 +309,7 @@ def decode(text: str) -> str:
 
 
 def _decode_escape(match: re.Match) -> str:
+    # `_xempty_` within a text has no code point and is kept: 110000 is above all of them.
     code = int(match[1] or "110000", 16)
     return chr(code) if code < 0x110000 else match[0]  # not a Unicode character: not written by `encode`
 

@@ -85,6 +85,7 @@ def _build_potentials(names: list, states: list, vectors: list, tables: dict, n_
 
 
 def _replace_infinities(values: np.ndarray) -> list:
+    # JSON has no infinities.
     return [None if value == -np.inf else value for value in values.tolist()]
 
 
@@ -109,6 +110,7 @@ def _read_npz(raw: bytes) -> MarkovParts:
     cards = np.array([len(labels) for labels in states], dtype=np.int64)
     total, n_pairs = sum(map(len, states)), len(names) * (len(names) - 1) // 2
     most = {"node_values": total, "edges": 2 * n_pairs, "edge_values": total**2}
+    # Edges first: they tell how many cells the tables may have, before these are decompressed.
     edges = read_arrays(raw, most, ["edges"])["edges"].reshape(-1, 2)
     if edges.size and not 0 <= edges.min() <= edges.max() < len(names):
         raise ValueError(f"its edges join variables outside its {len(names)} variables")

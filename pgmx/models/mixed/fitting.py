@@ -97,6 +97,7 @@ class _Numbers:
     """The columns of a table without rows of weight 0; continuous columns are standardised."""
 
     def __init__(self, mixed: MixedTable, weights: np.ndarray | None):
+        # Rows of weight 0 would count as rows of a configuration.
         rows = slice(None) if weights is None else np.flatnonzero(weights > 0)
         numbers = mixed.numbers[:, rows]
         self.n_rows = numbers.shape[1]
@@ -106,6 +107,7 @@ class _Numbers:
         self.mean = numbers @ shares
         centred = numbers - self.mean[:, None]
         self.scale = np.sqrt(centred**2 @ shares)
+        # Standardised, so that tolerances do not depend on units.
         self.standard = centred / self.scale[:, None]
         self.codes = np.empty((0, self.n_rows)) if mixed.table is None else mixed.table.codes[:, rows]
         self.positions = mixed.positions
@@ -126,16 +128,16 @@ def _fit_continuous(
     if numbers.is_weighted:
         design *= np.sqrt(weights)[:, None]
     slices = [slice(start, stop) for start, stop in pairwise(bounds)]
-    triangles = [None if part.start == part.stop else _triangle(design[part]) for part in slices]
+    triangles = [None if rows.start == rows.stop else _triangle(design[rows]) for rows in slices]
     # The triangular factor of one average row of the whole table.
     row = _triangle(np.vstack([triangle for triangle in triangles if triangle is not None])) / np.sqrt(weights.sum())
     prior = smoothing.rows_per_cell(n_cells)
     unseen = _regress(np.zeros((k + 2, k + 2)), 0, 0.0, row, prior, smoothing.unbiased)
     coefficients = np.tile(unseen[0], (n_cells, 1))
     variances = np.full(n_cells, unseen[1])
-    for cell, (part, triangle) in enumerate(zip(slices, triangles, strict=True)):
+    for cell, (rows, triangle) in enumerate(zip(slices, triangles, strict=True)):
         if triangle is not None:
-            weight, n_rows = float(weights[part].sum()), part.stop - part.start
+            weight, n_rows = float(weights[rows].sum()), rows.stop - rows.start
             coefficients[cell], variances[cell] = _regress(triangle, n_rows, weight, row, prior, smoothing.unbiased)
     parents, v = columns[:-1], columns[-1]
     slopes = coefficients[:, 1:] * (numbers.scale[v] / numbers.scale[parents])
@@ -168,6 +170,7 @@ def _regress(
     k = len(triangle) - 2
     is_regular = n_rows > k + 1 < weight and (np.diagonal(triangle)[1:] ** 2 > TOLERANCE * weight).all()
     if not is_regular:
+        # As many average rows as the regression has numbers, so that its triangle is regular.
         prior += k + 2
     if prior:
         triangle = _triangle(np.vstack([triangle, np.sqrt(prior) * row]))

@@ -294,6 +294,7 @@ class MixedPredictions:
             cells = read.take(chunk)
             n_rows = chunk.stop - chunk.start
             answers = _make_answers(network, wanted, n_rows)
+            # Rows without sampling have no effective sample size.
             effective = np.full(n_rows, np.inf)
             to_sample = np.zeros(cells.missing.shape, dtype=bool)
             for block in find_blocks(families, cells.missing):
@@ -303,6 +304,7 @@ class MixedPredictions:
                 if (questions := plans.get(tuple(block.hidden))) is None:
                     questions = list(self._questions(network, observed, targets, prediction.method))
                     if len(plans) < _MOST_PLANS:
+                        # A full cache keeps the plans of the first blocks; results do not depend on it.
                         plans[tuple(block.hidden)] = questions
                 for one in questions:
                     if isinstance(one, Question):
@@ -334,6 +336,7 @@ class MixedPredictions:
             return
         most = AUTO_CELLS if method == "auto" else EXACT_CELLS
         left = []
+        # All targets together share their work; if that is too large, each alone may be small enough.
         whole = None if method == "weighting" else plan_question(network, observed, targets)
         if whole is not None and whole.cells <= most:
             yield whole

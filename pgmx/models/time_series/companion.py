@@ -38,6 +38,7 @@ def compute_spectral_radius(matrices: tuple[Matrix, ...]) -> float:
     """
     if not matrices:
         return 0.0
+    # Absolute values: coefficients of several lags must not cancel.
     pattern = sum(abs(csr_array(matrix)) for matrix in matrices)
     n_components, labels = connected_components(pattern, connection="strong")
     order = np.argsort(labels, kind="stable")
@@ -76,6 +77,7 @@ def _compute_radius_of_component(matrices: tuple[Matrix, ...]) -> float:
 
     make: Any = LinearOperator
     operator = make((n * lags, n * lags), matvec=multiply, dtype=np.float64)
+    # A fixed seed: the same system always has the same radius.
     start = np.random.default_rng(0).standard_normal(n * lags)
     try:
         # Ten eigenvalues in a wide basis: in large random graphs they are so close that a search for two misses the
@@ -107,12 +109,14 @@ def compute_stationary_covariance(companion: np.ndarray, noise: np.ndarray) -> n
     covariance = np.zeros_like(companion)
     covariance[: len(noise), : len(noise)] = noise
     power = companion
+    # After 64 doublings the sum has 2^64 terms; stable systems converge long before.
     for _ in range(64):
         change = power @ covariance @ power.T
         covariance = covariance + change
         if not np.abs(change).max() > 1e-17 * np.abs(covariance).max():
             break
         power = power @ power
+    # Rounding makes the sum slightly asymmetric.
     return (covariance + covariance.T) / 2.0
 
 
@@ -145,6 +149,7 @@ def compute_forecast_variances(matrices: tuple[Matrix, ...], noise: np.ndarray, 
         for step in range(steps):
             increments[step, start:stop] = _weigh_columns(rows[-1], noise)
             if step + 1 < steps:
+                # Older responses have no effect any more.
                 rows = rows[-lags:]
                 following = transposes[0] @ rows[-1]
                 for transpose, row in zip(transposes[1:], reversed(rows[:-1]), strict=False):

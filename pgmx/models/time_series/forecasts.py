@@ -324,6 +324,7 @@ class SystemForecasts:
         return np.zeros((n_rows, len(self._names))) if rows is None else rows @ self._exogenous_coef.T
 
     def _choose_burn_in(self) -> int:
+        # The logarithm of 0 is infinite.
         radius = max(self.spectral_radius, 1e-6)
         return min(ceil(log(1e-6) / log(radius)) + self.lags, _MOST_BURN_IN)
 
@@ -338,6 +339,7 @@ class SystemForecasts:
         if noise.ndim == 1:
             return np.sqrt(noise)
         if "root" not in self._cache:
+            # Not Cholesky: the covariance may be singular.
             values, vectors = np.linalg.eigh(noise)
             self._cache["root"] = vectors * np.sqrt(np.maximum(values, 0.0))
         return self._cache["root"]
@@ -359,6 +361,7 @@ def score_origins(
     """
     origins = np.arange(start, len(rows))
     scales = rows[:start].std(axis=0)
+    # Constant series keep their units.
     scales[scales == 0.0] = 1.0
     errors = {name: np.zeros(steps) for name in (*systems, "naive")}
     for name in errors:

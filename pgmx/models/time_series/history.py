@@ -89,6 +89,7 @@ def continue_index(index: pd.Index, steps: int) -> pd.Index:
     elif pd.api.types.is_integer_dtype(index) and len(index) > 1 and len(set(np.diff(index.to_numpy()).tolist())) == 1:
         width = int(index[1] - index[0])
         return pd.Index(int(index[-1]) + width * np.arange(1, steps + 1), name=index.name)
+    # Labels without a rule: the forecasts are numbered.
     return pd.RangeIndex(1, steps + 1, name=index.name)
 
 

@@ -415,6 +415,7 @@ class SVARMLearner(IterativeLearner, TimeSeriesLearner):
         _, learner, path = min(choices, key=lambda choice: choice[0])
         limit(learner.set_params(lam=float(path.lams[path.selected])), 1)
         learn_or_raise(learner, panel.crop(orders[-1] - learner.lags))  # the rows on which the penalty was chosen
+        # the user's limit again, in place of the shares
         learner.set_params(max_time=self.max_time)
         learner.path_ = path
         return learner
@@ -430,7 +431,7 @@ class SVARMLearner(IterativeLearner, TimeSeriesLearner):
     def _find_edges(self, strengths: np.ndarray) -> np.ndarray:
         """Return the edges [lag, target, source] of the graph; at lag 0 both directions or, if oriented, one."""
         edges, present = strengths > 0, strengths[0]
-        # without orientation an instantaneous edge stands for the pair; with it the stronger direction is kept
+        # without orientation an instantaneous edge is undirected; with it the stronger direction is kept
         edges[0] = edges[0] | edges[0].T if self.orient is None else present > present.T
         return edges
 
@@ -519,8 +520,10 @@ class SVARMLearner(IterativeLearner, TimeSeriesLearner):
         steps = check_natural(steps, "steps", 1)
         rows = read_series(history, tuple(self.variables_), self.lags, "history")
         inputs = read_exogenous(exogenous, self._exogenous_names, steps)
+        # only the last rows matter, in the units of the functions
         values = (rows.values[len(rows.values) - self.lags :] - self.means_) / self.scales_
         inputs = np.zeros((steps, 0)) if inputs is None else inputs
+        # exogenous columns act without a lag: their earlier rows are not used
         inputs = np.vstack([np.zeros((self.lags, inputs.shape[1])), inputs])
         for step in range(steps):
             # the last row is the one to forecast: its values are not used, since there are no instantaneous terms
