@@ -159,7 +159,7 @@ def map_assignment(
     check_method(method, ("auto", "exact", "search", "loopy"))
     check_options(options, {"exact": (), "loopy": BELIEF_OPTIONS}.get(method, SEARCH_OPTIONS), method)
     problem = Problem.from_model(model)
-    codes = problem.codes_of(evidence)
+    codes = problem.encode_evidence(evidence)
     problem = problem.change(virtual_evidence, do, codes)
-    with problem.naming_evidence():
+    with problem.name_evidence():
         return compute_map(problem, codes, method, memory, options)

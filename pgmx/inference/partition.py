@@ -353,7 +353,7 @@ def log_partition(
     known: dict[str, tuple[str, ...]] = {"exact": ("n_jobs",), "loopy": BELIEF_OPTIONS}
     check_options(options, known.get(method, AIS_OPTIONS), method)
     problem = Problem.from_model(model)
-    codes = problem.codes_of(evidence)
+    codes = problem.encode_evidence(evidence)
     problem = problem.change(virtual_evidence, do, codes)
-    with problem.naming_evidence():
+    with problem.name_evidence():
         return compute_log_partition(problem, codes, method, memory, options)

@@ -109,7 +109,7 @@ class Problem:
             _ = self.engine  # shared by the copy
         changed = copy(self)
         changed._tree = None
-        changed._do = self.codes_of(do, "do")
+        changed._do = self.encode_evidence(do, "do")
         changed._likelihoods = self._read_likelihoods(virtual_evidence)
         for kind, others in (("evidence", codes), ("virtual_evidence", changed._likelihoods)):
             if both := [self.names[v] for v in changed._do if v in others]:
@@ -182,7 +182,7 @@ class Problem:
             close = suggest(name, self.names)
             raise ValueError(f"no variable {name!r}{close}: the variables are {join_names(self.names)}") from None
 
-    def codes_of(self, evidence: Mapping[Hashable, Hashable] | None, argument: str = "evidence") -> dict[int, int]:
+    def encode_evidence(self, evidence: Mapping[Hashable, Hashable] | None, argument: str = "evidence") -> dict[int, int]:
         """Return evidence as {index of the variable: code of the state}, or raise for unknown names."""
         if evidence is not None and not isinstance(evidence, Mapping):
             raise TypeError(f"{argument} must be a dict of {{name: state}}, got {type(evidence).__name__}")
@@ -195,14 +195,14 @@ class Problem:
         return codes
 
     @contextmanager
-    def naming_evidence(self) -> Iterator[None]:
+    def name_evidence(self) -> Iterator[None]:
         """Report evidence of probability zero by names and states, not by indices and codes."""
         try:
             yield
         except ZeroProbabilityError as error:
             raise error.with_names(self.names, self.states) from None
 
-    def ids_of(self, variables: Sequence[Hashable], codes: Mapping[int, int]) -> list[int]:
+    def find_variables(self, variables: Sequence[Hashable], codes: Mapping[int, int]) -> list[int]:
         """Return the indices of the queried variables, which must be distinct and not observed."""
         if isinstance(variables, str | bytes):
             raise TypeError(f"variables must be a list of names, got {variables!r}: use [{variables!r}]")

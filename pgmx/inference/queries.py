@@ -86,8 +86,8 @@ def estimate_cost(model: NetworkLike, evidence: Evidence | None = None) -> Infer
     5
     """
     problem = Problem.from_model(model)
-    with problem.naming_evidence():
-        return problem.estimate_cost(problem.codes_of(evidence))
+    with problem.name_evidence():
+        return problem.estimate_cost(problem.encode_evidence(evidence))
 
 
 def marginals(
@@ -174,7 +174,7 @@ def marginals(
     1.0
     """
     problem, codes = _read_question(model, evidence, virtual_evidence, do, method, options)
-    with problem.naming_evidence():
+    with problem.name_evidence():
         engine = _choose_engine(problem, codes, method, memory, options)
     free = [v for v in range(len(problem.names)) if v not in codes]
     names, states = [problem.names[v] for v in free], [problem.states[v] for v in free]
@@ -241,7 +241,7 @@ def joint(
     """
     problem, codes = _read_question(model, evidence, virtual_evidence, do, method, options)
     ids = problem.ids_of(variables, codes)
-    with problem.naming_evidence():
+    with problem.name_evidence():
         return _compute_joint(problem, codes, ids, method, memory, options)
 
 
@@ -304,9 +304,9 @@ def sample(
     check_options(options, () if method == "exact" else GIBBS_OPTIONS, method)
     n_samples, seed = check_natural(n_samples, "n_samples", 1), check_seed(seed)
     problem = Problem.from_model(model)
-    codes = problem.codes_of(evidence)
+    codes = problem.encode_evidence(evidence)
     problem = problem.change(virtual_evidence, do, codes)
-    with problem.naming_evidence():
+    with problem.name_evidence():
         tree = None if method == "gibbs" else _try_exact(problem, codes, method, memory)
         if tree is not None:
             rows = tree.sample(n_samples, seed)
@@ -328,7 +328,7 @@ def _read_question(
     known = {"exact": (), "gibbs": (*GIBBS_OPTIONS, "n_samples", "seed"), "loopy": BELIEF_OPTIONS}
     check_options(options, known.get(method, (*BELIEF_OPTIONS, *CORRECTION_OPTIONS)), method)
     problem = Problem.from_model(model)
-    codes = problem.codes_of(evidence)
+    codes = problem.encode_evidence(evidence)
     return problem.change(virtual_evidence, do, codes), codes
 
 
