@@ -182,7 +182,7 @@ class Problem:
             close = suggest(name, self.names)
             raise ValueError(f"no variable {name!r}{close}: the variables are {join_names(self.names)}") from None
 
-    def encode_evidence(self, evidence: Mapping[Hashable, Hashable] | None, argument: str = "evidence") -> dict[int, int]:
+    def encode_evidence(self, evidence: Evidence | None, argument: str = "evidence") -> dict[int, int]:
         """Return evidence as {index of the variable: code of the state}, or raise for unknown names."""
         if evidence is not None and not isinstance(evidence, Mapping):
             raise TypeError(f"{argument} must be a dict of {{name: state}}, got {type(evidence).__name__}")

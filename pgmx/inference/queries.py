@@ -240,7 +240,7 @@ def joint(
     (2, 2)
     """
     problem, codes = _read_question(model, evidence, virtual_evidence, do, method, options)
-    ids = problem.ids_of(variables, codes)
+    ids = problem.find_variables(variables, codes)
     with problem.name_evidence():
         return _compute_joint(problem, codes, ids, method, memory, options)
 
