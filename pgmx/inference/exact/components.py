@@ -356,6 +356,14 @@ class ComponentInference:
             raise ZeroProbabilityError(self.evidence)
         return MostProbable(states[0].astype(np.int64), float(value))
 
+    def most_probable(self, variables: Sequence[int]) -> list[int]:
+        """Return the most probable states of some hidden variables together, all others summed out."""
+        with self.engine.asking(*self._question) as row:
+            value, states = self.engine.most_probable(row, variables, self.memory)
+        if value == -np.inf:
+            raise ZeroProbabilityError(self.evidence)
+        return states
+
     def sample(self, n_samples: int, seed: int | None = 0) -> np.ndarray:
         """Draw independent rows given the question: one array of codes per variable, (n, n_samples)."""
         uniforms = draw_uniforms(seed, len(self.engine.cards), n_samples)
