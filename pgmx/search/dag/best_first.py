@@ -43,11 +43,11 @@ def best_first(state: DagState, tracker: SearchTracker, *, width: int, patience:
         tracker.keep_best(state)
         arcs = _read_arcs(key)
         checker = tracker.checker if rank <= n_stored else None  # checked one by one, since the list is long
-        if checker is not None:
+        if checker is not None and memo is not None:
             checker.check(memo, arcs, "open_keys")
         _prefetch_graphs(state, arcs, open_list)
         state.reset(arcs)
-        if checker is not None:
+        if checker is not None and memo is not None:
             checker.check_score(memo, -less_score, "open_scores", rounding=1e-6)  # a sum of a score and a rounded gain
         idle = 0 if tracker.record_move(state) else idle + 1
         moves, gains = state.moves.legal_moves(width)
