@@ -193,6 +193,8 @@ def test_names_of_scores():
         check_score_name("BDe")
     with pytest.raises(ValueError, match="scoring_method='bice' is not known; choose one of bic, bic-d, .*bdeu"):
         check_score_name("bice")
+    missing = [entry.name for entry in SCORES if f"{entry.name} (`{entry.class_name}`)" not in ours.__doc__]
+    assert not missing, f"add {missing} to the names in the docstring of pgmx/scores/__init__.py"
     assert describe_scores().startswith("bic, aic, ll, k2, bdeu, bds; continuous variables: bic-g, ")
 
 
