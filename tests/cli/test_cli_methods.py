@@ -80,7 +80,7 @@ def test_tiers_and_roots_direct_edges(weather):
         ),
         (
             ("--max-indegree", "2", "--method", "tan"),
-            "--max-indegree is for --method hill-climb, annealing, best-first, ges",
+            f"--max-indegree is for --method {', '.join(SEARCHES)}",
         ),
         (("--root", "wet"), "--root is for --method chow-liu, tan, not for hill-climb"),
         (("--class-node", "wet", "--method", "chow-liu"), "--class-node is for --method tan"),
