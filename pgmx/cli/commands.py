@@ -124,9 +124,9 @@ def learn(source, **options):
       age,smoker
     """  # noqa: D301 (as above)
     with user_errors(missing_choices(options["method"], options.get("nonparanormal"))):
-        from pgmx.cli.learn.command import run
+        from pgmx.cli.learn.command import run_learn
 
-        run(source, **options)
+        run_learn(source, **options)
 
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Estimate the confidence of edges.")
@@ -173,9 +173,9 @@ def bootstrap(source, **options):
       pgmx bootstrap survey.csv --report survey.html
     """  # noqa: D301 (as above)
     with user_errors(missing_choices(options["method"], options.get("nonparanormal"))):
-        from pgmx.cli.resample import run
+        from pgmx.cli.learn.command import run_bootstrap
 
-        run(source, **options)
+        run_bootstrap(source, **options)
 
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Score a network on data.")
@@ -263,7 +263,7 @@ def show(model, **options):
       pgmx show learned.bif --data survey.csv --out learned.html
     """  # noqa: D301 (as above)
     with user_errors():
-        from pgmx.cli.show import show as run
+        from pgmx.cli.networks import show as run
 
         run(model, **options)
 
@@ -287,7 +287,7 @@ def convert(source, target, **options):
       pgmx convert --format xdsl model.dat model.bif.gz
     """  # noqa: D301 (as above)
     with user_errors():
-        from pgmx.cli.convert import convert as run
+        from pgmx.cli.networks import convert as run
 
         run(source, target, **options)
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from pgmx.checks import check_same_names
 from pgmx.cli.console import say
-from pgmx.cli.inputs.networks import read_network, with_text_names
-from pgmx.cli.inputs.paths import find_source
-from pgmx.cli.inputs.tables import choose_discrete, open_input, peek_columns
+from pgmx.cli.networks import read_network, with_text_names
+from pgmx.cli.paths import find_source
 from pgmx.cli.report import line
+from pgmx.cli.tables import choose_discrete, open_input, peek_columns
 from pgmx.scores.registry import check_score_name, find_score, name_default, needs_columns
 
 
@@ -131,7 +131,7 @@ def _score_markov(network, model: str, source: str, names: Sequence[str], missin
 
 def _score_gaussian(network, model: str, source: str, names: Sequence[str], missing: str, reading: dict) -> None:
     """Print the log-likelihood of a Gaussian graph."""
-    from pgmx.cli.learn.gaussian import of_scores, read_numbers, with_names_of
+    from pgmx.cli.learn.undirected import of_scores, read_numbers, with_names_of
 
     _refuse_scores(names, model, "a Gaussian graph")
     title, path = _find_table(source)

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pgmx.cli.console import escape_controls, say
-from pgmx.cli.inputs.paths import check_writable
-from pgmx.cli.inputs.tables import read_input
+from pgmx.cli.paths import check_writable
+from pgmx.cli.tables import read_input
 
 if TYPE_CHECKING:
     import numpy as np
@@ -103,7 +103,7 @@ def _read_history(path: Path, system: Any, time_column: str | None, reading: dic
     """Return the rows of the series of a system, labelled by time, or by row number from 0."""
     import pandas as pd
 
-    from pgmx.cli.learn.gaussian import with_names_of
+    from pgmx.cli.learn.undirected import with_names_of
     from pgmx.data.series.time_index import make_labels, read_times
 
     if not path.exists():

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pgmx.checks import join_names
 from pgmx.cli.console import escape_controls, say
-from pgmx.cli.inputs.networks import read_network
-from pgmx.cli.inputs.paths import check_writable
+from pgmx.cli.networks import read_network
+from pgmx.cli.paths import check_writable
 
 if TYPE_CHECKING:
     import networkx as nx

@@ -1,10 +1,14 @@
-"""Methods of learning, and the options of their learners.
+"""Methods of learning: their learners, the options that each of them has, and the learner that the options describe.
 
-No learner is imported, so that ``--help`` stays fast. A test compares every default with the learners' signatures.
+No learner is imported before it is made, so that ``--help`` stays fast. A test compares every default with the
+signatures of the learners.
 """
 
+import sys
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from pgmx.scores.registry import check_score_name, list_scores, name_default
 
 SEARCHES = {
     "hill-climb": "HillClimbSearch",
@@ -57,6 +61,16 @@ class Parameter(NamedTuple):
 _LAGGED = (*LDS_METHODS, *SVARM_METHODS)
 _GUIDED = (*BAYESIAN_METHODS, *MARKOV_METHODS, *_LAGGED, "tensor-sem")
 _LIMITED = (*SEARCHES, *FORESTS, *UNDIRECTED_METHODS, "lds", "scalable-lds", *SVARM_METHODS, "tensor-sem")
+
+#: Options with files or names of columns: `tables` reads them and checks them against the table.
+_READ_WITH_DATA = ("required", "forbidden", "tiers", "roots", "root", "class_node", "held_out")
+
+#: The criteria for the choice of a penalty, by family.
+_SELECTIONS = {"Markov": ("held-out", "ebic", "stars"), "Gaussian": ("ebic", "stars", "cv"), "lds": ("ebic", "cv")}
+_SELECTIONS |= dict.fromkeys(SVARM_METHODS, ("aic", "bic", "cv"))
+
+#: The edge weight of a forest, by score.
+_WEIGHTS = {"ll": "mutual_info", "bic": "bic", "aic": "aic", "bdeu": "bdeu", "bge": "bge", "bic-dg": "bic-dg"}
 
 #: Options that only some methods have.
 LEARNER_OPTIONS = {
@@ -135,3 +149,212 @@ def missing_choices(method: str, nonparanormal: str | None) -> tuple[str, ...]:
     if method in MARKOV_METHODS:
         return ("drop", "category")
     return ("drop", "category", "pairwise") if method in FORESTS else ("drop", "category", "pairwise", "em")
+
+
+# ---- learners ----
+
+
+def check_method(options: dict) -> None:
+    """Raise an error for options that the method does not have and unknown scores; convert the score to lower case."""
+    method = options["method"]
+    for option in LEARNER_OPTIONS:
+        methods = methods_of(option)
+        if options.get(option) is not None and method not in methods:
+            raise ValueError(f"--{option.replace('_', '-')} is for --method {', '.join(methods)}, not for {method}")
+    if method in MARKOV_METHODS:
+        _check_markov(options)
+    if method in GAUSSIAN_METHODS:
+        _check_gaussian(options)
+    if method in SERIES_METHODS:
+        _check_series(options)
+    if method in (*GAUSSIAN_METHODS, *SERIES_METHODS) and options.get("discrete"):
+        raise ValueError(
+            f"--discrete {','.join(options['discrete'])} is for networks with discrete variables, not for --method "
+            f"{method}: drop these columns by --drop"
+        )
+    if method in FORESTS:
+        _check_missing(options, "em", "error, drop, category, pairwise")
+    if options.get("em_restarts") and options["missing"] != "em":
+        raise ValueError(f"--em-restarts {options['em_restarts']} is for --missing em, not for {options['missing']}")
+    if method == "tan" and options["class_node"] is None:
+        raise ValueError("--method tan needs --class-node, the name of the class variable")
+    if options.get("equivalent_sample_size") is not None and options.get("pseudo_counts") is not None:
+        raise ValueError("--equivalent-sample-size and --pseudo-counts are two priors: give one of them")
+    if options["score"] is not None:
+        options["score"] = check_score_name(options["score"])
+        names = list_scores(family="clg")
+        if options.get("discrete_children") == "allowed" and options["score"] not in names:
+            raise ValueError(
+                f"--discrete-children allowed is for --score {', '.join(names)}, not for {options['score']}"
+            )
+        if method in FORESTS and _plain(options["score"]) not in _WEIGHTS:
+            raise ValueError(
+                f"--score {options['score']} is not for --method {method}: choose one of {', '.join(_WEIGHTS)}"
+            )
+
+
+def _check_markov(options: dict) -> None:
+    _check_penalty(options, "Markov")
+    for choice in ("pairwise", "em"):
+        _check_missing(options, choice, "error, drop, category")
+
+
+def _check_gaussian(options: dict) -> None:
+    _check_penalty(options, "Gaussian")
+    for choice in ("category", "em"):
+        _check_missing(options, choice, "error, drop, pairwise")
+    if options["missing"] == "pairwise" and options["nonparanormal"] in SCORE_TRANSFORMS:
+        raise ValueError(
+            f"--missing pairwise is not for --nonparanormal {options['nonparanormal']}: choose kendall or spearman, or "
+            "--missing drop"
+        )
+    if options["select"] is None:
+        if options["plot_history"] is not None:
+            raise ValueError(f"--plot-history of --method {options['method']} draws a path of penalties: give --select")
+        return
+    _check_path(options)
+
+
+def _check_path(options: dict) -> None:
+    """Raise an error for penalties that cannot be the end of the path of --select."""
+    if options["lam"] is not None:
+        raise ValueError(
+            "--lam is one penalty, but --select chooses from a path of penalties: set the end of the path by "
+            "--lam-ratio"
+        )
+    if options["lam_ratio"] is not None and not 0 < options["lam_ratio"] < 1:
+        raise ValueError(
+            f"--lam-ratio {options['lam_ratio']:g} cannot be the end of a path: with --select give a share between 0 "
+            "and 1"
+        )
+
+
+def _check_series(options: dict) -> None:
+    from pgmx.solvers.time_series.kernel_blocks import NAMES
+
+    _check_penalty(options, options["method"])
+    if options["select"] is not None:
+        _check_path(options)
+        if options["screen"] is not None:
+            raise ValueError("--select needs all cross-products, which --screen does not compute: leave one out")
+    for kernel in options["kernels"] or ():
+        if kernel not in NAMES:
+            raise ValueError(f"--kernels {kernel}: choose from {', '.join(NAMES)}")
+    for choice in ("category", "pairwise", "em"):
+        _check_missing(options, choice, "error, drop")
+    method = options["method"]
+    if method == "tensor-sem" and options["window"] is None:
+        raise ValueError("--method tensor-sem needs --window, the number of rows with constant power of the inputs")
+
+
+def _check_penalty(options: dict, family: str) -> None:
+    if options["lam"] is not None and options["lam_ratio"] is not None:
+        raise ValueError("--lam and --lam-ratio both set the penalty: give one of them")
+    select, allowed = options["select"], _SELECTIONS.get(family, ())
+    if select is not None and select not in allowed:
+        raise ValueError(
+            f"--select {select} is not for --method {options['method']}: choose one of {', '.join(allowed)}"
+        )
+
+
+def _check_missing(options: dict, refused: str, allowed: str) -> None:
+    if options["missing"] == refused:
+        raise ValueError(f"--missing {refused} is not for --method {options['method']}: choose one of {allowed}")
+
+
+def default_score(method: str, n_continuous: int, n_columns: int) -> str:
+    """Return the default score."""
+    name = name_default(n_continuous, n_columns)
+    return name.replace("bic", "ll") if method in FORESTS else name  # forests maximise mutual information
+
+
+def _plain(score: str) -> str:
+    return score.removesuffix("-d").removesuffix("-clg").removesuffix("-g")
+
+
+def make_learner(options: dict, knowledge: dict, *, watched: bool = True) -> Any:
+    """Create the learner of the options; if `watched`, it shows its progress on a terminal."""
+    from pgmx import estimators
+
+    method = options["method"]
+    show = {"show_progress": watched and sys.stderr.isatty()}
+    if method in GAUSSIAN_METHODS:
+        return _gaussian_learner(options, show)
+    if method in SERIES_METHODS:
+        return _series_learner(options, knowledge, show)
+    arguments = {**_parameters(options), **knowledge, "missing": options["missing"]}
+    if method in FORESTS:
+        if options["score"] is not None:
+            arguments["weight"] = _WEIGHTS[_plain(options["score"])]
+        # A root or a class determines the directions; the data do not.
+        arguments["return_type"] = "dag" if {"root", "class_node"} & knowledge.keys() else "pdag"
+    elif method in MARKOV_METHODS:
+        # With "category", missing values are already coded as a state.
+        arguments["missing"] = "drop" if options["missing"] == "drop" else "error"
+        if method == "edge-grafting" and "alpha" in arguments:
+            arguments["batch"] = True
+        if options["select"] is not None:
+            arguments["selection"] = options["select"].replace("-", "_")
+    elif options["start"] == "empty":
+        del arguments["start_dag"]
+    run = {"n_jobs": options["n_jobs"], "random_state": options["random_state"]}
+    return getattr(estimators, METHODS[method])(**arguments, **run, **show)
+
+
+def _parameters(options: dict, without: tuple[str, ...] = ()) -> dict:
+    """Return the parameters of the learner that the user set, with their values."""
+    return {
+        parameter.name: options[option]
+        for option, parameters in LEARNER_OPTIONS.items()
+        for parameter in parameters
+        if parameter.name and options["method"] in parameter.methods
+        if option not in (*_READ_WITH_DATA, *without) and options.get(option) is not None
+    }
+
+
+def _gaussian_learner(options: dict, show: dict):
+    from pgmx import estimators
+
+    select, ranks, n_jobs = options["select"], options["nonparanormal"], {"n_jobs": options["n_jobs"]}
+    missing = {"missing": options["missing"]}
+    arguments = _parameters(options, without=("lam", "lam_ratio", "max_time") if select else ())
+    learner = getattr(estimators, METHODS[options["method"]])(
+        **arguments, **show, **n_jobs, **({} if ranks else missing)
+    )
+    if ranks:
+        learner = estimators.Nonparanormal(learner, correlation=ranks, **missing, **n_jobs)
+    if select is None:
+        return learner
+    return _choose_penalty(learner, options, show, max_time=options["max_time"])
+
+
+def _choose_penalty(learner: Any, options: dict, show: dict, max_time: float | None) -> Any:
+    """Return a learner that chooses the penalty of another learner by the criterion of --select."""
+    from pgmx.estimators import SelectedGraph
+
+    ends = {} if options["lam_ratio"] is None else {"lam_min_ratio": options["lam_ratio"]}
+    return SelectedGraph(
+        learner,
+        selection=options["select"],
+        max_time=max_time,
+        random_state=options["random_state"],
+        n_jobs=options["n_jobs"],
+        **show,
+        **ends,
+    )
+
+
+def _series_learner(options: dict, knowledge: dict, show: dict):
+    from pgmx import estimators
+
+    method, select = options["method"], options["select"]
+    arguments = _parameters(options, without=("lam", "lam_ratio") if select else ()) | knowledge
+    if method in ("lds", "scalable-lds"):
+        arguments["random_state"] = options["random_state"]
+    if method == "tensor-sem":
+        arguments["exogenous"] = "blind" if options["exogenous_power"] is None else "partial"
+    if method != "dense-lds":
+        arguments |= show
+    max_time = arguments.pop("max_time", None) if select and method == "lds" else None
+    learner = getattr(estimators, METHODS[method])(**arguments, missing=options["missing"], n_jobs=options["n_jobs"])
+    return learner if select is None else _choose_penalty(learner, options, show, max_time)

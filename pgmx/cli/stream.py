@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from pgmx.cli.console import note_interrupt, say
-from pgmx.cli.inputs.paths import check_writable
-from pgmx.cli.inputs.tables import choose_columns, list_layout
 from pgmx.cli.methods import STREAM_METHODS
+from pgmx.cli.paths import check_writable
+from pgmx.cli.tables import choose_columns, list_layout
 
 _CHUNK_ROWS = 2048
 _DELAY = 1.0  # seconds before the progress bar is shown

@@ -10,8 +10,8 @@ import numpy as np
 
 from pgmx.checks import caller_level, check_natural
 from pgmx.inference.approximate.gibbs import gibbs_sample
-from pgmx.inference.approximate.loopy import BeliefResult, decode, loopy_belief_propagation
-from pgmx.inference.approximate.tempering import MOST_R_HAT, WIDTH, correct_beliefs, estimate_by_sampling
+from pgmx.inference.approximate.loopy import BeliefResult, choose_configuration, loopy_belief_propagation
+from pgmx.inference.approximate.tempering import ERROR_WIDTH, MOST_R_HAT, correct_beliefs, estimate_by_sampling
 from pgmx.inference.exact.junction_tree import MostProbable
 from pgmx.inference.problem import Problem
 
@@ -92,7 +92,7 @@ class BeliefEngine:
 
     def map(self) -> MostProbable:
         """Return a configuration of high probability, which is a most probable one on trees."""
-        codes = decode(self.potentials, self.codes, self.beliefs.node_beliefs, self.beliefs.edge_beliefs)
+        codes = choose_configuration(self.potentials, self.codes, self.beliefs.node_beliefs, self.beliefs.edge_beliefs)
         return MostProbable(codes, float(self.potentials.log_score(codes[:, None])[0]))
 
 
@@ -155,7 +155,7 @@ class SampleEngine:
         batches = self.rows[:, : N_BATCHES * length].reshape(-1, N_BATCHES, length)
         for state in range(max(self.cards)):
             deviations = (batches == state).mean(axis=2).std(axis=1, ddof=1)
-            np.maximum(errors, WIDTH * deviations / np.sqrt(N_BATCHES), out=errors)
+            np.maximum(errors, ERROR_WIDTH * deviations / np.sqrt(N_BATCHES), out=errors)
         return errors
 
     def marginal(self, i: int) -> np.ndarray:

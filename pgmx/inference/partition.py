@@ -12,7 +12,7 @@ from pgmx.checks import caller_level, count_workers
 from pgmx.inference.approximate.annealing import AIS_OPTIONS, AIS_TOLERANCE, estimate_by_annealing
 from pgmx.inference.approximate.bounds import fit_mean_field, reweight_trees
 from pgmx.inference.engines import BELIEF_OPTIONS, BeliefEngine
-from pgmx.inference.exact.elimination_order import TreewidthError, search_order, too_wide
+from pgmx.inference.exact.elimination_order import TreewidthError, make_treewidth_error, search_order
 from pgmx.inference.exact.variable_elimination import (
     Component,
     choose_conditioning,
@@ -104,7 +104,7 @@ def compute_log_partition(
 ) -> LogPartition:
     """Compute the log-partition by a method; "auto" uses annealing if exact inference needs more than `memory`."""
     if method == "loopy":
-        return describe_beliefs(BeliefEngine(problem, codes, options))
+        return bound_beliefs(BeliefEngine(problem, codes, options))
     return compute_shares(problem, codes, method, check_memory(memory), options)[0]
 
 
@@ -205,7 +205,7 @@ def eliminate(problem: Problem, codes: Mapping[int, int], memory: int) -> np.nda
     plan = search_order(reduced.cards, [scope for scope, _ in reduced.factors], by_largest=True)
     cost = count_elimination_cost(plan, reduced.cards)
     if cost.bytes > memory:
-        raise too_wide(plan.width, cost.bytes, memory)
+        raise make_treewidth_error(plan.width, cost.bytes, memory)
     shares = np.append(sum_by_elimination(plan, reduced.cards, reduced.factors), reduced.constant)
     if shares.min() == -np.inf:
         raise ZeroProbabilityError(reduced.evidence)
@@ -221,7 +221,7 @@ def warn_approximate(what: str, error: TreewidthError) -> None:
     )
 
 
-def describe_beliefs(engine: BeliefEngine) -> LogPartition:
+def bound_beliefs(engine: BeliefEngine) -> LogPartition:
     """Return Bethe's approximation with bounds on the true value."""
     reduced = ReducedNetwork(engine.problem.model, engine.codes)
     shares, components = sum_out_low_degrees(reduced.cards, reduced.factors)

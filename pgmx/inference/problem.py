@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, Union, c
 import numpy as np
 
 from pgmx.checks import FittedLearner, check_natural, join_names, take_model
-from pgmx.inference.exact.elimination_order import bound_width, search_order, too_wide
+from pgmx.inference.exact.elimination_order import bound_width, make_treewidth_error, search_order
 from pgmx.inference.exact.junction_tree import ExactInference
 from pgmx.inference.exact.variable_elimination import count_elimination_cost
 from pgmx.inference.named_networks import read_network
@@ -129,7 +129,7 @@ class Problem:
         if self._tree is None:
             self._tree = ExactInference(self.model, memory=memory)
         elif self._tree.plan.bytes > memory:  # the tree was built under a larger limit
-            raise too_wide(self._tree.plan.width, self._tree.plan.bytes, memory)
+            raise make_treewidth_error(self._tree.plan.width, self._tree.plan.bytes, memory)
         self._tree.memory = memory
         return self._tree
 

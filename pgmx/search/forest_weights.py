@@ -9,7 +9,7 @@ import numpy as np
 
 from pgmx import scores
 from pgmx._ext import _pair_weights
-from pgmx.data import DiscreteTable, DistributedNumericTable, DistributedTable, Frame, encode
+from pgmx.data import DiscreteTable, Frame, NumericTable, encode
 from pgmx.parallel.threads import THREAD_PAYS, count_threads, run_on_threads
 from pgmx.scores import ScoreTerms
 from pgmx.scores.binding.discrete import DiscreteScoring
@@ -30,7 +30,7 @@ SCORE_OF_WEIGHT = {
 COUNTED = (scores.LogLikelihood, scores.BIC, scores.AIC, scores.BDeu)
 
 #: Planes of a block per thread, and column blocks per thread, so that a thread that is slowed down processes fewer.
-_BLOCK_PLANES, _PIECES = 32, 4
+_BLOCK_PLANES, _BLOCKS_PER_THREAD = 32, 4
 
 #: Seconds per word of two planes and per cell of a table: they determine whether threads are worthwhile.
 _WORD_PAIR_SECONDS, _CELL_SECONDS = 7e-11, 2e-9
@@ -43,7 +43,7 @@ Visitor = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], None]
 _BLOCK_BYTES = 1 << 22
 
 
-class PairWeightSource(ABC):
+class PairWeights(ABC):
     """Weights of pairs of variables, by blocks of rows."""
 
     n: int
@@ -66,7 +66,7 @@ class PairWeightSource(ABC):
         return weights
 
 
-class StoredWeights(PairWeightSource):
+class StoredWeights(PairWeights):
     """Weights in a matrix that a caller has filled, ``weights[child, parent]``."""
 
     def __init__(self, weights: np.ndarray, scale: float):
@@ -82,12 +82,12 @@ class StoredWeights(PairWeightSource):
         weights[np.ix_(rows, columns)] = self.weights[np.ix_(block, others)]
 
 
-class CountedWeights(PairWeightSource):
+class CountedWeights(PairWeights):
     r"""Weights :math:`s(j \mid i, C) - s(j \mid C)` counted from bit planes on demand, for a score-equivalent s.
 
-    They are symmetric and not cached. C is the variable `class_node`, or empty; ids of the source are positions in
-    `variables`. A weight costs (states - 1)² · N / 512 vector operations with AVX-512. A class variable needs one copy
-    of the codes and planes with the rows sorted by its state.
+    They are symmetric and not cached. C is the variable `class_node`, or empty; ids are positions in `variables`. A
+    weight costs (states - 1)² · N / 512 vector operations with AVX-512. A class variable needs one copy of the codes
+    and planes with the rows sorted by its state.
     """
 
     def __init__(
@@ -118,7 +118,11 @@ class CountedWeights(PairWeightSource):
         """Count the rows; threads share the columns."""
         seconds = self._pair_seconds * len(block) * len(others)
         n_threads = min(len(self._kernels), max(1, int(seconds / THREAD_PAYS)))
-        cuts = np.linspace(0, len(others), (_PIECES * n_threads if n_threads > 1 else 1) + 1).astype(int).tolist()
+        cuts = (
+            np.linspace(0, len(others), (_BLOCKS_PER_THREAD * n_threads if n_threads > 1 else 1) + 1)
+            .astype(int)
+            .tolist()
+        )
         free = self._kernels[:n_threads]
 
         def prepare() -> Callable[[int], None]:
@@ -158,14 +162,14 @@ class CountedWeights(PairWeightSource):
             pass
 
 
-class DistributedWeights(PairWeightSource):
+class DistributedWeights(PairWeights):
     """The weights of `CountedWeights`, identical to the bit, for distributed data.
 
     A block of rows of the weight matrix is one message per partition: the joint counts with all other variables.
     """
 
     def __init__(
-        self, table: DistributedTable, terms: ScoreTerms, variables: np.ndarray, *, class_node: int | None = None
+        self, table: DiscreteTable, terms: ScoreTerms, variables: np.ndarray, *, class_node: int | None = None
     ):
         self._table = table
         self._share = (variables.tolist(), class_node)
@@ -198,14 +202,14 @@ def can_be_counted(table: DiscreteTable) -> bool:
 class PairScores(NamedTuple):
     """Weights of pairs by position, and scores (n,) without edges: `scores` given the class, `alone` without it."""
 
-    source: PairWeightSource
+    pair_weights: PairWeights
     scores: np.ndarray
     alone: np.ndarray
 
 
 def bind_forest_score(
     weight: str,
-    opened: Frame | DiscreteTable | DistributedNumericTable,
+    data: Frame | DiscreteTable | NumericTable,
     *,
     equivalent_sample_size: float,
     prior_network,
@@ -214,9 +218,9 @@ def bind_forest_score(
 ) -> Scoring:
     """Return the score of `weight` for the data; `options` are the options of ``resolve_scoring``."""
     if weight in SCORE_OF_WEIGHT:
-        kind = _find_kind(opened)
-        return resolve_scoring(SCORE_OF_WEIGHT[weight][kind], opened, sample_weight=sample_weight, **options)
-    table = encode(opened, **options)
+        kind = _find_kind(data)
+        return resolve_scoring(SCORE_OF_WEIGHT[weight][kind], data, sample_weight=sample_weight, **options)
+    table = encode(data, **options)
     if weight == "bdeu":
         score: scores.DiscreteScore = scores.BDeu(table, equivalent_sample_size)
     else:
@@ -224,15 +228,12 @@ def bind_forest_score(
     return resolve_scoring(score, table, sample_weight=sample_weight, **options)
 
 
-def _find_kind(opened: Frame | DiscreteTable | DistributedNumericTable) -> int:
+def _find_kind(data: Frame | DiscreteTable | NumericTable) -> int:
     """Return 0 for discrete, 1 for continuous, 2 for mixed data."""
-    if isinstance(opened, DiscreteTable):
-        return 0
-    if isinstance(opened, DistributedNumericTable):
-        refuse_integers(opened)
-        return 1
-    n_floats = len(opened.float_columns)
-    return 0 if n_floats == 0 else 1 if n_floats == opened.n_columns else 2
+    if isinstance(data, NumericTable):
+        refuse_integers(data)
+    n_continuous = len(data.float_columns)
+    return 0 if n_continuous == 0 else 1 if n_continuous == data.n_columns else 2
 
 
 def score_pairs(
@@ -248,7 +249,7 @@ def score_pairs(
         scorer = scores.family_scorer(table, terms, memory=0)
         alone = np.array([scorer.family_score(v, none) for v in range(n)])
         now = alone if class_node is None else np.array([scorer.family_score(v, parents[v]) for v in range(n)])
-        if len(variables) > 1 and isinstance(table, DistributedTable):
+        if len(variables) > 1 and table.is_remote:  # blocks of counts in messages; here a kernel weighs what it counts
             return PairScores(DistributedWeights(table, terms, variables, class_node=class_node), now, alone)
         if len(variables) > 1:
             return PairScores(CountedWeights(table, terms, variables, class_node=class_node, n_jobs=n_jobs), now, alone)

@@ -15,12 +15,12 @@ from pgmx._ext import _branching, _spanning
 from pgmx._ext._edge_filter import EdgeFilter
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
-from pgmx.search.forest_weights import CountedWeights, PairWeightSource
+from pgmx.search.forest_weights import CountedWeights, PairWeights
 from pgmx.search.knowledge import EdgeConstraints
 
 _ROOT = 0  # column of a virtual root with an arc of weight 0 to every variable
 
-#: Bits between the scale of a source and the smallest weight that counts: about a hundred rounding errors.
+#: Bits between the scale of the weights and the smallest weight that counts: about a hundred rounding errors.
 RESOLUTION_BITS = 46
 
 
@@ -32,7 +32,7 @@ class Forest(NamedTuple):
 
 
 def find_spanning_forest(
-    source: PairWeightSource,
+    pair_weights: PairWeights,
     *,
     priority: np.ndarray,
     constraints: EdgeConstraints | None = None,
@@ -48,20 +48,20 @@ def find_spanning_forest(
     not `symmetric`, or if directions are constrained, the result is a maximum branching, from n² weights. `score` is
     the score without edges. The search stops when `run` is over. `at_once` counts all pairs first.
     """
-    n = source.n
+    n = pair_weights.n
     constraints = EdgeConstraints(n) if constraints is None else constraints
     run = Run(SearchProgress) if run is None else run
     check_forest_constraints(constraints, range(n), root=root)
-    resolution = 2.0 ** (frexp(source.scale)[1] - RESOLUTION_BITS)
+    resolution = 2.0 ** (frexp(pair_weights.scale)[1] - RESOLUTION_BITS)
     priority = np.ascontiguousarray(priority, dtype=np.int64)
     allowed = constraints.allowed
     if symmetric and not len(constraints.required) and (allowed is None or np.array_equal(allowed, allowed.T)):
-        if at_once and isinstance(source, CountedWeights):
-            pairs, weights = grow_from_all_pairs(source, priority, resolution, allowed, run, score)
+        if at_once and isinstance(pair_weights, CountedWeights):
+            pairs, weights = grow_from_all_pairs(pair_weights, priority, resolution, allowed, run, score)
         else:
-            pairs, weights = _grow_by_prim(source, priority, resolution, allowed, run, score)
+            pairs, weights = _grow_by_prim(pair_weights, priority, resolution, allowed, run, score)
         return _root_trees(n, pairs, weights, priority, root)
-    return _find_best_branching(source, priority, resolution, constraints, root, symmetric, run)
+    return _find_best_branching(pair_weights, priority, resolution, constraints, root, symmetric, run)
 
 
 def check_forest_constraints(constraints: EdgeConstraints, names, *, root: int | None = None) -> None:
@@ -81,7 +81,7 @@ def check_forest_constraints(constraints: EdgeConstraints, names, *, root: int |
 
 
 def grow_from_all_pairs(
-    source: CountedWeights,
+    pair_weights: CountedWeights,
     priority: np.ndarray,
     resolution: float,
     allowed: np.ndarray | None,
@@ -101,7 +101,7 @@ def grow_from_all_pairs(
         return filters[-1].take
 
     with run.catch_interrupt():
-        source.visit_pairs(make_filter)
+        pair_weights.visit_pairs(make_filter)
     whole = EdgeFilter(priority, resolution, allowed)
     for part in filters:
         whole.merge(part)
@@ -120,7 +120,7 @@ def grow_from_all_pairs(
 
 
 def _grow_by_prim(
-    source: PairWeightSource,
+    pair_weights: PairWeights,
     priority: np.ndarray,
     resolution: float,
     allowed: np.ndarray | None,
@@ -129,8 +129,8 @@ def _grow_by_prim(
 ):
     """Return the edges, in the order in which they joined, and weights of the best undirected forest."""
     growth = _spanning.ForestGrowth(priority, resolution, allowed)
-    rows = _PendingRows(source, growth, allowed)
-    most = 1 if run.has_callback else source.n
+    rows = _PendingRows(pair_weights, growth, allowed)
+    most = 1 if run.has_callback else pair_weights.n
     n_recorded = n_edges = 0
     with run.catch_interrupt():
         while True:  # the variables that joined since the last record, and the next one
@@ -154,13 +154,13 @@ def _grow_by_prim(
 class _PendingRows:
     """Rows of weights of variables that have not joined the forest yet, in an array that grows when it is full."""
 
-    def __init__(self, source: PairWeightSource, growth: _spanning.ForestGrowth, allowed: np.ndarray | None):
-        self._source, self._growth, self._allowed = source, growth, allowed
-        self.weights = np.empty((0, source.n))
+    def __init__(self, pair_weights: PairWeights, growth: _spanning.ForestGrowth, allowed: np.ndarray | None):
+        self._pair_weights, self._growth, self._allowed = pair_weights, growth, allowed
+        self.weights = np.empty((0, pair_weights.n))
         #: Index of each variable's row, -1 without a row.
-        self.places = np.full(source.n, -1, dtype=np.int64)
+        self.places = np.full(pair_weights.n, -1, dtype=np.int64)
         self._free: list[int] = []
-        self._lacks_row = np.ones(source.n, dtype=bool)
+        self._lacks_row = np.ones(pair_weights.n, dtype=bool)
 
     def provide_next(self) -> None:
         """Fetch the row of the next variable and rows of likely successors: a block costs little more than a row."""
@@ -171,9 +171,9 @@ class _PendingRows:
         outside = np.flatnonzero(keys > -np.inf)
         outside = outside[outside != node]
         block = np.array([node])
-        if self._source.block > 1:
+        if self._pair_weights.block > 1:
             following = outside[self._lacks_row[outside]]
-            extra = min(self._source.block - 1, len(following))
+            extra = min(self._pair_weights.block - 1, len(following))
             if extra < len(following):
                 following = following[np.argpartition(-keys[following], extra)[:extra]]
             block = np.concatenate((block, following))
@@ -181,7 +181,7 @@ class _PendingRows:
         if self._allowed is not None:
             outside = outside[self._allowed[np.ix_(block, outside)].any(axis=0)]
         places = self._place(block)  # may replace the array of rows
-        self._source.write(block, outside, self.weights, places, outside)
+        self._pair_weights.write(block, outside, self.weights, places, outside)
 
     def release(self, n_joined: int) -> None:
         """Reuse the rows of the variables that joined last."""
@@ -193,8 +193,8 @@ class _PendingRows:
         lacking = len(block) - len(self._free)
         if lacking > 0:
             n = len(self.weights)
-            more = min(max(lacking, n // 4), self._source.n - n)
-            self.weights = np.concatenate((self.weights, np.empty((more, self._source.n))))
+            more = min(max(lacking, n // 4), self._pair_weights.n - n)
+            self.weights = np.concatenate((self.weights, np.empty((more, self._pair_weights.n))))
             self._free += range(n, n + more)
         self.places[block] = [self._free.pop() for _ in range(len(block))]
         return self.places[block]
@@ -212,7 +212,7 @@ def _root_trees(n: int, pairs: np.ndarray, weights: np.ndarray, priority: np.nda
 
 
 def _find_best_branching(
-    source: PairWeightSource,
+    pair_weights: PairWeights,
     priority: np.ndarray,
     resolution: float,
     constraints: EdgeConstraints,
@@ -221,16 +221,16 @@ def _find_best_branching(
     run: Run,
 ) -> Forest:
     """Fill the matrix of weights in the order of `priority`, which breaks ties, and find the best branching."""
-    n = source.n
+    n = pair_weights.n
     order = np.argsort(priority)  # position -> id
     keys = np.full((n, n), -np.inf)
     with run.catch_interrupt():
-        for first in range(0, n, source.block):
+        for first in range(0, n, pair_weights.block):
             if run.record(score=nan, n_edges=0):
                 break
-            last = min(first + source.block, n)
+            last = min(first + pair_weights.block, n)
             columns = np.arange(first if symmetric else 0, n)
-            rows = np.rint(source.rows(order[first:last], order[columns]) / resolution)
+            rows = np.rint(pair_weights.rows(order[first:last], order[columns]) / resolution)
             keys[first:last, columns] = rows
             if symmetric:
                 keys[columns, first:last] = rows.T
@@ -245,7 +245,9 @@ def _find_best_branching(
     tail_of = np.full(n, -1, dtype=np.int64)
     tail_of[order[parents >= 0]] = order[parents[parents >= 0]]
     heads = np.flatnonzero(tail_of >= 0)
-    weights = np.array([source.rows(heads[i : i + 1], tail_of[heads[i : i + 1]])[0, 0] for i in range(len(heads))])
+    weights = np.array(
+        [pair_weights.rows(heads[i : i + 1], tail_of[heads[i : i + 1]])[0, 0] for i in range(len(heads))]
+    )
     weights[weights == -np.inf] = 0.0  # a required arc at a variable of one state changes no score
     return Forest(np.column_stack([tail_of[heads], heads]), weights)
 

@@ -7,9 +7,8 @@ import pytest
 from helpers.command_line import pgmx
 from pgmx import estimators
 from pgmx.cli.commands import bootstrap, learn
-from pgmx.cli.inputs.tables import READING
-from pgmx.cli.learners import make_learner
-from pgmx.cli.methods import LAM_MIN_RATIO, LEARNER_OPTIONS, METHODS, N_RESAMPLES, default_text
+from pgmx.cli.methods import LAM_MIN_RATIO, LEARNER_OPTIONS, METHODS, N_RESAMPLES, default_text, make_learner
+from pgmx.cli.tables import READING
 
 PARAMETERS = [
     (option, method, parameter)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from helpers.command_line import done, refused, warned
-from pgmx.cli.learn.gaussian import predict
+from pgmx.cli.learn.undirected import predict
 from pgmx.datasets import gaussian_random_network
 from pgmx.models import GaussianMarkovNetwork, load_gaussian_network
 

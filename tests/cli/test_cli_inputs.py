@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from pgmx.cli.inputs.knowledge import read_edges, read_tiers
-from pgmx.cli.inputs.paths import check_targets, find_source
+from pgmx.cli.knowledge import read_edges, read_tiers
+from pgmx.cli.paths import check_targets, find_source
 
 
 def test_a_bundled_name_wins_over_a_file_of_that_name(tmp_path, monkeypatch):

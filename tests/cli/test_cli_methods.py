@@ -113,7 +113,7 @@ def test_the_written_parameters_have_the_prior_that_is_asked_for(arguments, weat
 
 
 def test_names_are_checked_before_the_rows_are_read(weather, monkeypatch):
-    monkeypatch.setattr("pgmx.cli.inputs.sources._open_file", None)
+    monkeypatch.setattr("pgmx.cli.tables._open_file", None)
     assert "'rian' is not a column" in refused("learn", weather, "--roots", "rian")
     assert "'Asia' is not a column" in refused("learn", "asia", "--roots", "Asia")
 

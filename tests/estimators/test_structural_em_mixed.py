@@ -52,9 +52,9 @@ def read(frame, weights=None, **options):
 
 def as_oracle(network):
     return [
-        ("states", family.states, family.table)
+        ("states", family.discrete_parents, family.table)
         if isinstance(family, DiscreteFamily)
-        else ("floats", family.states, family.floats, family.coefficients, family.std)
+        else ("floats", family.discrete_parents, family.continuous_parents, family.coefficients, family.std)
         for family in network.families
     ]
 

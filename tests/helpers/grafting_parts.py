@@ -72,7 +72,7 @@ class PlayedLoss:
         return np.array(self._answers.pop(0) if self._answers else [], dtype=np.int64)
 
 
-class PlayedSource:
+class PlayedSelector:
     """A source whose rounds add what they were told to."""
 
     def __init__(self, rounds, n=6):
@@ -81,7 +81,7 @@ class PlayedSource:
         self.told, self.limits = [], []
         self._left = iter(all_pairs(n))
 
-    def next_round(self, loss, limit, run):
+    def activate_next(self, loss, limit, run):
         self.n_tests += 10
         self.limits.append(limit)
         wanted = self.rounds.pop(0) if self.rounds else 0

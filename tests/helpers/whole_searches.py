@@ -86,13 +86,13 @@ def random_problem(seed, n, *, spread=6, knowledge=False):
 
 
 def greedy(problem, state, tracker, seed):
-    if tracker.enter(0):
+    if tracker.enter_stage(0):
         climb(state, tracker, patience=problem.limits.patience)
 
 
 def restarted(problem, state, tracker, seed, *, n_restarts=5, n_moves=3, n_jobs=1):
     greedy(problem, state, tracker, seed)
-    if tracker.enter(1):
+    if tracker.enter_stage(1):
         restart(problem, state, tracker, n_restarts=n_restarts, n_moves=n_moves, seed=seed, n_jobs=n_jobs)
 
 
@@ -107,9 +107,9 @@ def best(problem, state, tracker, seed):
 
 
 def annealed(problem, state, tracker, seed, *, n_draws=400):
-    if tracker.enter(0):
+    if tracker.enter_stage(0):
         anneal(state, tracker, seed=seed, n_draws=n_draws, initial_temperature=6.0, final_temperature=0.5)
-    if tracker.enter(1):
+    if tracker.enter_stage(1):
         if not tracker.memo:
             tracker.return_to_best(state)
         climb(state, tracker)

@@ -64,15 +64,15 @@ def test_bounds_bracket_the_truth_of_any_network(network):
 def test_first_probabilities_are_those_of_a_uniform_spanning_tree():
     pairs = [(0, 1), (0, 2), (0, 4), (1, 2), (1, 3), (2, 3), (3, 4)]
     network = PairwisePotentials.build([2] * 5, None, {pair: np.eye(2) for pair in pairs})
-    places = module._Places(network)
-    parents = places.spread_uniformly()
+    directed = module._DirectedEdges(network)
+    parents = directed.weigh_uniformly()
     expected = bounds.uniform_edge_probabilities(5, pairs)
-    np.testing.assert_allclose(places.sum_directions(parents), [expected[pair] for pair in pairs], atol=1e-12)
+    np.testing.assert_allclose(directed.sum_directions(parents), [expected[pair] for pair in pairs], atol=1e-12)
     trees = list(bounds.spanning_trees(5, pairs))
     numbers = [np.array([pairs.index(edge) for edge in tree]) for tree in trees]
-    np.testing.assert_allclose(np.mean([places.orient_tree(tree) for tree in numbers], axis=0), parents, atol=1e-12)
+    np.testing.assert_allclose(np.mean([directed.orient_tree(tree) for tree in numbers], axis=0), parents, atol=1e-12)
     # from a uniform root a variable has a parent but where it is the root
-    np.testing.assert_allclose(np.bincount(places.owner, parents), 0.8, atol=1e-12)
+    np.testing.assert_allclose(np.bincount(directed.owner, parents), 0.8, atol=1e-12)
 
 
 def test_trees_that_cover_all_edges(monkeypatch):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from helpers.random_networks import as_list, pairwise_networks
 from oracles import enumeration
 from pgmx.inference import PairwisePotentials, min_fill_order
-from pgmx.inference.exact.junction_tree import JunctionTree, draw, log_partition_and_conditionals, most_probable
+from pgmx.inference.exact.junction_tree import JunctionTree, draw_cells, log_partition_and_conditionals, most_probable
 
 
 def tree_of(network):
@@ -58,7 +58,7 @@ def test_equally_good_configurations_are_chosen_between_the_same_way():
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=9).filter(any), st.floats(0, 1, exclude_max=True))
 def test_a_draw_is_the_inverse_of_the_running_sum(weights, uniform):
     cumulative = np.cumsum([[7] * len(weights), weights], axis=1).astype(float)
-    chosen = int(draw(cumulative, np.array([1]), np.array([uniform]))[0])
+    chosen = int(draw_cells(cumulative, np.array([1]), np.array([uniform]))[0])
     assert weights[chosen] > 0
     assert cumulative[1, chosen] > uniform * sum(weights)
     assert chosen == 0 or cumulative[1, chosen - 1] <= uniform * sum(weights)

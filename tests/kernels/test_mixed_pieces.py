@@ -14,7 +14,7 @@ from pgmx.inference.mixed.families import (
     shape_families,
     sum_known,
 )
-from pgmx.inference.mixed.missing_values import MissingCells, RandomNumbers, find_pieces, plan_piece
+from pgmx.inference.mixed.missing_values import MissingValues, RandomNumbers, find_blocks, plan_block
 from tests.helpers.mixed_networks import draw_rows, evidence_of, mixed_networks, to_families
 from tests.oracles import missing_mixed as oracle
 
@@ -25,8 +25,8 @@ def solve(network, missing):
     """Return the missing cells of a network, and the shapes of its families."""
     families = [(v, *sorted(parents)) for v, parents in enumerate(network.parents)]
     shapes = shape_families(network.cards, families)
-    plans = [(piece, plan_piece(network, piece)) for piece in find_pieces(families, missing)]
-    return MissingCells(network.cards, shapes, plans), shapes
+    plans = [(piece, plan_block(network, piece)) for piece in find_blocks(families, missing)]
+    return MissingValues(network.cards, shapes, plans), shapes
 
 
 @settings(max_examples=60, deadline=None)

@@ -38,7 +38,7 @@ def test_operators_are_those_of_the_conditions_and_lead_to_all_neighbouring_clas
     asked = Asked(n, equivalent_score(seed), start=tuple(edges))
     state = asked.problem().make_state()
     operators = Operators(state, ANY_GAIN)
-    listed = [o for head in range(n) for o in operators.list_operators(KINDS[kind], head) if operators.is_open(o)]
+    listed = [o for head in range(n) for o in operators.list_operators(KINDS[kind], head) if operators.keeps_acyclic(o)]
     assert {(o.tail, o.head, o.clique) for o in listed} == list_operators(n, class_of(n, edges), kind)
     reached = set()
     for operator in listed:

@@ -89,11 +89,11 @@ def test_what_is_found_is_what_scoring_all_pairs_finds(cards, seed, steps, lam, 
     edges = ExhaustiveEdges(loss.cards, weight=weight, allowed=allowed)
     twin = Twin(loss, weight, allowed)
     for n_moved, size in steps:
-        pairs, ratios = edges.best(loss, lam)
+        pairs, ratios = edges.find_best(loss, lam)
         wanted, their_ratios = twin.violators(lam)
         assert ratios.tolist() == their_ratios[:1].tolist()
         assert set(map(tuple, pairs.tolist())) <= set(map(tuple, wanted[their_ratios == their_ratios[:1]].tolist()))
-        pairs, ratios = edges.violators(loss, lam)
+        pairs, ratios = edges.find_violators(loss, lam)
         assert np.array_equal(pairs, wanted)
         assert np.array_equal(ratios, their_ratios)
         edges.remove(pairs[:1])
@@ -112,7 +112,7 @@ def test_what_is_found_is_what_scoring_all_pairs_finds(cards, seed, steps, lam, 
 )
 def test_a_batch_is_chosen_greedily_above_the_threshold(n, seed, alpha, limit, coarse):
     loss = DriftingLoss(np.random.default_rng(seed), [2] * n, coarse=coarse)
-    pairs, ratios = ExhaustiveEdges(loss.cards).batch(loss, 0.1, alpha, limit)
+    pairs, ratios = ExhaustiveEdges(loss.cards).find_batch(loss, 0.1, alpha, limit)
     wanted, scores = Twin(loss).violators(0.1)
     expected, used = [], set()
     if len(scores):
@@ -130,18 +130,18 @@ def test_few_pairs_are_scored_again(rng):
     n = 60
     loss = DriftingLoss(rng, [3] * n)
     edges = ExhaustiveEdges(loss.cards)
-    edges.best(loss, 0.0)
+    edges.find_best(loss, 0.0)
     assert edges.n_tests == n * (n - 1) // 2
-    edges.best(loss, 0.0)
+    edges.find_best(loss, 0.0)
     assert edges.n_tests == n * (n - 1) // 2
     loss.asked.clear()
     loss.move([3, 7], 1.0)
-    edges.violators(loss, 0.0)
+    edges.find_violators(loss, 0.0)
     assert sorted(loss.asked) == sorted(pair for pair in loss.table if {3, 7} & set(pair))
     # a small drift of all can lift few pairs to the top: the first batch of scores settles it
     loss.asked.clear()
     loss.move(np.arange(n), 1e-4)
-    edges.best(loss, 0.0)
+    edges.find_best(loss, 0.0)
     assert len(loss.asked) < 300
 
 
@@ -149,10 +149,10 @@ def test_many_stale_pairs_are_scored_best_bound_first(rng):
     n = 60
     loss = DriftingLoss(rng, [2] * n)
     edges = ExhaustiveEdges(loss.cards)
-    edges.best(loss, 0.0)
+    edges.find_best(loss, 0.0)
     before = edges.n_tests
     loss.move(np.arange(n), 3.0)  # all bounds exceed the best score
-    pairs, ratios = edges.best(loss, 0.0)
+    pairs, ratios = edges.find_best(loss, 0.0)
     assert ratios[0] == max(loss.table.values())
     assert loss.table[tuple(pairs[0].tolist())] == ratios[0]
     assert edges.n_tests - before < len(loss.pairs)
@@ -161,11 +161,11 @@ def test_many_stale_pairs_are_scored_best_bound_first(rng):
 def test_forgotten_pairs_are_scored_whatever_the_drift_says(rng):
     loss = DriftingLoss(rng, [2] * 6)
     edges = ExhaustiveEdges(loss.cards)
-    first, _ = edges.best(loss, 0.0)
+    first, _ = edges.find_best(loss, 0.0)
     loss.table[tuple(first[0].tolist())] = 0.0
-    assert np.array_equal(edges.best(loss, 0.0)[0], first)
+    assert np.array_equal(edges.find_best(loss, 0.0)[0], first)
     edges.forget(first)
-    second, ratio = edges.best(loss, 0.0)
+    second, ratio = edges.find_best(loss, 0.0)
     assert not np.array_equal(second, first)
     assert ratio[0] == max(loss.table.values())
 
@@ -174,7 +174,7 @@ def test_pairs_that_were_never_there_may_be_removed(rng):
     loss = DriftingLoss(rng, [2] * 4)
     edges = ExhaustiveEdges(loss.cards, allowed=lambda pairs: pairs[:, 0] > 0)
     edges.remove(np.array([[0, 3], [2, 3]]))
-    assert sorted(map(tuple, edges.violators(loss, 0.0)[0].tolist())) == [(1, 2), (1, 3)]
+    assert sorted(map(tuple, edges.find_violators(loss, 0.0)[0].tolist())) == [(1, 2), (1, 3)]
 
 
 @pytest.mark.parametrize("n", [1, 2])
@@ -182,7 +182,11 @@ def test_nothing_left(n, rng):
     loss = DriftingLoss(rng, [2] * n)
     edges = ExhaustiveEdges(loss.cards)
     edges.remove(loss.pairs)
-    for pairs, ratios in (edges.best(loss, 0.0), edges.violators(loss, 0.0), edges.batch(loss, 0.0, 0.5, 3)):
+    for pairs, ratios in (
+        edges.find_best(loss, 0.0),
+        edges.find_violators(loss, 0.0),
+        edges.find_batch(loss, 0.0, 0.5, 3),
+    ):
         assert pairs.shape == (0, 2)
         assert ratios.shape == (0,)
     assert edges.n_tests == 0

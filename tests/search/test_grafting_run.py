@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from helpers.grafting_parts import PlayedLoss, PlayedSource, chained_codes, exhaustive, inactive, loss_of, run_of
+from helpers.grafting_parts import PlayedLoss, PlayedSelector, chained_codes, exhaustive, inactive, loss_of, run_of
 from pgmx.runs import run as runs
 from pgmx.runs.checkpoint import Checkpoint, Snapshot
 from pgmx.search.edges.exhaustive import BestEdge
@@ -23,9 +23,9 @@ def clock(monkeypatch):
     return now
 
 
-def graft(loss, source, *, tol=1e-4, max_edges=np.inf, measure=None, **options):
+def graft(loss, selector, *, tol=1e-4, max_edges=np.inf, measure=None, **options):
     """Graft to the end, and return the grafting, why it ended, and the history as lists."""
-    grafting = Grafting(loss, source, run_of(**options), tol=tol, max_edges=max_edges, measure=measure)
+    grafting = Grafting(loss, selector, run_of(**options), tol=tol, max_edges=max_edges, measure=measure)
     return grafting, grafting.graft(), lists_of(grafting.run.history)
 
 
@@ -34,12 +34,12 @@ def lists_of(history):
 
 
 def test_a_run_ends_where_nothing_passes_for_an_optimised_model():
-    # the first full optimisation changes variables, so that the source has to look again; the second does not
+    # the first full optimisation changes variables, so that the selector has to look again; the second does not
     loss = PlayedLoss(answers=[[0, 1], [2], [3, 4], [0], []])
-    source = PlayedSource([2, 1, 0, 1, 0])
-    grafting, reason, history = graft(loss, source)
+    selector = PlayedSelector([2, 1, 0, 1, 0])
+    grafting, reason, history = graft(loss, selector)
     assert reason == "converged"
-    assert source.told == [[0, 1], [2], [3, 4], [0]]
+    assert selector.told == [[0, 1], [2], [3, 4], [0]]
     assert [pairs for pairs, *_ in loss.optimisations] == [[[0, 2]], [[0, 3]], None, [[0, 4]], None]
     assert [tol for _, tol, _ in loss.optimisations] == [1.0, 1.0, 1e-4, 1.0, 1e-4]
     assert grafting.n_iter == 4
@@ -50,17 +50,17 @@ def test_a_run_ends_where_nothing_passes_for_an_optimised_model():
 
 
 def test_the_limit_on_edges_is_kept_and_the_last_model_optimised():
-    loss, source = PlayedLoss(), PlayedSource([2, 2, 2, 2])
-    grafting, reason, _ = graft(loss, source, max_edges=5)
+    loss, selector = PlayedLoss(), PlayedSelector([2, 2, 2, 2])
+    grafting, reason, _ = graft(loss, selector, max_edges=5)
     assert reason == "max_edges"
-    assert source.limits == [5, 3, 1]
+    assert selector.limits == [5, 3, 1]
     assert len(loss.edges) == grafting.n_active == 5
     assert loss.optimisations[-1] == (None, 1e-4, None)
 
 
 def test_no_edges_allowed():
-    loss, source = PlayedLoss(), PlayedSource([1])
-    _, reason, history = graft(loss, source, max_edges=0)
+    loss, selector = PlayedLoss(), PlayedSelector([1])
+    _, reason, history = graft(loss, selector, max_edges=0)
     assert reason == "max_edges"
     assert not len(loss.edges)
     assert history["n_edges"] == [0, 0]
@@ -69,37 +69,37 @@ def test_no_edges_allowed():
 def test_edges_from_before_count():
     loss = PlayedLoss()
     loss.activate(np.array([[0, 1], [4, 5]]))
-    assert graft(loss, PlayedSource([3]), max_edges=4)[2]["n_edges"] == [2, 4, 4]
+    assert graft(loss, PlayedSelector([3]), max_edges=4)[2]["n_edges"] == [2, 4, 4]
 
 
 def test_a_deadline_ends_the_run_between_rounds(clock):
-    loss, source = PlayedLoss(), PlayedSource([1] * 9)
+    loss, selector = PlayedLoss(), PlayedSelector([1] * 9)
 
-    optimise = source.optimise
+    optimise = selector.optimise
 
     def optimised(loss, deadline):
         assert deadline == 530.0
         clock.wall += 12
         return optimise(loss, deadline)
 
-    source.optimise = optimised
-    grafting, reason, history = graft(loss, source, max_time=30)
+    selector.optimise = optimised
+    grafting, reason, history = graft(loss, selector, max_time=30)
     assert reason == "max_time"
     assert grafting.n_iter == 3
     assert history["seconds"] == [0, 12, 24, 36, 36]
 
 
 def test_a_source_that_ran_out_of_time_ends_the_run(clock):
-    source = PlayedSource([1, 0, 1])
-    next_round = source.next_round
+    selector = PlayedSelector([1, 0, 1])
+    activate_next = selector.activate_next
 
     def late(loss, limit, run):
         clock.wall += 20
-        return next_round(loss, limit, run)
+        return activate_next(loss, limit, run)
 
-    source.next_round = late
+    selector.activate_next = late
     loss = PlayedLoss()
-    grafting, reason, _ = graft(loss, source, max_time=30)
+    grafting, reason, _ = graft(loss, selector, max_time=30)
     assert reason == "max_time"
     assert grafting.n_iter == 1
     assert len(loss.optimisations) == 1
@@ -112,7 +112,7 @@ def test_a_true_answer_of_the_callback_ends_the_run():
         told.append(progress)
         return progress.n_iter == 2
 
-    assert graft(PlayedLoss(), PlayedSource([1, 2, 1, 1]), callback=callback)[1] == "callback"
+    assert graft(PlayedLoss(), PlayedSelector([1, 2, 1, 1]), callback=callback)[1] == "callback"
     assert [progress.n_iter for progress in told] == [0, 1, 2]
     assert [progress.n_edges for progress in told] == [0, 1, 3]
     assert [progress.objective for progress in told] == [10, 9, 7]
@@ -120,16 +120,16 @@ def test_a_true_answer_of_the_callback_ends_the_run():
 
 
 def test_a_callback_may_end_a_run_before_it_begins():
-    source = PlayedSource([1, 1])
-    grafting, reason, _ = graft(PlayedLoss(), source, callback=lambda progress: True)
+    selector = PlayedSelector([1, 1])
+    grafting, reason, _ = graft(PlayedLoss(), selector, callback=lambda progress: True)
     assert reason == "callback"
     assert grafting.n_iter == 0
-    assert not source.limits
+    assert not selector.limits
 
 
 def test_measuring_is_off_the_clock(clock):
-    source = PlayedSource([1, 1])
-    optimise = source.optimise
+    selector = PlayedSelector([1, 1])
+    optimise = selector.optimise
 
     def optimised(loss, deadline):
         clock.cpu, clock.wall = clock.cpu + 2, clock.wall + 3
@@ -139,8 +139,8 @@ def test_measuring_is_off_the_clock(clock):
         clock.cpu, clock.wall = clock.cpu + 50, clock.wall + 70
         return {"recall": n_edges / 10}
 
-    source.optimise = optimised
-    *_, history = graft(PlayedLoss(), source, measure=measure)
+    selector.optimise = optimised
+    *_, history = graft(PlayedLoss(), selector, measure=measure)
     assert history["recall"] == [0, 0.1, 0.2, 0.2]
     assert history["cpu_seconds"] == [0, 2, 4, 4]
     assert history["seconds"] == [0, 3, 6, 6]

@@ -59,7 +59,7 @@ def test_sets_of_few_parents_where_all_would_be_too_many(monkeypatch):
     monkeypatch.setattr("pgmx.search.dag.parent_pairs.MOST_VARIABLES", 0)
     data = make_parity(8, 3)
     for most, size in ((8 * (1 + 7 + 21 + 35), True), (8 * (1 + 7 + 21 + 35) - 1, False)):
-        monkeypatch.setattr("pgmx.search.dag.exact.MOST_OF_STATES", most)
+        monkeypatch.setattr("pgmx.search.dag.exact.MOST_DISCRETE_FAMILIES", most)
         assert family_of_parity(learn(data, strategy="best"), 3) == size
 
 

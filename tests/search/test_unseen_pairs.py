@@ -102,7 +102,7 @@ def test_both_modes_of_a_queue_give_the_same_order(n, seed, hubs, before):
         order.extend(queue.take(before).tolist())
         for hub in hubs:
             if hub < n:
-                queue.prefer(np.array([hub]))
+                queue.prioritise(np.array([hub]))
                 order.extend(queue.take(1).tolist())
         while len(ids := queue.take(9)):
             order.extend(ids.tolist())

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from pgmx.cli import report
 from pgmx.cli.console import say
-from pgmx.cli.inputs.paths import NETWORK_SUFFIXES, Source, suffix_of
-from pgmx.cli.inputs.sources import Data
 from pgmx.cli.learn.query import Prediction, ask, ask_mixed, choose_question
-from pgmx.cli.learners import make_learner
+from pgmx.cli.methods import make_learner
+from pgmx.cli.paths import NETWORK_SUFFIXES, Source, suffix_of
+from pgmx.cli.tables import Data
 from pgmx.scores.registry import list_scores
 
 

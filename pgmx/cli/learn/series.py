@@ -10,11 +10,10 @@ from typing import Any
 
 from pgmx.cli import report
 from pgmx.cli.console import say
-from pgmx.cli.inputs.knowledge import lagged_knowledge, lagged_name
-from pgmx.cli.inputs.paths import Source
-from pgmx.cli.inputs.tables import open_input, peek_columns
-from pgmx.cli.learners import make_learner
-from pgmx.cli.methods import LDS_METHODS, LEARNER_OPTIONS, SVARM_METHODS
+from pgmx.cli.knowledge import lagged_knowledge, lagged_name
+from pgmx.cli.methods import LDS_METHODS, LEARNER_OPTIONS, SVARM_METHODS, make_learner
+from pgmx.cli.paths import Source
+from pgmx.cli.tables import open_input, peek_columns
 
 _line = partial(report.line, width=report.LABEL_WIDTH)
 

@@ -261,7 +261,7 @@ class SimulatedAnnealing(SearchLearner):
         return 1
 
     def _search(self, problem: DagProblem, state: DagState, tracker: SearchTracker, seed: int) -> None:
-        if tracker.enter(0):
+        if tracker.enter_stage(0):
             anneal(
                 state,
                 tracker,
@@ -270,7 +270,7 @@ class SimulatedAnnealing(SearchLearner):
                 initial_temperature=self._first_temperature(state),
                 final_temperature=float(self.final_temperature),
             )
-        if tracker.enter(1):
+        if tracker.enter_stage(1):
             if not tracker.memo:
                 tracker.return_to_best(state)
             climb(state, tracker)

@@ -324,11 +324,11 @@ class ChowLiuForest(DagLearner):
             n_jobs=self.n_jobs,
         )
         edges, weights = np.empty((0, 2), dtype=np.int64), np.empty(0)
-        source, scores, alone = score_pairs(scoring, variables, class_id, self.n_jobs, run.deadline)
+        pair_weights, scores, alone = score_pairs(scoring, variables, class_id, self.n_jobs, run.deadline)
         if len(variables) > 1:
             permutation, _ = random_draws(len(names), self.random_state)
             forest = find_spanning_forest(
-                source,
+                pair_weights,
                 priority=np.argsort(np.argsort(permutation[variables])),
                 constraints=inner,
                 root=inner_root,

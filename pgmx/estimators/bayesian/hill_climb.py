@@ -490,11 +490,11 @@ class HillClimbSearch(SearchLearner):
         self, problem: DagProblem, state: DagState, tracker: SearchTracker, seed: int, n_threads: int = 1
     ) -> None:
         """Climb from the start graph on `n_threads` threads, then make the restarts."""
-        if tracker.enter(0):
+        if tracker.enter_stage(0):
             if self.strategy == "greedy" and not self.n_restarts and not self.patience:
                 tracker.run.estimate_left = partial(estimate_moves_left, state, tracker)
             options: dict[str, Any] = {"make_source": problem.make_source, "n_threads": n_threads}
             climb(state, tracker, patience=self.patience, **options)
-        if self.n_restarts and tracker.enter(1):
+        if self.n_restarts and tracker.enter_stage(1):
             options = {"n_restarts": self.n_restarts, "n_moves": self.n_restart_moves, "n_jobs": self.n_jobs}
             restart(problem, state, tracker, seed=seed, is_last=self.strategy == "greedy", **options)

@@ -220,5 +220,5 @@ class EdgeGrafting(MarkovLearner):
         self.batch = batch
         self.alpha = alpha
 
-    def _make_source(self, problem, loss, seed):
+    def _make_selector(self, problem, loss, seed):
         return BestEdge(problem.count_pairs(), self.tol, float(self.alpha) if self.batch else None)

@@ -195,7 +195,7 @@ class FeatureGrafting(MarkovLearner):
             random_state=random_state,
         )
 
-    def _make_source(self, problem, loss, seed):
+    def _make_selector(self, problem, loss, seed):
         return BestFeature(problem.count_pairs(by_feature=True), self.tol)
 
 
@@ -382,5 +382,5 @@ class GraftingLight(MarkovLearner):
             random_state=random_state,
         )
 
-    def _make_source(self, problem, loss, seed):
+    def _make_selector(self, problem, loss, seed):
         return BestFeature(problem.count_pairs(by_feature=True), self.tol, max_sweeps=1)

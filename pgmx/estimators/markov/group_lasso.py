@@ -37,7 +37,7 @@ from pgmx.models import PairwiseMarkovNetwork
 from pgmx.runs.progress import GraftingProgress
 from pgmx.runs.run import Run
 from pgmx.search.edges.exhaustive import WorkingSet
-from pgmx.search.edges.grafting import COMPLETE, EdgeSource, Grafting
+from pgmx.search.edges.grafting import COMPLETE, EdgeSelector, Grafting
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 #: Violating edges per variable in the first batch of a working set. For a non-convex loss the first batch holds one
@@ -275,7 +275,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         self.stability = stability
         self.n_subsamples = n_subsamples
 
-    def _make_source(self, problem, loss, seed):
+    def _make_selector(self, problem, loss, seed):
         return WorkingSet(problem.count_pairs(), self.tol, _FIRST_BATCH * problem.n if loss.is_convex else 1)
 
     def _validate(self) -> None:
@@ -306,12 +306,12 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         with self._open_run(problem, seed) as run:
             stored = SelectionCheckpoint(run)
             loss = self._make_loss(problem)
-            source = self._make_source(problem, loss, 0)
-            smallest = self._choose_lam(source, loss)
+            selector = self._make_selector(problem, loss, 0)
+            smallest = self._choose_lam(selector, loss)
             lams = space_penalties(self.lam_max_, smallest, self.n_lams)
             run.count_steps(self.n_lams * (1 + self._count_subsets()), "penalties")
             part = stored.open(RegularizationPath(problem.names, list(problem.table.states), lams))
-            grafting = self._graft_path(problem, loss, source, run, part, measures)
+            grafting = self._graft_path(problem, loss, selector, run, part, measures)
             path = part.path
             run.expect_steps(self._count_subsets() * (len(path.lams) - self.n_lams))  # fewer may be needed
             path.selected = len(path) - 1
@@ -344,14 +344,14 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         self,
         problem: MarkovProblem,
         loss: PenalisedLoss,
-        source: EdgeSource,
+        selector: EdgeSelector,
         run: Run,
         part: PathStore,
         measures: RoundMeasures | None = None,
     ) -> Grafting:
         """Solve for each unsolved penalty, the largest first, until a run does not converge."""
         path, most = part.path, self._limit_edges(problem)
-        grafting = Grafting(loss, source, run, tol=self.tol, max_edges=most, measure=measures, store=part)
+        grafting = Grafting(loss, selector, run, tol=self.tol, max_edges=most, measure=measures, store=part)
         part.check_networks(self._make_loss(problem))
         n_lams = len(path.lams)
         if part.reason:
@@ -388,7 +388,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         else:
             loss, own_run = self._make_loss(problem), Run.from_wall_deadline(GraftingProgress, run.wall_deadline)
             own_run.count_with(run)
-            self._graft_path(problem, loss, self._make_source(problem, loss, 0), own_run, part)
+            self._graft_path(problem, loss, self._make_selector(problem, loss, 0), own_run, part)
             own_run.raise_error()
         return part.path
 

@@ -48,7 +48,7 @@ from pgmx.models.distributed_rows import is_distributed, sum_parts
 from pgmx.models.markov_queries import measure_strengths
 from pgmx.runs.progress import GraftingProgress, ProgressBar
 from pgmx.runs.run import Run
-from pgmx.search.edges.grafting import EdgeSource, Grafting
+from pgmx.search.edges.grafting import EdgeSelector, Grafting
 from pgmx.search.knowledge import PairKnowledge, read_pair_knowledge
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 from pgmx.solvers.markov.pseudolikelihood import LEAST_TOL
@@ -151,7 +151,7 @@ class MarkovResults(BaseStructureLearner):
 
 
 class MarkovLearner(MarkovResults):
-    """Base of the learners of undirected discrete networks; a subclass implements `_make_source`.
+    """Base of the learners of undirected discrete networks; a subclass implements `_make_selector`.
 
     Notes
     -----
@@ -285,8 +285,8 @@ class MarkovLearner(MarkovResults):
         self.random_state = random_state
 
     @abstractmethod
-    def _make_source(self, problem: MarkovProblem, loss: PenalisedLoss, seed: int) -> EdgeSource:
-        """Return the source of the next edges. The loss has no edges yet."""
+    def _make_selector(self, problem: MarkovProblem, loss: PenalisedLoss, seed: int) -> EdgeSelector:
+        """Return the selector of the next edges. The loss has no edges yet."""
 
     # ---- the algorithm ----
 
@@ -340,10 +340,10 @@ class MarkovLearner(MarkovResults):
         measures = self._make_measures(problem)
         with self._open_run(problem, seed) as run:
             loss = self._make_loss(problem)
-            source = self._make_source(problem, loss, seed)
-            loss.lam = self._choose_lam(source, loss)
+            selector = self._make_selector(problem, loss, seed)
+            loss.lam = self._choose_lam(selector, loss)
             grafting = Grafting(
-                loss, source, run, tol=self.tol, max_edges=self._limit_edges(problem, start), measure=measures
+                loss, selector, run, tol=self.tol, max_edges=self._limit_edges(problem, start), measure=measures
             )
             grafting.begin(problem.knowledge.required, start, problem.candidate_rule())
             run.end(grafting.graft())
@@ -378,9 +378,9 @@ class MarkovLearner(MarkovResults):
         true_pairs = read_true_pairs(self.true_graph, problem.names)
         return RoundMeasures(true_pairs, code_held_out(self.held_out, problem.table))
 
-    def _choose_lam(self, source: EdgeSource, loss: PenalisedLoss) -> float:
+    def _choose_lam(self, selector: EdgeSelector, loss: PenalisedLoss) -> float:
         """Return `lam`, or `lam_ratio` times the smallest λ without edges."""
-        self.lam_max_ = source.largest(loss) if self.lam is None or source.is_exhaustive else nan
+        self.lam_max_ = selector.find_largest_ratio(loss) if self.lam is None or selector.is_exhaustive else nan
         return float(self.lam_ratio * self.lam_max_ if self.lam is None else self.lam)
 
     def _limit_edges(self, problem: MarkovProblem, start: PairwisePotentials | None = None) -> float:
@@ -511,7 +511,7 @@ class MarkovLearner(MarkovResults):
         self._names, self._states, self._results = problem.names, problem.table.states, {}
         self.lam_ = loss.lam
         self.n_activated_, self.n_iter_ = grafting.n_active, grafting.n_iter
-        self.n_tests_, self.n_tables_ = grafting.source.n_tests, problem.statistics.n_counted
+        self.n_tests_, self.n_tables_ = grafting.selector.n_tests, problem.statistics.n_counted
         self.history_ = run.history
         self.objective_ = float(self.history_["objective"][-1])
         self.kkt_residual_ = nan

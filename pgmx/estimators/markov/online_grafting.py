@@ -229,7 +229,7 @@ class OnlineEdgeGrafting(MarkovLearner):
         self.structure_heuristics = structure_heuristics
         self.hub_threshold = hub_threshold
 
-    def _make_source(self, problem, loss, seed):
+    def _make_selector(self, problem, loss, seed):
         return problem.stream_pairs(
             mode="all",
             seed=seed,

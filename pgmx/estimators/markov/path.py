@@ -136,7 +136,7 @@ class PathStore(SectionStore):
 
     def __init__(self, stored: "SelectionCheckpoint", run: Run, path: RegularizationPath, state: Snapshot):
         self.path, self.reason, self._stored, self._state = path, "", stored, state
-        grafting, self._source = state.take_part("grafting_"), state.take_part("source_")
+        grafting, self._selector_state = state.take_part("grafting_"), state.take_part("selector_")
         if state:
             _read_networks(state, path)
             if grafting:
@@ -164,7 +164,7 @@ class PathStore(SectionStore):
     def restore_counts(self, grafting: Grafting) -> None:
         """Set the counts of a run to the counts of the solved path."""
         grafting.n_iter, grafting.n_active = (self._counts[name] for name in _COUNTS)
-        grafting.source.restore(self._source, grafting.loss)
+        grafting.selector.restore(self._selector_state, grafting.loss)
 
     def append(self, loss: PenalisedLoss) -> None:
         """Add the current network of a loss under the next penalty."""
@@ -177,9 +177,9 @@ class PathStore(SectionStore):
         """Store why the path ended. An interrupted path is not stored as solved."""
         self.reason, self.path.lams = reason, self.path.lams[: len(self.path)]
         if reason in COMPLETE:
-            source = {f"source_{name}": value for name, value in grafting.source.state().items()}
+            selected = {f"selector_{name}": value for name, value in grafting.selector.state().items()}
             counts = {name: getattr(grafting, name) for name in _COUNTS}
-            self._stored.add({**_pack_networks(self.path), "reason": COMPLETE.index(reason), **counts, **source})
+            self._stored.add({**_pack_networks(self.path), "reason": COMPLETE.index(reason), **counts, **selected})
         else:
             self._stored.close()
 

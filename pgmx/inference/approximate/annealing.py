@@ -20,9 +20,9 @@ AIS_TOLERANCE = 0.01
 BLOCK = 64
 #: Temperatures of the first run; smallest and largest factor to the next run, and a margin on the factor needed.
 FIRST_STEPS = 32
-LEAST_GROWTH, MOST_GROWTH, SPARE = 2.0, 4.0, 1.2
+LEAST_GROWTH, MOST_GROWTH, GROWTH_MARGIN = 2.0, 4.0, 1.2
 #: Nats between a cell of minus infinity and the smallest finite cell of its table while chains are annealed.
-HARDNESS = 20.0
+FORBIDDEN_GAP = 20.0
 #: Share of equal steps that every schedule keeps, whatever the first run suggests.
 EVEN_SHARE = 0.2
 
@@ -72,7 +72,7 @@ def estimate_by_annealing(
     max_work = check_natural(max_work, "max_work", 0)
     if not is_number(tol) or tol <= 0:
         raise ValueError(f"tol must be a positive number of nats, got {tol!r}")
-    layout, target = _lay_out(_soften(factors))
+    layout, target = _lay_out(_make_finite(factors))
     tree = fit_tree(factors)
     _, base = _lay_out(tree.factors)
     sweep = n_chains * max(1, sum(int(factors.cardinalities[list(scope)].sum()) for scope in factors.scopes))
@@ -86,19 +86,19 @@ def estimate_by_annealing(
         estimate = AnnealingEstimate(*_average(tree.log_partition, log_weights), float(scores.max()))
         n_steps = len(temperatures) - 1
         max_work -= n_steps * sweep
-        growth = min(max(LEAST_GROWTH, SPARE * (estimate.standard_error / tol) ** 2), MOST_GROWTH)
+        growth = min(max(LEAST_GROWTH, GROWTH_MARGIN * (estimate.standard_error / tol) ** 2), MOST_GROWTH)
         next_steps = min(int(growth * n_steps), max_work // sweep)
         if estimate.standard_error <= tol or next_steps <= n_steps:
             return estimate
         temperatures = _choose_temperatures(temperatures, variances, next_steps)
 
 
-def _soften(factors: LogFactors) -> LogFactors:
+def _make_finite(factors: LogFactors) -> LogFactors:
     """Return factors in which minus infinity is replaced by a finite value below all others of the table."""
     tables = []
     for table in factors.tables:
         possible = table > -np.inf
-        least = table.min(where=possible, initial=np.inf) - HARDNESS
+        least = table.min(where=possible, initial=np.inf) - FORBIDDEN_GAP
         tables.append(table if possible.all() else np.where(possible, table, least))
     return LogFactors(factors.cardinalities, factors.scopes, tuple(tables))
 

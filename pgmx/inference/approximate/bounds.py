@@ -72,7 +72,7 @@ def fit_tree_field(potentials: PairwisePotentials) -> float:
         (np.log(np.maximum(beliefs, 1e-300)), np.zeros(len(potentials.edge_values))),
         (potentials.node_values, potentials.edge_values),
     )
-    return max(_raise_bound(arrays, rooted, *start) for start in starts)
+    return max(_climb_bound(arrays, rooted, *start) for start in starts)
 
 
 def _root_tree(potentials: PairwisePotentials, tree: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -87,7 +87,7 @@ def _root_tree(potentials: PairwisePotentials, tree: np.ndarray) -> tuple[np.nda
     return order.astype(np.int64), parents, parent_edges, depths
 
 
-def _raise_bound(
+def _climb_bound(
     arrays: tuple[np.ndarray, ...], rooted: tuple[np.ndarray, ...], fields: np.ndarray, tables: np.ndarray
 ) -> float:
     """Return the bound after damped steps, each of which increases it."""
@@ -121,10 +121,10 @@ def fit_naive_field(factors: LogFactors) -> float:
         for axis, v in enumerate(scope):
             incident[v].append((k, axis))
     for _ in range(ROUNDS):
-        for v, places in enumerate(incident):
+        for v, incidences in enumerate(incident):
             field = np.zeros(len(beliefs[v]))
-            for k, axis in places:
-                field += _average(tables[k], factors.scopes[k], beliefs, axis)
+            for k, axis in incidences:
+                field += _average_table(tables[k], factors.scopes[k], beliefs, axis)
             beliefs[v] = np.exp(field - log_sum_exp(field))
     for v, belief in enumerate(beliefs):
         belief[belief < LEAST] = 0.0
@@ -140,7 +140,7 @@ def fit_naive_field(factors: LogFactors) -> float:
     return score - float(sum((p[p > 0] * np.log(p[p > 0])).sum() for p in beliefs))
 
 
-def _average(table: np.ndarray, scope: tuple[int, ...], beliefs: list[np.ndarray], axis: int) -> np.ndarray:
+def _average_table(table: np.ndarray, scope: tuple[int, ...], beliefs: list[np.ndarray], axis: int) -> np.ndarray:
     """Return the mean of a table over all of its variables except the variable of one axis."""
     table = np.moveaxis(table, axis, 0)
     for v in reversed([v for place, v in enumerate(scope) if place != axis]):
@@ -165,7 +165,7 @@ def reweight_trees(potentials: PairwisePotentials, *, most_moves: int = MOST_MOV
     The network is connected. The probabilities start at those of a uniform spanning tree and move towards the tree of
     most mutual information. Each bound holds even if messages have not converged; the smallest is returned.
     """
-    places = _Places(potentials)
+    directed = _DirectedEdges(potentials)
     passing = _reweighted.ReweightedPassing(
         potentials.node_offsets,
         potentials.node_values,
@@ -173,15 +173,15 @@ def reweight_trees(potentials: PairwisePotentials, *, most_moves: int = MOST_MOV
         potentials.edge_offsets,
         potentials.edge_values,
         *potentials.neighbours(),
-        places.twin,
-        places.message_at,
+        directed.twin,
+        directed.message_at,
     )
-    parents = places.spread_uniformly()
+    parents = directed.weigh_uniformly()
     roots = np.full(potentials.n_variables, 1.0 / potentials.n_variables)
     beliefs, informations = np.empty(len(potentials.edge_values)), np.empty(potentials.n_edges)
 
     def evaluate(parents: np.ndarray, sweeps: int) -> float:
-        passing.set_weights(places.sum_directions(parents))
+        passing.set_weights(directed.sum_directions(parents))
         passing.run(sweeps, MESSAGE_TOLERANCE, DAMPING)
         return passing.bound(parents, roots)
 
@@ -189,7 +189,7 @@ def reweight_trees(potentials: PairwisePotentials, *, most_moves: int = MOST_MOV
     passing.collect(beliefs, informations)
     answer, step = TreeReweighting(best, beliefs.copy(), informations.copy()), FIRST_STEP
     for _ in range(most_moves):
-        tree = places.orient_tree(find_forest(potentials.n_variables, potentials.edges, informations))
+        tree = directed.orient_tree(find_forest(potentials.n_variables, potentials.edges, informations))
         bound = np.inf
         while step > LAST_STEP and bound >= best:
             moved = (1.0 - step) * parents + step * tree
@@ -205,7 +205,7 @@ def reweight_trees(potentials: PairwisePotentials, *, most_moves: int = MOST_MOV
     return answer
 
 
-class _Places:
+class _DirectedEdges:
     """Probabilities of parents in a random tree from a random root, in the order of the neighbours of all variables."""
 
     def __init__(self, potentials: PairwisePotentials) -> None:
@@ -213,7 +213,7 @@ class _Places:
         self.n, self.edges = potentials.n_variables, potentials.edges
         self.owner = np.repeat(np.arange(self.n), np.diff(pointer))
         by_edge = np.lexsort((self.owner, self.edge)).reshape(-1, 2)
-        self.first, self.second = by_edge.T  # the places of an edge's ends
+        self.first, self.second = by_edge.T  # the positions of an edge's two directions
         self.twin = np.empty(len(self.edge), dtype=np.int64)
         self.twin[self.first], self.twin[self.second] = self.second, self.first
         sizes = potentials.cardinalities[self.owner]
@@ -233,13 +233,13 @@ class _Places:
         for v in order[:0:-1].tolist():
             sizes[above[v]] += sizes[v]
         parents = np.zeros(len(self.edge))
-        for places, others in ((self.first[edges], self.second[edges]), (self.second[edges], self.first[edges])):
-            below = above[self.owner[places]] == self.owner[others]
-            share = sizes[self.owner[places[below]]] / self.n
-            parents[places[below]], parents[others[below]] = 1.0 - share, share
+        for ends, others in ((self.first[edges], self.second[edges]), (self.second[edges], self.first[edges])):
+            below = above[self.owner[ends]] == self.owner[others]
+            share = sizes[self.owner[ends[below]]] / self.n
+            parents[ends[below]], parents[others[below]] = 1.0 - share, share
         return parents
 
-    def spread_uniformly(self) -> np.ndarray:
+    def weigh_uniformly(self) -> np.ndarray:
         """Return the probabilities of a uniform spanning tree, or of a few trees that cover all edges.
 
         With the pseudo-inverse L of the Laplacian, v's parent is u with probability L_vv - L_vu.

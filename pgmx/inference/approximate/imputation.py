@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from pgmx.inference.approximate.loopy import decode, loopy_belief_propagation
+from pgmx.inference.approximate.loopy import choose_configuration, loopy_belief_propagation
 from pgmx.inference.exact.elimination_order import TreewidthError
 from pgmx.inference.exact.junction_tree import ExactInference
 from pgmx.inference.networks import PairwisePotentials, ZeroProbabilityError, log_sum_exp
@@ -189,5 +189,5 @@ def _choose_states(
     except ZeroProbabilityError:
         _refuse_row(row)
     if method == "map":
-        return decode(network, {}, beliefs.node_beliefs, beliefs.edge_beliefs)
+        return choose_configuration(network, {}, beliefs.node_beliefs, beliefs.edge_beliefs)
     return [int(part.argmax()) for part in np.split(beliefs.node_beliefs, network.node_offsets[1:-1])]

@@ -141,7 +141,7 @@ def loopy_belief_propagation(
     _check_options(max_iter, tol, damping)
     fixed = check_evidence(evidence, potentials.cardinalities)
     deadline = None if max_time is None else monotonic() + max_time
-    logs = maximise or _is_wide(potentials.node_values) or _is_wide(potentials.edge_values)
+    logs = maximise or _has_wide_range(potentials.node_values) or _has_wide_range(potentials.edge_values)
     nodes = potentials.node_values
     if fixed:
         nodes = nodes.copy()
@@ -164,7 +164,7 @@ def loopy_belief_propagation(
             logs,
             maximise,
         )
-        n_iter, residual, status, used = _settle(passing, max_iter, tol, damping, deadline)
+        n_iter, residual, status, used = _sweep_until_converged(passing, max_iter, tol, damping, deadline)
         edge_beliefs = np.empty(len(potentials.edge_values))
         if not status:
             node_beliefs, log_partition, status = passing.collect(edge_beliefs)
@@ -181,7 +181,7 @@ def loopy_belief_propagation(
     )
 
 
-def _settle(
+def _sweep_until_converged(
     passing: _belief.MessagePassing, max_iter: int, tol: float, damping: float, deadline: float | None
 ) -> tuple[int, float, int, float]:
     """Sweep, with more damping when the residual stops falling; return sweeps, residual, status, damping."""
@@ -201,7 +201,7 @@ def _settle(
     return done, residual, 0, stages[0]
 
 
-def _is_wide(values: np.ndarray) -> bool:
+def _has_wide_range(values: np.ndarray) -> bool:
     """Return whether the range of finite values exceeds the range of exponentials in double precision."""
     finite = values[np.isfinite(values)]
     return bool(finite.size) and float(np.ptp(finite)) > LINEAR_RANGE
@@ -218,7 +218,7 @@ def _check_options(max_iter: int, tol: float, damping: float) -> None:
 # ---- one configuration from max-beliefs ----
 
 
-def decode(
+def choose_configuration(
     potentials: PairwisePotentials, evidence: Mapping[int, int], node_beliefs: np.ndarray, edge_beliefs: np.ndarray
 ) -> np.ndarray:
     """Return a configuration of high probability, codes of shape (n,), from max-beliefs.

@@ -21,7 +21,7 @@ N_SWEEPS = 20_000
 #: Relative distance between bound and score under which they count as equal.
 ROUNDING = 1e-9
 #: Relative decrease of the bound under which passes end.
-SETTLED = 1e-7
+LEAST_DECREASE = 1e-7
 #: Passes between two checks of the bound.
 BLOCK = 10
 
@@ -49,7 +49,7 @@ def search_configuration(
     seed = np.random.SeedSequence(check_seed(random_state, "random_state"))
     network, n = problem.model, len(problem.names)
     dual = DualBound(problem.pairwise, evidence)
-    dual.tighten(n_passes, SETTLED)
+    dual.tighten(n_passes, LEAST_DECREASE)
     bound = dual.bound
     if isinstance(network, LogFactors):  # the pairwise network leaves out constants
         bound += sum(float(table) for scope, table in zip(network.scopes, network.tables, strict=True) if not scope)
@@ -91,7 +91,7 @@ class DualBound:
             self._constant = reduced.constant
             potentials = PairwisePotentials.build(
                 reduced.cards,
-                _sum_nodes(reduced),
+                _add_node_tables(reduced),
                 ((scope, table) for scope, table in reduced.factors if len(scope) == 2),
             )
         pointer, neighbour, edge = potentials.neighbours()
@@ -124,7 +124,7 @@ class DualBound:
                 break
 
 
-def _sum_nodes(reduced: ReducedNetwork) -> list[np.ndarray]:
+def _add_node_tables(reduced: ReducedNetwork) -> list[np.ndarray]:
     nodes = [np.zeros(card) for card in reduced.cards]
     for scope, table in reduced.factors:
         if len(scope) == 1:

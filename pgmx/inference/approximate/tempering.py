@@ -38,9 +38,9 @@ BURN_IN = 0.1
 #: Gelman-Rubin statistic above which the groups disagree.
 MOST_R_HAT = 1.1
 #: Smallest variance of the bias of beliefs relative to the variance of the means: a smaller bias cannot be detected.
-LEAST_BIAS = 0.25
+LEAST_BIAS_SHARE = 0.25
 #: Standard errors per error estimate: more than 2, since dependent batches make the standard errors rough.
-WIDTH = 2.5
+ERROR_WIDTH = 2.5
 
 
 class Replicas:
@@ -176,14 +176,14 @@ def correct_beliefs(beliefs: np.ndarray, sampling: SampleMeans, offsets: np.ndar
 
     The bias of beliefs has variance :math:`\tau^2`, the excess of their squared distance from the means over the
     squared standard errors :math:`s^2`: the average over variables, or the variable's own excess if that is larger, and
-    at least `LEAST_BIAS` times :math:`s^2`. Beliefs and means are weighted by their inverse variances.
+    at least `LEAST_BIAS_SHARE` times :math:`s^2`. Beliefs and means are weighted by their inverse variances.
     """
     starts = offsets[:-1]
     noise = np.maximum.reduceat(sampling.standard_errors, starts) ** 2
     distance = np.maximum.reduceat(np.abs(beliefs - sampling.means), starts) ** 2
     is_drawn = noise > 0
     shared = max(0.0, float(np.mean((distance - noise)[is_drawn]))) if is_drawn.any() else 0.0
-    bias = np.maximum(np.maximum(shared, distance - noise), LEAST_BIAS * noise)
+    bias = np.maximum(np.maximum(shared, distance - noise), LEAST_BIAS_SHARE * noise)
     total = np.maximum(noise + bias, 1e-300)
     weight = np.repeat(noise / total, np.diff(offsets))
-    return weight * beliefs + (1.0 - weight) * sampling.means, WIDTH * np.sqrt(noise * bias / total)
+    return weight * beliefs + (1.0 - weight) * sampling.means, ERROR_WIDTH * np.sqrt(noise * bias / total)

@@ -14,7 +14,7 @@ from pgmx._ext import _orders
 from pgmx.checks import read_only
 
 #: Bytes of a cell.
-CELL = 8
+CELL_BYTES = 8
 
 #: Largest number of variables for which orders are compared (bit sets of 32 MB); larger graphs use min-fill.
 MOST_VARIABLES = 2**14
@@ -107,7 +107,7 @@ class EliminationPlan:
     @property
     def bytes(self) -> int:
         """Peak memory of a calibrated tree: all tables, and two copies of the largest."""
-        return CELL * (self.cells + self.separator_cells + 2 * self.largest)
+        return CELL_BYTES * (self.cells + self.separator_cells + 2 * self.largest)
 
     @cached_property
     def rank(self) -> np.ndarray:
@@ -184,10 +184,10 @@ def min_fill_order(
         if max_bytes is not None:
             # A clique inside the previous one adds no table. A lower bound is enough, so the largest clique suffices.
             cells = max(cells, graph.size[v])
-            if CELL * cells > max_bytes:
-                width = max(len(near) for near in cliques)
-                raise too_wide(width, CELL * cells, max_bytes, at_least=True)
-    return _plan(graph.cards, order, cliques)
+            if CELL_BYTES * cells > max_bytes:
+                width = max(len(adjacent) for adjacent in cliques)
+                raise make_treewidth_error(width, CELL_BYTES * cells, max_bytes, at_least=True)
+    return _build_plan(graph.cards, order, cliques)
 
 
 def search_order(
@@ -211,11 +211,13 @@ def search_order(
     elif core:
         best, pointer = np.empty(len(core), dtype=np.int64), np.empty(len(core) + 1, dtype=np.int64)
         logs = np.log([graph.cards[v] for v in core])
-        around, _ = _orders.search_orders(_pack(graph.near, core), logs, BUDGET, 0, by_largest, best, pointer)
+        around, _ = _orders.search_orders(
+            _pack_adjacency(graph.adjacent, core), logs, BUDGET, 0, by_largest, best, pointer
+        )
         names = np.array(core)
         order += names[best].tolist()
         cliques += [names[part].tolist() for part in np.split(around, pointer[1:-1])]
-    return _plan(graph.cards, order, cliques)
+    return _build_plan(graph.cards, order, cliques)
 
 
 def bound_width(cardinalities: Sequence[int] | np.ndarray, scopes: Iterable[Sequence[int]]) -> int:
@@ -225,20 +227,20 @@ def bound_width(cardinalities: Sequence[int] | np.ndarray, scopes: Iterable[Sequ
     core = sorted(graph.remaining)
     if not core or len(core) > MOST_VARIABLES:
         return bound
-    return max(bound, _orders.bound_width(_pack(graph.near, core)))
+    return max(bound, _orders.bound_width(_pack_adjacency(graph.adjacent, core)))
 
 
-def _pack(near: Sequence[set[int]], core: Sequence[int]) -> np.ndarray:
+def _pack_adjacency(adjacent: Sequence[set[int]], core: Sequence[int]) -> np.ndarray:
     """Return the adjacency of some vertices as bit sets: uint64 (n, words)."""
     place = {v: i for i, v in enumerate(core)}
     bits = np.zeros((len(core), -(-len(core) // 64) * 8), dtype=np.uint8)
     for i, v in enumerate(core):
-        others = np.array([place[u] for u in near[v]], dtype=np.int64)
+        others = np.array([place[u] for u in adjacent[v]], dtype=np.int64)
         np.bitwise_or.at(bits[i], others >> 3, (1 << (others & 7)).astype(np.uint8))
     return bits.view("<u8").astype(np.uint64, copy=False)
 
 
-def too_wide(width: int, n_bytes: int, memory: int, at_least: bool = False) -> TreewidthError:
+def make_treewidth_error(width: int, n_bytes: int, memory: int, at_least: bool = False) -> TreewidthError:
     """Return the error for a network of this width that needs (at least) `n_bytes`, but may use `memory` bytes."""
     bound = "at least " if at_least else ""
     return TreewidthError(
@@ -264,13 +266,13 @@ class EliminationGraph:
 
     def __init__(self, cards: list[int], scopes: Iterable[Sequence[int]], targets: Iterable[int] = ()) -> None:
         self.cards = cards
-        self.near: list[set[int]] = [set() for _ in cards]
+        self.adjacent: list[set[int]] = [set() for _ in cards]
         for scope in scopes:
             for v in scope:
-                self.near[v].update(scope)
-        for v, near in enumerate(self.near):
-            near.discard(v)
-        self.size = [cards[v] * prod(cards[u] for u in near) for v, near in enumerate(self.near)]
+                self.adjacent[v].update(scope)
+        for v, adjacent in enumerate(self.adjacent):
+            adjacent.discard(v)
+        self.size = [cards[v] * prod(cards[u] for u in adjacent) for v, adjacent in enumerate(self.adjacent)]
         self.remaining = set(range(len(cards))).difference(targets)
 
     def cost(self, v: int) -> tuple[int, ...]:
@@ -288,7 +290,7 @@ class EliminationGraph:
             if cost[0] > most:
                 return
             self.remaining.discard(v)
-            neighbours = sorted(self.near[v])
+            neighbours = sorted(self.adjacent[v])
             for u in self.connect(v, neighbours):
                 heapq.heappush(heap, (self.cost(u), u))
             yield v, neighbours
@@ -297,10 +299,10 @@ class EliminationGraph:
         """Remove a vertex and connect its neighbours; return the vertices whose cost may change."""
         clique = set(neighbours)
         for a in neighbours:
-            strangers = clique - self.near[a] - {a}
-            self.near[a] |= strangers
-            self.near[a].discard(v)
-            self.size[a] = self.size[a] * prod(self.cards[u] for u in strangers) // self.cards[v]
+            unlinked = clique - self.adjacent[a] - {a}
+            self.adjacent[a] |= unlinked
+            self.adjacent[a].discard(v)
+            self.size[a] = self.size[a] * prod(self.cards[u] for u in unlinked) // self.cards[v]
         return clique
 
 
@@ -317,26 +319,26 @@ class FillGraph(EliminationGraph):
 
     def connect(self, v: int, neighbours: list[int]) -> set[int]:
         """Remove a vertex, adding edge by edge so that the counts of all others are updated."""
-        near, missing, size = self.near, self.missing, self.size
+        adjacent, missing, size = self.adjacent, self.missing, self.size
         changed = set(neighbours)
         if missing[v]:
             for place, a in enumerate(neighbours):
                 for b in neighbours[place + 1 :]:
-                    if b not in near[a]:
-                        common = near[a] & near[b]
+                    if b not in adjacent[a]:
+                        common = adjacent[a] & adjacent[b]
                         for c in common:
                             missing[c] -= 1
                         changed |= common
-                        missing[a] += len(near[a]) - len(common)
-                        missing[b] += len(near[b]) - len(common)
-                        near[a].add(b)
-                        near[b].add(a)
+                        missing[a] += len(adjacent[a]) - len(common)
+                        missing[b] += len(adjacent[b]) - len(common)
+                        adjacent[a].add(b)
+                        adjacent[b].add(a)
                         size[a] *= self.cards[b]
                         size[b] *= self.cards[a]
         for a in neighbours:
             # The missing pairs (v, x) among a's neighbours: x is outside of v's clique.
-            missing[a] -= len(near[a]) - len(neighbours)
-            near[a].discard(v)
+            missing[a] -= len(adjacent[a]) - len(neighbours)
+            adjacent[a].discard(v)
             size[a] //= self.cards[v]
         changed.discard(v)
         return changed
@@ -344,15 +346,18 @@ class FillGraph(EliminationGraph):
     def _count_missing(self) -> list[int]:
         """Count the missing edges among each vertex's neighbours."""
         edges: list[int]  # among the neighbours of each vertex, twice
-        if sum(map(len, self.near)) > DENSE * len(self.near):
-            bits = [sum(1 << u for u in near) for near in self.near]
-            edges = [sum((bits[v] & bits[u]).bit_count() for u in near) for v, near in enumerate(self.near)]
+        if sum(map(len, self.adjacent)) > DENSE * len(self.adjacent):
+            bits = [sum(1 << u for u in adjacent) for adjacent in self.adjacent]
+            edges = [sum((bits[v] & bits[u]).bit_count() for u in adjacent) for v, adjacent in enumerate(self.adjacent)]
         else:
-            edges = [sum(len(near & self.near[u]) for u in near) for near in self.near]
-        return [(len(near) * (len(near) - 1) - n_edges) // 2 for near, n_edges in zip(self.near, edges, strict=True)]
+            edges = [sum(len(adjacent & self.adjacent[u]) for u in adjacent) for adjacent in self.adjacent]
+        return [
+            (len(adjacent) * (len(adjacent) - 1) - n_edges) // 2
+            for adjacent, n_edges in zip(self.adjacent, edges, strict=True)
+        ]
 
 
-def _plan(cards: list[int], order: list[int], around: list[list[int]]) -> EliminationPlan:
+def _build_plan(cards: list[int], order: list[int], around: list[list[int]]) -> EliminationPlan:
     """Build the junction tree of an order from the neighbours of each variable at its elimination."""
     rank = [0] * len(order)
     for place, v in enumerate(order):
@@ -361,13 +366,13 @@ def _plan(cards: list[int], order: list[int], around: list[list[int]]) -> Elimin
     cliques: list[list[int]] = []
     parents: list[int] = []
     sepsets: list[tuple[int, ...]] = []
-    for v, near in zip(reversed(order), reversed(around), strict=True):
-        above = homes[min(near, key=rank.__getitem__)] if near else -1
-        if above >= 0 and len(cliques[above]) == len(near):  # v extends the clique above
+    for v, adjacent in zip(reversed(order), reversed(around), strict=True):
+        above = homes[min(adjacent, key=rank.__getitem__)] if adjacent else -1
+        if above >= 0 and len(cliques[above]) == len(adjacent):  # v extends the clique above
             cliques[above].append(v)
             homes[v] = above
             continue
-        shared = sorted(near, key=rank.__getitem__, reverse=True)
+        shared = sorted(adjacent, key=rank.__getitem__, reverse=True)
         homes[v] = len(cliques)
         cliques.append([*shared, v])
         parents.append(above)

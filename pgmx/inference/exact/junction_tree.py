@@ -17,7 +17,13 @@ from typing import NamedTuple
 import numpy as np
 
 from pgmx.checks import check_natural, check_seed, read_only
-from pgmx.inference.exact.elimination_order import CELL, EliminationPlan, TreewidthError, search_order, too_wide
+from pgmx.inference.exact.elimination_order import (
+    CELL_BYTES,
+    EliminationPlan,
+    TreewidthError,
+    make_treewidth_error,
+    search_order,
+)
 from pgmx.inference.networks import Network, ReducedNetwork, ZeroProbabilityError
 
 #: Default memory limit of exact inference: 2 GB.
@@ -97,7 +103,7 @@ class ExactInference:
     ----------
     S. L. Lauritzen, D. J. Spiegelhalter (1988), Local computations with probabilities on graphical structures and
     their application to expert systems, JRSS B 50. D. Koller, N. Friedman (2009), Probabilistic Graphical Models,
-    algorithms 10.1 (upward pass), 10.3 (calibration by division) and 13.1 (maximisation).
+    algorithms 10.1 (list_upward pass), 10.3 (calibration by division) and 13.1 (maximisation).
 
     Examples
     --------
@@ -127,7 +133,7 @@ class ExactInference:
         self.memory = memory
         self.plan = search_order(reduced.cards, [scope for scope, _ in reduced.factors])
         if memory is not None and self.plan.bytes > memory:
-            raise too_wide(self.plan.width, self.plan.bytes, memory)
+            raise make_treewidth_error(self.plan.width, self.plan.bytes, memory)
         self._tree = JunctionTree(self.plan, reduced.cards, reduced.factors)
         self._constant = reduced.constant
         total, self._conditionals = log_partition_and_conditionals(self._tree)
@@ -262,7 +268,7 @@ class ExactInference:
             for v in self.plan.sepsets[clique]:
                 row *= self._cards[v]
                 row += codes[v]
-            cell = draw(np.cumsum(conditional, axis=1), row, rng.random(n_samples))
+            cell = draw_cells(np.cumsum(conditional, axis=1), row, rng.random(n_samples))
             for v in reversed(rest):
                 cell, codes[v] = np.divmod(cell, self._cards[v])
         return codes
@@ -305,7 +311,7 @@ class ExactInference:
         return joint
 
     def _check_memory(self, cells: int) -> None:
-        if self.memory is not None and CELL * cells > self.memory:
+        if self.memory is not None and CELL_BYTES * cells > self.memory:
             raise TreewidthError(
                 f"this joint distribution needs a table of {cells} cells, more than memory={self.memory} bytes",
                 "ask for fewer variables at a time, or use {}",
@@ -383,7 +389,7 @@ class JunctionTree:
         """Return the variables of a clique that its parent does not contain."""
         return self.plan.cliques[clique][len(self.plan.sepsets[clique]) :]
 
-    def spread(self, clique: int, scope: Sequence[int], table: np.ndarray) -> np.ndarray:
+    def broadcast(self, clique: int, scope: Sequence[int], table: np.ndarray) -> np.ndarray:
         """Return a view of a table over some of a clique's variables that broadcasts against the clique's table."""
         axes = sorted(range(len(scope)), key=lambda axis: -self.rank[scope[axis]])
         held = set(scope)
@@ -394,13 +400,13 @@ class JunctionTree:
         """Sum a clique's factors and its children's messages, which are removed: shape (sepset, rest)."""
         total = np.zeros(self.shapes[clique])
         for scope, table in self._factors[clique]:
-            total += self.spread(clique, scope, table)
+            total += self.broadcast(clique, scope, table)
         for child in self.children[clique]:
             held = set(self.plan.sepsets[child])  # in the order of the clique
             total += messages.pop(child).reshape([self.cards[v] if v in held else 1 for v in self.plan.cliques[clique]])
         return total.reshape(self.split[clique], -1)
 
-    def upward(self) -> Iterator[int]:
+    def list_upward(self) -> Iterator[int]:
         """Yield the cliques, children before parents."""
         return iter(range(len(self.parents) - 1, -1, -1))
 
@@ -434,7 +440,7 @@ def log_partition_and_conditionals(tree: JunctionTree) -> tuple[float, list[np.n
     conditionals: list[np.ndarray] = [np.empty(0)] * len(tree.parents)
     scales = []
     with np.errstate(divide="ignore"):
-        for clique in tree.upward():
+        for clique in tree.list_upward():
             table = tree.collect(clique, messages)
             top = table.max(axis=1)
             top[top == -np.inf] = 0.0
@@ -465,7 +471,7 @@ def most_probable(tree: JunctionTree) -> tuple[float, list[int]]:
     messages: dict[int, np.ndarray] = {}
     best: list[np.ndarray] = [np.empty(0)] * len(tree.parents)
     scales = []
-    for clique in tree.upward():
+    for clique in tree.list_upward():
         table = tree.collect(clique, messages)
         best[clique] = table.argmax(axis=1)
         message = np.take_along_axis(table, best[clique][:, None], axis=1)[:, 0]
@@ -484,7 +490,7 @@ def most_probable(tree: JunctionTree) -> tuple[float, list[int]]:
     return fsum(scales), states
 
 
-def draw(cumulative: np.ndarray, rows: np.ndarray, uniform: np.ndarray) -> np.ndarray:
+def draw_cells(cumulative: np.ndarray, rows: np.ndarray, uniform: np.ndarray) -> np.ndarray:
     """Draw one cell of positive weight from a row of weights for each of N samples, by bisection.
 
     `cumulative` (k, c) holds the cumulative sums of the weights of each row, which must not all be zero. `rows` (N,) is
@@ -520,7 +526,7 @@ def joint_over_cliques(
     """
     plan = tree.plan
     wanted = set(free)
-    paths = _paths(tree.parents, {int(plan.homes[v]) for v in free})
+    paths = _find_paths(tree.parents, {int(plan.homes[v]) for v in free})
     carried: dict[int, list[int]] = {}
     for clique, _ in paths:
         brought = [v for child in tree.children[clique] for v in carried.get(child, ())]
@@ -539,7 +545,7 @@ def joint_over_cliques(
     return _sum_out(tops, list(free))
 
 
-def _paths(parents: Sequence[int], homes: Iterable[int]) -> list[tuple[int, bool]]:
+def _find_paths(parents: Sequence[int], homes: Iterable[int]) -> list[tuple[int, bool]]:
     """Return the cliques on the paths between given cliques, children first, and whether each is a top clique."""
     ends = set(homes)
     marked: dict[int, list[int]] = {}

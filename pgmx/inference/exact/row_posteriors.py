@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pgmx.inference.exact.elimination_order import CELL, TreewidthError, format_bytes, search_order
+from pgmx.inference.exact.elimination_order import CELL_BYTES, TreewidthError, format_bytes, search_order
 from pgmx.inference.exact.junction_tree import JunctionTree
 from pgmx.inference.networks import take_logs
 
@@ -56,7 +56,7 @@ class RowPosteriors:
         self.tree = JunctionTree(plan, cards_of_free, [])
         self._evidence = [np.vstack([np.eye(card), np.ones(card)]) for card in cards_of_free]
         self._missing = missing[self.free]
-        self._chunk = max(1, CHUNK_BYTES // (CELL * max(plan.cells, 1)))
+        self._chunk = max(1, CHUNK_BYTES // (CELL_BYTES * max(plan.cells, 1)))
         homes: list[list[int]] = [[] for _ in plan.cliques]
         for v, scope in enumerate(self._scopes):
             if scope:
@@ -145,14 +145,14 @@ class RowPosteriors:
         tree, n = self.tree, rows.stop - rows.start
         messages: dict[int, np.ndarray] = {}
         conditionals: list[np.ndarray] = [np.empty(0)] * len(tree.parents)
-        for clique in tree.upward():
+        for clique in tree.list_upward():
             table = np.ones((n, *tree.shapes[clique]))
             for v in self._homes[clique]:
-                table *= self._spread(clique, self._scopes[v], factors[v])
+                table *= self._broadcast(clique, self._scopes[v], factors[v])
             for k in tree.rest(clique):
-                table *= self._spread(clique, [k], self._evidence[k][self.codes[self.free[k], rows]])
+                table *= self._broadcast(clique, [k], self._evidence[k][self.codes[self.free[k], rows]])
             for child in tree.children[clique]:
-                table *= self._spread(clique, tree.plan.sepsets[child], messages.pop(child))
+                table *= self._broadcast(clique, tree.plan.sepsets[child], messages.pop(child))
             table = table.reshape(n, tree.split[clique], -1)
             sums = table.sum(axis=2)
             scale = sums.max(axis=1)
@@ -185,7 +185,7 @@ class RowPosteriors:
         rows = np.flatnonzero(missing[list(rest)].any(axis=0))
         if not len(rows):
             return
-        step = max(1, DRAW_BYTES // (CELL * uniforms.shape[1] * conditional.shape[2]))
+        step = max(1, DRAW_BYTES // (CELL_BYTES * uniforms.shape[1] * conditional.shape[2]))
         for first in range(0, len(rows), step):
             self._draw_rows(clique, conditional, uniforms, rows[first : first + step], states)
 
@@ -219,7 +219,7 @@ class RowPosteriors:
         codes = tuple(self.codes[self.families[v][axis], rows] for axis in known)
         return table.transpose(known + others)[codes]
 
-    def _spread(self, clique: int, scope: Sequence[int], table: np.ndarray) -> np.ndarray:
+    def _broadcast(self, clique: int, scope: Sequence[int], table: np.ndarray) -> np.ndarray:
         """Return a view of a table (rows, states of `scope`...) that broadcasts against the clique's tables."""
         axes = sorted(range(len(scope)), key=lambda axis: -self.tree.rank[scope[axis]])
         held = set(scope)
@@ -257,8 +257,9 @@ class RowPosteriors:
 
 def draw_strata(rng: np.random.Generator, n_rows: int, n_draws: int) -> np.ndarray:
     """Return per row one uniform number in each of `n_draws` equal strata of [0, 1), shuffled: (n_rows, n_draws)."""
-    part = rng.permuted(np.broadcast_to(np.arange(float(n_draws)), (n_rows, n_draws)), axis=1)
-    return np.minimum((part + rng.random(part.shape)) / n_draws, 1 - 2.0**-53)
+    strata = rng.permuted(np.broadcast_to(np.arange(float(n_draws)), (n_rows, n_draws)), axis=1)
+    # (k + u) / n_draws may round up to 1, but a draw needs a number below 1.
+    return np.minimum((strata + rng.random(strata.shape)) / n_draws, 1 - 2.0**-53)
 
 
 class RowGroups:
@@ -279,9 +280,10 @@ class RowGroups:
                 missing = codes[column, rows] == cards[column]
                 waiting += [rows[missing], rows[~missing]]
                 continue
-            if CELL * group.row_cells > ROW_BYTES:
+            needed = CELL_BYTES * group.row_cells
+            if needed > ROW_BYTES:
                 raise TreewidthError(
-                    f"the expected counts of a row with missing values need {format_bytes(CELL * group.row_cells)} "
+                    f"the expected counts of a row with missing values need {format_bytes(needed)} "
                     f"(width {group.tree.plan.width}), more than {format_bytes(ROW_BYTES)}",
                     "limit the parents with max_indegree, or {}",
                     "learn with missing='pairwise' or 'category'",

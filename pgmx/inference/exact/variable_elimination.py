@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgmx._ext import _contraction
-from pgmx.inference.exact.elimination_order import CELL, EliminationPlan, search_order, too_wide
+from pgmx.inference.exact.elimination_order import CELL_BYTES, EliminationPlan, make_treewidth_error, search_order
 from pgmx.inference.exact.junction_tree import MostProbable
 from pgmx.inference.networks import LogFactors, Network, ReducedNetwork, ZeroProbabilityError, log_sum_exp
 
@@ -74,7 +74,7 @@ def count_elimination_cost(plan: EliminationPlan, cards: Sequence[int], *, maxim
         cells = prod(cards[u] for u in around)
         operations += cells * cards[v]
         states += count_state_bytes(cells, cards[v]) if maximise else 0
-        peak = max(peak, CELL * (now + cells) + states)
+        peak = max(peak, CELL_BYTES * (now + cells) + states)
         now += cells - held[v]
         if around:
             held[around[-1]] += cells  # stored at the variable of the table that is eliminated next
@@ -396,7 +396,7 @@ def find_most_probable(
     if cost.bytes > memory:
         conditioning = choose_conditioning(reduced.cards, scopes, memory, most_operations, maximise=True)
         if conditioning is None:
-            raise too_wide(plan.width, cost.bytes, memory)
+            raise make_treewidth_error(plan.width, cost.bytes, memory)
         fixed, plan = conditioning.variables, conditioning.plan
     best = MostProbable(np.empty(0, dtype=np.int64), -np.inf)
     for configuration in product(*(range(reduced.cards[v]) for v in fixed)):

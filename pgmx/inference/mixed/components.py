@@ -22,7 +22,7 @@ class Component(NamedTuple):
     """
 
     members: list[int]
-    floats: list[int]
+    continuous: list[int]
     scope: tuple[int, ...]
 
 
@@ -55,26 +55,26 @@ def find_components(network: MixedFamilies, members: Iterable[int], observed: np
         return v
 
     members = sorted(members)
-    hidden = {v: [u for u in (v, *_family(network, v).floats) if not observed[u]] for v in members}
-    for floats in hidden.values():
-        for u in floats:
+    hidden = {v: [u for u in (v, *_family(network, v).continuous_parents) if not observed[u]] for v in members}
+    for continuous in hidden.values():
+        for u in continuous:
             root.setdefault(u, u)
-            root[find(u)] = find(floats[0])
+            root[find(u)] = find(continuous[0])
     for v in members:
         # A family without unobserved continuous variables is a group of its own, under an unused number.
         groups.setdefault(find(hidden[v][0]) if hidden[v] else -1 - v, set()).add(v)
     components = []
     for families in groups.values():
-        floats = sorted({u for v in families for u in hidden[v]})
-        scope = {d for v in families for d in _family(network, v).states if not observed[d]}
-        components.append(Component(sorted(families), floats, tuple(sorted(scope))))
+        continuous = sorted({u for v in families for u in hidden[v]})
+        scope = {d for v in families for d in _family(network, v).discrete_parents if not observed[d]}
+        components.append(Component(sorted(families), continuous, tuple(sorted(scope))))
     return components
 
 
 def count_cells(network: MixedFamilies, component: Component) -> int:
     """Return the largest number of values that `solve_component` computes per row."""
-    n_families, n_floats = len(component.members), len(component.floats)
-    return prod(network.cards[d] for d in component.scope) * (n_families + 1) * (n_floats + 1)
+    n_families, n_continuous = len(component.members), len(component.continuous)
+    return prod(network.cards[d] for d in component.scope) * (n_families + 1) * (n_continuous + 1)
 
 
 def solve_component(
@@ -85,19 +85,19 @@ def solve_component(
     The families are equations :math:`J u = t + \epsilon` for these variables u, divided by their standard deviations.
     With J = QR the posterior mean is :math:`R^{-1} Q^T t`, the posterior covariance :math:`(R^T R)^{-1}`.
     """
-    parents = sorted({d for v in component.members for d in _family(network, v).states if observed[d]})
+    parents = sorted({d for v in component.members for d in _family(network, v).discrete_parents if observed[d]})
     groups, group = np.unique(rows.codes[parents], axis=1, return_inverse=True)  # observed parents
     n_groups = groups.shape[1] if parents else 1
     group = group.reshape(-1) if parents else np.zeros(rows.codes.shape[1], dtype=np.intp)
     n_cells = prod(network.cards[d] for d in component.scope)
-    n_families, n_floats = len(component.members), len(component.floats)
-    place = {u: k for k, u in enumerate(component.floats)}
-    equations = np.zeros((n_groups, n_cells, n_families, n_floats))
+    n_families, n_continuous = len(component.members), len(component.continuous)
+    place = {u: k for k, u in enumerate(component.continuous)}
+    equations = np.zeros((n_groups, n_cells, n_families, n_continuous))
     targets = np.empty((len(group), n_cells, n_families))
     log_scales = np.zeros((n_groups, n_cells))
     for e, v in enumerate(component.members):
         family = _family(network, v)
-        index = _index(network, family.states, component.scope, parents, groups)
+        index = _index(network, family.discrete_parents, component.scope, parents, groups)
         shape = (n_groups, *(network.cards[d] for d in component.scope))
         std = np.broadcast_to(family.std[index], shape).reshape(n_groups, n_cells)
         width = family.coefficients.shape[-1]
@@ -108,26 +108,26 @@ def solve_component(
             right = right - rows.numbers[v][:, None]
         else:
             equations[:, :, e, place[v]] += 1.0 / std
-        for k, u in enumerate(family.floats):
+        for k, u in enumerate(family.continuous_parents):
             if observed[u]:
                 right = right + coefficients[group, :, k + 1] * rows.numbers[u][:, None]
             else:
                 equations[:, :, e, place[u]] -= coefficients[:, :, k + 1] / std
         targets[:, :, e] = right / std[group]
-    constant = -log_scales - 0.5 * LOG_2_PI * (n_families - n_floats)
-    if not n_floats:
+    constant = -log_scales - 0.5 * LOG_2_PI * (n_families - n_continuous)
+    if not n_continuous:
         log_evidence = constant[group] - 0.5 * np.square(targets).sum(axis=2)
         return Solution(log_evidence, np.empty((len(group), n_cells, 0)), np.empty((1, n_cells, 0, 0)))
     orthogonal, upper = np.linalg.qr(equations)
     constant -= np.log(np.abs(np.diagonal(upper, axis1=2, axis2=3))).sum(axis=2)
     rotated = np.einsum("bqek,bqe->bqk", _take(orthogonal, group), targets)
     log_evidence = constant[group]
-    if n_families > n_floats:
+    if n_families > n_continuous:
         residual = targets - np.einsum("bqek,bqk->bqe", _take(orthogonal, group), rotated)
         log_evidence = log_evidence - 0.5 * np.square(residual).sum(axis=2)
     if not moments:
         return Solution(log_evidence, np.empty((len(group), n_cells, 0)), np.empty((1, n_cells, 0, 0)))
-    inverse = np.linalg.solve(upper, np.broadcast_to(np.eye(n_floats), upper.shape))
+    inverse = np.linalg.solve(upper, np.broadcast_to(np.eye(n_continuous), upper.shape))
     means = np.einsum("bqij,bqj->bqi", _take(inverse, group), rotated)
     return Solution(log_evidence, means, _take(inverse, group))
 

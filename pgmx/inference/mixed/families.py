@@ -32,21 +32,21 @@ class RandomNumbers(Protocol):
 
 
 class DiscreteFamily(NamedTuple):
-    """Probabilities of a variable's states, float64 (states, *states of each parent); `states` are the parents."""
+    """The probabilities of a variable's states given its parents, float64 (states, *states of each parent)."""
 
-    states: tuple[int, ...]
+    discrete_parents: tuple[int, ...]
     table: np.ndarray
 
 
 class GaussianFamily(NamedTuple):
-    """A regression per configuration of the discrete parents `states` on the parents `floats`.
+    """A regression on the continuous parents per configuration of the discrete parents.
 
     `coefficients` are float64 (*states of each discrete parent, 1 + number of continuous parents), the intercept first.
     `std` are the standard deviations, (*states of each discrete parent), all above 0.
     """
 
-    states: tuple[int, ...]
-    floats: tuple[int, ...]
+    discrete_parents: tuple[int, ...]
+    continuous_parents: tuple[int, ...]
     coefficients: np.ndarray
     std: np.ndarray
 
@@ -84,7 +84,7 @@ class MixedFamilies:
     @cached_property
     def parents(self) -> list[tuple[int, ...]]:
         """The parents of each variable, discrete parents first."""
-        return [family.states + getattr(family, "floats", ()) for family in self.families]
+        return [family.discrete_parents + getattr(family, "continuous_parents", ()) for family in self.families]
 
     @cached_property
     def order(self) -> list[int]:
@@ -113,7 +113,7 @@ class MixedFamilies:
     def log_density(self, v: int, rows: MixedRows) -> np.ndarray:
         """Return the log-density, or log-probability, of a variable given its parents in each row; (n_rows,)."""
         family = self.families[v]
-        configuration = tuple(rows.codes[p] for p in family.states)
+        configuration = tuple(rows.codes[p] for p in family.discrete_parents)
         if isinstance(family, DiscreteFamily):
             return take_logs(family.table[(rows.codes[v], *configuration)])
         mean, std = _regress(family, configuration, rows)
@@ -135,7 +135,7 @@ class MixedFamilies:
                 weights += self.log_density(v, rows)
                 continue
             family = self.families[v]
-            configuration = tuple(rows.codes[p] for p in family.states)
+            configuration = tuple(rows.codes[p] for p in family.discrete_parents)
             if isinstance(family, DiscreteFamily):
                 rows.codes[v] = _draw_states(family.table, configuration, rng.random(len(weights)))
             else:
@@ -154,7 +154,7 @@ def _regress(family: GaussianFamily, configuration: tuple, rows: MixedRows) -> t
     """Return mean and standard deviation in each row."""
     coefficients = family.coefficients[configuration]
     mean = coefficients[..., 0]
-    for k, p in enumerate(family.floats):
+    for k, p in enumerate(family.continuous_parents):
         mean = mean + coefficients[..., k + 1] * rows.numbers[p]
     return mean, family.std[configuration]
 
@@ -170,48 +170,48 @@ def _draw_states(table: np.ndarray, configuration: tuple, uniform: np.ndarray) -
 # ---- counts and moments ----
 
 
-class Shape(NamedTuple):
+class FamilyShape(NamedTuple):
     """A family's discrete variables (a discrete child first) and continuous variables (a continuous child last)."""
 
     child: int
-    states: tuple[int, ...]
-    floats: tuple[int, ...]
+    discrete: tuple[int, ...]
+    continuous: tuple[int, ...]
 
 
-def shape_families(cards: Sequence[int], families: Sequence[Sequence[int]]) -> list[Shape]:
+def shape_families(cards: Sequence[int], families: Sequence[Sequence[int]]) -> list[FamilyShape]:
     """Return the families (v, parents...) by kind."""
     shapes = []
     for v, *parents in families:
-        states, floats = [u for u in parents if cards[u]], [u for u in parents if not cards[u]]
+        discrete, continuous = [u for u in parents if cards[u]], [u for u in parents if not cards[u]]
         if cards[v]:
-            states = [v, *states]
+            discrete = [v, *discrete]
         else:
-            floats = [*floats, v]
-        shapes.append(Shape(v, tuple(states), tuple(floats)))
+            continuous = [*continuous, v]
+        shapes.append(FamilyShape(v, tuple(discrete), tuple(continuous)))
     return shapes
 
 
-def make_zeros(cards: Sequence[int], shape: Shape) -> np.ndarray:
+def make_zeros(cards: Sequence[int], shape: FamilyShape) -> np.ndarray:
     """Return counts or moments of zero."""
-    sizes = [cards[u] for u in shape.states]
+    sizes = [cards[u] for u in shape.discrete]
     if cards[shape.child]:
         return np.zeros(sizes)
-    return np.zeros((prod(sizes), len(shape.floats) + 1, len(shape.floats) + 1))
+    return np.zeros((prod(sizes), len(shape.continuous) + 1, len(shape.continuous) + 1))
 
 
-def count_totals(cards: Sequence[int], shape: Shape) -> int:
+def count_totals(cards: Sequence[int], shape: FamilyShape) -> int:
     """Return the number of counts or moments of a family."""
-    width = 1 if cards[shape.child] else len(shape.floats) + 1
-    return prod(cards[u] for u in shape.states) * width**2
+    width = 1 if cards[shape.child] else len(shape.continuous) + 1
+    return prod(cards[u] for u in shape.discrete) * width**2
 
 
-def sum_known(cards: Sequence[int], shape: Shape, rows: MixedRows, weights: np.ndarray) -> np.ndarray:
+def sum_known(cards: Sequence[int], shape: FamilyShape, rows: MixedRows, weights: np.ndarray) -> np.ndarray:
     """Return the counts or moments of a family in rows without missing values in the family."""
     total = make_zeros(cards, shape)
-    cells = _number_cells(cards, shape.states, rows)
+    cells = _number_cells(cards, shape.discrete, rows)
     if cards[shape.child]:
         return np.bincount(cells, weights, total.size).reshape(total.shape).astype(float)
-    columns = np.column_stack([np.ones(len(weights)), *(rows.numbers[u] for u in shape.floats)])
+    columns = np.column_stack([np.ones(len(weights)), *(rows.numbers[u] for u in shape.continuous)])
     if len(total) == 1:
         total[0] = (columns * weights[:, None]).T @ columns
         return total
@@ -221,9 +221,9 @@ def sum_known(cards: Sequence[int], shape: Shape, rows: MixedRows, weights: np.n
     return total
 
 
-def _number_cells(cards: Sequence[int], states: Sequence[int], rows: MixedRows) -> np.ndarray:
-    """Return the index of each row's cell in a table over `states`, (n_rows,)."""
+def _number_cells(cards: Sequence[int], variables: Sequence[int], rows: MixedRows) -> np.ndarray:
+    """Return the index of each row's cell in a table over some variables, (n_rows,)."""
     cells = np.zeros(rows.codes.shape[1], dtype=np.int64)
-    for u in states:
+    for u in variables:
         cells = cells * cards[u] + rows.codes[u]
     return cells

@@ -21,7 +21,7 @@ import numpy as np
 from pgmx._ext._mixed_pieces import PieceSolver
 from pgmx.checks import join_names
 from pgmx.inference.exact.elimination_order import TreewidthError
-from pgmx.inference.mixed.families import DiscreteFamily, MixedFamilies, MixedRows, Shape, count_totals
+from pgmx.inference.mixed.families import DiscreteFamily, FamilyShape, MixedFamilies, MixedRows, count_totals
 from pgmx.inference.mixed.posterior import EXACT_CELLS, Question, compute_log_evidence, make_question
 from pgmx.inference.networks import take_logs
 
@@ -29,7 +29,7 @@ from pgmx.inference.networks import take_logs
 _MOST_PLANS = 4096
 
 
-class Piece(NamedTuple):
+class MissingBlock(NamedTuple):
     """A block: its missing variables, ascending; their families, by child; the rows that share the block."""
 
     hidden: list[int]
@@ -37,28 +37,28 @@ class Piece(NamedTuple):
     rows: np.ndarray
 
 
-def find_pieces(families: Sequence[Sequence[int]], missing: np.ndarray) -> list[Piece]:
+def find_blocks(families: Sequence[Sequence[int]], missing: np.ndarray) -> list[MissingBlock]:
     """Return the blocks of rows with values `missing`, bool (n, n_rows); families are (v, parents...)."""
     n, n_rows = missing.shape
     if n_rows > 1 and (missing == missing[:, :1]).all():
-        return [piece._replace(rows=np.arange(n_rows)) for piece in find_pieces(families, missing[:, :1])]
-    near: list[set[int]] = [set() for _ in range(n)]
+        return [block._replace(rows=np.arange(n_rows)) for block in find_blocks(families, missing[:, :1])]
+    adjacent: list[set[int]] = [set() for _ in range(n)]
     touching: list[list[int]] = [[] for _ in range(n)]
     for family in families:
         for u in family:
             touching[u].append(family[0])
-            near[u].update(family)
+            adjacent[u].update(family)
     labels = np.where(missing, np.arange(n, dtype=np.int32)[:, None], n)
     changed = True
     while changed:  # the smallest label of a block spreads over it
         changed = False
         for order in (range(n), range(n - 1, -1, -1)):
             for v in order:
-                if len(near[v]) > 1 and missing[v].any():
-                    least = np.where(missing[v], labels[sorted(near[v])].min(axis=0), n)
+                if len(adjacent[v]) > 1 and missing[v].any():
+                    least = np.where(missing[v], labels[sorted(adjacent[v])].min(axis=0), n)
                     if (least < labels[v]).any():
                         labels[v], changed = least, True
-    pieces = []
+    blocks = []
     for first in range(n):
         rows = np.flatnonzero(labels[first] == first)
         if not len(rows):
@@ -69,15 +69,15 @@ def find_pieces(families: Sequence[Sequence[int]], missing: np.ndarray) -> list[
         parts = np.split(rows[by_group], np.cumsum(np.bincount(group.reshape(-1)))[:-1])
         for k, part in zip(place.tolist(), parts, strict=True):
             hidden = np.flatnonzero(labels[:, rows[k]] == first).tolist()
-            pieces.append(Piece(hidden, sorted({v for u in hidden for v in touching[u]}), part))
-    return pieces
+            blocks.append(MissingBlock(hidden, sorted({v for u in hidden for v in touching[u]}), part))
+    return blocks
 
 
-def plan_piece(network: MixedFamilies, piece: Piece) -> Question:
+def plan_block(network: MixedFamilies, block: MissingBlock) -> Question:
     """Plan the computation for a block; the plan is valid for all parameters of the same graph."""
     observed = np.ones(len(network.cards), dtype=bool)
-    observed[piece.hidden] = False
-    return make_question(network, observed, piece.families, piece.hidden, piece.hidden)
+    observed[block.hidden] = False
+    return make_question(network, observed, block.families, block.hidden, block.hidden)
 
 
 class ObservedDensities:
@@ -102,25 +102,25 @@ class ObservedDensities:
             lacking = missing[list(family)].any(axis=0)
             known = np.flatnonzero(~lacking) if lacking.any() else slice(None)
             total[known] += self._network.log_density(v, rows.take(known))
-        for piece in find_pieces(self._families, missing):
-            question, observed = self._plan(piece)
+        for block in find_blocks(self._families, missing):
+            question, observed = self._plan(block)
             if question is not None:
-                total[piece.rows] += compute_log_evidence(self._network, question, rows.take(piece.rows), observed)
+                total[block.rows] += compute_log_evidence(self._network, question, rows.take(block.rows), observed)
         return total
 
-    def _plan(self, piece: Piece) -> tuple[Question | None, np.ndarray]:
+    def _plan(self, block: MissingBlock) -> tuple[Question | None, np.ndarray]:
         """Return the computation of a block, None if it sums to 1, and which variables count as observed in it."""
-        key = tuple(piece.hidden)
+        key = tuple(block.hidden)
         if key not in self._plans:
             if len(self._plans) >= _MOST_PLANS:
                 self._plans.clear()
-            self._plans[key] = self._make_plan(piece)
+            self._plans[key] = self._make_plan(block)
         return self._plans[key]
 
-    def _make_plan(self, piece: Piece) -> tuple[Question | None, np.ndarray]:
+    def _make_plan(self, block: MissingBlock) -> tuple[Question | None, np.ndarray]:
         observed = np.ones(len(self._families), dtype=bool)
-        observed[piece.hidden] = False
-        families, hidden = set(piece.families), set(piece.hidden)
+        observed[block.hidden] = False
+        families, hidden = set(block.families), set(block.hidden)
         for v in reversed(self._network.order):
             if v in hidden and not any(v in self._families[child][1:] for child in families):
                 hidden.remove(v)
@@ -153,29 +153,31 @@ class RandomNumbers(NamedTuple):
     ranks: np.ndarray
 
 
-class MissingCells:
+class MissingValues:
     """The missing values of rows, in independent blocks, for all parameters of a graph.
 
     `shapes` are the families of the graph, `plans` the blocks and their computations.
     """
 
-    def __init__(self, cards: Sequence[int], shapes: Sequence[Shape], plans: Sequence[tuple[Piece, Question]]):
-        states = [[shape.states, _steps([cards[u] for u in shape.states])] for shape in shapes]
-        floats = [shape.floats if cards[shape.child] else shape.floats[:-1] for shape in shapes]
+    def __init__(
+        self, cards: Sequence[int], shapes: Sequence[FamilyShape], plans: Sequence[tuple[MissingBlock, Question]]
+    ):
+        discrete = [[shape.discrete, _steps([cards[u] for u in shape.discrete])] for shape in shapes]
+        continuous = [shape.continuous if cards[shape.child] else shape.continuous[:-1] for shape in shapes]
         parameters = [
-            prod(cards[u] for u in shape.states) * (1 if cards[shape.child] else len(shape.floats) + 1)
+            prod(cards[u] for u in shape.discrete) * (1 if cards[shape.child] else len(shape.continuous) + 1)
             for shape in shapes
         ]
         self._total_begins = _begins(count_totals(cards, shape) for shape in shapes)
-        programs = [_describe(shapes, piece, question) for piece, question in plans]
-        rows = [piece.rows for piece, _ in plans]
+        programs = [_describe(shapes, block, question) for block, question in plans]
+        rows = [block.rows for block, _ in plans]
         self._solver = PieceSolver(
             np.array(cards, dtype=np.int64),
-            _begins(len(shape.states) for shape in shapes),
-            _join(members for members, _ in states),
-            _join(steps for _, steps in states),
-            _begins(map(len, floats)),
-            _join(floats),
+            _begins(len(shape.discrete) for shape in shapes),
+            _join(members for members, _ in discrete),
+            _join(steps for _, steps in discrete),
+            _begins(map(len, continuous)),
+            _join(continuous),
             _begins(parameters),
             self._total_begins,
             _join(programs),
@@ -218,12 +220,17 @@ def _flatten(network: MixedFamilies) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def _describe(shapes: Sequence[Shape], piece: Piece, question: Question) -> list[int]:
+def _describe(shapes: Sequence[FamilyShape], block: MissingBlock, question: Question) -> list[int]:
     """Return the program of a block (see `PieceSolver`)."""
     plan, components = question.plan, question.components
-    program = [len(question.states), 0 if plan is None else len(plan.cliques), len(question.families), len(components)]
-    program += question.states
-    place = {u: k for k, u in enumerate(question.states)}
+    program = [
+        len(question.discrete),
+        0 if plan is None else len(plan.cliques),
+        len(question.families),
+        len(components),
+    ]
+    program += question.discrete
+    place = {u: k for k, u in enumerate(question.discrete)}
     scopes = [[place[u] for u in component.scope] for component in components]
     homes = [-1] * len(components)
     if plan is not None:
@@ -231,14 +238,14 @@ def _describe(shapes: Sequence[Shape], piece: Piece, question: Question) -> list
         program += home_of
         for clique, sepset, parent in zip(plan.cliques, plan.sepsets, plan.parents.tolist(), strict=True):
             program += [len(clique), len(sepset), parent, *clique]
-        hidden = set(piece.hidden)
+        hidden = set(block.hidden)
         for v in question.families:
-            members = [place[u] for u in shapes[v].states if u in hidden]
+            members = [place[u] for u in shapes[v].discrete if u in hidden]
             program += [v, home_of[min(members, key=rank.__getitem__)]]
         homes = [home_of[min(scope, key=rank.__getitem__)] if scope else -1 for scope in scopes]
     for component, scope, home in zip(components, scopes, homes, strict=True):
-        program += [len(component.members), len(component.floats), len(scope), home]
-        program += [*component.members, *component.floats, *scope]
+        program += [len(component.members), len(component.continuous), len(scope), home]
+        program += [*component.members, *component.continuous, *scope]
     return program
 
 

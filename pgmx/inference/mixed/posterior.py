@@ -37,14 +37,14 @@ class Answers(NamedTuple):
 class Question(NamedTuple):
     """The computation for some targets: discrete families, components of continuous variables, and the junction tree.
 
-    `states` are the unobserved discrete variables, which the plan numbers in this order. `cells` is the number of
+    `discrete` are the unobserved discrete variables, which the plan numbers in this order. `cells` is the number of
     values per row.
     """
 
     targets: list[int]
     families: list[int]
     components: list[Component]
-    states: list[int]
+    discrete: list[int]
     plan: EliminationPlan | None
     cells: int
 
@@ -82,16 +82,16 @@ def make_question(
 ) -> Question:
     """Plan the computation with given families (by child), whose unobserved variables are `hidden`."""
     families = set(families)
-    of_states = sorted(v for v in families if network.cards[v])
+    discrete_families = sorted(v for v in families if network.cards[v])
     components = find_components(network, (v for v in families if not network.cards[v]), observed)
-    states = sorted(u for u in hidden if network.cards[u])
-    place = {u: k for k, u in enumerate(states)}
-    scopes = [[place[u] for u in (v, *network.parents[v]) if not observed[u]] for v in of_states]
+    discrete = sorted(u for u in hidden if network.cards[u])
+    place = {u: k for k, u in enumerate(discrete)}
+    scopes = [[place[u] for u in (v, *network.parents[v]) if not observed[u]] for v in discrete_families]
     scopes += [[place[u] for u in component.scope] for component in components]
-    plan = min_fill_order([network.cards[u] for u in states], scopes) if states else None
+    plan = min_fill_order([network.cards[u] for u in discrete], scopes) if discrete else None
     cells = 0 if plan is None else plan.cells + plan.separator_cells
     cells += sum(count_cells(network, component) for component in components)
-    return Question(sorted(targets or ()), of_states, components, states, plan, cells)
+    return Question(sorted(targets or ()), discrete_families, components, discrete, plan, cells)
 
 
 def answer_question(network: MixedFamilies, question: Question, rows: MixedRows, observed: np.ndarray) -> Answers:
@@ -111,7 +111,7 @@ def compute_log_evidence(
 ) -> np.ndarray:
     """Return the log-density of the observed values of each row, (n_rows,); the question has no targets."""
     total = np.zeros(rows.codes.shape[1])
-    cards = [network.cards[u] for u in question.states]
+    cards = [network.cards[u] for u in question.discrete]
     for block in split_rows(question, len(total)):
         part = rows.take(block)
         factors, _ = make_factors(network, question, part, observed)
@@ -144,19 +144,19 @@ def find_impossible(network: MixedFamilies, rows: MixedRows, missing: np.ndarray
 
 
 def _split_targets(network: MixedFamilies, targets: Iterable[int]) -> tuple[list[int], list[int], list[int]]:
-    floats = [v for v in targets if not network.cards[v]]
-    return [v for v in targets if network.cards[v]], floats, floats
+    continuous = [v for v in targets if not network.cards[v]]
+    return [v for v in targets if network.cards[v]], continuous, continuous
 
 
 def _answer_block(
     network: MixedFamilies, question: Question, rows: MixedRows, observed: np.ndarray, answers: Answers, block: slice
 ) -> None:
     n_rows = rows.codes.shape[1]
-    place = {u: k for k, u in enumerate(question.states)}
+    place = {u: k for k, u in enumerate(question.discrete)}
     factors, solutions = make_factors(network, question, rows, observed)
     beliefs = None
     if question.plan is not None:
-        cards = [network.cards[u] for u in question.states]
+        cards = [network.cards[u] for u in question.discrete]
         beliefs = RowBeliefs(question.plan, cards, factors, n_rows)
     for v in question.targets:
         if network.cards[v]:
@@ -164,7 +164,7 @@ def _answer_block(
             answers.probabilities[v][block] = beliefs.marginal([place[v]])
     for component, (scope, solution) in zip(question.components, solutions, strict=True):
         shares = np.ones((n_rows, 1)) if not scope or beliefs is None else beliefs.marginal(scope).reshape(n_rows, -1)
-        for k, u in enumerate(component.floats):
+        for k, u in enumerate(component.continuous):
             if u in question.targets:
                 means = solution.means[:, :, k]
                 mean = (shares * means).sum(axis=1)
@@ -177,11 +177,11 @@ def make_factors(
     network: MixedFamilies, question: Question, rows: MixedRows, observed: np.ndarray
 ) -> tuple[list[RowFactor], list[tuple[tuple[int, ...], Solution]]]:
     """Return the factors over discrete variables, components last, and scopes and solutions of the components."""
-    place = {u: k for k, u in enumerate(question.states)}
+    place = {u: k for k, u in enumerate(question.discrete)}
     factors: list[RowFactor] = [_restrict(network, v, rows, observed, place) for v in question.families]
     solutions = []
     for component in question.components:
-        wanted = not set(component.floats).isdisjoint(question.targets)
+        wanted = not set(component.continuous).isdisjoint(question.targets)
         solution = solve_component(network, component, rows, observed, moments=wanted)
         scope = tuple(place[d] for d in component.scope)
         shape = [network.cards[d] for d in component.scope]
@@ -196,7 +196,7 @@ def _restrict(
     """Return a discrete family restricted to its unobserved variables."""
     family = network.families[v]
     assert isinstance(family, DiscreteFamily)
-    variables = (v, *family.states)
+    variables = (v, *family.discrete_parents)
     free = [u for u in variables if not observed[u]]
     bound = [axis for axis, u in enumerate(variables) if observed[u]]
     open_axes = [axis for axis, u in enumerate(variables) if not observed[u]]

@@ -23,7 +23,7 @@ from pgmx.inference.mixed.families import (
     shape_families,
     sum_known,
 )
-from pgmx.inference.mixed.missing_values import MissingCells, Piece, RandomNumbers, find_pieces, plan_piece
+from pgmx.inference.mixed.missing_values import MissingBlock, MissingValues, RandomNumbers, find_blocks, plan_block
 from pgmx.inference.mixed.posterior import Question
 from pgmx.models.bayesian.em import EMFit, IncompleteRows
 from pgmx.models.mixed.fitting import Smoothing, regress_moments
@@ -108,13 +108,16 @@ class IncompleteMixedRows(IncompleteRows):
                 table = total + prior.rows_per_cell(total.size)
                 sums = table.sum(axis=0, keepdims=True)
                 shares = np.where(sums > 0, table / np.where(sums > 0, sums, 1.0), 1.0 / len(table))
-                estimated.append(DiscreteFamily(shape.states[1:], shares))
+                estimated.append(DiscreteFamily(shape.discrete[1:], shares))
                 continue
-            sizes = [self.cards[u] for u in shape.states]
+            sizes = [self.cards[u] for u in shape.discrete]
             coefficients, std = regress_moments(total, prior)
             estimated.append(
                 GaussianFamily(
-                    shape.states, shape.floats[:-1], coefficients.reshape(*sizes, -1), np.reshape(std, tuple(sizes))
+                    shape.discrete,
+                    shape.continuous[:-1],
+                    coefficients.reshape(*sizes, -1),
+                    np.reshape(std, tuple(sizes)),
                 )
             )
         return MixedFamilies(tuple(self.cards), tuple(estimated))
@@ -124,7 +127,7 @@ class IncompleteMixedRows(IncompleteRows):
         families: list[DiscreteFamily | GaussianFamily] = []
         for v, family in enumerate(network.families):
             if isinstance(family, GaussianFamily):
-                parents = list(family.floats)
+                parents = list(family.continuous_parents)
                 slopes = family.coefficients[..., 1:] * (self.scale[v] / self.scale[parents])
                 intercepts = self.location[v] + self.scale[v] * family.coefficients[..., 0]
                 intercepts = intercepts - slopes @ self.location[parents]
@@ -153,16 +156,16 @@ class IncompleteMixedRows(IncompleteRows):
         lacking, place, drawn = self._repeat(self.n_draws)
         rng = np.random.default_rng(seed)
         shape = (len(lacking), self.n_draws)
-        of_states = [v for v in np.flatnonzero(self.missing.any(axis=1)).tolist() if self.cards[v]]
-        uniforms = np.empty((len(of_states), *shape))
+        discrete = [v for v in np.flatnonzero(self.missing.any(axis=1)).tolist() if self.cards[v]]
+        uniforms = np.empty((len(discrete), *shape))
         for numbers in uniforms:
             strata = rng.permuted(np.broadcast_to(np.arange(self.n_draws), shape), axis=1)
             numbers[:] = (strata + rng.random(shape)) / self.n_draws
         normals = _make_design(rng, self.n_draws)
         ranks = np.zeros((len(self.cards), len(lacking)), dtype=np.int64)
-        ranks[of_states] = np.arange(len(of_states))[:, None]
-        floats = np.flatnonzero(np.array(self.cards) == 0)
-        ranks[floats] = (self.missing[np.ix_(floats, lacking)].cumsum(axis=0) - 1) % len(normals)
+        ranks[discrete] = np.arange(len(discrete))[:, None]
+        continuous = np.flatnonzero(np.array(self.cards) == 0)
+        ranks[continuous] = (self.missing[np.ix_(continuous, lacking)].cumsum(axis=0) - 1) % len(normals)
         plan.cells.draw(fit.parameters, self.rows, RandomNumbers(place, uniforms, normals, ranks), drawn)
         return self._join(lacking, drawn, self.n_draws)
 
@@ -227,19 +230,19 @@ class _Plan:
         self.shapes = shape_families(rows.cards, families)
         self.known = [np.flatnonzero(~rows.missing[list(family)].any(axis=0)) for family in families]
 
-    def _list_plans(self) -> list[tuple[Piece, Question]]:
+    def _list_plans(self) -> list[tuple[MissingBlock, Question]]:
         """Return the chunks with their plans; raise if one is too large."""
         rows, shapes = self.rows, self.shapes
         bare = [
-            DiscreteFamily(s.states[1:], np.empty(0))
+            DiscreteFamily(s.discrete[1:], np.empty(0))
             if rows.cards[s.child]
-            else GaussianFamily(s.states, s.floats[:-1], np.empty(0), np.empty(0))
+            else GaussianFamily(s.discrete, s.continuous[:-1], np.empty(0), np.empty(0))
             for s in shapes
         ]
         network = MixedFamilies(tuple(rows.cards), tuple(bare))
         plans, total = [], 0.0
-        for piece in find_pieces(self.families, rows.missing):
-            question = plan_piece(network, piece)
+        for piece in find_blocks(self.families, rows.missing):
+            question = plan_block(network, piece)
             total += max(PIECE_CELLS, float(question.cells) * len(piece.rows))
             if question.cells > MOST_ROW_CELLS or total > MOST_CELLS:
                 names = join_names([rows.mixed.columns[v] for v in piece.hidden])
@@ -256,9 +259,9 @@ class _Plan:
         return plans
 
     @cached_property
-    def cells(self) -> MissingCells:
+    def cells(self) -> MissingValues:
         """The missing values with their plans; raises if the plans are too large."""
-        return MissingCells(self.rows.cards, self.shapes, self._list_plans())
+        return MissingValues(self.rows.cards, self.shapes, self._list_plans())
 
     @cached_property
     def of_known(self) -> list[np.ndarray]:

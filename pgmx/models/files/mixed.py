@@ -43,17 +43,17 @@ def describe_mixed(parts: MixedParts) -> dict:
     document = make_document(MIXED_TYPE, {"name": parts.name} if parts.name else {}, nodes, edges, directed=True)
     entries = []
     for name, own, family in zip(names, levels, parts.families.families, strict=True):
-        parents = [names[p] for p in family.states]
+        parents = [names[p] for p in family.discrete_parents]
         if isinstance(family, DiscreteFamily):
             entry = {"type": "discrete", "parents": parents, "levels": own, "prob": family.table.tolist()}
         else:
             # Order of configurations in R: the first parent varies fastest.
-            rows = [family.coefficients[..., k].ravel(order="F") for k in range(1 + len(family.floats))]
+            rows = [family.coefficients[..., k].ravel(order="F") for k in range(1 + len(family.continuous_parents))]
             entry = {
                 "type": "cgaussian" if parents else "gaussian",
-                "parents": parents + [names[p] for p in family.floats],
+                "parents": parents + [names[p] for p in family.continuous_parents],
                 "dparents": parents,
-                "gparents": [names[p] for p in family.floats],
+                "gparents": [names[p] for p in family.continuous_parents],
                 "coef": [row.tolist() for row in rows],
                 "sd": family.std.ravel(order="F").tolist(),
             }
@@ -123,16 +123,16 @@ def _read_table(entry: dict, place: dict, states: list) -> DiscreteFamily:
 
 def _read_regressions(entry: dict, place: dict, states: list) -> GaussianFamily:
     discrete = _read_parents(entry, "dparents", place, states, True)
-    floats = _read_parents(entry, "gparents", place, states, False)
+    continuous = _read_parents(entry, "gparents", place, states, False)
     if entry["type"] not in ("gaussian", "cgaussian"):
         raise ValueError(f"the type of {entry['variable']!r} is {entry['type']!r:.60}")
     cards = tuple(len(states[p]) for p in discrete)
-    rows = _read_numbers(entry, "coef", (1 + len(floats), prod(cards)))
+    rows = _read_numbers(entry, "coef", (1 + len(continuous), prod(cards)))
     std = _read_numbers(entry, "sd", (prod(cards),))
     if not (std > 0.0).all():
         raise ValueError(f"the standard deviations of {entry['variable']!r} hold {float(std.min())!r}")
     coefficients = np.stack([row.reshape(cards, order="F") for row in rows], axis=-1)
-    return GaussianFamily(discrete, floats, coefficients, std.reshape(cards, order="F"))
+    return GaussianFamily(discrete, continuous, coefficients, std.reshape(cards, order="F"))
 
 
 #: Writers and readers by format; each format is also a file suffix.

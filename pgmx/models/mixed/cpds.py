@@ -142,8 +142,8 @@ class ConditionalGaussianCPD:
 
 def make_parts(mixed: MixedTable, families: MixedFamilies, name: str = "") -> MixedParts:
     """Return the fields of a network over the columns of a table."""
-    of_states = iter(() if mixed.table is None else mixed.table.states)
-    states = [None if is_float else tuple(next(of_states)) for is_float in mixed.is_float.tolist()]
+    discrete_states = iter(() if mixed.table is None else mixed.table.states)
+    states = [None if is_float else tuple(next(discrete_states)) for is_float in mixed.is_float.tolist()]
     return MixedParts(tuple(map(python_scalar, mixed.columns)), states, families, name)
 
 
@@ -172,12 +172,12 @@ def make_cpd(parts: MixedParts, v: int) -> TabularCPD | ConditionalGaussianCPD:
     """Return the distribution of a variable given its parents."""
     names, states, network, _ = parts
     family = network.families[v]
-    discrete = [names[p] for p in family.states]
-    labels: dict = {names[p]: states[p] for p in family.states}
+    discrete = [names[p] for p in family.discrete_parents]
+    labels: dict = {names[p]: states[p] for p in family.discrete_parents}
     if isinstance(family, GaussianFamily):
-        floats = [names[p] for p in family.floats]
-        return ConditionalGaussianCPD(names[v], family.coefficients, family.std, discrete, floats, labels)
-    card, cards = network.cards[v], [network.cards[p] for p in family.states]
+        continuous = [names[p] for p in family.continuous_parents]
+        return ConditionalGaussianCPD(names[v], family.coefficients, family.std, discrete, continuous, labels)
+    card, cards = network.cards[v], [network.cards[p] for p in family.discrete_parents]
     state_names = {name: list(own) for name, own in {names[v]: states[v], **labels}.items()}
     return TabularCPD(names[v], card, family.table.reshape(card, -1), discrete, cards, state_names=state_names)
 
@@ -188,18 +188,18 @@ def make_linear_gaussian(
     """Return the network of the continuous variables in a configuration of the discrete variables."""
     names, states, network, _ = parts
     codes = _read_configuration(parts, configuration)
-    floats = [v for v, own in enumerate(states) if own is None]
-    if not floats:
+    continuous = [v for v, own in enumerate(states) if own is None]
+    if not continuous:
         raise ValueError("the network has no continuous variables")
-    lacking = sorted({p for v in floats for p in network.families[v].states} - set(codes))
+    lacking = sorted({p for v in continuous for p in network.families[v].discrete_parents} - set(codes))
     if lacking:
         raise ValueError(f"the configuration lacks a state of {join_names(names[p] for p in lacking)}")
     model = LinearGaussianBayesianNetwork()
-    model.add_nodes_from(names[v] for v in floats)
-    for v in floats:
+    model.add_nodes_from(names[v] for v in continuous)
+    for v in continuous:
         family = cast("GaussianFamily", network.families[v])
-        at = tuple(codes[p] for p in family.states)
-        evidence = [names[p] for p in family.floats]
+        at = tuple(codes[p] for p in family.discrete_parents)
+        evidence = [names[p] for p in family.continuous_parents]
         # The method of networkx: pgmpy's method adds edges one by one.
         nx.DiGraph.add_edges_from(model, ((p, names[v], {"weight": None}) for p in evidence))
         model.add_cpds(LinearGaussianCPD(names[v], family.coefficients[at].tolist(), float(family.std[at]), evidence))
@@ -236,18 +236,18 @@ def freeze_families(network: MixedFamilies) -> MixedFamilies:
 def _read_cpd(cpd: Any, place: dict, states: tuple) -> DiscreteFamily | GaussianFamily:
     """Return a distribution as arrays; raise if it disagrees with the distributions of its parents."""
     discrete: tuple = ()
-    floats: tuple = ()
+    continuous: tuple = ()
     if isinstance(cpd, TabularCPD):
         discrete = tuple(cpd.variables[1:])
     elif isinstance(cpd, LinearGaussianCPD):
-        floats = tuple(cpd.evidence)
+        continuous = tuple(cpd.evidence)
     else:
-        discrete, floats = cpd.discrete_parents, cpd.continuous_parents
-    unknown = [name for name in (*discrete, *floats) if name not in place]
+        discrete, continuous = cpd.discrete_parents, cpd.continuous_parents
+    unknown = [name for name in (*discrete, *continuous) if name not in place]
     if unknown:
         raise ValueError(f"{cpd.variable!r} has the parents {join_names(unknown)}, which have no distribution")
     wrong = [name for name in discrete if states[place[name]] is None]
-    wrong += [name for name in floats if states[place[name]] is not None]
+    wrong += [name for name in continuous if states[place[name]] is not None]
     if wrong:
         raise ValueError(f"{cpd.variable!r} confuses discrete and continuous parents: {join_names(wrong)}")
     own: Any = getattr(cpd, "state_names", {})
@@ -262,5 +262,5 @@ def _read_cpd(cpd: Any, place: dict, states: tuple) -> DiscreteFamily | Gaussian
         check_probabilities(cpd.get_values(), cpd.variable)
         return DiscreteFamily(parents, normalise(np.array(cpd.values, dtype=np.float64)))
     if isinstance(cpd, LinearGaussianCPD):
-        cpd = ConditionalGaussianCPD(cpd.variable, cpd.beta, float(cpd.std), (), floats)
-    return GaussianFamily(parents, tuple(place[name] for name in floats), cpd.coefficients, cpd.std)
+        cpd = ConditionalGaussianCPD(cpd.variable, cpd.beta, float(cpd.std), (), continuous)
+    return GaussianFamily(parents, tuple(place[name] for name in continuous), cpd.coefficients, cpd.std)

@@ -44,21 +44,21 @@ def fit_families(
     families: list = [None] * len(cards)
     if mixed.table is not None:
         cards[~mixed.is_float] = mixed.table.cardinalities
-        for v, family in _fit_states(mixed, edges, weights, smoothing).items():
+        for v, family in _fit_discrete(mixed, edges, weights, smoothing).items():
             families[v] = family
     numbers = _Numbers(mixed, weights)
     for v in np.flatnonzero(mixed.is_float).tolist():
         parents = [tail for tail, head in edges if head == v]
-        states = [u for u in parents if not mixed.is_float[u]]
-        floats = [u for u in parents if mixed.is_float[u]]
-        sizes = cards[states].tolist()
-        if prod(sizes) * (len(floats) + 2) > MAX_CPT_CELLS:
+        discrete = [u for u in parents if not mixed.is_float[u]]
+        continuous = [u for u in parents if mixed.is_float[u]]
+        sizes = cards[discrete].tolist()
+        if prod(sizes) * (len(continuous) + 2) > MAX_CPT_CELLS:
             raise ValueError(
-                f"{mixed.columns[v]!r} given the {len(states)} discrete parents "
-                f"{join_names(mixed.columns[u] for u in states)} would have {prod(sizes):,} regressions; learn again "
+                f"{mixed.columns[v]!r} given the {len(discrete)} discrete parents "
+                f"{join_names(mixed.columns[u] for u in discrete)} would have {prod(sizes):,} regressions; learn again "
                 "with a smaller max_indegree"
             )
-        families[v] = _fit_floats(numbers, v, states, floats, sizes, smoothing)
+        families[v] = _fit_continuous(numbers, v, discrete, continuous, sizes, smoothing)
     return MixedFamilies(tuple(cards.tolist()), tuple(families))
 
 
@@ -75,18 +75,18 @@ def check_arcs(names: Sequence, is_float: np.ndarray, edges: Sequence[tuple[int,
         )
 
 
-def _fit_states(
+def _fit_discrete(
     mixed: MixedTable, edges: list, weights: np.ndarray | None, smoothing: Smoothing
 ) -> dict[int, DiscreteFamily]:
     assert mixed.table is not None
     members = np.flatnonzero(~mixed.is_float).tolist()
     place = {v: k for k, v in enumerate(members)}
-    of_states = [(place[tail], place[head]) for tail, head in edges if head in place]
+    discrete_edges = [(place[tail], place[head]) for tail, head in edges if head in place]
     prior = {"equivalent_sample_size": smoothing.equivalent_sample_size, "pseudo_counts": smoothing.pseudo_counts}
-    model = fit_discrete(mixed.table, of_states, weights, **prior)
+    model = fit_discrete(mixed.table, discrete_edges, weights, **prior)
     families = {}
     for k, v in enumerate(members):
-        parents = tuple(members[tail] for tail, head in of_states if head == k)
+        parents = tuple(members[tail] for tail, head in discrete_edges if head == k)
         families[v] = DiscreteFamily(parents, model.cpds[k].values)
     return families
 
@@ -109,13 +109,13 @@ class _Numbers:
         self.positions = mixed.positions
 
 
-def _fit_floats(
-    numbers: _Numbers, child: int, states: list[int], floats: list[int], sizes: list[int], smoothing: Smoothing
+def _fit_continuous(
+    numbers: _Numbers, child: int, discrete: list[int], continuous: list[int], sizes: list[int], smoothing: Smoothing
 ) -> GaussianFamily:
     """Fit a regression per configuration of the discrete parents, by QR of its rows; O(N k²) for k predictors."""
-    columns = numbers.positions[[*floats, child]]
-    k, n_cells = len(floats), prod(sizes)
-    order, bounds = _sort_rows(numbers, states, sizes)
+    columns = numbers.positions[[*continuous, child]]
+    k, n_cells = len(continuous), prod(sizes)
+    order, bounds = _sort_rows(numbers, discrete, sizes)
     weights = numbers.weights[order]
     design = np.empty((numbers.n_rows, k + 2))
     design[:, 0] = 1.0
@@ -123,15 +123,15 @@ def _fit_floats(
         design[:, place] = numbers.standard[column][order]
     if numbers.is_weighted:
         design *= np.sqrt(weights)[:, None]
-    parts = [slice(start, stop) for start, stop in pairwise(bounds)]
-    triangles = [None if part.start == part.stop else _triangle(design[part]) for part in parts]
+    slices = [slice(start, stop) for start, stop in pairwise(bounds)]
+    triangles = [None if part.start == part.stop else _triangle(design[part]) for part in slices]
     # The triangular factor of one average row of the whole table.
     row = _triangle(np.vstack([triangle for triangle in triangles if triangle is not None])) / np.sqrt(weights.sum())
     prior = smoothing.rows_per_cell(n_cells)
     unseen = _regress(np.zeros((k + 2, k + 2)), 0, 0.0, row, prior, smoothing.unbiased)
     coefficients = np.tile(unseen[0], (n_cells, 1))
     variances = np.full(n_cells, unseen[1])
-    for cell, (part, triangle) in enumerate(zip(parts, triangles, strict=True)):
+    for cell, (part, triangle) in enumerate(zip(slices, triangles, strict=True)):
         if triangle is not None:
             weight, n_rows = float(weights[part].sum()), part.stop - part.start
             coefficients[cell], variances[cell] = _regress(triangle, n_rows, weight, row, prior, smoothing.unbiased)
@@ -140,15 +140,15 @@ def _fit_floats(
     intercepts = numbers.mean[v] + coefficients[:, 0] * numbers.scale[v] - slopes @ numbers.mean[parents]
     result = np.column_stack([intercepts, slopes]).reshape(*sizes, k + 1)
     std = (np.sqrt(variances) * numbers.scale[v]).reshape(sizes)
-    return GaussianFamily(tuple(states), tuple(floats), result, std)
+    return GaussianFamily(tuple(discrete), tuple(continuous), result, std)
 
 
-def _sort_rows(numbers: _Numbers, states: list[int], sizes: list[int]) -> tuple[np.ndarray | slice, list[int]]:
+def _sort_rows(numbers: _Numbers, discrete: list[int], sizes: list[int]) -> tuple[np.ndarray | slice, list[int]]:
     """Return an order of the rows by configuration, and the start positions of the configurations plus the end."""
-    if not states:
+    if not discrete:
         return slice(None), [0, numbers.n_rows]
     cells = np.zeros(numbers.n_rows, dtype=np.min_scalar_type(prod(sizes)))  # small types are sorted fastest
-    for d, size in zip(states, sizes, strict=True):
+    for d, size in zip(discrete, sizes, strict=True):
         cells *= size
         cells += numbers.codes[numbers.positions[d]].astype(cells.dtype, copy=False)
     counts = np.bincount(cells, minlength=prod(sizes))

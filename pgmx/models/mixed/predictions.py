@@ -11,7 +11,7 @@ import pandas as pd
 from pgmx.checks import DEFAULT_SEED, caller_level, check_natural, check_seed, join_names
 from pgmx.inference import ApproximationWarning, TreewidthError
 from pgmx.inference.mixed.families import MixedFamilies, RowChunk
-from pgmx.inference.mixed.missing_values import find_pieces
+from pgmx.inference.mixed.missing_values import find_blocks
 from pgmx.inference.mixed.posterior import (
     EXACT_CELLS,
     Answers,
@@ -296,7 +296,7 @@ class MixedPredictions:
             answers = _make_answers(network, wanted, n_rows)
             effective = np.full(n_rows, np.inf)
             to_sample = np.zeros(cells.missing.shape, dtype=bool)
-            for part in find_pieces(families, cells.missing):
+            for part in find_blocks(families, cells.missing):
                 targets = [v for v in part.hidden if v in answers.probabilities or v in answers.means]
                 observed = np.ones(len(network.cards), dtype=bool)
                 observed[part.hidden] = False  # other missing values of the row do not matter

@@ -39,7 +39,7 @@ def anneal(
             tracker.keep_best(state)
             state.moves.make_drawn(op, tail, head, float(temperatures[level]), end - n_drawn, int(word[0]))
             tracker.record_move(state)
-            tracker.mark_safe(state, word=word[0], n_drawn=n_drawn)
+            tracker.mark_safe_point(state, word=word[0], n_drawn=n_drawn)
 
 
 def choose_temperature(state: DagState) -> float:

@@ -68,25 +68,25 @@ def search_for_best(
 
     search_thoroughly(problem, state, tracker, climb_greedily, seed=seed, first_stage=first_stage, n_jobs=n_jobs)
     tracker.member = CLASSES
-    if tracker.enter(first_stage_of_orders - 1) and problem.n <= MOST_VARIABLES_IN_CLASSES:
+    if tracker.enter_stage(first_stage_of_orders - 1) and problem.n <= MOST_VARIABLES_IN_CLASSES:
         if not tracker.memo:
             tracker.keep_best(state)
             state.reset(problem.start)
             state.moves.clear_tabu()
         search_classes(state, tracker, phases=list(KINDS), repeat=True)
-    if tracker.enter(first_stage_of_orders):
+    if tracker.enter_stage(first_stage_of_orders):
         _search_orders(problem, state, tracker, seed, n_jobs)
     tracker.member = CLASSES
-    if tracker.enter(first_stage_of_orders + 1) and problem.n <= MOST_VARIABLES_IN_CLASSES:
+    if tracker.enter_stage(first_stage_of_orders + 1) and problem.n <= MOST_VARIABLES_IN_CLASSES:
         if not tracker.memo:
             tracker.return_to_best(state)
         search_classes(state, tracker, phases=list(KINDS), repeat=True)
     tracker.member = LAST_CLIMB
-    if tracker.enter(first_stage_of_orders + 2):
+    if tracker.enter_stage(first_stage_of_orders + 2):
         if not tracker.memo:
             tracker.return_to_best(state)
         _climb_with_patience(problem, state, tracker)
-    if tracker.enter(first_stage_of_orders + 3):
+    if tracker.enter_stage(first_stage_of_orders + 3):
         tracker.keep_best(state)
         tracker.member = ALL_SETS
         if not finish_exactly(problem, state, tracker):

@@ -15,7 +15,7 @@ from pgmx.search.dag.tracker import SearchTracker, StopSearch
 _Entry = tuple[float, int, bytes]  # minus the score, a running number, the arcs
 
 #: Graphs of the open list whose rows are prefetched if counts are remote.
-GRAPHS_AHEAD = 4
+GRAPHS_TO_PREFETCH = 4
 
 
 def best_first(state: DagState, tracker: SearchTracker, *, width: int, patience: int, max_open: int) -> None:
@@ -35,7 +35,7 @@ def best_first(state: DagState, tracker: SearchTracker, *, width: int, patience:
     while open_list and idle <= patience:
         over = tracker.is_over()
         if over or tracker.run.is_snapshot_due():  # packing the long list is slow: do it only for a snapshot
-            tracker.mark_safe(state, **_pack_memo(open_list, seen, idle))
+            tracker.mark_safe_point(state, **_pack_memo(open_list, seen, idle))
         if over:
             raise StopSearch
         less_score, rank, key = heapq.heappop(open_list)
@@ -44,7 +44,7 @@ def best_first(state: DagState, tracker: SearchTracker, *, width: int, patience:
         checker = tracker.checker if rank <= n_stored else None  # checked one by one, since the list is long
         if checker is not None:
             checker.check(memo, arcs, "open_keys")
-        _expect_graphs(state, arcs, open_list)
+        _prefetch_graphs(state, arcs, open_list)
         state.reset(arcs)
         if checker is not None:
             checker.check_score(memo, -less_score, "open_scores", rounding=1e-6)  # a sum of a score and a rounded gain
@@ -65,12 +65,12 @@ def best_first(state: DagState, tracker: SearchTracker, *, width: int, patience:
             heapq.heapify(open_list)
 
 
-def _expect_graphs(state: DagState, arcs: np.ndarray, open_list: list[_Entry]) -> None:
+def _prefetch_graphs(state: DagState, arcs: np.ndarray, open_list: list[_Entry]) -> None:
     """Prefetch the families that a graph changes, then those of the next graphs of the open list."""
 
     def list_messages() -> list[FamilyMessage]:
         now, families, n_needed = state.edges(), [], 0
-        for graph in (arcs, *(_read_arcs(key) for _, _, key in heapq.nsmallest(GRAPHS_AHEAD, open_list))):
+        for graph in (arcs, *(_read_arcs(key) for _, _, key in heapq.nsmallest(GRAPHS_TO_PREFETCH, open_list))):
             families += _list_changes(now, graph)
             n_needed = n_needed or len(families)
             now = arcs

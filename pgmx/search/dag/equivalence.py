@@ -23,7 +23,7 @@ from pgmx.search.dag.tracker import SearchTracker
 KINDS = {"forward": ADD, "backward": DELETE, "turning": REVERSE}
 
 #: Heads whose families are prefetched together if counts are remote, and operators that are expected next.
-HEADS_AHEAD, OPERATORS_AHEAD = 64, 4
+HEADS_PER_PREFETCH, OPERATORS_TO_PREFETCH = 64, 4
 
 
 def search_classes(state: DagState, tracker: SearchTracker, *, phases: Sequence[str], repeat: bool) -> None:
@@ -42,7 +42,7 @@ def search_classes(state: DagState, tracker: SearchTracker, *, phases: Sequence[
         while queue.make_best():
             moved = True
             tracker.record_move(state)
-            tracker.mark_safe(state, phase=phase, idle=idle, moved=moved)
+            tracker.mark_safe_point(state, phase=phase, idle=idle, moved=moved)
         idle = idle + 1 if not (repeat and moved) else 1
         phase, moved = (phase + 1) % len(phases), False
 
@@ -84,7 +84,7 @@ class Operators:
 
     # ---- lists of operators ----
 
-    def expect_operators(self, kind: int, heads: Sequence[int]) -> None:
+    def prefetch_operators(self, kind: int, heads: Sequence[int]) -> None:
         """Prefetch the families that `list_operators` needs for some heads, if counts are remote."""
 
         def list_messages() -> list[FamilyMessage]:
@@ -99,7 +99,7 @@ class Operators:
 
     def list_operators(self, kind: int, head: int) -> list[Operator]:
         """Return the operators at a head that gain enough, the best first; paths are not checked yet."""
-        listing = {ADD: self._list_insertions, DELETE: self._list_deletions, REVERSE: self._list_turns}
+        listing = {ADD: self._list_insertions, DELETE: self._list_deletions, REVERSE: self._list_reversals}
         rank, least = self.state.priority, self._course.least_gain()
         return sorted(
             (operator for operator in listing[kind](head) if operator.gain >= least),
@@ -130,7 +130,7 @@ class Operators:
                 operators.append(Operator(gain, DELETE, tail, head, clique))
         return operators
 
-    def _list_turns(self, head: int) -> list[Operator]:
+    def _list_reversals(self, head: int) -> list[Operator]:
         graph, operators = self.graph, list[Operator]()
         arrows, edges = graph.children[head], graph.neighbours[head]
         if not arrows and not edges:
@@ -195,7 +195,7 @@ class Operators:
 
     # ---- resulting DAGs ----
 
-    def is_open(self, operator: Operator) -> bool:
+    def keeps_acyclic(self, operator: Operator) -> bool:
         """Return whether no path would close a cycle."""
         _, kind, tail, head, clique = operator
         if kind == ADD:
@@ -287,9 +287,9 @@ class OperatorQueue:
         self._version = [0] * n
         self._rank = operators.state.priority.tolist()
         self._heap: list[tuple] = []
-        for first in range(0, n, HEADS_AHEAD):
-            operators.expect_operators(kind, range(first, min(first + HEADS_AHEAD, n)))
-            for head in range(first, min(first + HEADS_AHEAD, n)):
+        for first in range(0, n, HEADS_PER_PREFETCH):
+            operators.prefetch_operators(kind, range(first, min(first + HEADS_PER_PREFETCH, n)))
+            for head in range(first, min(first + HEADS_PER_PREFETCH, n)):
                 tracker.check()
                 self._list([head])
 
@@ -318,7 +318,7 @@ class OperatorQueue:
 
     def _make(self, operator: Operator) -> bool:
         operators = self._operators
-        if not operators.is_open(operator):
+        if not operators.keeps_acyclic(operator):
             return False
         edges = operators.find_edges(operator, self._course.limits.max_indegree, self._list_following())
         if edges is None:
@@ -327,13 +327,13 @@ class OperatorQueue:
         operators.state.reset(edges)
         operators.read_class()
         changes = find_changes(before, operators.graph)
-        operators.expect_operators(self._kind, changes)
+        operators.prefetch_operators(self._kind, changes)
         self._list(changes)
         return True
 
     def _list_following(self) -> list[Operator]:
         """Return the best operators of the heap, which may come next."""
-        entries = nsmallest(OPERATORS_AHEAD, self._heap)
+        entries = nsmallest(OPERATORS_TO_PREFETCH, self._heap)
         return [self._lists[head][at] for _, _, head, version, at in entries if version == self._version[head]]
 
     def _list(self, heads: Iterable[int]) -> None:

@@ -35,8 +35,8 @@ SHARE_OF_LISTS = 0.5
 
 #: Largest number of families for `finish_exactly`: for discrete scores, other compiled scores, and Python functions;
 #: then the limits on rows to count in all, on families if only small ones are scored, and on variables.
-MOST_OF_STATES, MOST_OF_OTHERS, MOST_OF_FUNCTIONS = 1 << 19, 1 << 16, 1 << 12
-MOST_ROWS_TO_COUNT, MOST_OF_SMALL, MOST_MEMBERS_TO_FINISH = 6_000_000_000, 1 << 15, 18
+MOST_DISCRETE_FAMILIES, MOST_COMPILED_FAMILIES, MOST_PYTHON_FAMILIES = 1 << 19, 1 << 16, 1 << 12
+MOST_ROWS_TO_COUNT, MOST_SMALL_FAMILIES, MOST_MEMBERS_TO_FINISH = 6_000_000_000, 1 << 15, 18
 _REMEDY = (
     "give max_time for the best graph found and an upper bound, a smaller max_indegree, tiers or candidate_edges, or "
     "choose strategy='thorough'"
@@ -131,10 +131,10 @@ def finish_exactly(problem: DagProblem, state: DagState, tracker: SearchTracker)
         return False
     allowed, most = _read_allowed(state), int(min(problem.limits.max_indegree, state.n))
     source: Any = source_of_rows(state.source)
-    limit = MOST_OF_OTHERS if state.is_compiled else MOST_OF_FUNCTIONS
+    limit = MOST_COMPILED_FAMILIES if state.is_compiled else MOST_PYTHON_FAMILIES
     if isinstance(source, FamilyScorer):
-        limit = min(MOST_OF_STATES, MOST_ROWS_TO_COUNT // source.n_rows)
-    size, small = most, min(limit, MOST_OF_SMALL)
+        limit = min(MOST_DISCRETE_FAMILIES, MOST_ROWS_TO_COUNT // source.n_rows)
+    size, small = most, min(limit, MOST_SMALL_FAMILIES)
     if _count_families(allowed, most) > limit:
         size = max((k for k in range(most) if _count_families(allowed, k) <= small), default=0)
     lists = _find_lists(

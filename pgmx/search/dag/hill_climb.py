@@ -52,7 +52,7 @@ def _climb(state: DagState, tracker: SearchTracker, helpers: RowPrefetcher, idle
         op, tail, head = move[:3]
         state.make(op, tail, head, -inf if patience else tracker.least_gain())
         idle = 0 if tracker.record_move(state) else idle + 1
-        tracker.mark_safe(state, idle=idle)
+        tracker.mark_safe_point(state, idle=idle)
 
 
 def _climb_at_once(state: DagState, tracker: SearchTracker, helpers: RowPrefetcher) -> bool:
@@ -61,7 +61,7 @@ def _climb_at_once(state: DagState, tracker: SearchTracker, helpers: RowPrefetch
     scores, n_edges, is_optimum = state.climb_on_record(tracker.least_gain(), left)
     seconds = thread_time() - began
     tracker.record_moves(scores, n_edges)
-    tracker.mark_safe(state, idle=0)
+    tracker.mark_safe_point(state, idle=0)
     if helpers.may_begin and len(scores):
         helpers.begin(estimate_moves_left(state, tracker), seconds / len(scores))
     return is_optimum and len(scores) < left and not state.moves.clear_tabu()

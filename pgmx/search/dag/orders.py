@@ -89,7 +89,7 @@ class OrderSearch:
         self.kicks_left: float = inf
         self.count_kicks: Callable[[int], float] = lambda n_rows: MOST_ROWS // max(n_rows, 1)
         if not tracker.memo:
-            tracker.mark_safe(state)  # moves of the first climb must not count twice
+            tracker.mark_safe_point(state)  # moves of the first climb must not count twice
         self._climb = OrderClimb(
             source,
             state.gains,
@@ -149,7 +149,7 @@ class OrderSearch:
                 self.kicks_left = self.count_kicks(climb.n_rows)
         while idle < patience and self.may_kick and self.state.n > 2:
             if tracker.run.checkpoint is not None:
-                tracker.mark_safe(
+                tracker.mark_safe_point(
                     self.state,
                     start=number,
                     order=climb.order(),

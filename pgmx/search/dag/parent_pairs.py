@@ -26,7 +26,7 @@ def climb_by_pairs(state: DagState, tracker: SearchTracker, bounds: FamilyBounds
         return
     pairs = PairAdditions(state, tracker, bounds)
     while pairs.add_best():
-        tracker.mark_safe(state, idle=0)
+        tracker.mark_safe_point(state, idle=0)
         climb(state, tracker)
 
 
@@ -85,7 +85,7 @@ class PairAdditions:
         state, source, best = self.state, self._source, None
         least = self.tracker.least_gain()
         candidates, limits = np.array(others), self._limit_gains(child, parents, others)
-        self._expect_rows(child, parents, [u for u, most in zip(others[:-1], limits, strict=False) if most >= least])
+        self._prefetch_rows(child, parents, [u for u, most in zip(others[:-1], limits, strict=False) if most >= least])
         for u, most in zip(others, limits, strict=True):
             first, later = state.gains[child, u] + state.bonus[ADD], candidates[candidates > u]
             if most < least or not len(later):
@@ -104,7 +104,7 @@ class PairAdditions:
                 least, best = gain, Pair(gain, (u, w))
         return best
 
-    def _expect_rows(self, child: int, parents: list[int], firsts: list[int]) -> None:
+    def _prefetch_rows(self, child: int, parents: list[int], firsts: list[int]) -> None:
         """Prefetch the rows after adding each of `firsts`, if counts are remote."""
         source = self._source
 

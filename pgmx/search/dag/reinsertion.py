@@ -271,7 +271,7 @@ class Reinsertion:
 
     def _mark_safe(self, **memo: Any) -> None:
         memo.update(n_sweeps=self._n_sweeps, position=self._position, size=self._size)
-        self.tracker.mark_safe(self.state, waiting=self._waiting.copy(), **memo)
+        self.tracker.mark_safe_point(self.state, waiting=self._waiting.copy(), **memo)
 
 
 class End(Enum):

@@ -59,7 +59,7 @@ def restart(
         tracker.run.estimate_left = lambda: (n_left - n_tried) * n_made / n_tried if n_tried else None
     with closing(in_order(results, done)) as ordered:
         while done < n_restarts:
-            tracker.mark_safe(state, optimum=optimum, done=done)
+            tracker.mark_safe_point(state, optimum=optimum, done=done)
             tracker.check()
             one = next(ordered, None)
             if one is None:  # the run that this task belongs to has ended

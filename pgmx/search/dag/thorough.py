@@ -40,17 +40,17 @@ def search_thoroughly(
         climb_first(optima.n_threads)
         optima.search_first(state, tracker)
         optima.search_second(state, tracker)
-    if tracker.enter(first_stage + 3):
+    if tracker.enter_stage(first_stage + 3):
         if not tracker.memo:
             tracker.recall()
             tracker.return_to_best(state)
         optima.reinsertion(state, tracker, seed).reinsert_regions()
-    if tracker.enter(first_stage + 4):
+    if tracker.enter_stage(first_stage + 4):
         tracker.keep_best(state)
         if problem.n <= MOST_VARIABLES_TO_KICK:
             order = sort_topologically(problem.n, tracker.best_edges(state), state.priority)
             OrderSearch(state, tracker, required=problem.required, seed=seed).search(order, 0, patience=KICK_PATIENCE)
-    if tracker.enter(first_stage + 5):
+    if tracker.enter_stage(first_stage + 5):
         if not tracker.memo:
             tracker.return_to_best(state)
         climb(state, tracker)
@@ -81,7 +81,7 @@ class _Optima:
 
     def search_first(self, state: DagState, tracker: SearchTracker) -> None:
         """Reinsert small blocks into the optimum of the first climb."""
-        if tracker.enter(self.first_stage):
+        if tracker.enter_stage(self.first_stage):
             if not tracker.memo:
                 tracker.return_to_best(state)
             self.reinsertion(state, tracker, self.seed).reinsert_small_blocks()
@@ -90,16 +90,16 @@ class _Optima:
 
     def search_second(self, state: DagState, tracker: SearchTracker) -> None:
         """Climb from the first graph with ties broken in reverse, and reinsert small blocks into the optimum."""
-        if tracker.enter(self.first_stage + 1):
+        if tracker.enter_stage(self.first_stage + 1):
             if not tracker.memo:
                 tracker.set_aside(state)
                 state.reverse_ties()
                 state.reset(self.problem.start)
                 state.moves.clear_tabu()
                 tracker.set_best(state)
-                tracker.mark_safe(state, idle=0)
+                tracker.mark_safe_point(state, idle=0)
             climb(state, tracker, make_source=self.problem.make_source, n_threads=self.count_free_threads())
-        if tracker.enter(self.first_stage + 2):
+        if tracker.enter_stage(self.first_stage + 2):
             self.reinsertion(state, tracker, self.seed + 1).reinsert_small_blocks()
 
     def search_together(self, state: DagState, tracker: SearchTracker, climb_first: Callable[[int], None]) -> None:
@@ -124,7 +124,7 @@ class _Optima:
         if side.is_cut_by(tracker):
             self.search_second(state, tracker)
             return
-        tracker.enter(self.first_stage + 2)
+        tracker.enter_stage(self.first_stage + 2)
         tracker.set_aside(state)
         state.reverse_ties()
         side.hand_over(tracker)

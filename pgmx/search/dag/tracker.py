@@ -21,7 +21,7 @@ class StopSearch(Exception):
     """A limit or the callback ends the search; the best graph so far is the result."""
 
 
-class _Place(NamedTuple):
+class _SafePoint(NamedTuple):
     """A point at which a tracker can be resumed, and the rows of the history until then."""
 
     snapshot: dict[str, Any]
@@ -73,8 +73,8 @@ class SearchTracker:
     """The progress of one search from its first graph to its best graph.
 
     A search calls `check` before a move, which raises `StopSearch` if a limit or the callback ends the search, and
-    `record_move` after it. It calls `mark_safe` with all data needed to resume there. A search consists of numbered
-    stages. A resumed search begins in `stage`, with the data of the last `mark_safe` in `memo`.
+    `record_move` after it. It calls `mark_safe_point` with all data needed to resume there. A search consists of
+    numbered stages. A resumed search begins in `stage`, with the data of the last `mark_safe_point` in `memo`.
     """
 
     def __init__(self, limits: ClimbLimits, run: Run | None = None):
@@ -92,7 +92,7 @@ class SearchTracker:
         self.checker: GraphChecker | None = None
         self._best_edges: np.ndarray | None = None  # None while the present graph is the best
         self._aside: tuple[float, np.ndarray] | None = None
-        self._last_place: _Place | None = None
+        self._last_safe_point: _SafePoint | None = None
 
     # ---- the best graph ----
 
@@ -100,7 +100,7 @@ class SearchTracker:
         """Set the present graph as the best graph."""
         self.best_score, self._best_edges = state.score, None
 
-    def begin_at(self, edges: np.ndarray, score: float) -> None:
+    def replace_best(self, edges: np.ndarray, score: float) -> None:
         """Set a graph as the best graph, regardless of the previous best."""
         self.best_score, self._best_edges = score, edges
 
@@ -217,23 +217,23 @@ class SearchTracker:
 
     # ---- stages and snapshots ----
 
-    def enter(self, stage: int) -> bool:
+    def enter_stage(self, stage: int) -> bool:
         """Begin a stage; return False if a resumed search has already completed it."""
         if stage < self.stage:
             return False
         self.run.stage = stage + 1
         if stage > self.stage:
-            self.stage, self.memo, self._last_place = stage, Snapshot({}), None
+            self.stage, self.memo, self._last_safe_point = stage, Snapshot({}), None
         return True
 
-    def mark_safe(self, state: DagState, **memo: Any) -> None:
+    def mark_safe_point(self, state: DagState, **memo: Any) -> None:
         """Mark a point at which the search can be resumed with `memo` (numbers, strings, arrays that do not change)."""
         if self.run.checkpoint is not None:
-            self._last_place = self._describe(state, memo)
+            self._last_safe_point = self._describe(state, memo)
         if self.run.is_snapshot_due():
             self.save()
 
-    def _describe(self, state: DagState, memo: dict[str, Any]) -> _Place:
+    def _describe(self, state: DagState, memo: dict[str, Any]) -> _SafePoint:
         snapshot = {
             "stage": self.stage,
             "n_iter": self.n_iter,
@@ -245,14 +245,14 @@ class SearchTracker:
             **({} if self._aside is None else {"aside_score": self._aside[0], "aside_edges": self._aside[1]}),
             **{f"memo_{name}": value for name, value in memo.items()},
         }
-        return _Place(snapshot, self.run.n_rows)
+        return _SafePoint(snapshot, self.run.n_rows)
 
     def save(self, state: DagState | None = None) -> None:
         """Write a snapshot of the last safe point, or of `state` at the beginning of a stage if there is none.
 
         Later trials are repeated after a resume, and must not be counted twice.
         """
-        place = self._last_place
+        place = self._last_safe_point
         if place is None and state is not None and self.run.checkpoint is not None:
             place = self._describe(state, {})
         if place is not None:
@@ -283,7 +283,7 @@ class SearchTracker:
         state.reset(edges)
         state.moves.clear_tabu()
         state.moves.bar_moves(tabu)
-        self._last_place = self._describe(state, memo)
+        self._last_safe_point = self._describe(state, memo)
         return True
 
     def _read_tabu(self, snapshot: Snapshot, n: int) -> np.ndarray:
@@ -350,14 +350,14 @@ class SideTracker(SearchTracker):
             rows = zip(self._graphs, history["score"].tolist(), strict=True)
             for (n_moves, edges), score in rows:
                 tracker.n_iter = before + n_moves
-                tracker.begin_at(edges, score)
+                tracker.replace_best(edges, score)
                 tracker.record(score, len(edges))
                 tracker.check()
         else:
             tracker.record_rows(history["score"].tolist(), history["n_edges"].tolist())
         tracker.n_iter = before + self.n_iter
         assert self._best_edges is not None
-        tracker.begin_at(self._best_edges, self.best_score)
+        tracker.replace_best(self._best_edges, self.best_score)
         if not self.is_finished:
             tracker.check()
             tracker.run.end("max_time")  # the other thread noticed the time limit first

@@ -1,4 +1,4 @@
-"""Sources that score all inactive pairs and rescore only where necessary: the best pair, feature, or working set."""
+"""Selectors that score all inactive pairs and rescore only where necessary: the best pair, feature, or working set."""
 
 from collections.abc import Callable
 from typing import Any, Protocol
@@ -72,19 +72,19 @@ class ExhaustiveEdges:
         known[known] = numbers[at[known]] == ids[known]
         return at[known]
 
-    def violators(self, loss: ScoredLoss, lam: float) -> tuple[np.ndarray, np.ndarray]:
+    def find_violators(self, loss: ScoredLoss, lam: float) -> tuple[np.ndarray, np.ndarray]:
         """Return all pairs with s_e / c_e above `lam`, best first, and these ratios."""
         while True:
-            bounds, stale = self._bounds(loss)
+            bounds, stale = self._compute_bounds(loss)
             again = np.flatnonzero(stale & (bounds > lam))
             if not len(again):
                 break
             self._score(loss, again)
-        return self._above(lam)
+        return self._list_above(lam)
 
-    def best(self, loss: ScoredLoss, lam: float) -> tuple[np.ndarray, np.ndarray]:
+    def find_best(self, loss: ScoredLoss, lam: float) -> tuple[np.ndarray, np.ndarray]:
         """Return the pair with the largest s_e / c_e above `lam` and this ratio; empty arrays if there is none."""
-        bounds, stale = self._bounds(loss)
+        bounds, stale = self._compute_bounds(loss)
         known = max(lam, float(np.max(bounds[self._alive & ~stale], initial=lam)))
         again = np.flatnonzero(stale & (bounds > known))
         while len(again):
@@ -102,9 +102,9 @@ class ExhaustiveEdges:
             return np.zeros((0, 2), dtype=np.int64), np.zeros(0)
         return self._pairs[at : at + 1].astype(np.int64), bounds[at : at + 1]
 
-    def batch(self, loss: ScoredLoss, lam: float, alpha: float, limit: int) -> tuple[np.ndarray, np.ndarray]:
+    def find_batch(self, loss: ScoredLoss, lam: float, alpha: float, limit: int) -> tuple[np.ndarray, np.ndarray]:
         """Return violators above (1 - alpha) mean + alpha max of all violators, no two of which share a variable."""
-        pairs, ratios = self.violators(loss, lam)
+        pairs, ratios = self.find_violators(loss, lam)
         if not len(pairs):
             return pairs, ratios
         least = min((1 - alpha) * ratios.mean() + alpha * ratios[0], ratios[0])
@@ -112,7 +112,7 @@ class ExhaustiveEdges:
         chosen = non_adjacent(pairs[:n_above], self._n, limit)
         return pairs[chosen], ratios[chosen]
 
-    def _bounds(self, loss: ScoredLoss) -> tuple[np.ndarray, np.ndarray]:
+    def _compute_bounds(self, loss: ScoredLoss) -> tuple[np.ndarray, np.ndarray]:
         """Return the bound of each pair, -inf if it was removed, and whether the score may have changed."""
         drift = np.asarray(loss.drift)
         moved = drift[self._pairs[:, 0]] + drift[self._pairs[:, 1]] - self._seen
@@ -126,14 +126,14 @@ class ExhaustiveEdges:
         self._seen[at] = drift[pairs[:, 0]] + drift[pairs[:, 1]]
         self.n_tests += len(at)
 
-    def _above(self, lam: float) -> tuple[np.ndarray, np.ndarray]:
+    def _list_above(self, lam: float) -> tuple[np.ndarray, np.ndarray]:
         at = np.flatnonzero(self._alive & (self._scores > lam))
         at = at[np.lexsort((at, -self._scores[at]))]
         return self._pairs[at].astype(np.int64), self._scores[at]
 
 
-class _AllPairs:
-    """Base class of the sources that score all pairs; subclasses choose from the scores."""
+class _PairSelector:
+    """Base class of the selectors that score all pairs; subclasses choose from the scores."""
 
     is_exhaustive = True
 
@@ -145,9 +145,9 @@ class _AllPairs:
         """Scores of inactive pairs computed."""
         return self._edges.n_tests
 
-    def largest(self, loss: PenalisedLoss) -> float:
+    def find_largest_ratio(self, loss: PenalisedLoss) -> float:
         """Return the largest s_e / c_e of a loss without edges."""
-        _, ratios = self._edges.best(self._scored(loss), 0.0)
+        _, ratios = self._edges.find_best(self._scored(loss), 0.0)
         return float(ratios[0]) if len(ratios) else 0.0
 
     def _scored(self, loss: PenalisedLoss) -> ScoredLoss:
@@ -175,7 +175,7 @@ class _AllPairs:
         self._edges.remove(pairs)
 
 
-class BestEdge(_AllPairs):
+class BestEdge(_PairSelector):
     """The pair that violates its optimality condition most, or a batch of pairs without common variables.
 
     A batch consists of violators above (1 - alpha) mean + alpha max of all violators' scores; None means one edge.
@@ -185,19 +185,19 @@ class BestEdge(_AllPairs):
         super().__init__(edges, tol)
         self._alpha = alpha
 
-    def next_round(self, loss: PenalisedLoss, limit: int, run: Run) -> int:
+    def activate_next(self, loss: PenalisedLoss, limit: int, run: Run) -> int:
         """Activate the best edges and optimise around them."""
         if self._alpha is None:
-            pairs, _ = self._edges.best(loss, loss.lam)
+            pairs, _ = self._edges.find_best(loss, loss.lam)
         else:
-            pairs, _ = self._edges.batch(loss, loss.lam, self._alpha, limit)
+            pairs, _ = self._edges.find_batch(loss, loss.lam, self._alpha, limit)
         if len(pairs):
             self._activate(pairs, loss)
             loss.optimise(pairs, tol=loss.local_tol(self._tol), deadline=run.deadline)
         return len(pairs)
 
 
-class BestFeature(_AllPairs):
+class BestFeature(_PairSelector):
     """The single parameter whose gradient violates its optimality condition most.
 
     The edges have variables of one state each, since a feature's score is not divided by the size of its table.
@@ -212,9 +212,9 @@ class BestFeature(_AllPairs):
     def _scored(self, loss: PenalisedLoss) -> ScoredLoss:
         return FeatureScores(loss, self._active)
 
-    def next_round(self, loss: PenalisedLoss, limit: int, run: Run) -> int:
+    def activate_next(self, loss: PenalisedLoss, limit: int, run: Run) -> int:
         """Activate the best feature and optimise around it."""
-        pairs, _ = self._edges.best(self._scored(loss), loss.lam)
+        pairs, _ = self._edges.find_best(self._scored(loss), loss.lam)
         if not len(pairs):
             return 0
         pair = (int(pairs[0, 0]), int(pairs[0, 1]))
@@ -261,7 +261,7 @@ class FeatureScores:
         return scores
 
 
-class WorkingSet(_AllPairs):
+class WorkingSet(_PairSelector):
     """Violators in batches, best first, each batch twice as large; all active parameters are optimised.
 
     The tolerance is ten times as large until all violators are active.
@@ -272,11 +272,11 @@ class WorkingSet(_AllPairs):
         self._size = first
         self._lam_before: float | None = None
 
-    def next_round(self, loss: PenalisedLoss, limit: int, run: Run) -> int:
+    def activate_next(self, loss: PenalisedLoss, limit: int, run: Run) -> int:
         """Activate a batch and optimise everything; λ may have become smaller since the round before."""
         before = loss.lam if self._lam_before is None else self._lam_before
         # after a smaller λ, the sequential strong rule: s_e > 2 λ_new - λ_old
-        violators, _ = self._edges.violators(loss, max(2 * loss.lam - before, 0.0))
+        violators, _ = self._edges.find_violators(loss, max(2 * loss.lam - before, 0.0))
         self._lam_before = loss.lam
         pairs = violators[: min(self._size, limit)]
         self._size *= 2

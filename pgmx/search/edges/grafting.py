@@ -34,8 +34,8 @@ _FEW, _MOST_NUMBERS = 32, 1 << 23
 _MEASURED = 32
 
 
-class EdgeSource(Protocol):
-    """A source chooses the next edges of a run; the penalty λ is an attribute of the loss."""
+class EdgeSelector(Protocol):
+    """A selector chooses the next edges of a run; the penalty λ is an attribute of the loss."""
 
     #: Whether all pairs are scored in any case.
     is_exhaustive: bool
@@ -45,7 +45,7 @@ class EdgeSource(Protocol):
         """Scores of inactive pairs computed."""
         ...
 
-    def largest(self, loss: PenalisedLoss) -> float:
+    def find_largest_ratio(self, loss: PenalisedLoss) -> float:
         """Return the largest s_e / c_e of a loss without edges: the smallest λ that leaves all edges out."""
         ...
 
@@ -53,7 +53,7 @@ class EdgeSource(Protocol):
         """Begin with the active edges of the loss, from the `state` of an earlier run if there is one."""
         ...
 
-    def next_round(self, loss: PenalisedLoss, limit: int, run: Run) -> int:
+    def activate_next(self, loss: PenalisedLoss, limit: int, run: Run) -> int:
         """Activate at most `limit` edges and optimise around them; return their number, 0 if none passes."""
         ...
 
@@ -77,7 +77,7 @@ class Grafting:
     def __init__(
         self,
         loss: PenalisedLoss,
-        source: EdgeSource,
+        selector: EdgeSelector,
         run: Run,
         *,
         tol: float,
@@ -85,7 +85,7 @@ class Grafting:
         measure: Callable[[PenalisedLoss, int], dict[str, float]] | None = None,
         store: Store | None = None,
     ):
-        self.loss, self.source, self.run = loss, source, run
+        self.loss, self.selector, self.run = loss, selector, run
         self._store = RunStore(run) if store is None else store
         self.tol, self.max_edges = tol, max_edges
         self.n_iter = 0
@@ -115,14 +115,14 @@ class Grafting:
                 self.loss.set_potentials(start)
             self.n_active = len(self.loss.edges)
         else:
-            source = snapshot.take_part("source_")
+            selector = snapshot.take_part("selector_")
             known = required if start is None else np.concatenate([required, start.edges])
             self._restore(snapshot, known, is_candidate)
             self.loss.require(required)
-        self.source.restore(None if snapshot is None else source, self.loss)
+        self.selector.restore(None if snapshot is None else selector, self.loss)
         if snapshot is None and self.n_active and optimise:
             with self.run.catch_interrupt():
-                self.source.mark_changed(self.loss.optimise(tol=self.tol, deadline=self.run.deadline))
+                self.selector.mark_changed(self.loss.optimise(tol=self.tol, deadline=self.run.deadline))
 
     def _restore(self, snapshot: Snapshot, known: np.ndarray, is_candidate: Callable | None) -> None:
         part = snapshot.take_part("loss_")
@@ -165,7 +165,7 @@ class Grafting:
             if reason not in COMPLETE:
                 self._save()
             if reason == "max_edges":
-                self.source.mark_changed(self.loss.optimise(tol=self.tol, deadline=self.run.deadline))
+                self.selector.mark_changed(self.loss.optimise(tol=self.tol, deadline=self.run.deadline))
         if isinstance(self.run.error, KeyboardInterrupt):  # perhaps in the middle of a step
             self.loss.recover()
             self.n_active = max(self.n_active, len(self.loss.edges))
@@ -187,7 +187,7 @@ class Grafting:
         if self.run.is_over():
             return self.run.stopped_by
         limit = self.max_edges - self.n_active
-        n_added = self.source.next_round(self.loss, int(min(limit, 1 << 62)), self.run) if limit > 0 else 0
+        n_added = self.selector.activate_next(self.loss, int(min(limit, 1 << 62)), self.run) if limit > 0 else 0
         if n_added:
             self.n_active += n_added
             self._n_idle = 0
@@ -203,7 +203,7 @@ class Grafting:
                 if self.loss.kkt_residual() <= self.tol + slack:  # and no pair violates its condition for this model
                     return self.run.stopped_by if self.run.is_over() else "converged"
                 self._n_presses += 1  # the loss counts the model as unchanged, but its residual is too large
-            self.source.mark_changed(variables)
+            self.selector.mark_changed(variables)
             self._n_idle += 1
         self.n_iter += 1
         self._record()
@@ -219,7 +219,7 @@ class Grafting:
         figures = {
             "objective": self.loss.objective(),
             "n_edges": self.n_active,
-            "n_tests": self.source.n_tests,
+            "n_tests": self.selector.n_tests,
             "n_tables": self.loss.statistics.n_counted,
         }
         if self._iterates is not None:
@@ -233,7 +233,7 @@ class Grafting:
     def _save(self) -> None:
         if not self._store.can_save():
             return
-        source = {f"source_{name}": value for name, value in self.source.state().items()}
+        selector = {f"selector_{name}": value for name, value in self.selector.state().items()}
         loss = {f"loss_{name}": value for name, value in self.loss.state().items()}
         passed = {} if self._iterates is None else self._iterates.state()
         iterates = {f"iterates_{name}": value for name, value in passed.items()}
@@ -243,7 +243,7 @@ class Grafting:
             "n_idle": self._n_idle,
             "n_presses": self._n_presses,
         }
-        self._store.save({**counts, "objective": self.loss.objective(), **source, **loss, **iterates})
+        self._store.save({**counts, "objective": self.loss.objective(), **selector, **loss, **iterates})
 
 
 class Iterates:

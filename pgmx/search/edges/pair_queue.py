@@ -46,30 +46,30 @@ class HubPartners:
         self.number[hubs] = np.arange(len(self.hubs), len(self.hubs) + len(hubs))
         self.hubs = np.concatenate((self.hubs, hubs))
 
-    def partner(self, hubs: np.ndarray, turns: np.ndarray) -> np.ndarray:
+    def partners_at(self, hubs: np.ndarray, positions: np.ndarray) -> np.ndarray:
         """Return the partners of hubs at positions from 0 to n - 2."""
-        places = self.rank[hubs] + turns + 1
+        places = self.rank[hubs] + positions + 1
         places[places >= self.n_variables] -= self.n_variables
         return self.nodes[places]
 
-    def turn(self, hubs: np.ndarray, partners: np.ndarray) -> np.ndarray:
+    def positions_of(self, hubs: np.ndarray, partners: np.ndarray) -> np.ndarray:
         """Return the positions of partners in the orders of their hubs."""
-        turns = self.rank[partners] - self.rank[hubs] - 1
-        turns[turns < 0] += self.n_variables
-        return turns
+        positions = self.rank[partners] - self.rank[hubs] - 1
+        positions[positions < 0] += self.n_variables
+        return positions
 
     def edges(self, hub: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the ids of all edges of a hub, and the values that break ties of their priorities."""
-        turns = np.arange(self.n_variables - 1)
+        positions = np.arange(self.n_variables - 1)
         hubs = np.full(self.n_variables - 1, hub)
-        partners = self.partner(hubs, turns)
+        partners = self.partners_at(hubs, positions)
         older = (self.number[partners] >= 0) & (self.number[partners] < self.number[hub])
-        turns = np.where(older, self.number[partners], turns)
+        positions = np.where(older, self.number[partners], positions)
         ids = id_of(np.column_stack((hubs, partners)), self.n_variables)
-        return ids, turns * self.n_variables + self.number[hub]
+        return ids, positions * self.n_variables + self.number[hub]
 
 
-class HubTurns:
+class HubGroups:
     """Groups of hubs with equal numbers of tested partners; the group with the fewest is the last and continues next.
 
     The progress of a group is the number of tests of its members, which alternate, the oldest first.
@@ -84,37 +84,37 @@ class HubTurns:
             hubs = np.concatenate((self.groups.pop()[0], hubs))
         self.groups.append((hubs, 0))
 
-    def window(self, size: int, n_turns: int) -> tuple[np.ndarray, np.ndarray]:
+    def next_tests(self, size: int, n_positions: int) -> tuple[np.ndarray, np.ndarray]:
         """Return hubs and positions of the last group's next `size` tests, fewer if it reaches the previous group."""
         members, progress = self.groups[-1]
         while len(self.groups) > 1:
             before, their_progress = self.groups[-2]
-            meeting, ahead = divmod(their_progress, len(before))
-            if progress < meeting * len(members):
-                n_turns = min(n_turns, meeting)
+            level, n_further = divmod(their_progress, len(before))
+            if progress < level * len(members):
+                n_positions = min(n_positions, level)
                 break
             # The previous group is older, so its members that have not reached this position come first.
-            members, progress = np.concatenate((before, members)), meeting * (len(before) + len(members)) + ahead
+            members, progress = np.concatenate((before, members)), level * (len(before) + len(members)) + n_further
             self.groups[-2:] = [(members, progress)]
-        goes = np.arange(progress, min(progress + size, n_turns * len(members)))
-        return members[goes % len(members)], goes // len(members)
+        steps = np.arange(progress, min(progress + size, n_positions * len(members)))
+        return members[steps % len(members)], steps // len(members)
 
-    def advance(self, goes: int, n_turns: int) -> None:
+    def advance(self, steps: int, n_positions: int) -> None:
         """Advance the last group; it is removed after its last position."""
         members, progress = self.groups[-1]
-        if progress + goes >= n_turns * len(members):
+        if progress + steps >= n_positions * len(members):
             self.groups.pop()
         else:
-            self.groups[-1] = members, progress + goes
+            self.groups[-1] = members, progress + steps
 
-    def turns_taken(self, hubs: np.ndarray, n_turns: int, n_variables: int) -> np.ndarray:
+    def count_tested(self, hubs: np.ndarray, n_positions: int, n_variables: int) -> np.ndarray:
         """Return the number of tested partners of each node; hubs that are not in a group have tested all."""
         counts = np.zeros(n_variables, dtype=np.int64)
-        counts[hubs] = n_turns
+        counts[hubs] = n_positions
         for members, progress in self.groups:
-            turns, ahead = divmod(progress, len(members))
-            counts[members] = turns
-            counts[members[:ahead]] += 1
+            positions, n_further = divmod(progress, len(members))
+            counts[members] = positions
+            counts[members[:n_further]] += 1
         return counts
 
     def state(self, name: str) -> dict[str, np.ndarray]:
@@ -125,18 +125,20 @@ class HubTurns:
             f"{name}_progress": np.array([progress for _, progress in self.groups], dtype=np.int64),
         }
 
-    def restore(self, state: Snapshot, name: str, number: np.ndarray, n_turns_of: Callable[[np.ndarray], int]) -> None:
-        """Continue from a state; `number` is the number of each hub, `n_turns_of` returns a group's positions."""
+    def restore(
+        self, state: Snapshot, name: str, number: np.ndarray, n_positions_of: Callable[[np.ndarray], int]
+    ) -> None:
+        """Continue from a state; `number` is the number of each hub, `n_positions_of` returns a group's positions."""
         most = len(number) - 1
         members = state.array(f"{name}_members", np.int64, (None,), least=0, most=most, distinct=True)
         sizes = state.array(f"{name}_sizes", np.int64, (None,), least=1, most=len(members))
         progress = state.array(f"{name}_progress", np.int64, sizes.shape, least=0).tolist()
         state.check(sizes.sum() == len(members), f"groups of other sizes than {name!r}")
         self.groups = list(zip(np.split(members, np.cumsum(sizes)[:-1]), progress, strict=True)) if len(sizes) else []
-        for group, goes in self.groups:
+        for group, steps in self.groups:
             is_ordered = number[group[0]] >= 0 and (np.diff(number[group]) > 0).all()
             state.check(is_ordered, f"no hubs, or hubs in another order, in {name!r}")
-            state.check(goes < n_turns_of(group) * len(group), f"more turns in {name!r} than there are")
+            state.check(steps < n_positions_of(group) * len(group), f"more positions in {name!r} than there are")
 
 
 class ExcludedPairs:
@@ -177,8 +179,8 @@ class UnseenPairs:
         self.partners = partners
         self.excluded = excluded
         self.n_variables = order.n_variables
-        self._meetings = HubTurns()  # pairs of young hubs with older hubs
-        self._visits = HubTurns()  # pairs of hubs with other nodes
+        self._hub_pairs = HubGroups()  # pairs of young hubs with older hubs
+        self._other_pairs = HubGroups()  # pairs of hubs with other nodes
         self._drawn = 0
         self._close_window()
         self._window_size = _LEAST_WINDOW
@@ -187,9 +189,9 @@ class UnseenPairs:
         """Move the pairs of new hubs (ascending by number) to the front."""
         self._advance()
         self._window_size = _LEAST_WINDOW
-        self._visits.add(hubs)
+        self._other_pairs.add(hubs)
         if self.partners.number[hubs[-1]] > 0:
-            self._meetings.add(hubs)
+            self._hub_pairs.add(hubs)
 
     def exclude(self, ids: np.ndarray) -> None:
         """Never return these pairs."""
@@ -214,29 +216,33 @@ class UnseenPairs:
         self._advance()
         return {
             "drawn": np.array(self._drawn),
-            **self._meetings.state("meetings"),
-            **self._visits.state("visits"),
+            **self._hub_pairs.state("hub_pairs"),
+            **self._other_pairs.state("other_pairs"),
         }
 
     def restore(self, state: Snapshot) -> None:
         """Continue from a state."""
         self._close_window()
-        names = [f"{turns}_{name}" for turns in ("meetings", "visits") for name in ("members", "sizes", "progress")]
+        names = [
+            f"{groups}_{name}" for groups in ("hub_pairs", "other_pairs") for name in ("members", "sizes", "progress")
+        ]
         state.check_names(("drawn", *names))
         self._drawn = state.integer("drawn", 0, len(self.order))
         number = self.partners.number
-        self._meetings.restore(state, "meetings", number, lambda group: int(number[group[-1]]))
-        self._visits.restore(state, "visits", number, lambda group: self.n_variables - 1)
+        self._hub_pairs.restore(state, "hub_pairs", number, lambda group: int(number[group[-1]]))
+        self._other_pairs.restore(state, "other_pairs", number, lambda group: self.n_variables - 1)
 
     def seen(self) -> Iterator[np.ndarray]:
         """Yield the ids of the pairs that were seen and are not excluded, in blocks, without duplicates."""
         n, partners = self.n_variables, self.partners
-        visits = self._visits.turns_taken(partners.hubs, n - 1, n)[partners.hubs]
-        meetings = self._meetings.turns_taken(partners.hubs, len(partners.hubs), n)[partners.hubs]
+        n_tested_others = self._other_pairs.count_tested(partners.hubs, n - 1, n)[partners.hubs]
+        n_tested_hubs = self._hub_pairs.count_tested(partners.hubs, len(partners.hubs), n)[partners.hubs]
         pairs = [np.empty((0, 2), dtype=np.int64)]
         for k, hub in enumerate(partners.hubs.tolist()):
-            met = partners.hubs[: min(k, int(meetings[k]))]
-            others = np.union1d(partners.partner(np.full(visits[k], hub), np.arange(visits[k])), met)
+            older = partners.hubs[: min(k, int(n_tested_hubs[k]))]
+            others = np.union1d(
+                partners.partners_at(np.full(n_tested_others[k], hub), np.arange(n_tested_others[k])), older
+            )
             pairs.append(np.column_stack((np.full(len(others), hub), others)))
         ids = np.unique(id_of(np.concatenate(pairs), n))
         ids = ids[self.order.position(ends_of(ids, n)) >= self._drawn]
@@ -249,26 +255,26 @@ class UnseenPairs:
 
     def _close_window(self) -> None:
         self._ids = np.empty(0, dtype=np.int64)
-        self._goes = np.empty(0, dtype=np.int64)  # steps of the source up to each of these pairs
+        self._steps = np.empty(0, dtype=np.int64)  # steps up to each of these pairs
         self._used = self._width = 0
 
     def _advance(self) -> None:
-        """Advance the source by the pairs that were taken, and drop the precomputed pairs."""
+        """Advance by the pairs that were taken, and drop the precomputed pairs."""
         if self._width:
-            goes = self._width
+            steps = self._width
             if self._used < len(self._ids):
-                goes = int(self._goes[self._used - 1]) if self._used else 0
-            if self._meetings.groups:
-                self._meetings.advance(goes, self._last_meeting())
-            elif self._visits.groups:
-                self._visits.advance(goes, self.n_variables - 1)
+                steps = int(self._steps[self._used - 1]) if self._used else 0
+            if self._hub_pairs.groups:
+                self._hub_pairs.advance(steps, self._count_older_hubs())
+            elif self._other_pairs.groups:
+                self._other_pairs.advance(steps, self.n_variables - 1)
             else:
-                self._drawn += goes
+                self._drawn += steps
         self._close_window()
 
-    def _last_meeting(self) -> int:
+    def _count_older_hubs(self) -> int:
         """Return the number of pairs that the youngest of the next hubs has with older hubs."""
-        return int(self.partners.number[self._meetings.groups[-1][0][-1]])
+        return int(self.partners.number[self._hub_pairs.groups[-1][0][-1]])
 
     def _open_window(self, count: int) -> bool:
         """Compute the next pairs; return False if none is left."""
@@ -276,10 +282,10 @@ class UnseenPairs:
         size = max(2 * count, self._window_size)
         self._window_size = min(2 * self._window_size, _LARGEST_WINDOW)
         unseen: np.ndarray | None = None
-        if self._meetings.groups:
-            pairs, unseen = self._next_meetings(size)
-        elif self._visits.groups:
-            pairs, unseen = self._next_visits(size)
+        if self._hub_pairs.groups:
+            pairs, unseen = self._next_hub_pairs(size)
+        elif self._other_pairs.groups:
+            pairs, unseen = self._next_other_pairs(size)
         elif self._drawn < len(self.order):
             pairs = self.order.pair(np.arange(self._drawn, min(self._drawn + size, len(self.order))))
             # Random pairs come after the pairs of hubs, which have all been seen by now.
@@ -292,21 +298,23 @@ class UnseenPairs:
             unseen = ~self.excluded.contains(ids) if unseen is None else unseen & ~self.excluded.contains(ids)
         self._width = len(ids)
         which = np.arange(len(ids)) if unseen is None else np.flatnonzero(unseen)
-        self._ids, self._goes = ids[which], which + 1
+        self._ids, self._steps = ids[which], which + 1
         return True
 
-    def _next_meetings(self, size: int) -> tuple[np.ndarray, np.ndarray]:
+    def _next_hub_pairs(self, size: int) -> tuple[np.ndarray, np.ndarray]:
         """Return pairs of two hubs, and which of them are unseen."""
-        young, turns = self._meetings.window(size, self._last_meeting())
-        old = self.partners.hubs[turns]
-        visits = self._visits.turns_taken(self.partners.hubs, self.n_variables - 1, self.n_variables)
-        unseen = (turns < self.partners.number[young]) & (self.partners.turn(old, young) >= visits[old])
+        young, positions = self._hub_pairs.next_tests(size, self._count_older_hubs())
+        old = self.partners.hubs[positions]
+        n_tested_others = self._other_pairs.count_tested(self.partners.hubs, self.n_variables - 1, self.n_variables)
+        unseen = (positions < self.partners.number[young]) & (
+            self.partners.positions_of(old, young) >= n_tested_others[old]
+        )
         return self._pairs_not_drawn(young, old, unseen)
 
-    def _next_visits(self, size: int) -> tuple[np.ndarray, np.ndarray]:
+    def _next_other_pairs(self, size: int) -> tuple[np.ndarray, np.ndarray]:
         """Return pairs of a hub and another node, and which of them are unseen; pairs of two hubs were seen before."""
-        hubs, turns = self._visits.window(size, self.n_variables - 1)
-        others = self.partners.partner(hubs, turns)
+        hubs, positions = self._other_pairs.next_tests(size, self.n_variables - 1)
+        others = self.partners.partners_at(hubs, positions)
         return self._pairs_not_drawn(hubs, others, self.partners.number[others] < 0)
 
     def _pairs_not_drawn(
@@ -387,7 +395,7 @@ class EdgeQueue:
         if isinstance(self.tested, ExactPairs) and self.tested.n_frozen > most:
             self.tested = LevelledPairs.from_exact(self.tested)
 
-    def prefer(self, hubs: np.ndarray) -> None:
+    def prioritise(self, hubs: np.ndarray) -> None:
         """Lower the priorities of all queued edges of nodes that become hubs."""
         self.partners.add(hubs)
         if self._unseen is not None:

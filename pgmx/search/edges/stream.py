@@ -193,7 +193,7 @@ class EdgeStream:
             self.degrees += np.bincount(pairs.ravel(), minlength=self.n_variables)
             self._model_changed = True
 
-    def largest(self, loss: PenalisedLoss) -> float:
+    def find_largest_ratio(self, loss: PenalisedLoss) -> float:
         """Return the largest s_e / c_e of a loss without edges; raise a ValueError for too many pairs."""
         n, weight, excluded = self.n_variables, self.penalty_weight, self.queue.excluded
         order = RandomPairs(n, 0)
@@ -212,7 +212,7 @@ class EdgeStream:
 
     # ---- rounds ----
 
-    def next_round(self, loss: PenalisedLoss, limit: int, run: Run) -> int:
+    def activate_next(self, loss: PenalisedLoss, limit: int, run: Run) -> int:
         """Activate at most `limit` edges and optimise around them; return their number."""
         pairs = self.choose_edges(loss, limit=limit, deadline=run.deadline)
         if len(pairs):
@@ -229,7 +229,7 @@ class EdgeStream:
         if limit is not None and limit <= 0:
             return np.empty((0, 2), dtype=np.int64)
         self._rescore_reservoir(loss)
-        self._prefer_hubs()
+        self._prioritise_hubs()
         n_tests, ahead = 0, 1
         while True:
             wanted = self.reservoir.room if self._filling else self.max_tests - n_tests
@@ -263,10 +263,10 @@ class EdgeStream:
             self.queue.put_back(len(ids) - count)
             ids, scores, penalties, passing = ids[:count], scores[:count], penalties[:count], passing[:1]
         self.n_tests += count
-        self._sort_out(ids, scores, penalties, passing, loss.lam)
+        self._store_tested(ids, scores, penalties, passing, loss.lam)
         return count
 
-    def _sort_out(self, ids, scores, penalties, passing, lam: float) -> None:
+    def _store_tested(self, ids, scores, penalties, passing, lam: float) -> None:
         """Offer the edges that passed to the reservoir, and freeze all others and those that the reservoir rejects."""
         if len(passing):
             out, ids, scores, evicted = np.ones(len(ids), dtype=bool), ids.copy(), scores.copy(), []
@@ -300,12 +300,12 @@ class EdgeStream:
             self.reservoir.discard(ids[failing])
             self.queue.freeze(ids[failing], violation_offsets(scores[failing], penalties[failing]))
 
-    def _prefer_hubs(self) -> None:
+    def _prioritise_hubs(self) -> None:
         """Raise the priority of the edges of new hubs (algorithm 2)."""
         if self.structure_heuristics:
             hubs = find_new_hubs(self.degrees, self.queue.partners.number >= 0, self.hub_threshold)
             if len(hubs):
-                self.queue.prefer(hubs)
+                self.queue.prioritise(hubs)
 
     def _refill(self) -> bool:
         """Return the frozen edges to the queue, if that can have an effect."""

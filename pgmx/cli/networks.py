@@ -1,11 +1,16 @@
-"""Networks from files, or bundled with pgmpy."""
+"""Networks from files, or bundled with pgmpy: reading, and the work of ``pgmx convert`` and ``pgmx show``."""
 
+import tempfile
+import webbrowser
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from pgmx.checks import explain_unreadable
-from pgmx.cli.inputs.knowledge import lagged_name
+from pgmx.cli.console import say
+from pgmx.cli.knowledge import lagged_name
+from pgmx.cli.paths import check_targets, check_writable
+from pgmx.cli.tables import open_input
 
 
 def read_network(text: str, format: str | None = None) -> Any:
@@ -76,3 +81,31 @@ def with_text_names(graph, text: str):
     plain.add_nodes_from(names.values())
     plain.add_edges_from((names[u], names[v]) for u, v in graph.edges())
     return plain
+
+
+# ---- commands ----
+
+
+def convert(source: str, target: Path, *, format: str | None) -> None:
+    """Read a graph or a network and write it in the format that the suffix of the target names."""
+    from pgmx.models import save_model
+    from pgmx.models.any_model import FORMATS
+    from pgmx.models.files.formats import check_target
+
+    check_writable(target, "OUT")
+    check_target(target, None, FORMATS)
+    say(f"wrote {save_model(read_any(source, format), target)}")
+
+
+def show(model: str, *, format: str | None, data: Path | None, out: Path | None, **options: Any) -> None:
+    """Write the page of a network and, without an output file, open it in the browser."""
+    from pgmx.plotting import save_report
+
+    check_targets(None, None, report=out)
+    network = read_network(model, format)
+    rows = None if data is None else open_input(data, options)
+    name = Path(model).stem
+    path = out or Path(tempfile.mkdtemp(prefix="pgmx-")) / f"{name}.html"
+    say(f"wrote {save_report(network, path, data=rows, title=name)}")
+    if out is None and not webbrowser.open(path.as_uri()):
+        say("no browser was found: open this file in a browser")
