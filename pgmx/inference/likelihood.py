@@ -139,7 +139,6 @@ def held_out_log_likelihood(
     >>> round(result.mean, 2), result.n_impossible
     (-2.05, 0)
     """
-    from pgmx.data import DistributedTable
     from pgmx.data.errors import refuse_marked
     from pgmx.data.inputs import open_rows_to_score
     from pgmx.data.table import check_missing_option
@@ -154,15 +153,13 @@ def held_out_log_likelihood(
         return _gaussian_likelihood(network, X, missing)
     arrays = BayesianArrays.from_model(network).normalise()
     table = _code_rows(X, arrays.names, "pairwise" if missing == "observed" else missing)
-    if isinstance(table, DistributedTable):  # a distributed table has no marked missing values
-        return table.reduce(_sum_part, arrays, add=_add_likelihoods)
-    if missing == "observed":
+    if missing == "observed" and not table.is_remote:  # no value of a distributed table is missing
         return _sum_observed(arrays.names, _to_families(arrays), _read_states(arrays, table), table.n_rows)
     refuse_marked(
         table,
         "the likelihood of a row needs all its values; code the table with 'drop', or give missing='observed'",
     )
-    return _sum_terms(arrays.names, _DiscreteTerms(arrays, table), table.n_rows)
+    return table.reduce(_sum_discrete, arrays, add=_add_likelihoods)
 
 
 def _code_rows(X: Any, names: Sequence[Hashable], missing: str) -> DiscreteTable:
@@ -175,22 +172,20 @@ def _code_rows(X: Any, names: Sequence[Hashable], missing: str) -> DiscreteTable
     return opened.declare_discrete([name for name in opened.names if name in set(names)]).encode(missing=missing)
 
 
-def _sum_part(part: Any, arrays: BayesianArrays) -> HeldOutLikelihood:
-    """Return the likelihood of the rows of one partition of distributed data."""
-    return _sum_terms(arrays.names, _DiscreteTerms(arrays, part.table), part.table.n_rows)
+def _sum_discrete(partition: Any, arrays: BayesianArrays) -> HeldOutLikelihood:
+    """Return the likelihood of the rows of one partition of a discrete table."""
+    return _sum_terms(arrays.names, _DiscreteTerms(arrays, partition.table), partition.n_rows)
 
 
-def _add_likelihoods(parts: list[HeldOutLikelihood]) -> HeldOutLikelihood:
+def _add_likelihoods(sums: list[HeldOutLikelihood]) -> HeldOutLikelihood:
     """Return the likelihood of the rows of all partitions."""
-    n_rows, n_impossible = sum(part.n_rows for part in parts), sum(part.n_impossible for part in parts)
+    n_rows, n_impossible = sum(one.n_rows for one in sums), sum(one.n_impossible for one in sums)
     n_possible = n_rows - n_impossible
-    possible = sum(
-        part.possible_mean * (part.n_rows - part.n_impossible) for part in parts if part.n_rows > part.n_impossible
-    )
+    possible = sum(one.possible_mean * (one.n_rows - one.n_impossible) for one in sums if one.n_rows > one.n_impossible)
     total = -inf if n_impossible else possible
     impossible: Counter = Counter()
-    for part in parts:
-        impossible.update(part.impossible)
+    for one in sums:
+        impossible.update(one.impossible)
     possible_mean = possible / n_possible if n_possible else float("nan")
     return HeldOutLikelihood(total / n_rows, total, n_rows, n_impossible, possible_mean, dict(impossible))
 
@@ -341,12 +336,13 @@ def _read_states(arrays: BayesianArrays, table: Any) -> Iterator[RowChunk]:
 
 
 def _gaussian_likelihood(model: LinearGaussianBayesianNetwork, X, missing: str) -> HeldOutLikelihood:
-    from pgmx.data import DistributedNumericTable, open_frame
+    from pgmx.data import open_frame
+    from pgmx.data.distributed.remote_table import is_remote
 
     names = list(model.nodes())
-    if isinstance(X, DistributedNumericTable):
+    if is_remote(X):  # rows at hand are a frame, whose columns may be missing or not numeric
         positions = _positions(names, X.names)
-        return X.reduce(_sum_gaussian_part, names, positions, read_regressions(model, names), add=_add_likelihoods)
+        return X.reduce(_sum_gaussian, names, positions, read_regressions(model, names), add=_add_likelihoods)
     if missing == "observed":
         return _sum_observed_numbers(names, read_regressions(model, names), open_frame(X))
     frame = open_frame(X).to_pandas(missing=missing)
@@ -397,11 +393,11 @@ def _sum_observed_regressions(
     return _sum_observed(names, network, [chunk], len(values))
 
 
-def _sum_gaussian_part(
-    part: Any, names: list, positions: list[int], regressions: list[Regression]
+def _sum_gaussian(
+    partition: Any, names: list, positions: list[int], regressions: list[Regression]
 ) -> HeldOutLikelihood:
     """Return the likelihood of the rows of one partition of distributed continuous data."""
-    return _add_likelihoods([_sum_block(block, names, positions, regressions) for block in part.blocks])
+    return _add_likelihoods([_sum_block(block, names, positions, regressions) for block in partition.blocks])
 
 
 def _sum_block(
@@ -412,16 +408,16 @@ def _sum_block(
 
 
 def _mixed_likelihood(model: HasTerms, X, missing: str) -> HeldOutLikelihood:
-    from pgmx.data import DiscreteTable, DistributedNumericTable, DistributedTable, open_any
+    from pgmx.data import DiscreteTable, open_any
+    from pgmx.data.distributed.remote_table import is_remote
 
-    if isinstance(X, DistributedTable | DistributedNumericTable):
-        _positions(model.names, list(X.columns if isinstance(X, DistributedTable) else X.names))
+    if is_remote(X):  # the workers get the network without its graph
+        _positions(model.names, list(X.names))
         model.log_likelihood_terms(X.without_rows())
         sent = model.without_graph("log_likelihood_terms")
-        return X.reduce(_sum_mixed_part, tuple(model.names), sent, add=_add_likelihoods)
+        return X.reduce(_sum_mixed, tuple(model.names), sent, add=_add_likelihoods)
     opened = open_any(X, missing="pairwise" if missing == "observed" else missing)
-    columns = opened.columns if isinstance(opened, DiscreteTable) else opened.names
-    _positions(model.names, list(columns))
+    _positions(model.names, list(opened.names))
     if missing == "observed":
         network, chunks = model.read_chunks(opened)
         return _sum_observed(list(model.names), network, chunks, opened.n_rows)
@@ -430,9 +426,9 @@ def _mixed_likelihood(model: HasTerms, X, missing: str) -> HeldOutLikelihood:
     return _sum_mixed_rows(opened, tuple(model.names), model)
 
 
-def _sum_mixed_part(part: Any, names: tuple, model: HasTerms) -> HeldOutLikelihood:
+def _sum_mixed(partition: Any, names: tuple, model: HasTerms) -> HeldOutLikelihood:
     """Return the likelihood of the rows of one partition of distributed mixed data."""
-    return _add_likelihoods([_sum_mixed_rows(rows, names, model) for _, rows in part.chunks()])
+    return _add_likelihoods([_sum_mixed_rows(rows, names, model) for _, rows in partition.chunks()])
 
 
 def _sum_mixed_rows(rows: Any, names: tuple, model: HasTerms) -> HeldOutLikelihood:
