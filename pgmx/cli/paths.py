@@ -34,9 +34,9 @@ def find_source(text: str) -> Source:
     if path.is_file():
         return Source(path.stem, path)
     if path.is_dir():
-        from pgmx.data.readers import table_files
+        from pgmx.data.readers import list_table_files
 
-        table_files(path)
+        list_table_files(path)
         return Source(path.absolute().name, path)
     if path.suffix or len(path.parts) > 1:
         raise ValueError(f"no such file: {text}")

@@ -116,11 +116,11 @@ def _list_classes(learner: Any, source: str, target: str, options: dict) -> list
 
 
 def _iterate(source: str, target: str, has_labels: bool, options: dict) -> Iterator[tuple[Any, Any]]:
-    from pgmx.data.numeric import iterate_pieces
+    from pgmx.data.numeric import iterate_targets
 
     opened: Any = sys.stdin if source == "-" else Path(source)
     layout = list_layout(Path("-.csv") if source == "-" else opened, options)
-    yield from iterate_pieces(
+    yield from iterate_targets(
         opened, target, _CHUNK_ROWS, has_labels, layout, lambda names: choose_columns(names, options), options.get("na")
     )
 

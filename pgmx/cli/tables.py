@@ -117,15 +117,15 @@ def _list_columns(path: Path, options: Mapping[str, Any]) -> list:
 
     from pgmx.data import open_table
     from pgmx.data.csv_files import find_layout
-    from pgmx.data.readers import csv_header, explain_unreadable, is_csv, table_files
+    from pgmx.data.readers import explain_unreadable, is_csv, list_table_files, read_csv_header
 
     layout = list_layout(path, options)
     if path.suffix.lower() == ".pgmx":
         return list(open_table(path).columns)
-    first = table_files(path, layout.get("sep"))[0]
+    first = list_table_files(path, layout.get("sep"))[0]
     with explain_unreadable(first):
         if is_csv(first):
-            return list(csv_header(first, find_layout(first, **layout)))
+            return list(read_csv_header(first, find_layout(first, **layout)))
         return list(parquet.read_schema(first).names)
 
 

@@ -1,7 +1,7 @@
 """Coding of tables that arrive in chunks, in one pass, with states that grow chunk by chunk.
 
-`GrowingColumn` numbers the states of a column in the order in which chunks bring them, and `PieceCoder` codes chunks by
-these numbers. `ChunkCoder` writes them to an unnamed temporary file. When all states are known, each column is read
+`GrowingColumn` numbers the states of a column in the order in which chunks bring them, and `StateCoder` codes chunks by
+these numbers. `PlaneFileCoder` writes them to an unnamed temporary file. When all states are known, each column is read
 back block by block, its codes are put into their final order, and written to the plane file with its bit planes. Memory
 is bounded by a chunk and a block, whatever the number of rows; the temporary file takes a byte per value.
 """
@@ -21,12 +21,13 @@ import pandas as pd
 
 from pgmx._ext import _rows
 from pgmx.atomic import write_all
+from pgmx.checks import check_missing_option, check_rows
 from pgmx.data.columns import (
     MAX_STATES,
     check_discrete_columns,
     check_distinct,
     check_state_names,
-    code_known_cells,
+    code_observed,
     column_kind,
     list_categories,
     list_unknown_states,
@@ -35,12 +36,12 @@ from pgmx.data.columns import (
     name_numbers,
     order_states,
     raise_too_many,
+    warn_of_many_states,
 )
-from pgmx.data.csv_files import MarkerTally, warn_of_markers
-from pgmx.data.errors import FloatColumnsError, MissingCellsError, check_rows_left, refuse_undeclared
+from pgmx.data.csv_files import MarkerCounts, warn_of_markers
+from pgmx.data.errors import ContinuousColumnsError, MissingValuesError, check_rows_left, refuse_undeclared
 from pgmx.data.plane_file import BLOCK_ROWS, PLANE_SUFFIX, PlaneWriter, open_table
 from pgmx.data.readers import CHUNK_ROWS, CSV_OPTIONS, open_chunks
-from pgmx.data.table import check_missing_option, check_rows, warn_of_many_states
 
 #: Codes of missing values among the codes of a chunk, for codes of one and of two bytes.
 NARROW_MISSING = 255
@@ -51,13 +52,13 @@ WIDE_MISSING = 65535
 # ---- the states of one column, chunk by chunk ----
 
 
-class Final(NamedTuple):
+class FinalStates(NamedTuple):
     """States of a column and their codes after all chunks were read."""
 
     states: tuple
-    #: Final code of each number that `GrowingColumn.recode` gave, in the order of the numbers.
+    #: FinalStates code of each number that `GrowingColumn.recode` gave, in the order of the numbers.
     codes: np.ndarray
-    #: Final code of missing values, -1 if there are none.
+    #: FinalStates code of missing values, -1 if there are none.
     missing_code: int
 
 
@@ -65,39 +66,39 @@ class GrowingColumn:
     """The states of one column, numbered in the order in which chunks bring them.
 
     `has_missing` is whether a value was missing so far. With `texts`, the values are the words of a text file, whose
-    type is inferred at the end from all of them. With `is_discrete`, numeric values are states. With `tally`, values
+    type is inferred at the end from all of them. With `is_discrete`, numeric values are states. With `markers`, values
     that look like markers of missing values are counted there.
     """
 
-    def __init__(self, name, texts, is_discrete=False, tally=None):
+    def __init__(self, name, texts, is_discrete=False, markers=None):
         self.name = name
         self.has_missing = False
         self.is_discrete = is_discrete
-        self.tally = tally
+        self.markers = markers
         self._texts = texts
         self._kind = None
         self._numbers: dict = {}  # (type, state): number
         self._seen: set = set()  # numbers of states that occur
         self._has_blank_floats = False
 
-    def recode(self, values, coded, row, counts=True, tallies=True):
+    def recode(self, values, coded, row, counts=True, counts_markers=True):
         """Return the codes of a chunk in the numbers of the whole column, one of the codes above for missing values.
 
         `coded` is the result of `code_column` for `values`; `row`, uint8 of shape (n_rows,), holds its codes if it has
-        none, and may be overwritten. States count as occurring if `counts`, and are tallied if `tallies`. Raise
-        ValueError if values are of another kind than before, or there are more than 65535 states.
+        none, and may be overwritten. States count as occurring if `counts`, and as possible markers of missing values
+        if `counts_markers`. Raise ValueError for values of another kind than before, and for more than 65535 states.
         """
         incomplete = coded.obstacle is not None
         self.note(coded.obstacle)
         if coded.obstacle == "float":
             return np.full(len(row), NARROW_MISSING, dtype=np.uint8)
         if incomplete:
-            coded = code_known_cells(values, row, self.name, self.is_discrete)
+            coded = code_observed(values, row, self.name, self.is_discrete)
         self._check_kind(values, bool(coded.states))
         codes = row if coded.codes is None else coded.codes
         numbers = [self._number(state) for state in coded.states]
-        if self.tally is not None and tallies:
-            self.tally.add(coded.states, np.bincount(codes, minlength=len(numbers))[: len(numbers)].tolist())
+        if self.markers is not None and counts_markers:
+            self.markers.add(coded.states, np.bincount(codes, minlength=len(numbers))[: len(numbers)].tolist())
         if self._kind == "category":
             self._seen.update(np.array(numbers, dtype=int)[np.bincount(codes, minlength=len(numbers) + 1)[:-1] > 0])
         elif counts:
@@ -133,8 +134,8 @@ class GrowingColumn:
         self._has_blank_floats |= other._has_blank_floats
         numbers = np.array([self._number(state) for _, state in other._numbers], dtype=np.intp)
         self._seen.update(numbers[sorted(other._seen)].tolist())
-        if self.tally is not None and other.tally is not None:
-            self.tally.merge(other.tally)
+        if self.markers is not None and other.markers is not None:
+            self.markers.merge(other.markers)
         return numbers
 
     def enter_states(self, states, codes):
@@ -146,17 +147,18 @@ class GrowingColumn:
     def finish(self, declared, missing):
         """Return the states in their final order, and the final code of each number.
 
-        `declared` are the states that the user declared, None without. Raise FloatColumnsError if the column turns out
-        to be floating-point, ValueError if a state is not declared, there are too many, or two states differ only in
+        `declared` are the states that the user declared, None without. Raise ContinuousColumnsError if the column is
+        floating-point, ValueError if a state is not declared, there are too many, or two states differ only in
         their type.
         """
         values = self._infer_types()
         if self._kind != "category" and any(type(value) is float for value in values):
             values = name_numbers(values)
         if self._has_blank_floats and all(type(value) is int for value in values):
-            raise FloatColumnsError([self.name])
+            raise ContinuousColumnsError([self.name])
         observed = sorted(self._seen)
         if self._kind != "category":
+            # by type and value: Python considers 1, 1.0 and True equal
             distinct = list({(type(values[i]), values[i]): values[i] for i in observed}.values())
             check_distinct(distinct, self.name)
             states = tuple(distinct[i] for i in order_states(distinct)) if distinct else ()
@@ -169,11 +171,11 @@ class GrowingColumn:
             states = declared
         codes = match_states(values, states)
         if not self.has_missing or missing in ("error", "drop"):
-            return Final(states, codes, -1)
+            return FinalStates(states, codes, -1)
         states = (*states, missing_name(states))
         if len(states) > MAX_STATES:
             raise_too_many(self.name)
-        return Final(states, codes, len(states) - 1)
+        return FinalStates(states, codes, len(states) - 1)
 
     def _check_kind(self, values, is_known):
         """Refuse a chunk of another kind than before; a chunk without observed values fits any kind."""
@@ -216,14 +218,14 @@ class GrowingColumn:
         text.seek(0)
         typed = pd.read_csv(text, dtype_backend="numpy_nullable", **CSV_OPTIONS)["words"]
         if typed.dtype.kind == "f" and not self.is_discrete:
-            raise FloatColumnsError([self.name])
+            raise ContinuousColumnsError([self.name])
         return typed.tolist() if typed.dtype.kind in "iubf" else values
 
 
 # ---- the columns of a table ----
 
 
-class PieceCoder(ABC):
+class StateCoder(ABC):
     """Coder of a table in chunks, whose states are known when all chunks were read.
 
     With `are_texts`, all values are words whose types are inferred at the end; `n_jobs` threads share the columns of a
@@ -252,13 +254,13 @@ class PieceCoder(ABC):
         """Enter the columns; their declared states are checked."""
         discrete = check_discrete_columns(self._discrete_columns, names)
         self.columns = [
-            GrowingColumn(name, self._are_texts, name in discrete, MarkerTally() if self._warns else None)
+            GrowingColumn(name, self._are_texts, name in discrete, MarkerCounts() if self._warns else None)
             for name in names
         ]
         if self._state_names is not None:
             self._declared = check_state_names(self._state_names, names)
 
-    def add(self, frame, is_tallied=False):
+    def add(self, frame, is_counted=False):
         """Code one more chunk, a Frame; all have the same columns. Markers in it may have been counted before."""
         if not self.columns:
             self.begin(frame.names)
@@ -277,10 +279,12 @@ class PieceCoder(ABC):
                     column.recode(values, c, codes, counts=False)
             complete = frame.complete_rows()
             self.rows_seen -= complete.n_rows
-            self.add(complete, is_tallied=True)
+            self.add(complete, is_counted=True)
             return
         columns = zip(self.columns, frame.columns, coded, row, strict=True)
-        recoded = (column.recode(values, c, codes, tallies=not is_tallied) for column, values, c, codes in columns)
+        recoded = (
+            column.recode(values, c, codes, counts_markers=not is_counted) for column, values, c, codes in columns
+        )
         self._keep_codes(frame.n_rows, recoded)
         self.n_rows += frame.n_rows
 
@@ -293,7 +297,7 @@ class PieceCoder(ABC):
         coded = frame.code_columns(row, self._n_jobs)
         floats = frame.list_known_floats() if any(c.obstacle == "float" for c in coded) else ()
         if floats:
-            raise FloatColumnsError(floats)
+            raise ContinuousColumnsError(floats)
         return coded
 
     def finish_columns(self):
@@ -302,10 +306,10 @@ class PieceCoder(ABC):
         finals = self._list_finals()
         incomplete = [column.name for column in self.columns if column.has_missing]
         if incomplete and self._missing == "error":
-            raise MissingCellsError(incomplete)
+            raise MissingValuesError(incomplete)
         check_rows_left(self.n_rows, self.rows_seen, lambda: incomplete)
         warn_of_many_states(self.names, [final.states for final in finals], self.n_rows)
-        warn_of_markers({column.name: column.tally for column in self.columns if column.tally is not None})
+        warn_of_markers({column.name: column.markers for column in self.columns if column.markers is not None})
         return finals
 
     def missing_codes(self, finals):
@@ -318,10 +322,10 @@ class PieceCoder(ABC):
         for column in self.columns:
             try:
                 finals.append(column.finish(self._declared.get(column.name), self._missing))
-            except FloatColumnsError:
+            except ContinuousColumnsError:
                 floats.append(column.name)
         if floats:
-            raise FloatColumnsError(floats)
+            raise ContinuousColumnsError(floats)
         return finals
 
 
@@ -337,13 +341,14 @@ def label_codes(final, dtype):
 # ---- to a plane file ----
 
 
-class ChunkCoder(PieceCoder):
+class PlaneFileCoder(StateCoder):
     """Coder of a table in chunks for the file `path`, with a temporary file in the same folder."""
 
     def __init__(self, path, *coding, **options):
         super().__init__(*coding, **options)
         self._chunks: list[tuple[int, np.ndarray]] = []  # rows, and offsets of the columns and of the end
         self._path = Path(path)
+        # in the folder of the result, whose disk must have room for the table anyway
         self._file = tempfile.TemporaryFile(dir=self._path.parent, prefix=".pgmx-", buffering=0)  # noqa: SIM115
         self._end = 0
 
@@ -403,28 +408,28 @@ class ChunkCoder(PieceCoder):
         return codes
 
 
-def stream_to_file(
+def code_chunks_to_file(
     X, path, *, state_names, missing, chunk_rows=CHUNK_ROWS, n_jobs=None, na_values=None, discrete_columns=None
 ):
     """Code chunks into a plane file."""
     check_missing_option(missing)
     chunks, are_texts = open_chunks(X, chunk_rows, na_values=na_values)
     coding = state_names, missing, are_texts, n_jobs
-    with ChunkCoder(path, *coding, discrete_columns=discrete_columns, warns=na_values is None) as coder:
+    with PlaneFileCoder(path, *coding, discrete_columns=discrete_columns, warns=na_values is None) as coder:
         for frame in chunks:
             coder.add(frame)
         coder.finish()
 
 
-def stream_to_table(X, **options):
+def code_chunks(X, **options):
     """Code chunks into a temporary plane file, which is deleted with the table mapped from it.
 
-    The options are the same as in `stream_to_file`.
+    The options are the same as in `code_chunks_to_file`.
     """
     folder = Path(tempfile.mkdtemp(prefix="pgmx-"))
     try:
         path = folder / f"table{PLANE_SUFFIX}"
-        stream_to_file(X, path, **options)
+        code_chunks_to_file(X, path, **options)
         table = open_table(path)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)

@@ -5,6 +5,7 @@ of its values, `code_column` converts it to states and codes, and `code_columns`
 are sorted here, so that the result depends neither on row order nor on the hash seed.
 """
 
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, NoReturn
@@ -14,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pgmx._ext import _encode
-from pgmx.checks import count_workers, join_names
+from pgmx.checks import caller_level, count_workers, join_names
 from pgmx.data.errors import COMPLEX_REMEDY, UnknownColumnsError, refuse_undeclared
 
 #: Largest number of states that a variable may have: codes are at most 16 bits wide.
@@ -136,10 +137,10 @@ def _category_states(categories):
 def copy_floats(values, out):
     """Copy a floating-point column (see `is_float_column`) into float64 `out`, missing values as NaN."""
     plain = isinstance(values, np.ndarray) and values.dtype.kind == "f"
-    out[:] = values if plain else float_cells(values)
+    out[:] = values if plain else read_floats(values)
 
 
-def float_cells(values):
+def read_floats(values):
     """Return a floating-point column (see `is_float_column`) as a new float64 array, missing values as NaN."""
     if isinstance(values, pa.ChunkedArray):
         return np.array(values.to_numpy(), dtype=np.float64)
@@ -150,12 +151,13 @@ def float_cells(values):
     return np.array(values, dtype=np.float64)
 
 
-def missing_mask(values):
+def find_missing(values):
     """Return which values of a column are missing, as a bool array; None for a dtype without missing values."""
     if isinstance(values, pa.ChunkedArray):
         if pa.types.is_dictionary(values.type):  # the dictionary itself may hold a null
             values = values.cast(values.type.value_type)
         return values.is_null(nan_is_null=True).to_numpy()
+    # these types have no missing values, and need no mask
     if isinstance(values, np.ndarray) and values.dtype.kind in "iubU":
         return None
     return np.asarray(pd.isna(values))
@@ -163,6 +165,7 @@ def missing_mask(values):
 
 def is_missing(cell):
     """Return whether a single object is None, NaN, NaT or pandas.NA."""
+    # texts, the usual objects, need none of pandas' slower tests
     return type(cell) is not str and pd.api.types.is_scalar(cell) and bool(pd.isna(cell))
 
 
@@ -217,7 +220,7 @@ def _code_kind(values, out, name):
 
 def _code_floats(values, out, name):
     """Code a floating-point column; each distinct value is a state."""
-    cells = float_cells(values)
+    cells = read_floats(values)
     if np.isnan(cells).any():
         return INCOMPLETE
     check_no_infinite(cells, name)
@@ -346,6 +349,7 @@ def order_states(states):
     """Return the positions of distinct states in order: by value if all have one type, else by type name and text."""
     if len(set(map(type, states))) == 1 and type(states[0]) in (str, int, bool, float):
         return sorted(range(len(states)), key=states.__getitem__)
+    # values of different types cannot be compared
     return sorted(range(len(states)), key=lambda i: (type(states[i]).__name__, str(states[i])))
 
 
@@ -474,13 +478,13 @@ def check_distinct(states, name):
 # ---- coding of columns with missing values ----
 
 
-def code_known_cells(values, out, name, is_discrete=False):
+def code_observed(values, out, name, is_discrete=False):
     """Code a column that `code_column` finds incomplete; missing values get the code after the last state.
 
     Return the states of the observed values. The codes go to `out`, uint8 of shape (n_rows,), or, if there are more
     than 255 states, into the result.
     """
-    missing = missing_mask(values)
+    missing = find_missing(values)
     known = np.ones(len(values), dtype=bool) if missing is None else ~missing
     n_known = int(known.sum())
     part = np.empty(n_known, dtype=np.uint8)
@@ -499,7 +503,7 @@ def code_known_cells(values, out, name, is_discrete=False):
 
 
 def add_missing_state(coded, row, name):
-    """Return a column coded by `code_known_cells` with one more state, the last, for its missing values.
+    """Return a column coded by `code_observed` with one more state, the last, for its missing values.
 
     `row` holds its codes if `coded` has none; the result has codes of its own if it now has more than 255 states.
     """
@@ -600,6 +604,7 @@ def recode_column(coded, row, states, name):
     undeclared = list_unknown_states(coded.states, states, codes)
     if undeclared:
         refuse_undeclared(name, undeclared, states)
+    # the last entry maps the code of missing values to the code after the declared states
     rank = np.append(match_states(coded.states, states), len(states)).astype(np.uint16)
     if len(states) > MAX_BYTE_STATES:
         return Coded(states, rank[codes])
@@ -637,6 +642,7 @@ def code_columns(names, columns, codes, *, discrete=frozenset(), block=None, n_j
         n_workers = count_workers(n_jobs)
     if n_workers == 1 or codes.size < THREADED_CELLS:
         return _join_ranges([code_range(0, len(names))])
+    # more ranges than threads, since columns of different kinds take different times
     n_ranges = min(4 * n_workers, len(names))
     bounds = [k * len(names) // n_ranges for k in range(n_ranges + 1)]
     tasks = (delayed(code_range)(bounds[k], bounds[k + 1]) for k in range(n_ranges))
@@ -662,3 +668,19 @@ def widen_codes(codes, coded):
         if c.codes is not None:
             row[:] = c.codes
     return wide
+
+
+def warn_of_many_states(names, states, n_rows):
+    """Warn the caller of pgmx of columns with more states than ``max(20, n_rows / 20)``."""
+    # more states have fewer than 20 rows each on average; 20 states are plausible in any table
+    limit = max(20, n_rows / 20)
+    many = [f"{name!r} ({len(s)} states)" for name, s in zip(names, states, strict=True) if len(s) > limit]
+    if many:
+        shown = ", ".join(many[:10]) + (f" and {len(many) - 10} more" if len(many) > 10 else "")
+        warnings.warn(
+            f"implausibly many states for {n_rows} rows in column(s) {shown}: few rows are left for each state, and "
+            "the tables of a network grow with them. Merge rare states, discretise continuous variables (with "
+            "pgmx.data.discretize), or drop identifiers",
+            UserWarning,
+            stacklevel=caller_level(),
+        )

@@ -477,7 +477,7 @@ def _list_values(values: Any) -> list:
     return list(values)
 
 
-class MarkerTally:
+class MarkerCounts:
     """Counts the values of a column of words that may be markers of missing values.
 
     Markers are "?" and blanks in any column, and the other values that are not numeric, if the column has at most 3 of
@@ -510,7 +510,7 @@ class MarkerTally:
     def _is_text(self) -> bool:
         return len(self._markers) + len(self._words) > MOST_WORDS
 
-    def merge(self, other: "MarkerTally") -> None:
+    def merge(self, other: "MarkerCounts") -> None:
         """Enter the values of further rows of the column."""
         for words in (other._markers, other._words):
             self.add(words, words.values())
@@ -530,17 +530,17 @@ def _read_number(word: str) -> float | None:
         return None
 
 
-def tally_words(column: pd.Series) -> MarkerTally:
-    """Return the tally of a whole column."""
+def count_markers(column: pd.Series) -> MarkerCounts:
+    """Return the counts of a whole column."""
     counts = column.value_counts()
-    tally = MarkerTally()
-    tally.add(counts.index.tolist(), counts.tolist())
-    return tally
+    found = MarkerCounts()
+    found.add(counts.index.tolist(), counts.tolist())
+    return found
 
 
-def warn_of_markers(tallies: Mapping[Any, MarkerTally]) -> None:
+def warn_of_markers(counts: Mapping[Any, MarkerCounts]) -> None:
     """Warn the caller of pgmx of values that look like markers of missing values, by column."""
-    found = {name: markers for name, tally in tallies.items() if (markers := tally.list_markers())}
+    found = {name: markers for name, of_column in counts.items() if (markers := of_column.list_markers())}
     if not found:
         return
     cells = [

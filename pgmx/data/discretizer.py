@@ -19,8 +19,9 @@ from sklearn.base import BaseEstimator, OneToOneFeatureMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import caller_level, check_natural, join_names
+from pgmx.data.errors import refuse_infinite
 from pgmx.data.inputs import open_frame
-from pgmx.data.numeric import column_numbers, kinds_of_states, raise_of_states
+from pgmx.data.numeric import list_nonnumeric_kinds, read_column, refuse_nonnumeric
 from pgmx.data.readers import is_path, open_rows
 from pgmx.data.table import Frame
 
@@ -222,7 +223,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         wanted = set(self.columns)
         chosen = [v for v, name in enumerate(frame.names) if name in wanted]
         part = Frame(tuple(frame.names[v] for v in chosen), [frame.columns[v] for v in chosen], frame.n_rows)
-        raise_of_states(part.names, kinds_of_states(part))
+        refuse_nonnumeric(part.names, list_nonnumeric_kinds(part))
         return list(part.names)
 
     def _read_bins(self, chosen: Sequence[Hashable]) -> dict[Hashable, int]:
@@ -369,9 +370,8 @@ def _check_bins(value: object, name: str) -> int:
 
 def _read_numbers(frame: Frame, name: Hashable) -> np.ndarray:
     """Return the values of a column as float64, missing ones as NaN; infinite values are an error."""
-    cells = np.asarray(column_numbers(frame.columns[frame.names.index(name)]), dtype=np.float64)
-    if np.isinf(cells).any():
-        raise ValueError(f"infinite values (inf) in column(s) {name!r}: replace them or drop their rows")
+    cells = np.asarray(read_column(frame.columns[frame.names.index(name)]), dtype=np.float64)
+    refuse_infinite([name] if np.isinf(cells).any() else [])
     return cells
 
 

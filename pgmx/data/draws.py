@@ -16,7 +16,7 @@ import numpy as np
 from pgmx._ext import _rows
 
 #: Draws that are made at once: they stay in the second-level cache.
-_PIECE = 1 << 16
+_DRAWS_AT_ONCE = 1 << 16
 
 #: Rows whose counts come from one stream of the generator, if there are many more draws than rows.
 BLOCK_ROWS = 1024
@@ -80,7 +80,7 @@ def count_weighted_draws(
     ends = np.asarray(ends, dtype=np.float64)
     total = float(ends[-1] if total is None else total)
     drawn = [np.empty(0, dtype=np.int64)]
-    for fractions in _make_pieces(seed, resample, round(total) if len(ends) else 0):
+    for fractions in _make_fraction_chunks(seed, resample, round(total) if len(ends) else 0):
         fractions *= total
         if begin > 0 or ends[-1] < total:
             fractions = fractions[(fractions >= begin) & (fractions < ends[-1])]
@@ -130,7 +130,7 @@ def _make_generator(seed: int, resample: int, stream: int) -> np.random.Generato
     return np.random.Generator(np.random.Philox(counter=counter, key=key))
 
 
-def _make_pieces(seed: int, resample: int, n_draws: int) -> Iterator[np.ndarray]:
+def _make_fraction_chunks(seed: int, resample: int, n_draws: int) -> Iterator[np.ndarray]:
     """Yield the fractions of all draws, some at a time."""
     for first, stop in _cut_draws(n_draws):
         yield make_fractions(seed, resample, first, stop)
@@ -138,5 +138,5 @@ def _make_pieces(seed: int, resample: int, n_draws: int) -> Iterator[np.ndarray]
 
 def _cut_draws(n_draws: int) -> Iterator[tuple[int, int]]:
     """Yield the bounds of chunks of all draws, the upper one exclusive."""
-    for first in range(0, n_draws, _PIECE):
-        yield first, min(first + _PIECE, n_draws)
+    for first in range(0, n_draws, _DRAWS_AT_ONCE):
+        yield first, min(first + _DRAWS_AT_ONCE, n_draws)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from pgmx.checks import caller_level, join_names
-from pgmx.data.columns import float_cells
+from pgmx.data.columns import read_floats
 from pgmx.data.errors import spell_discrete
-from pgmx.data.readers import CHUNK_ROWS, is_iterator, is_path, open_chunks, open_rows, read_csv_pieces
+from pgmx.data.readers import CHUNK_ROWS, is_iterator, is_path, open_chunks, open_rows, read_csv_chunks
 from pgmx.data.table import Frame
 
 #: The warning names a floating-point column with at most this many distinct whole numbers, or other distinct values.
@@ -84,7 +84,7 @@ def _has_few_values(values: Any) -> bool:
     seen, n_known = np.empty(0), 0
     steps = [0, *range(_FIRST, len(values), _STEP), len(values)]
     for first, stop in pairwise(steps):
-        cells = float_cells(values[first:stop])
+        cells = read_floats(values[first:stop])
         cells = cells[~np.isnan(cells)]
         n_known += len(cells)
         seen = np.union1d(seen, cells)
@@ -96,8 +96,8 @@ def _has_few_values(values: Any) -> bool:
 
 def _open_texts(path: Any, na_values: Any) -> Any:
     """Yield the first rows of a file as columns of their types."""
-    pieces, are_texts = open_chunks(path, CHUNK_ROWS, 0, na_values)
+    chunks, are_texts = open_chunks(path, CHUNK_ROWS, 0, na_values)
     if not are_texts:
-        yield from (piece for piece in pieces if piece.n_rows)
+        yield from (chunk for chunk in chunks if chunk.n_rows)
         return
-    yield from map(open_rows, read_csv_pieces(path, CHUNK_ROWS, na_values=na_values))
+    yield from map(open_rows, read_csv_chunks(path, CHUNK_ROWS, na_values=na_values))

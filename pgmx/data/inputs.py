@@ -1,34 +1,151 @@
-"""The functions that open data: any accepted table becomes a coded table or columns."""
+"""The door: one function opens any input as a discrete or a numeric table or as columns; the package has a drawing."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
 from pgmx.atomic import replace_file
-from pgmx.checks import check_natural, check_path, join_names
-from pgmx.data.chunk_coder import stream_to_file, stream_to_table
+from pgmx.checks import check_missing_option, check_natural, check_path, check_rows, join_names
+from pgmx.data.chunk_coder import code_chunks, code_chunks_to_file
 from pgmx.data.columns import check_discrete_columns, check_state_names, list_discrete_columns
-from pgmx.data.errors import FloatColumnsError
-from pgmx.data.numeric import NumericTable
+from pgmx.data.errors import ContinuousColumnsError
+from pgmx.data.numeric import NUMERIC_MISSING, NumericTable, make_numeric_table, read_numeric_table
 from pgmx.data.plane_file import PLANE_SUFFIX, open_table, write_coded
 from pgmx.data.readers import (
     CHUNK_ROWS,
+    CODED_ALREADY,
     explain_unreadable,
+    has_continuous_columns,
+    is_chunked,
     is_csv,
-    is_iterator,
     is_path,
     join_frames,
-    open_piece,
+    open_chunk,
+    open_columns,
     open_rows,
-    open_source,
-    parquet_has_floats,
     read_whole,
 )
-from pgmx.data.table import DiscreteTable, Frame, check_missing_option, check_rows
+from pgmx.data.table import DiscreteTable, Frame
+
+#: Kinds of opened tables, see `_open`.
+Kind = Literal["discrete", "numeric", "columns", "any"]
+
+
+def _open(
+    X: Any,
+    kind: Kind,
+    *,
+    state_names: Mapping | None = None,
+    missing: str = "error",
+    na_values: Any = None,
+    discrete_columns: Sequence[Hashable] | None = None,
+    n_jobs: int | None = None,
+) -> Any:
+    """Open any input; the public functions of this module are its kinds, and document the options.
+
+    Return a DiscreteTable ("discrete"), a NumericTable ("numeric") or a Frame ("columns"); "any" is a DiscreteTable for
+    coded inputs and for chunks of discrete columns, else a Frame. Options that do not concern an input are ignored.
+    """
+    if kind == "numeric":
+        check_missing_option(missing, NUMERIC_MISSING, " for a numeric table")
+    if isinstance(X, pd.DataFrame):  # first, and without a reader: the usual input, and the test of paths is slow
+        frame = Frame.from_pandas(X).check_shape()
+    elif isinstance(X, Frame):
+        frame = X
+    elif isinstance(X, DiscreteTable) or _is_plane_file(X):
+        return _take_coded(X, kind, state_names, missing, discrete_columns)
+    elif isinstance(X, NumericTable):
+        return _take_numeric(X, kind, missing)
+    elif is_chunked(X):
+        options = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
+        return _read_chunks(X, kind, options | {"na_values": na_values, "discrete_columns": discrete_columns})
+    else:
+        frame = open_columns(X)
+    if kind == "numeric":
+        return make_numeric_table(frame, missing, X)
+    frame = frame.declare_discrete(discrete_columns)
+    if kind == "discrete":
+        return frame.encode(state_names=state_names, missing=missing, n_jobs=n_jobs)
+    return frame
+
+
+def _take_coded(
+    X: Any, kind: Kind, state_names: Mapping | None, missing: str, discrete_columns: Sequence[Hashable] | None
+) -> DiscreteTable:
+    """Return a coded table, or map a plane file; its states must be the declared ones."""
+    if kind == "numeric":
+        raise TypeError(f"{X!r} holds coded states, not numbers: give the table that it was coded from")
+    if kind == "columns":
+        raise TypeError(f"{X} is already coded: open it with pgmx.data.open_table" if is_path(X) else CODED_ALREADY)
+    check_missing_option(missing)
+    table = X if isinstance(X, DiscreteTable) else open_table(X)
+    check_discrete_columns(discrete_columns, table.columns)
+    for name, declared in check_state_names(state_names or {}, table.columns).items():
+        states = table.states[table.index(name)]
+        if states != declared:
+            raise ValueError(
+                f"the table is already coded, with the states {join_names(states)} for {name!r}: give state_names "
+                "when it is coded"
+            )
+    return table
+
+
+def _take_numeric(X: NumericTable, kind: Kind, missing: str) -> NumericTable:
+    """Return a numeric table, which must have been opened with the same option `missing`, or be complete."""
+    if kind != "numeric":
+        raise TypeError(
+            f"{X!r} is a numeric table for Gaussian graphical models, and discrete columns or rows in memory are "
+            "needed here: give the table that it was made from, with discrete_columns=[...] for discrete columns"
+        )
+    if X.missing != missing and not X.is_complete:
+        raise ValueError(f"the table was opened with missing={X.missing!r}, got missing={missing!r}")
+    return X
+
+
+def _read_chunks(X: Any, kind: Kind, options: dict[str, Any]) -> Any:
+    """Open a file, a folder of Parquet files or an iterator; `options` are those of `encode`."""
+    if kind == "numeric":
+        return read_numeric_table(X, options["missing"], options["na_values"])
+    if kind == "columns":
+        return _read_columns(X, options["na_values"])
+    if kind == "discrete":
+        return code_chunks(X, **options)
+    discrete = options["discrete_columns"]
+    if is_path(X):
+        path = Path(X)
+        # a Parquet file names its types in the schema, so that continuous columns cost no pass over the rows
+        if is_csv(path) or not has_continuous_columns(path, list_discrete_columns(discrete)):
+            try:
+                return code_chunks(path, **options)
+            except ContinuousColumnsError:  # the types of a CSV file are unknown until it is read
+                pass
+        return _read_columns(path, options["na_values"]).declare_discrete(discrete)
+    # an iterator can be read once: its first frame decides
+    first = next(X, None)
+    if first is not None and open_chunk(first).declare_discrete(discrete).list_known_floats():
+        return join_frames(first, X).declare_discrete(discrete)
+    return code_chunks(chain([] if first is None else [first], X), **options)
+
+
+def _read_columns(X: Any, na_values: Any) -> Frame:
+    """Return all rows of files or of an iterator as columns in memory."""
+    if not is_path(X):
+        return join_frames(next(X, None), X)
+    frame = Frame.from_pandas(read_whole(Path(X), na_values=na_values))
+    check_rows(frame.n_rows, frame.n_columns, X)
+    with explain_unreadable(Path(X)):
+        return frame.check_shape()
+
+
+def _is_plane_file(X: Any) -> bool:
+    return is_path(X) and Path(X).suffix.lower() == PLANE_SUFFIX
+
+
+# ---- the kinds of opened tables ----
 
 
 def encode(
@@ -111,19 +228,168 @@ def encode(
     array([[0, 1, 1],
            [0, 1, 0]], dtype=uint8)
     """
-    if isinstance(X, Frame | pd.DataFrame):
-        frame = open_frame(X).declare_discrete(discrete_columns)
-        return frame.encode(state_names=state_names, missing=missing, n_jobs=n_jobs)
-    if isinstance(X, DiscreteTable) or _is_plane_file(X):
-        check_missing_option(missing)
-        table = X if isinstance(X, DiscreteTable) else open_table(X)
-        check_discrete_columns(discrete_columns, table.columns)
-        return _check_declared(table, state_names)
-    if is_path(X) or is_iterator(X):
-        options: dict[str, Any] = {"na_values": na_values, "discrete_columns": discrete_columns}
-        return stream_to_table(X, state_names=state_names, missing=missing, n_jobs=n_jobs, **options)
-    frame = open_frame(X).declare_discrete(discrete_columns)
-    return frame.encode(state_names=state_names, missing=missing, n_jobs=n_jobs)
+    options: dict[str, Any] = {"na_values": na_values, "discrete_columns": discrete_columns, "n_jobs": n_jobs}
+    return _open(X, "discrete", state_names=state_names, missing=missing, **options)
+
+
+def open_any(
+    X: Any,
+    *,
+    state_names: Mapping | None = None,
+    missing: str = "error",
+    na_values: Any = None,
+    discrete_columns: Sequence[Hashable] | None = None,
+    n_jobs: int | None = None,
+) -> DiscreteTable | Frame:
+    """Open data for a learner: as a coded table if possible, else as columns.
+
+    Parameters
+    ----------
+    X : any input of `encode`
+        The data; also a file or an iterator with floating-point columns. An iterator is used up.
+    state_names : mapping of column name to sequence of states, optional
+        As for `encode`, if the data are coded here.
+    missing : {"error", "drop", "category", "pairwise"}, default="error"
+        As for `encode`, if the data are coded here.
+    na_values : scalar, str, list-like or dict, optional
+        As for `encode`.
+    discrete_columns : sequence of column names, optional
+        As for `encode`; columns in memory keep it as their attribute `discrete`.
+    n_jobs : int, optional
+        As for `encode`.
+
+    Returns
+    -------
+    DiscreteTable or Frame
+        A coded table for a DiscreteTable, a plane file, and a file, folder or iterator with discrete columns only.
+        Columns for a table in memory, for a file with floating-point columns, and for an iterator whose first frame
+        has some. Such files and iterators are read whole.
+
+    Raises
+    ------
+    FileNotFoundError, TypeError, ValueError
+        As `encode` and `open_frame` do.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.data import open_any
+    >>> open_any(iter([np.array([[0, 1], [1, 1]])]))
+    DiscreteTable(2 variables, 2 rows, 3 states, uint8)
+    >>> open_any(iter([np.array([[0.5, 1.5], [1.5, 2.5]])])).float_columns
+    ('x0', 'x1')
+    """
+    options: dict[str, Any] = {"na_values": na_values, "discrete_columns": discrete_columns, "n_jobs": n_jobs}
+    return _open(X, "any", state_names=state_names, missing=missing, **options)
+
+
+def open_numeric(X: Any, *, missing: str = "error", na_values: Any = None) -> NumericTable:
+    """Open a numeric table for a Gaussian learner.
+
+    Parameters
+    ----------
+    X : table, array_like of shape (n_rows, n_columns), list of rows, NumericTable, path, or iterator of frames
+        The data, for example a pandas, polars or Arrow table, never changed: integers and floating-point values. The
+        columns of an array are named x0, x1, ... A CSV or Parquet file, a folder of Parquet files (read in the order
+        of their names) or an iterator of frames may be larger than memory. A NumericTable is returned as it is.
+    missing : {"error", "drop", "pairwise"}, default="error"
+        How missing values (None, NaN, NA) are handled. "error": raise, naming the columns. "drop": leave out their
+        rows. "pairwise": keep them, as NaN, for learners that use the rows observed in each pair of columns.
+    na_values : scalar, str, list-like or dict, optional
+        Further values that are missing, for a CSV file, as for `read_table`.
+
+    Returns
+    -------
+    NumericTable
+        The table. An array of float64 in C order is referred to, not copied: do not change it meanwhile.
+
+    Raises
+    ------
+    FileNotFoundError
+        If the file does not exist, or there is no Parquet file in the folder.
+    TypeError
+        If the input is not a table, or is already coded.
+    ValueError
+        If the table is empty or has one row, a column name occurs twice, a column holds states, text, booleans or
+        dates, or values are missing or infinite; the columns are named.
+
+    Notes
+    -----
+    A table in memory takes 8 bytes per value, and is checked here. A file is read again in each pass, in chunks of at
+    most 65,536 rows and 8 million values, an iterator once.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pgmx.data import open_numeric
+    >>> table = open_numeric(pd.DataFrame({"height": [1.5, None, 2.0], "age": [3, 4, 5]}), missing="drop")
+    >>> table.names, table.rows().tolist()
+    (('height', 'age'), [[1.5, 3.0], [2.0, 5.0]])
+    """
+    return _open(X, "numeric", missing=missing, na_values=na_values)
+
+
+def open_frame(X: Any, *, na_values: Any = None) -> Frame:
+    """Open a table of any accepted kind as columns in memory.
+
+    Parameters
+    ----------
+    X : pandas, polars or Arrow table, array_like of shape (n_rows, n_columns), list of rows, path or iterator of frames
+        The data, never changed. A Frame is returned as it is. A file, a folder of Parquet files or an iterator is read
+        whole.
+    na_values : scalar, str, list-like or dict, optional
+        As for `encode`.
+
+    Returns
+    -------
+    Frame
+        The table as columns. It refers to the memory of `X`: use it at once, do not keep it.
+
+    Raises
+    ------
+    FileNotFoundError
+        If there is no such file.
+    TypeError
+        If the input is not a table, or is already coded.
+    ValueError
+        If it is not two-dimensional, is empty, has one row, or a column name occurs twice.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pgmx.data import open_frame
+    >>> frame = open_frame(np.array([[0.5, 1.0], [0.25, np.nan]]))
+    >>> frame.names, frame.float_columns, frame.missing_columns()
+    (('x0', 'x1'), ('x0', 'x1'), ('x1',))
+    """
+    return _open(X, "columns", na_values=na_values)
+
+
+# ---- rows for fitted models ----
+
+
+def open_new_rows(X: Any, kind: Kind = "any") -> Any:
+    """Open rows for a fitted model, any number of them: tables of its kind as they are, files with values missing.
+
+    Chunks are opened as `open_any`, `open_numeric` or `open_frame` do with missing="pairwise", and other inputs as
+    columns.
+    """
+    table = {"any": DiscreteTable, "numeric": NumericTable}.get(kind, Frame)
+    if isinstance(X, Frame | table):
+        return X
+    return _open(X, kind, missing="pairwise") if is_chunked(X) else open_chunk(X)
+
+
+def open_rows_to_score(X: Any) -> Any:
+    """Return rows in memory as columns, one row is enough for a fitted model; return any other input as it is."""
+    if isinstance(X, Frame | DiscreteTable | NumericTable) or is_chunked(X):
+        return X
+    frame = open_rows(X)
+    check_rows(frame.n_rows, frame.n_columns, least=1)
+    return frame
+
+
+# ---- writing ----
 
 
 def write_table(
@@ -197,162 +463,12 @@ def write_table(
     options: dict[str, Any] = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
     options |= {"na_values": na_values, "discrete_columns": discrete_columns}
     with replace_file(path) as part:
-        if _is_plane_file(X) or not (is_path(X) or is_iterator(X)):
-            write_coded(encode(X, **options), part)
+        if is_chunked(X) and not _is_plane_file(X):
+            code_chunks_to_file(X, part, chunk_rows=chunk_rows, **options)
         else:
-            stream_to_file(X, part, chunk_rows=chunk_rows, **options)
+            write_coded(encode(X, **options), part)
         table = open_table(part)  # before another process may replace it
     assert table._mapping is not None
+    # it was mapped under the temporary name
     table._mapping.path = path.absolute()
-    return table
-
-
-def open_any(
-    X: Any,
-    *,
-    state_names: Mapping | None = None,
-    missing: str = "error",
-    na_values: Any = None,
-    discrete_columns: Sequence[Hashable] | None = None,
-    n_jobs: int | None = None,
-) -> DiscreteTable | Frame:
-    """Open data for a learner: as a coded table if possible, else as columns.
-
-    Parameters
-    ----------
-    X : any input of `encode`
-        The data; also a file or an iterator with floating-point columns. An iterator is used up.
-    state_names : mapping of column name to sequence of states, optional
-        As for `encode`, if the data are coded here.
-    missing : {"error", "drop", "category", "pairwise"}, default="error"
-        As for `encode`, if the data are coded here.
-    na_values : scalar, str, list-like or dict, optional
-        As for `encode`.
-    discrete_columns : sequence of column names, optional
-        As for `encode`; columns in memory keep it as their attribute `discrete`.
-    n_jobs : int, optional
-        As for `encode`.
-
-    Returns
-    -------
-    DiscreteTable or Frame
-        A coded table for a DiscreteTable, a plane file, and a file, folder or iterator with discrete columns only.
-        Columns for a table in memory, for a file with floating-point columns, and for an iterator whose first frame
-        has some. Such files and iterators are read whole.
-
-    Raises
-    ------
-    FileNotFoundError, TypeError, ValueError
-        As `encode` and `open_frame` do.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from pgmx.data import open_any
-    >>> open_any(iter([np.array([[0, 1], [1, 1]])]))
-    DiscreteTable(2 variables, 2 rows, 3 states, uint8)
-    >>> open_any(iter([np.array([[0.5, 1.5], [1.5, 2.5]])])).float_columns
-    ('x0', 'x1')
-    """
-    if isinstance(X, pd.DataFrame):
-        return open_frame(X).declare_discrete(discrete_columns)
-    options: dict[str, Any] = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
-    options |= {"na_values": na_values, "discrete_columns": discrete_columns}
-    if isinstance(X, DiscreteTable) or _is_plane_file(X):
-        return encode(X, **options)
-    if is_path(X):
-        path = Path(X)
-        if is_csv(path) or not parquet_has_floats(path, list_discrete_columns(discrete_columns)):
-            try:
-                return stream_to_table(path, **options)
-            except FloatColumnsError:  # the types of a CSV file are unknown until it is read
-                pass
-        return open_frame(path, na_values=na_values).declare_discrete(discrete_columns)
-    if is_iterator(X):
-        first = next(X, None)
-        if first is not None and open_piece(first).declare_discrete(discrete_columns).list_known_floats():
-            return join_frames(first, X).declare_discrete(discrete_columns)
-        return stream_to_table(chain([] if first is None else [first], X), **options)
-    return open_frame(X).declare_discrete(discrete_columns)
-
-
-def open_frame(X: Any, *, na_values: Any = None) -> Frame:
-    """Open a table of any accepted kind as columns in memory.
-
-    Parameters
-    ----------
-    X : pandas, polars or Arrow table, array_like of shape (n_rows, n_columns), list of rows, path or iterator of frames
-        The data, never changed. A Frame is returned as it is. A file, a folder of Parquet files or an iterator is read
-        whole.
-    na_values : scalar, str, list-like or dict, optional
-        As for `encode`.
-
-    Returns
-    -------
-    Frame
-        The table as columns. It refers to the memory of `X`: use it at once, do not keep it.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is no such file.
-    TypeError
-        If the input is not a table, or is already coded.
-    ValueError
-        If it is not two-dimensional, is empty, has one row, or a column name occurs twice.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from pgmx.data import open_frame
-    >>> frame = open_frame(np.array([[0.5, 1.0], [0.25, np.nan]]))
-    >>> frame.names, frame.float_columns, frame.missing_columns()
-    (('x0', 'x1'), ('x0', 'x1'), ('x1',))
-    """
-    if isinstance(X, Frame):
-        return X
-    if isinstance(X, pd.DataFrame):
-        return Frame.from_pandas(X).check_shape()
-    if isinstance(X, NumericTable):
-        raise TypeError(
-            f"{X!r} is a numeric table for Gaussian graphical models, and discrete columns or rows in memory are "
-            "needed here: give the table that it was made from, with discrete_columns=[...] for discrete columns"
-        )
-    if _is_plane_file(X):
-        raise TypeError(f"{X} is already coded: open it with pgmx.data.open_table")
-    if is_path(X):
-        frame = Frame.from_pandas(read_whole(Path(X), na_values=na_values))
-        check_rows(frame.n_rows, frame.n_columns, X)
-        with explain_unreadable(Path(X)):
-            return frame.check_shape()
-    if is_iterator(X):
-        first = next(X, None)
-        return join_frames(first, X)
-    return open_source(X)
-
-
-def open_rows_to_score(X: Any) -> Any:
-    """Return rows in memory as columns, one row is enough for a fitted model; return any other input as it is."""
-    if isinstance(X, Frame | DiscreteTable | NumericTable) or is_path(X) or is_iterator(X):
-        return X
-    frame = open_rows(X)
-    check_rows(frame.n_rows, frame.n_columns, least=1)
-    return frame
-
-
-def _is_plane_file(X) -> bool:
-    return is_path(X) and Path(X).suffix.lower() == PLANE_SUFFIX
-
-
-def _check_declared(table: DiscreteTable, state_names: Mapping | None) -> DiscreteTable:
-    """Return a coded table whose states must be the declared ones."""
-    if state_names is None:
-        return table
-    for name, declared in check_state_names(state_names, table.columns).items():
-        states = table.states[table.index(name)]
-        if states != declared:
-            raise ValueError(
-                f"the table is already coded, with the states {join_names(states)} for {name!r}: give state_names "
-                "when it is coded"
-            )
     return table

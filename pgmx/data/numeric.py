@@ -11,30 +11,28 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from pgmx.checks import check_weights, join_names
-from pgmx.data.columns import column_kind, float_cells
+from pgmx.checks import check_rows, check_weights, join_names
+from pgmx.data.columns import column_kind, read_floats
 from pgmx.data.csv_files import find_layout
 from pgmx.data.distributed.partitions import NumericPartition
-from pgmx.data.errors import COMPLEX_REMEDY, MissingCellsError, check_rows_left
-from pgmx.data.plane_file import PLANE_SUFFIX
+from pgmx.data.errors import COMPLEX_REMEDY, MissingValuesError, check_rows_left, refuse_infinite
 from pgmx.data.readers import (
     CHUNK_CELLS,
     CHUNK_ROWS,
     align_columns,
-    csv_header,
     explain_unreadable,
     is_csv,
     is_iterator,
     is_path,
+    limit_chunk_rows,
+    list_table_files,
     name_path_in_errors,
+    open_chunk,
     open_chunks,
-    open_piece,
-    open_source,
-    read_csv_pieces,
-    rows_at_a_time,
-    table_files,
+    read_csv_chunks,
+    read_csv_header,
 )
-from pgmx.data.table import DiscreteTable, Frame, check_missing_option, check_rows
+from pgmx.data.table import Frame
 
 #: How numeric tables handle missing values.
 NUMERIC_MISSING = ("error", "drop", "pairwise")
@@ -43,7 +41,7 @@ NUMERIC_MISSING = ("error", "drop", "pairwise")
 _NUMBERS = ("floating", "mixed-integer-float", "integer", "empty")
 
 
-class MissingNumbersError(MissingCellsError):
+class MissingNumbersError(MissingValuesError):
     """Numeric columns with missing values that are not allowed; the arguments are the same as in the base class."""
 
     purposes = {
@@ -67,7 +65,7 @@ class NumericTable:
         How missing values are handled.
     block : ndarray of float64, shape (n_rows, n_columns), optional
         All rows, checked; None for a table that is read in chunks.
-    pieces : callable, optional
+    read_chunks : callable, optional
         Returns an iterator of frames each time it is called.
 
     Attributes
@@ -106,7 +104,7 @@ class NumericTable:
         missing: str,
         *,
         block: np.ndarray | None = None,
-        pieces: Callable[[], Iterator[Frame]] | None = None,
+        read_chunks: Callable[[], Iterator[Frame]] | None = None,
     ):
         self.names = tuple(names)
         self.n_columns = len(self.names)
@@ -118,7 +116,7 @@ class NumericTable:
             block, self._row_numbers = self._check_block(block)
             block.flags.writeable = False
         self._block = block
-        self._pieces = pieces
+        self._read_chunks = read_chunks
 
     def __repr__(self) -> str:
         rows = "in chunks" if self._block is None else f"{len(self._block)} rows"
@@ -129,7 +127,7 @@ class NumericTable:
         """Whether values are missing in the rows; None if the rows were not read yet, as for a file."""
         if self.missing != "pairwise":
             return False
-        return None if self._block is None else bool(missing_columns(self._block).any())
+        return None if self._block is None else bool(mark_missing_columns(self._block).any())
 
     @property
     def is_complete(self) -> bool:
@@ -166,7 +164,7 @@ class NumericTable:
 
         Row numbers count the rows that missing="drop" leaves out.
         """
-        return self._chunks_of_pieces() if self._block is None else self._chunks_in_memory(self._block)
+        return self._chunks_read() if self._block is None else self._chunks_in_memory(self._block)
 
     def reduce(
         self, function: Callable, *arguments: Any, add: Callable[[list], Any], weights: np.ndarray | None = None
@@ -198,31 +196,33 @@ class NumericTable:
 
     def _check_block(self, block):
         """Return the kept rows and their numbers (None for all), or raise naming the columns with faults."""
-        infinite, incomplete = infinite_columns(block), missing_columns(block)
-        raise_of_cells(self.names, incomplete if self.missing == "error" else None, infinite)
+        infinite, incomplete = mark_infinite_columns(block), mark_missing_columns(block)
+        refuse_values(self.names, incomplete if self.missing == "error" else None, infinite)
         if self.missing != "drop" or not incomplete.any():
+            # a view, which is made read-only: the array of the caller stays writeable
             return block[:], None
         complete = np.flatnonzero(~np.isnan(block).any(axis=1))
         check_rows_left(len(complete), len(block), lambda: select_names(self.names, incomplete))
         return block[complete], complete
 
     def _chunks_in_memory(self, block: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        step = rows_at_a_time(CHUNK_ROWS, self.n_columns)
+        step = limit_chunk_rows(CHUNK_ROWS, self.n_columns)
         for first in range(0, len(block), step):
             last = min(first + step, len(block))
             numbers = np.arange(first, last) if self._row_numbers is None else self._row_numbers[first:last]
             yield numbers, block[first:last]
 
-    def _chunks_of_pieces(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        frames = iter(()) if self._pieces is None else self._pieces()
+    def _chunks_read(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        frames = iter(()) if self._read_chunks is None else self._read_chunks()
         n_input = n_complete = 0
-        faults = CellFaults(self.names)
+        faults = ValueFaults(self.names)
         for frame in frames:
             rows = faults.read_rows(frame)
             if faults.any(self.missing):
+                # the rest is read too, so that one error names all columns with faults
                 for rest in frames:
                     faults.read_rows(rest)
-                faults.throw(self.missing)
+                faults.raise_if_any(self.missing)
             numbers = np.arange(n_input, n_input + frame.n_rows)
             n_input += frame.n_rows
             if self.missing == "drop":
@@ -232,6 +232,7 @@ class NumericTable:
             n_complete += len(rows)
             if len(rows):
                 yield numbers, rows
+        # later passes over a file would repeat the warning of rows left out
         is_first_pass = self._n_input_rows is None
         self._n_input_rows = n_input
         check_rows(n_input, self.n_columns)
@@ -239,96 +240,42 @@ class NumericTable:
             check_rows_left(n_complete, n_input, lambda: select_names(self.names, faults.incomplete))
 
 
-def open_numeric(X: Any, *, missing: str = "error", na_values: Any = None) -> NumericTable:
-    """Open a numeric table for a Gaussian learner.
+def make_numeric_table(frame: Frame, missing: str, X: Any = None) -> NumericTable:
+    """Return the numeric table of columns in memory; `X` is the input whose columns they are."""
+    if isinstance(X, np.ndarray) and X.dtype.kind in "fiu":  # a float64 array in C order is not copied
+        return NumericTable(frame.names, missing, block=np.require(np.asarray(X), np.float64, ["C", "A"]))
+    refuse_nonnumeric(frame.names, list_nonnumeric_kinds(frame))
+    return NumericTable(frame.names, missing, block=make_rows(frame))
 
-    Parameters
-    ----------
-    X : table, array_like of shape (n_rows, n_columns), list of rows, NumericTable, path, or iterator of frames
-        The data, for example a pandas, polars or Arrow table, never changed: integers and floating-point values. The
-        columns of an array are named x0, x1, ... A CSV or Parquet file, a folder of Parquet files (read in the order
-        of their names) or an iterator of frames may be larger than memory. A NumericTable is returned as it is.
-    missing : {"error", "drop", "pairwise"}, default="error"
-        How missing values (None, NaN, NA) are handled. "error": raise, naming the columns. "drop": leave out their
-        rows. "pairwise": keep them, as NaN, for learners that use the rows observed in each pair of columns.
-    na_values : scalar, str, list-like or dict, optional
-        Further values that are missing, for a CSV file, as for `read_table`.
 
-    Returns
-    -------
-    NumericTable
-        The table. An array of float64 in C order is referred to, not copied: do not change it meanwhile.
-
-    Raises
-    ------
-    FileNotFoundError
-        If the file does not exist, or there is no Parquet file in the folder.
-    TypeError
-        If the input is not a table, or is already coded.
-    ValueError
-        If the table is empty or has one row, a column name occurs twice, a column holds states, text, booleans or
-        dates, or values are missing or infinite; the columns are named.
-
-    Notes
-    -----
-    A table in memory takes 8 bytes per value, and is checked here. A file is read again in each pass, in chunks of at
-    most 65,536 rows and 8 million values, an iterator once.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> from pgmx.data import open_numeric
-    >>> table = open_numeric(pd.DataFrame({"height": [1.5, None, 2.0], "age": [3, 4, 5]}), missing="drop")
-    >>> table.names, table.rows().tolist()
-    (('height', 'age'), [[1.5, 3.0], [2.0, 5.0]])
-    """
-    check_missing_option(missing, NUMERIC_MISSING, " for a numeric table")
-    if isinstance(X, NumericTable):
-        if X.missing != missing and not X.is_complete:
-            raise ValueError(f"the table was opened with missing={X.missing!r}, got missing={missing!r}")
-        return X
-    if isinstance(X, DiscreteTable) or (is_path(X) and Path(X).suffix.lower() == PLANE_SUFFIX):
-        raise TypeError(f"{X!r} holds coded states, not numbers: give the table that it was coded from")
-    if is_path(X):
-        return _from_path(Path(X), missing, na_values)
-    if is_iterator(X):
+def read_numeric_table(X: Any, missing: str, na_values: Any = None) -> NumericTable:
+    """Return the numeric table of a path, which each pass reads again, or of an iterator, which one pass uses up."""
+    if not is_path(X):
         return _from_iterator(X, missing)
-    return _from_table(X, missing)
-
-
-def _from_table(X, missing):
-    if isinstance(X, Frame):
-        frame = X
-    else:
-        frame = open_source(X)
-        if isinstance(X, np.ndarray) and X.dtype.kind in "fiu":
-            return NumericTable(frame.names, missing, block=np.require(np.asarray(X), np.float64, ["C", "A"]))
-    raise_of_states(frame.names, kinds_of_states(frame))
-    return NumericTable(frame.names, missing, block=float_rows(frame))
-
-
-def _from_path(path, missing, na_values):
-    if is_csv(table_files(path)[0]):
+    path = Path(X)
+    if is_csv(list_table_files(path)[0]):
         with explain_unreadable(path):
-            names = csv_header(path)
+            names = read_csv_header(path)
     else:
+        # the first chunk of a Parquet file has no rows: only the schema is read
         names = next(open_number_chunks(path, na_values=na_values)).names
-    return NumericTable(names, missing, pieces=lambda: open_number_chunks(path, na_values=na_values))
+    return NumericTable(names, missing, read_chunks=lambda: open_number_chunks(path, na_values=na_values))
 
 
 def _from_iterator(X, missing):
     frames = open_chunks(X, CHUNK_ROWS)[0]
     first = next(frames)
+    # the only pass takes the iterator from this list
     unread = [chain([first], frames)]
 
-    def pieces():
+    def read_chunks():
         if not unread:
             raise ValueError(
                 "an iterator of frames can be read once, and it was: give a file (CSV or Parquet), or a table in memory"
             )
         return unread.pop()
 
-    return NumericTable(first.names, missing, pieces=pieces)
+    return NumericTable(first.names, missing, read_chunks=read_chunks)
 
 
 def open_number_chunks(path: Path, fewest: int = 2, na_values: Any = None) -> Iterator[Frame]:
@@ -336,18 +283,18 @@ def open_number_chunks(path: Path, fewest: int = 2, na_values: Any = None) -> It
 
     It raises ValueError if there are fewer than two rows, unless `fewest` is 0, or a chunk has other columns.
     """
-    if not is_csv(table_files(path)[0]):
+    if not is_csv(list_table_files(path)[0]):
         return open_chunks(path, CHUNK_ROWS, fewest, na_values)[0]
     with explain_unreadable(path):
-        rows = rows_at_a_time(CHUNK_ROWS, len(csv_header(path)))
-    pieces = read_csv_pieces(path, rows, na_values=na_values)
-    return align_columns(name_path_in_errors(path, pieces), path if fewest else None)
+        rows = limit_chunk_rows(CHUNK_ROWS, len(read_csv_header(path)))
+    chunks = read_csv_chunks(path, rows, na_values=na_values)
+    return align_columns(name_path_in_errors(path, chunks), path if fewest else None)
 
 
 # ---- values: non-numeric, missing and infinite ones, and the rest as float64 rows ----
 
 
-def kinds_of_states(frame):
+def list_nonnumeric_kinds(frame):
     """Return the kinds of the non-numeric columns, by name."""
     kinds = {}
     for name, values in zip(frame.names, frame.columns, strict=True):
@@ -359,6 +306,7 @@ def kinds_of_states(frame):
             kind = "states"
         if kind not in ("integer", "float", "empty"):
             kinds[name] = "text" if kind == "string" else kind
+            # objects of several types: say which of them is not a number
             if kind.startswith("mixed"):
                 kinds[name] += _conversion_error(values)
     return kinds
@@ -376,43 +324,44 @@ def _conversion_error(values):
     return ""
 
 
-def float_rows(frame):
+def make_rows(frame):
     """Return the values of a numeric frame as a new array, missing ones as NaN."""
     rows = np.empty((frame.n_rows, frame.n_columns))
     for v, values in enumerate(frame.columns):
-        rows[:, v] = column_numbers(values)
+        rows[:, v] = read_column(values)
     return rows
 
 
-def column_numbers(values):
+def read_column(values):
     """Return the values of a numeric column as an array, without a copy if it is one; missing ones as NaN."""
     if isinstance(values, pa.ChunkedArray):
         return values.cast(pa.float64(), safe=False).to_numpy()  # integers above 2**53 are rounded
     if isinstance(values, np.ndarray) and values.dtype.kind in "fiu":
         return values
-    return float_cells(values)
+    return read_floats(values)
 
 
 def _columns_with(rows, test):
     """Mark the columns in which some value passes a test, in blocks of rows."""
     found = np.zeros(rows.shape[1], dtype=bool)
+    # in blocks, since a mask of all values takes an eighth of the table
     step = max(1, CHUNK_CELLS // max(1, rows.shape[1]))
     for first in range(0, len(rows), step):
         found |= test(rows[first : first + step]).any(axis=0)
     return found
 
 
-def missing_columns(rows):
+def mark_missing_columns(rows):
     """Mark the columns with missing values (NaN)."""
     return _columns_with(rows, np.isnan)
 
 
-def infinite_columns(rows):
+def mark_infinite_columns(rows):
     """Mark the columns with infinite values."""
     return _columns_with(rows, np.isinf)
 
 
-def raise_of_states(names, kinds):
+def refuse_nonnumeric(names, kinds):
     """Refuse non-numeric columns."""
     if not kinds:
         return
@@ -432,11 +381,10 @@ def raise_of_states(names, kinds):
     )
 
 
-def raise_of_cells(names, incomplete, infinite):
+def refuse_values(names, incomplete, infinite):
     """Refuse infinite values, and missing values if `incomplete` is given."""
-    if infinite.any():
-        culprits = join_names(select_names(names, infinite))
-        raise ValueError(f"infinite values (inf) in column(s) {culprits}: replace them or drop their rows")
+    # infinite values first: no option allows them
+    refuse_infinite(select_names(names, infinite))
     if incomplete is not None and incomplete.any():
         raise MissingNumbersError(select_names(names, incomplete))
 
@@ -446,7 +394,7 @@ def select_names(names, mask):
     return [names[v] for v in np.flatnonzero(mask)]
 
 
-class CellFaults:
+class ValueFaults:
     """Faults of the values in the chunks of a numeric table that were read so far.
 
     `kinds` holds the kinds of the non-numeric columns, by name; `infinite` and `incomplete` mark columns.
@@ -460,11 +408,11 @@ class CellFaults:
 
     def read_rows(self, frame):
         """Return the rows of a chunk with these columns as float64, no rows if columns are non-numeric."""
-        kinds = kinds_of_states(frame)
-        rows = np.empty((0, len(self.names))) if kinds else float_rows(frame)
+        kinds = list_nonnumeric_kinds(frame)
+        rows = np.empty((0, len(self.names))) if kinds else make_rows(frame)
         self.kinds = {**kinds, **self.kinds}
-        self.infinite |= infinite_columns(rows)
-        self.incomplete |= missing_columns(rows)
+        self.infinite |= mark_infinite_columns(rows)
+        self.incomplete |= mark_missing_columns(rows)
         return rows
 
     def merge(self, other, positions):
@@ -477,10 +425,10 @@ class CellFaults:
         """Return whether there are faults; missing values are one with missing="error"."""
         return bool(self.kinds) or self.infinite.any() or (missing == "error" and self.incomplete.any())
 
-    def throw(self, missing):
+    def raise_if_any(self, missing):
         """Raise naming the columns with faults, if there are some."""
-        raise_of_states(self.names, self.kinds)
-        raise_of_cells(self.names, self.incomplete if missing == "error" else None, self.infinite)
+        refuse_nonnumeric(self.names, self.kinds)
+        refuse_values(self.names, self.incomplete if missing == "error" else None, self.infinite)
 
 
 # ---- numeric rows and the column to predict from them ----
@@ -488,7 +436,7 @@ class CellFaults:
 
 def split_target(table: Any, target: Hashable) -> tuple[pd.DataFrame, np.ndarray]:
     """Return the other columns of a table as float64, and the target: float64, integers, or labels as objects."""
-    frame = table if isinstance(table, Frame) else open_piece(table)
+    frame = table if isinstance(table, Frame) else open_chunk(table)
     if target not in frame.names:
         raise ValueError(f"{target!r} is not a column of the table: its columns are {join_names(frame.names)}")
     at = frame.names.index(target)
@@ -501,24 +449,24 @@ def split_target(table: Any, target: Hashable) -> tuple[pd.DataFrame, np.ndarray
 
 
 def _read_numbers(frame: Frame) -> pd.DataFrame:
-    raise_of_states(frame.names, kinds_of_states(frame))
-    return pd.DataFrame(float_rows(frame), columns=pd.Index(frame.names, dtype=object))
+    refuse_nonnumeric(frame.names, list_nonnumeric_kinds(frame))
+    return pd.DataFrame(make_rows(frame), columns=pd.Index(frame.names, dtype=object))
 
 
 def _read_target(values: Any, target: Hashable, n_rows: int) -> np.ndarray:
     column = Frame((target,), [values], n_rows)
-    if kinds_of_states(column):
+    if list_nonnumeric_kinds(column):
         labels = np.array(values.to_pylist() if hasattr(values, "to_pylist") else list(values), dtype=object)
         if pd.isna(labels).any():
             raise ValueError(f"the target {target!r} has missing values: drop their rows")
         return labels
-    numbers = float_rows(column)[:, 0]
+    numbers = make_rows(column)[:, 0]
     if not np.isfinite(numbers).all():
         raise ValueError(f"the target {target!r} has missing or infinite values: drop their rows")
     return numbers.astype(np.int64) if column_kind(values) == "integer" else numbers
 
 
-def iterate_pieces(
+def iterate_targets(
     source: Any,
     target: Hashable,
     chunk_rows: int,
@@ -532,17 +480,17 @@ def iterate_pieces(
     `layout` gives sep and decimal of CSV, `na_values` further words for missing values, `choose` the columns to read.
     ValueError if there is no row.
     """
-    for piece in _iterate_frames(source, chunk_rows, {target: str} if labels else None, layout or {}, na_values):
+    for chunk in _iterate_frames(source, chunk_rows, {target: str} if labels else None, layout or {}, na_values):
         if choose is not None:
-            piece = piece.take_columns(choose(piece.names))
-        rows, targets = split_target(piece, target)
+            chunk = chunk.take_columns(choose(chunk.names))
+        rows, targets = split_target(chunk, target)
         yield rows, np.array([str(value) for value in targets], dtype=object) if labels else targets
 
 
 def iterate_rows(path: Any, chunk_rows: int, na_values: Any = None) -> Iterator[pd.DataFrame]:
     """Yield the rows of a path as float64, missing values as NaN; ValueError for other values, or without rows."""
-    for piece in _iterate_frames(path, chunk_rows, na_values=na_values):
-        yield _read_numbers(piece)
+    for chunk in _iterate_frames(path, chunk_rows, na_values=na_values):
+        yield _read_numbers(chunk)
 
 
 def read_rows(path: Any, chunk_rows: int, na_values: Any = None) -> pd.DataFrame:
@@ -558,18 +506,18 @@ def _iterate_frames(
     na_values: Any = None,
 ) -> Iterator[Frame]:
     """Yield the chunks that have rows; ValueError if there is none."""
-    pieces: Iterable[Any]
-    if is_path(source) and not is_csv(table_files(source, layout.get("sep"))[0]):
-        pieces, _ = open_chunks(source, chunk_rows, 0, na_values)
+    chunks: Iterable[Any]
+    if is_path(source) and not is_csv(list_table_files(source, layout.get("sep"))[0]):
+        chunks, _ = open_chunks(source, chunk_rows, 0, na_values)
     elif is_iterator(source) and not hasattr(source, "read"):
-        pieces = align_columns(source)
+        chunks = align_columns(source)
     else:  # numbers are parsed from each chunk, the labels of all chunks have one type
-        pieces = align_columns(_parse(source, chunk_rows, types, layout, na_values))
+        chunks = align_columns(_parse(source, chunk_rows, types, layout, na_values))
     empty = True
-    for piece in pieces:
-        if piece.n_rows:
+    for chunk in chunks:
+        if chunk.n_rows:
             empty = False
-            yield piece
+            yield chunk
     if empty:
         holder = f"{source}" if is_path(source) else "the stream"
         raise ValueError(f"{holder} has columns but no row (0 samples): give at least one row")
@@ -579,4 +527,4 @@ def _parse(
     source: Any, chunk_rows: int, types: dict | None, layout: Mapping[str, str], na_values: Any
 ) -> Iterator[pd.DataFrame]:
     options = {"layout": find_layout(source, **layout), "na_values": na_values}
-    yield from read_csv_pieces(source, chunk_rows, dtype=types, **options)
+    yield from read_csv_chunks(source, chunk_rows, dtype=types, **options)

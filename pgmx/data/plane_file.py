@@ -34,6 +34,7 @@ BLOCK_ROWS = 1 << 18
 
 MAGIC = b"PGMXTAB\n"
 
+#: Codes and planes begin at multiples of this, so that mapped planes are aligned to 64 bytes.
 _PAGE = 4096
 
 # magic, version, bytes a code, variables, rows, planes, start and length of the JSON, its checksum, the header's own
@@ -136,6 +137,7 @@ class PlaneWriter:
         text = json.dumps(self._meta, separators=(",", ":")).encode("ascii")
         self._write(places.meta, np.frombuffer(text, np.uint8))
         fields = (MAGIC, VERSION, self.dtype.itemsize, *self._shape, n_planes, places.meta, len(text), zlib.crc32(text))
+        # the header's own checksum counts as 0; written last, it marks the file as complete
         bare = HEADER.pack(*fields, 0)
         self._write(0, np.frombuffer(HEADER.pack(*fields, zlib.crc32(bare)), np.uint8))
 
@@ -202,6 +204,7 @@ def open_table(path: str | os.PathLike[str], *, verify: bool = False) -> Discret
     ...     open_table(path)
     DiscreteTable(2 variables, 2 rows, 4 states, uint8)
     """
+    # absolute: the table is pickled as this path, and other processes may work elsewhere
     path = check_path(path).absolute()
     if not path.is_file():
         raise FileNotFoundError(f"no such file: {path}")
@@ -266,6 +269,7 @@ class MappedRows:
         checksums, largest = _checksums.summarise_codes(self.codes)
         if (checksums != self._checksums["codes"]).any():
             _refuse(self.path, "its codes do not fit their checksums")
+        # kernels index by codes unchecked, and correct checksums do not prove that codes are states
         is_wrong = largest >= self._n_states
         if is_wrong.any():
             v = int(is_wrong.argmax())
@@ -364,7 +368,7 @@ def _read_names(path: Path, text: bytes, header: _Header) -> _Names:
         columns, states = tuple(map(_restore, columns)), tuple(tuple(map(_restore, names)) for names in states)
         names = _Names(columns, states, list(missing), list(checksums["codes"]), list(checksums["planes"]))
         distinct = len(set(columns)) == len(columns) and all(len(set(labels)) == len(labels) for labels in states)
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:  # RecursionError: deeply nested JSON
         _refuse(path, f"its names cannot be read ({type(error).__name__})")
     cardinalities = [len(labels) for labels in states]
     lengths = [len(columns), len(states), len(names.missing_codes), len(names.code_checksums)]
@@ -393,6 +397,7 @@ def _read_names(path: Path, text: bytes, header: _Header) -> _Names:
 
 
 def _is_integer(value: Any, least: int, largest: int) -> bool:
+    # true in JSON is a bool, which isinstance takes for an int
     return type(value) is int and least <= value <= largest
 
 

@@ -19,26 +19,28 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pgmx import checks
-from pgmx.checks import check_path, check_same_names, join_names
-from pgmx.data.columns import check_discrete_columns, check_no_infinite, float_cells
+from pgmx.checks import check_path, check_rows, check_same_names, join_names
+from pgmx.data.columns import check_discrete_columns, check_no_infinite, read_floats
 from pgmx.data.csv_files import (
     MISSING_WORDS,
     choose_missing_words,
+    count_markers,
     find_layout,
     is_text_table,
     open_row_stream,
     open_text,
     point_words,
     read_records,
-    tally_words,
     warn_of_markers,
 )
 from pgmx.data.plane_file import PLANE_SUFFIX
-from pgmx.data.table import DiscreteTable, Frame, check_rows
+from pgmx.data.table import DiscreteTable, Frame
 
 ACCEPTED = "a pandas, polars or Arrow table, a 2-D numpy array, or a list of rows"
 
-ACCEPTED_PIECES = "pandas, polars or Arrow tables, record batches or 2-D numpy arrays"
+ACCEPTED_CHUNKS = "pandas, polars or Arrow tables, record batches or 2-D numpy arrays"
+
+CODED_ALREADY = "a DiscreteTable is already coded: use it as it is"
 
 TEXT_SUFFIXES = tuple(
     kind + packed for kind in (".csv", ".tsv", ".txt", ".dat", ".tab") for packed in ("", ".gz", ".bz2", ".xz", ".zip")
@@ -62,13 +64,19 @@ def is_path(X):
 
 def is_iterator(X):
     """Return whether an input yields frames one after the other."""
+    # not `__iter__`, which lists, frames and arrays have too
     return hasattr(X, "__next__")
+
+
+def is_chunked(X):
+    """Return whether an input arrives in chunks: a file, a folder of files, or an iterator of frames."""
+    return is_path(X) or is_iterator(X)
 
 
 # ---- tables in memory ----
 
 
-def open_source(X) -> Frame:
+def open_columns(X) -> Frame:
     """Return the columns of an input, neither copied nor changed; the columns of an array are named x0, x1, ...
 
     Raise TypeError if this kind of input is not accepted, ValueError if it is not two-dimensional, has no columns,
@@ -77,17 +85,18 @@ def open_source(X) -> Frame:
     return _split_columns(X).check_shape()
 
 
-def open_piece(X) -> Frame:
-    """Return the columns of a chunk of a table, which may have any number of rows; raises as `open_source` does."""
+def open_chunk(X) -> Frame:
+    """Return the columns of a chunk of a table, which may have any number of rows; raises as `open_columns` does."""
     if isinstance(X, (list, tuple)):
-        raise TypeError(f"an iterator must give tables ({ACCEPTED_PIECES}), got a {type(X).__name__}")
+        # a list would pass as a table, but an iterator over lists gives single rows
+        raise TypeError(f"an iterator must give tables ({ACCEPTED_CHUNKS}), got a {type(X).__name__}")
     return open_rows(X)
 
 
 def open_rows(X) -> Frame:
-    """Return the columns of an input as `open_source` does, which may have any number of rows."""
+    """Return the columns of an input as `open_columns` does, which may have any number of rows."""
     frame = X if isinstance(X, Frame) else _split_columns(X)
-    return frame.check_shape(is_piece=True)
+    return frame.check_shape(is_chunk=True)
 
 
 def _split_columns(X) -> Frame:
@@ -108,11 +117,12 @@ def _split_columns(X) -> Frame:
 
 def _refuse(X):
     """Raise for inputs that look like tables but are not tables."""
+    # without this module no input is sparse, and its import takes time
     sparse = sys.modules.get("scipy.sparse")
     if sparse is not None and sparse.issparse(X):
         raise TypeError(f"sparse input is not supported, got {type(X).__name__}: use X.toarray()")
     if isinstance(X, DiscreteTable):
-        raise TypeError("a DiscreteTable is already coded: use it as it is")
+        raise TypeError(CODED_ALREADY)
     if isinstance(X, dict):
         raise TypeError("a dict is not a table: use pandas.DataFrame(X)")
     if isinstance(X, (str, bytes)):
@@ -140,6 +150,7 @@ def _from_array(X) -> Frame:
                 f"masked values in column(s) {join_names(culprits)}: pandas.DataFrame(X) makes them missing values"
             )
     X = np.asarray(X)
+    # a kernel codes all columns of an integer array in one call
     block = X if X.dtype.kind in "iub" and X.size else None
     return Frame(names, [X[:, j] for j in range(X.shape[1])], X.shape[0], block)
 
@@ -151,6 +162,7 @@ def _from_rows(rows) -> Frame:
             f"a {type(rows).__name__} of tables is not a table: iter(X) reads them one after the other, as one table"
         )
     try:
+        # objects: an array of one type would turn the numbers among texts into texts
         cells = np.array(rows, dtype=object)
     except ValueError as error:
         raise ValueError(f"the rows do not form a 2-D table: {error}") from error
@@ -173,6 +185,7 @@ def _from_arrow(X) -> Frame:
 
 def _from_protocol(X) -> Frame:
     """Return the columns of an object that narwhals, the Arrow stream protocol or numpy can read."""
+    # late: tables of pandas, Arrow and numpy do not need it
     import narwhals as nw
 
     frame = nw.from_native(X, pass_through=True, allow_series=True)
@@ -212,7 +225,7 @@ def is_csv(path):
     return not path.name.lower().endswith((*PARQUET_SUFFIXES, PLANE_SUFFIX)) and not path.is_dir()
 
 
-def table_files(path, sep=None):
+def list_table_files(path, sep=None):
     """List the files of a path: the file itself, or the Parquet files of a folder without its subfolders, by name.
 
     Names that begin with "." or "_" are skipped. Raise FileNotFoundError if there is none, ValueError for an unknown
@@ -220,6 +233,7 @@ def table_files(path, sep=None):
     """
     path = check_path(path)
     if path.is_dir():
+        # sorted: the order in which a system lists files must not become the order of rows
         files = sorted(
             file
             for file in path.iterdir()
@@ -344,23 +358,24 @@ def read_table(
 
 def read_whole(path, discrete_columns=None, **options):
     """Read a table from a file, or from all Parquet files of a folder, into memory; `options` as for `read_table`."""
-    files = table_files(path, options.get("sep"))
+    files = list_table_files(path, options.get("sep"))
     if len(files) == 1:
         return read_table(files[0], discrete_columns=discrete_columns, **options)
     table = pd.concat([read_table(file, **options) for file in files], ignore_index=True)
+    # after the files were joined: in one of them all values of a column may be whole
     return declare_discrete(table, discrete_columns)
 
 
 def _read_csv(path, layout, na_values=None):
     """Read a CSV file; the type of a column is inferred from all its values."""
     options = {**CSV_OPTIONS, **layout.options}
-    options["na_values"] = choose_missing_words(na_values, csv_header(path, layout))
+    options["na_values"] = choose_missing_words(na_values, read_csv_header(path, layout))
     with open_row_stream(path, layout.sep, layout.extra) as rows:
         table = _leave_out(pd.read_csv(rows, dtype_backend="numpy_nullable", **options), layout)
     if na_values is None:
         words = {name: column for name, column in table.items() if isinstance(column.dtype, pd.StringDtype)}
         is_comma = layout.decimal == ","
-        warn_of_markers({name: tally_words(point_words(w) if is_comma else w) for name, w in words.items()})
+        warn_of_markers({name: count_markers(point_words(w) if is_comma else w) for name, w in words.items()})
     return table
 
 
@@ -369,7 +384,7 @@ def _read_parquet(path):
     return pd.read_parquet(path, dtype_backend="numpy_nullable")
 
 
-def csv_header(path, layout=None):
+def read_csv_header(path, layout=None):
     """Return the column names of a CSV file, as pandas would, refusing a name that occurs twice."""
     layout = find_layout(path) if layout is None else layout
     with open_text(path) as file:
@@ -410,9 +425,10 @@ def declare_discrete(table, discrete_columns):
 
 def _make_states(column):
     """Return a floating-point column as integers if its values are whole, else as categories."""
-    numbers = float_cells(column.array)
+    numbers = read_floats(column.array)
     check_no_infinite(numbers, column.name)
     is_whole = np.isnan(numbers) | (np.floor(numbers) == numbers)
+    # larger numbers do not fit into an Int64
     is_integer = is_whole & ~(np.abs(numbers) >= 2**63)
     return column.astype("Int64" if is_integer.all() else "category")
 
@@ -434,12 +450,12 @@ def open_chunks(X, chunk_rows: int, fewest: int = 2, na_values: Any = None) -> t
     """
     if not is_path(X):
         return align_columns(X), False
-    files = table_files(Path(X))
+    files = list_table_files(Path(X))
     are_texts = is_csv(files[0])
     if not are_texts:
         refuse_na_values(X, na_values)
-    pieces = partial(_csv_pieces, na_values=na_values) if are_texts else _parquet_pieces
-    named = (piece for file in files for piece in name_path_in_errors(file, pieces(file, chunk_rows)))
+    read_chunks = partial(_read_csv_words, na_values=na_values) if are_texts else _read_parquet_chunks
+    named = (chunk for file in files for chunk in name_path_in_errors(file, read_chunks(file, chunk_rows)))
     return align_columns(named, X if fewest else None), are_texts
 
 
@@ -447,24 +463,25 @@ def join_frames(first, rest) -> Frame:
     """Return the rows of frames of one kind, read one by one, as one Frame; `first` is None if there is no frame."""
     if first is None:
         raise _no_frame()
+    # arrays and pandas frames are joined as they are, so that Arrow changes no type of their values
     if isinstance(first, np.ndarray):
-        return open_source(np.concatenate([first, *rest]))
+        return open_columns(np.concatenate([first, *rest]))
     if isinstance(first, pd.DataFrame):
-        return open_source(pd.concat([first, *rest], ignore_index=True))
-    return open_source(pa.concat_tables([_as_arrow(first), *map(_as_arrow, rest)]))
+        return open_columns(pd.concat([first, *rest], ignore_index=True))
+    return open_columns(pa.concat_tables([_as_arrow(first), *map(_as_arrow, rest)]))
 
 
-def _as_arrow(piece):
-    source = open_piece(piece)
-    return pa.table(dict(zip(source.names, source.columns, strict=True)))
+def _as_arrow(chunk):
+    frame = open_chunk(chunk)
+    return pa.table(dict(zip(frame.names, frame.columns, strict=True)))
 
 
-def align_columns(pieces, path=None) -> Iterator[Frame]:
+def align_columns(chunks, path=None) -> Iterator[Frame]:
     """Yield the chunks as frames with the columns of the first; the chunks of a path must have two rows in all."""
     names = None
     n_rows = 0
-    for number, piece in enumerate(pieces, 1):
-        frame = open_piece(piece)
+    for number, chunk in enumerate(chunks, 1):
+        frame = open_chunk(chunk)
         if names is None:
             names = frame.names
         elif frame.names != names:
@@ -488,29 +505,29 @@ def _reorder_columns(frame, names, number):
     return Frame(names, [frame.columns[place[name]] for name in names], frame.n_rows)
 
 
-def name_path_in_errors(path, pieces):
+def name_path_in_errors(path, chunks):
     """Yield the frames of a reader; its errors name the path."""
     with explain_unreadable(path):
-        yield from map(open_piece, pieces)
+        yield from map(open_chunk, chunks)
 
 
-def rows_at_a_time(chunk_rows: int, n_columns: int) -> int:
+def limit_chunk_rows(chunk_rows: int, n_columns: int) -> int:
     """Return how many rows of a table are read at a time: `chunk_rows`, fewer if it is wide."""
     return max(1, min(chunk_rows, CHUNK_CELLS // max(1, n_columns)))
 
 
-def read_csv_pieces(path, rows, dtype=None, layout=None, na_values=None):
+def read_csv_chunks(path, rows, dtype=None, layout=None, na_values=None):
     """Read a CSV file in chunks; without `dtype` the type of a column is inferred from the values of each chunk."""
     layout = find_layout(path) if layout is None else layout
-    names = csv_header(path, layout) if isinstance(na_values, Mapping) else None
+    names = read_csv_header(path, layout) if isinstance(na_values, Mapping) else None
     options = {**CSV_OPTIONS, **layout.options, "na_values": choose_missing_words(na_values, names)}
     with (
         open_row_stream(path, layout.sep, layout.extra) as text,
         pd.read_csv(text, dtype=dtype, chunksize=rows, **options) as reader,
     ):
-        for piece in reader:
-            piece = _leave_out(piece, layout)
-            yield piece.apply(point_words) if dtype is object and layout.decimal == "," else piece
+        for chunk in reader:
+            chunk = _leave_out(chunk, layout)
+            yield chunk.apply(point_words) if dtype is object and layout.decimal == "," else chunk
 
 
 def _leave_out(table, layout):
@@ -518,26 +535,27 @@ def _leave_out(table, layout):
     return table.iloc[:, 1:] if layout.counts_rows else table
 
 
-def _csv_pieces(path, chunk_rows, na_values):
+def _read_csv_words(path, chunk_rows, na_values):
     """Read a CSV file as words; the parser makes one object for equal words of a column."""
-    rows = rows_at_a_time(chunk_rows, len(csv_header(path)))
-    yield from read_csv_pieces(path, rows, dtype=object, na_values=na_values)
+    rows = limit_chunk_rows(chunk_rows, len(read_csv_header(path)))
+    yield from read_csv_chunks(path, rows, dtype=object, na_values=na_values)
 
 
-def _parquet_pieces(path, chunk_rows):
+def _read_parquet_chunks(path, chunk_rows):
     """Read a Parquet file; columns that pandas stored as its index are left out."""
     # A mapped file keeps compressed columns out of the memory of the process.
     with pq.ParquetFile(path, memory_map=True, pre_buffer=False) as file:
         schema = file.schema_arrow
         stored = (schema.pandas_metadata or {}).get("index_columns", [])
         kept = [i for i, name in enumerate(schema.names) if name not in stored]
-        names = _names(schema, kept)
+        names = _restore_names(schema, kept)
+        # a file without rows has columns and categories too
         yield Frame(names, [pa.chunked_array([], schema.field(i).type) for i in kept], 0)
-        for batch in file.iter_batches(batch_size=rows_at_a_time(chunk_rows, len(kept))):
+        for batch in file.iter_batches(batch_size=limit_chunk_rows(chunk_rows, len(kept))):
             yield Frame(names, [pa.chunked_array([batch.column(i)]) for i in kept], batch.num_rows)
 
 
-def _names(schema, kept):
+def _restore_names(schema, kept):
     """Names of the columns of a Parquet file, in the types that pandas had for them."""
     if schema.pandas_metadata and len(set(schema.names)) == len(schema.names):
         restored = tuple(schema.empty_table().to_pandas().columns)
@@ -546,9 +564,9 @@ def _names(schema, kept):
     return tuple(schema.names[i] for i in kept)
 
 
-def parquet_has_floats(path, discrete_columns=()):
+def has_continuous_columns(path, discrete_columns=()):
     """Return whether a column of a Parquet file, or of a folder, is floating-point and not declared discrete."""
-    fields = (field for file in table_files(path) for field in _read_schema(file))
+    fields = (field for file in list_table_files(path) for field in _read_schema(file))
     return any(pa.types.is_floating(field.type) and field.name not in discrete_columns for field in fields)
 
 

@@ -255,8 +255,8 @@ class BootstrapStructure(NetworkResults):
         learner: Any = HillClimbSearch() if self.estimator is None else self.estimator
         return learner.estimate_cost(X).multiply(min(count_workers(self.n_jobs), self.n_resamples))
 
-    def _holds_numbers(self, opened: Any) -> bool:
-        return (HillClimbSearch() if self.estimator is None else self.estimator)._holds_numbers(opened)
+    def _reads_continuous(self, opened: Any) -> bool:
+        return (HillClimbSearch() if self.estimator is None else self.estimator)._reads_continuous(opened)
 
     def _fit(self, opened: InputTable, sample_weight: ArrayLike | None) -> Run:
         show, name = self.show_progress and config.SHOW_PROGRESS, type(self).__name__
@@ -285,6 +285,7 @@ class BootstrapStructure(NetworkResults):
         self.stopped_by_ = run.conclude(self.converged_, "max_time")
         self.threshold_ = estimate_threshold(self._counts)
         marks = average_edges(self._counts, self.threshold_)
+        # edges that are frequent in different graphs may form a cycle together
         self.edges_ = marks.undirected if self._kind == "graph" else extend_to_dag(len(names), marks)
         return run
 
@@ -295,6 +296,7 @@ class BootstrapStructure(NetworkResults):
         rows = _summarise_rows(data)
         names = list(data.columns if isinstance(data, DiscreteTable) else data.names)
         estimator = [type(resampler.learner).__name__, decisive]
+        # resuming may ask for more resamples
         resolved = {"random_state": resampler.seed, "n_resamples": None, "estimator": estimator}
         return open_checkpoint(self, names, rows, resampler.weights, **resolved)
 
@@ -313,6 +315,7 @@ class BootstrapStructure(NetworkResults):
         with closing(results):
             try:
                 for k, (graph, is_whole) in results:
+                    # a search that the time limit ended is neither counted nor stored
                     (done if is_whole else cut)[due[k]] = graph
                     run.record(n_iter=len(done))
                     if run.is_stopped_by_user():
@@ -326,6 +329,7 @@ class BootstrapStructure(NetworkResults):
         if not done and cut:
             self._warn_of_time("the edges are those of one resample, whose search was interrupted")
             return [cut[min(cut)]]
+        # a checkpoint may hold more resamples than this call asks for
         return [done[number] for number in sorted(done)[: self.n_resamples]]
 
     # ---- results ----

@@ -76,6 +76,7 @@ class Resampler:
     @property
     def repeats_rows(self) -> bool:
         """Whether a resample repeats drawn rows, if they are few, instead of weighting them."""
+        # weights with a large sum would repeat rows without bound
         return self.n_draws <= MOST_REPETITIONS * self.n_rows
 
     def count_draws(self, b: int) -> np.ndarray:
@@ -98,7 +99,7 @@ def make_shared_table(
             f"scoring_method={type(method).__name__}(...) is a score object of pgmpy with its own rows and cannot be "
             "resampled: give its name, or a score of pgmx"
         )
-    if opened.is_remote and weights is not None:
+    if opened.is_remote and weights is not None:  # the partitions get the weights of their rows
         return opened.weigh_rows(weights), weights
     if isinstance(opened, DiscreteTable | NumericTable):
         return opened, weights
@@ -157,6 +158,7 @@ def _repeat_rows(data: Any, counts: np.ndarray) -> DiscreteTable | Frame:
 
 def _read_edges(learner: BaseStructureLearner) -> tuple[str, Marks]:
     """Return the type of graph of a fitted learner (DAG, PDAG or undirected), and its edges as ids."""
+    # from its arrays, without making a graph object per resample
     if isinstance(learner, DagLearner):
         if learner._kind == "dag":
             return "dag", make_marks(learner.edges_.tolist())

@@ -77,6 +77,7 @@ class PairwisePotentials:
             raise ValueError(
                 f"cardinalities must be a non-empty vector of positive integers, got {np.asarray(self.cardinalities)!r}"
             )
+        # An empty list has the shape (0,).
         if not edges.size:
             edges = freeze(np.empty((0, 2)), np.int64, "edges")
         _check_edges(edges, len(cards))
@@ -158,6 +159,7 @@ class PairwisePotentials:
                     f"the table of ({i}, {j}) has shape {values.shape}, it must have {(sizes[i], sizes[j])}"
                 )
             key, values = ((i, j), values) if i < j else ((j, i), values.T)
+            # Values are logarithms: the sum is the table of the product.
             sums[key] = sums[key] + values if key in sums else values
         edges = sorted(sums)
         flat = [sums[edge].ravel() for edge in edges]
@@ -235,6 +237,7 @@ class PairwisePotentials:
     @cached_property
     def _neighbours(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         ends, others = self.edges.T.ravel(), self.edges[:, ::-1].T.ravel()
+        # Each edge is listed at both ends.
         order = np.lexsort((others, ends))
         pointer = _offsets(np.bincount(ends, minlength=self.n_variables))
         edge = np.tile(np.arange(self.n_edges), 2)[order]
@@ -329,6 +332,7 @@ class PairwisePotentials:
         weights = as_reals(weights, "weights").astype(np.float64)
         if weights.shape != (n_rows,):
             raise ValueError(f"weights must have shape ({n_rows},), one per row, got {weights.shape}")
+        # 0 times minus infinity would be NaN.
         return np.where(weights == 0, 0.0, total) * weights
 
     def _field(self, i: int, codes: np.ndarray) -> np.ndarray:
@@ -515,6 +519,7 @@ class LogFactors:
             elif len(scope) > 2:
                 states = np.indices(table.shape).reshape(len(scope), -1)
                 for v, code in zip(scope, states, strict=True):
+                    # Possible only if the variable has the state that the cell of the factor has.
                     tie = np.where(np.arange(sizes[v])[:, None] == code, 0.0, -np.inf)
                     tables.append(((v, len(nodes)), tie))
                 nodes.append(table.ravel())
@@ -652,6 +657,7 @@ def check_codes(codes: np.ndarray, cardinalities: np.ndarray) -> np.ndarray:
             f"codes must be a 2-D integer array with one row for each of {len(cardinalities)} variables, "
             f"got shape {codes.shape} of {codes.dtype}"
         )
+    # Without rows there is no minimum.
     if codes.shape[1]:
         wrong = np.flatnonzero((codes.min(axis=1) < 0) | (codes.max(axis=1) >= cardinalities))
         if len(wrong):
@@ -671,6 +677,7 @@ def take_logs(table: np.ndarray) -> np.ndarray:
 def log_sum_exp(rows: np.ndarray) -> np.ndarray:
     """Return the logarithm of the sum of exponentials along the last axis; minus infinity means zero."""
     top = rows.max(axis=-1)
+    # Minus infinity minus minus infinity would be NaN.
     top = np.where(top == -np.inf, 0.0, top)
     return top + take_logs(np.exp(rows - top[..., None]).sum(axis=-1))
 

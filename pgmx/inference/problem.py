@@ -59,6 +59,7 @@ class Problem:
         if isinstance(model, PairwisePotentials | LogFactors):
             cards = model.cardinalities.tolist()
             return cls(range(len(cards)), [tuple(range(card)) for card in cards], model)
+        # Our networks are pgmpy's too, but have arrays and keep a junction tree.
         make_problem = getattr(model, "inference_problem", None)
         if make_problem is not None:
             return make_problem()
@@ -113,6 +114,7 @@ class Problem:
         """Return the cost of exact inference for the variables that are not observed."""
         reduced = ReducedNetwork(self.model, codes)
         scopes = [scope for scope, _ in reduced.factors]
+        # Two orders: a junction tree holds all tables at once, elimination holds the largest ones.
         tree = search_order(reduced.cards, scopes)
         order = search_order(reduced.cards, scopes, by_largest=True)
         bound = bound_width(reduced.cards, scopes)
@@ -124,12 +126,14 @@ class Problem:
 
     def exact(self, codes: Mapping[int, int], memory: int) -> ExactInference:
         """Return a calibrated junction tree; the tree without evidence is cached."""
+        # Evidence differs from question to question, so only the tree without evidence is kept.
         if codes:
             return ExactInference(self.model, evidence=dict(codes), memory=memory)
         if self._tree is None:
             self._tree = ExactInference(self.model, memory=memory)
         elif self._tree.plan.bytes > memory:  # the tree was built under a larger limit
             raise make_treewidth_error(self._tree.plan.width, self._tree.plan.bytes, memory)
+        # Joint distributions of variables of several cliques need further tables.
         self._tree.memory = memory
         return self._tree
 

@@ -334,6 +334,7 @@ def _compute_joint(
     memory = check_memory(memory)
     try:
         return problem.exact(codes, memory).joint(ids)
+    # The tree was too large, or the tables for variables that are far apart in it.
     except TreewidthError:
         answer = _eliminate_others(problem, codes, ids, memory)
     return _choose_engine(problem, codes, method, memory, options).joint(ids) if answer is None else answer
@@ -350,6 +351,7 @@ def _eliminate_others(problem: Problem, codes: dict[int, int], ids: list[int], m
     logs = sum_each_configuration(problem.model, codes, ids, plan)
     if logs.max() == -np.inf:
         raise ZeroProbabilityError(reduced.evidence)
+    # The largest share is 1, so that nothing overflows.
     shares = np.exp(logs - logs.max())
     return shares / shares.sum()
 

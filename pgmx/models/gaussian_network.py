@@ -244,6 +244,7 @@ class GaussianMarkovNetwork(GaussianQueries, FixedGraph, UndirectedGraph):
     def _add_graph(self) -> None:
         """Make nodes and edges from the parameters."""
         rows = np.repeat(np.arange(len(self._names)), np.diff(self._scaled.indptr))
+        # Each edge once.
         upper = rows < self._scaled.indices
         names, weights = self._names, np.negative(self._scaled.data[upper]).tolist()
         ends = zip(rows[upper].tolist(), self._scaled.indices[upper].tolist(), weights, strict=True)
@@ -475,6 +476,7 @@ def _check_precision(matrix, names: tuple) -> csr_array:
     excess = difference.data / (roots[rows] * roots[columns])
     if len(excess) and excess.max() > _ASYMMETRY:
         _refuse_asymmetry(names, rows[excess.argmax()], columns[excess.argmax()], "precision")
+    # A symmetric matrix keeps every bit.
     if difference.nnz:
         sparse = csr_array((sparse + transposed) / 2.0)
         sparse.eliminate_zeros()
@@ -576,6 +578,7 @@ def make_linear_gaussian_network(
     model.add_nodes_from(names)
     cpds: list = [None] * len(names)
     for v, parents, slopes, deviation in _regress(scaled, order):
+        # From units of the scaled variables back to the user's.
         slopes = slopes / units[parents] * units[v]
         intercept = mean[v] - slopes @ mean[parents]
         evidence = [names[u] for u in parents.tolist()]

@@ -83,6 +83,7 @@ def compute_scaling(problem: Problem) -> Scaling:
     for edges, tables in _stack_tables(potentials):
         flat = tables.reshape(len(edges), -1)
         shifts[n + edges] = log_sum_exp(flat) - np.log(flat.shape[1])
+    # Tables without a possible cell are left as they are.
     shifts[shifts == -np.inf] = 0.0
     parts, n_parts = _label_components(potentials)
     with problem.naming_evidence():
@@ -325,6 +326,7 @@ class MarkovQueries(MarkovRowQueries):
         LogPartition
             A float in nats with the attributes ``exact``, ``lower``, ``upper`` and ``standard_error``.
         """
+        # The value that scales the factors, so that both agree.
         if not evidence and method == "auto" and not options:
             return self.log_partition_
         return log_partition(self.inference_problem(), evidence, method=method, **options)
@@ -375,6 +377,7 @@ class MarkovQueries(MarkovRowQueries):
     def without_graph(self, question: str) -> MarkovRowAnswers:
         """Return the potentials with the row-wise methods of the network, without a pgmpy graph."""
         problem = self.inference_problem()
+        # Only likelihoods need the log-partition, which may be slow to compute.
         partition = float(self.log_partition_) if question == "log_likelihood" else None
         return MarkovRowAnswers(Problem(problem.names, problem.states, problem.model), partition)
 

@@ -10,27 +10,26 @@ import numpy as np
 import pandas as pd
 
 from pgmx.checks import join_names
-from pgmx.data import DiscreteTable, Frame, open_any, open_frame
+from pgmx.data import DiscreteTable, Frame
 from pgmx.data.columns import (
     code_column,
-    float_cells,
+    find_missing,
     is_float_column,
     list_unknown_states,
     match_states,
-    missing_mask,
+    read_floats,
     take_rows,
 )
+from pgmx.data.inputs import open_new_rows
 from pgmx.data.numeric import (
     NumericTable,
-    column_numbers,
-    float_rows,
-    infinite_columns,
-    kinds_of_states,
-    open_numeric,
-    raise_of_cells,
-    raise_of_states,
+    list_nonnumeric_kinds,
+    make_rows,
+    mark_infinite_columns,
+    read_column,
+    refuse_nonnumeric,
+    refuse_values,
 )
-from pgmx.data.readers import is_iterator, is_path, open_piece
 from pgmx.inference.mixed.families import MixedRows, RowChunk
 from pgmx.inference.problem import Problem
 
@@ -80,9 +79,7 @@ def read_discrete_rows(X, problem: Problem, *, allow_missing: bool = False) -> C
     """
     if isinstance(X, list | tuple):
         X = np.array(X, dtype=object)
-    if is_path(X) or is_iterator(X):
-        X = open_any(X, missing="pairwise")  # missing values get a separate code
-    source = X if isinstance(X, DiscreteTable | Frame) else open_piece(X)
+    source = open_new_rows(X)  # missing values of files get a separate code
     columns = source.columns if isinstance(source, DiscreteTable) else source.names
     if isinstance(X, np.ndarray):
         if X.shape[1] != len(problem.names):
@@ -94,6 +91,7 @@ def read_discrete_rows(X, problem: Problem, *, allow_missing: bool = False) -> C
     _check_columns(columns, problem.names, allow_missing)
     at = {name: column for column, name in enumerate(columns)}
     largest = max(map(len, problem.states))
+    # One or two bytes per value, since there may be many rows.
     codes = np.zeros((len(problem.names), source.n_rows), dtype=np.uint8 if largest <= 255 else np.uint16)
     missing = np.zeros(codes.shape, dtype=bool)
     incomplete = []
@@ -123,14 +121,14 @@ def _read_table_column(table: DiscreteTable, column: int) -> tuple[tuple, np.nda
 
 def _code_values(values: Any, name: Hashable) -> tuple[tuple, np.ndarray, np.ndarray | None]:
     """Return the observed states of a column, the codes of its values, and the mask of missing values."""
-    mask = missing_mask(values)
+    mask = find_missing(values)
     if mask is not None and mask.any():
         values = take_rows(values, ~mask)
     if not len(values):
         return (), np.empty(0, dtype=np.intp), mask
     if is_float_column(values):
         # pandas stores integers with missing values as floats: in a dictionary 1.0 equals the state 1.
-        distinct, codes = np.unique(float_cells(values), return_inverse=True)
+        distinct, codes = np.unique(read_floats(values), return_inverse=True)
         return tuple(distinct.tolist()), codes, mask
     row = np.empty(len(values), dtype=np.uint8)
     coded = code_column(values, row, name)
@@ -171,9 +169,10 @@ def read_numeric_rows(X, names: tuple, *, allow_missing: bool = False) -> Numeri
     _check_columns(columns, names, allow_missing)
     place = {name: v for v, name in enumerate(names)}
     known = np.isin(np.arange(len(names)), [place[name] for name in columns])
+    # Absent columns are missing in every row.
     values = np.full((len(cells), len(names)), np.nan)
     values[:, [place[name] for name in columns]] = cells
-    raise_of_cells(names, None, infinite_columns(values))
+    refuse_values(names, None, mark_infinite_columns(values))
     incomplete = [names[v] for v in np.flatnonzero(np.isnan(values).any(axis=0) & known).tolist()]
     _check_complete(incomplete, allow_missing)
     return NumericRows(values, known, index)
@@ -195,16 +194,16 @@ def _open_numeric(X, names: tuple) -> tuple[tuple, np.ndarray, pd.Index]:
     """Return column names, float64 rows, and labels of the rows."""
     if isinstance(X, Mapping):
         X = _make_numeric_frame(X)
-    if isinstance(X, NumericTable) or is_path(X) or is_iterator(X):
-        table = X if isinstance(X, NumericTable) else open_numeric(X, missing="pairwise")
-        cells = table.rows()
-        return table.names, cells, pd.RangeIndex(len(cells))
     if isinstance(X, list | tuple):
         X = np.array(X, dtype=np.float64)
     if isinstance(X, pd.DataFrame) and not X.shape[1]:
         return (), np.empty((len(X), 0)), X.index
-    frame = X if isinstance(X, Frame) else open_piece(X)
-    raise_of_states(frame.names, kinds_of_states(frame))
+    opened = open_new_rows(X, "numeric")
+    if isinstance(opened, NumericTable):
+        cells = opened.rows()
+        return opened.names, cells, pd.RangeIndex(len(cells))
+    frame = opened
+    refuse_nonnumeric(frame.names, list_nonnumeric_kinds(frame))
     columns = frame.names
     if isinstance(X, np.ndarray):
         if X.shape[1] != len(names):
@@ -214,7 +213,7 @@ def _open_numeric(X, names: tuple) -> tuple[tuple, np.ndarray, pd.Index]:
             )
         columns = names
     index = X.index if isinstance(X, pd.DataFrame) else pd.RangeIndex(frame.n_rows)
-    return columns, float_rows(frame), index
+    return columns, make_rows(frame), index
 
 
 def _make_numeric_frame(columns: Mapping) -> pd.DataFrame:
@@ -276,6 +275,7 @@ class MixedColumns:
         for v, column in enumerate(self.unknown):
             if column is not None:
                 unknown[v] = column[chunk]
+        # NaN would spread through sums over all variables.
         rows.numbers[missing] = 0.0
         return RowChunk(rows, missing, unknown)
 
@@ -312,6 +312,7 @@ def _read_discrete(read: MixedColumns, v: int, name: Hashable, cells: Any, state
     places = match_states(observed, states, absent=-1) if allow_unknown else _map_states(name, observed, states, codes)
     is_unknown = places < 0
     known: Any = slice(None)
+    # Unknown states get any valid code; their mask tells them apart.
     places = np.maximum(places, 0).astype(np.min_scalar_type(len(states)))
     column = np.zeros(read.n_rows, dtype=places.dtype)
     if mask is not None and mask.any():
@@ -327,16 +328,16 @@ def _read_discrete(read: MixedColumns, v: int, name: Hashable, cells: Any, state
 def _read_continuous(frame: Frame, places: list[tuple[int, int]], read: MixedColumns) -> None:
     """Read the continuous columns, given as pairs of a variable and its column."""
     part = Frame(tuple(frame.names[c] for _, c in places), [frame.columns[c] for _, c in places], frame.n_rows)
-    raise_of_states(part.names, kinds_of_states(part))
+    refuse_nonnumeric(part.names, list_nonnumeric_kinds(part))
     infinite = np.zeros(len(places), dtype=bool)
     for k, ((v, _), cells) in enumerate(zip(places, part.columns, strict=True)):
-        numbers = column_numbers(cells)
+        numbers = read_column(cells)
         read.numbers[v] = numbers
         if numbers.dtype.kind == "f":
             infinite[k] = np.isinf(numbers).any()
             mask = np.isnan(numbers)
             read.missing[v] = mask if mask.any() else None
-    raise_of_cells(part.names, None, infinite)
+    refuse_values(part.names, None, infinite)
 
 
 def _open_mixed(X: Any, names: tuple) -> tuple[Frame, pd.Index]:
@@ -349,7 +350,7 @@ def _open_mixed(X: Any, names: tuple) -> tuple[Frame, pd.Index]:
         return Frame((), [], len(X)), X.index
     if isinstance(X, list | tuple):
         X = np.array(X, dtype=object)
-    frame = open_frame(X) if isinstance(X, Frame) or is_path(X) or is_iterator(X) else open_piece(X)
+    frame = open_new_rows(X, "columns")
     if isinstance(X, np.ndarray):
         if X.shape[1] != len(names):
             raise ValueError(

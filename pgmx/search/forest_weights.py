@@ -265,6 +265,7 @@ def score_pairs(
         source = scoring.gains(max_indegree=0, **options)
         scratch = np.empty((n, n))
         alone = np.array([source.rescore(v, none, scratch) for v in range(n)])
+    # the terms n log n of a log-likelihood are at most this large, and so are their rounding errors
     n_rows = getattr(getattr(scoring, "table", None), "n_rows", 2)
     scale = max(float(np.abs(now).max()), n_rows * log(max(n_rows, 2)))
     return PairScores(StoredWeights(np.ascontiguousarray(gains[np.ix_(variables, variables)]), scale), now, alone)

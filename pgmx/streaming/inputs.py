@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pgmx.data.numeric import iterate_pieces, iterate_rows, read_rows, split_target
+from pgmx.data.numeric import iterate_rows, iterate_targets, read_rows, split_target
 from pgmx.data.readers import is_iterator, is_path
 
 #: Rows per chunk of a file; results do not depend on it.
@@ -21,9 +21,9 @@ def iterate_chunks(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
     if is_path(X):
         if not isinstance(y, str):
             raise ValueError(f"X is the path {X!r}, so y must be the name of its target column, got {y!r:.60}")
-        yield from iterate_pieces(X, y, CHUNK_ROWS)
+        yield from iterate_targets(X, y, CHUNK_ROWS)
     elif is_iterator(X):
-        yield from iterate_pieces(X, y, CHUNK_ROWS) if isinstance(y, str) else _iterate_pairs(X, y)
+        yield from iterate_targets(X, y, CHUNK_ROWS) if isinstance(y, str) else _iterate_pairs(X, y)
     elif isinstance(y, str):
         yield split_target(X, y)
     else:

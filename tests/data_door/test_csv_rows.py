@@ -249,11 +249,11 @@ def test_a_header_of_many_columns_is_checked_in_one_pass(write, monkeypatch):
     record = type("Record", (), {"split": lambda self, sep: list(names)})()
     monkeypatch.setattr(readers, "read_records", lambda file, sep: iter([record]))
     path = write("a,b\n1,2\n")
-    assert len(readers.csv_header(path)) == 2000
+    assert len(readers.read_csv_header(path)) == 2000
     assert Name.comparisons < 10_000
     names[1500] = Name("g7")
     with pytest.raises(ValueError, match=r"duplicate column name\(s\) 'g7'"):
-        readers.csv_header(path)
+        readers.read_csv_header(path)
 
 
 @pytest.mark.parametrize(

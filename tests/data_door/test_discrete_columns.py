@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from pgmx.data import encode, open_any, open_frame, open_numeric, open_table, read_table, write_table
-from pgmx.data.errors import FloatColumnsError
+from pgmx.data.errors import ContinuousColumnsError
 
 DECLARED = ["code", "half"]
 
@@ -20,7 +20,7 @@ FRAME = pd.DataFrame(
     }
 )
 
-#: What the table means: numbers of whole columns are integers, missing cells are a state, the last.
+#: What the table means: numbers of whole columns are integers, missing values are a state, the last.
 STATES = {
     "code": (1, 2, 10, "missing"),
     "half": (-2.5, 0.5, 9.5, 10.5),
@@ -177,6 +177,6 @@ def test_declared_columns_are_no_numbers():
 
 def test_the_error_of_floats_names_the_option():
     with pytest.raises(
-        FloatColumnsError, match=r"declare them with discrete_columns=\['code'\] \(command line: --disc"
+        ContinuousColumnsError, match=r"declare them with discrete_columns=\['code'\] \(command line: --disc"
     ):
         encode(FRAME)

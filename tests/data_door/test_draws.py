@@ -1,4 +1,4 @@
-"""Draws of rows: the law that their docstring states, for any pieces and parts."""
+"""Draws of rows: the law that their docstring states, for any chunks and partitions."""
 
 from itertools import pairwise
 from types import SimpleNamespace
@@ -68,7 +68,7 @@ def test_parts_hold_their_rows_of_the_same_weighted_draws(seed, n_rows, are_whol
 def test_pieces_do_not_show(monkeypatch):
     ends = np.arange(1.0, 5001.0)
     rows, weighted = count_draws(3, 4, 5000, 1000, 1100), count_weighted_draws(3, 4, ends)
-    monkeypatch.setattr(draws, "_PIECE", 7)
+    monkeypatch.setattr(draws, "_DRAWS_AT_ONCE", 7)
     assert np.array_equal(count_draws(3, 4, 5000, 1000, 1100), rows)
     assert np.array_equal(count_draws(3, 4, 5000), weighted)
     assert np.array_equal(count_weighted_draws(3, 4, ends[:90], 0.0, 5000.0), weighted[:90])
@@ -114,7 +114,7 @@ def test_many_draws():
 @examples(25)
 @given(st.integers(0, 1000), st.integers(1, 60), st.lists(st.integers(0, 60), max_size=6))
 def test_parts_hold_their_rows_of_the_same_many_draws(seed, n_rows, cuts):
-    """Blocks of eight rows, which parts cut."""
+    """Blocks of eight rows, which partitions cut."""
     rng = np.random.default_rng(seed)
     weights = rng.exponential(50, n_rows) * (rng.random(n_rows) < 0.8)
     weights[0] = 300.0

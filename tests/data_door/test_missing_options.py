@@ -1,4 +1,4 @@
-"""Missing cells as states of their own."""
+"""Missing values as states of their own."""
 
 import pickle
 import warnings
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from helpers.examples import examples
 from oracles.encoding import encode_incomplete_column
 from pgmx.data import MISSING, DiscreteTable, IncompleteRowsWarning, encode, open_frame, open_numeric
-from pgmx.data.errors import MissingCellsError
+from pgmx.data.errors import MissingValuesError
 from pgmx.data.mixed import read_mixed
 
 FRAME = pd.DataFrame(
@@ -125,7 +125,7 @@ def test_the_coding_is_what_the_definition_says(cells):
     array = np.empty((len(cells), 1), dtype=object)
     array[:, 0] = cells
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pgmx.data.table.warn_of_many_states", lambda *args: None)
+        patch.setattr("pgmx.data.columns.warn_of_many_states", lambda *args: None)
         table = encode(array, missing="pairwise")
     states, codes, missing_code = encode_incomplete_column(cells)
     assert table.states == (states,)
@@ -153,7 +153,7 @@ def test_missing_codes_of_a_table_made_by_hand():
 
 
 def test_missing_cells_are_refused_with_the_ways_that_the_caller_has():
-    with pytest.raises(MissingCellsError) as caught:
+    with pytest.raises(MissingValuesError) as caught:
         encode(FRAME)
     error = caught.value
     assert error.names == ["sky", "days", "wet", "kind"]
@@ -165,7 +165,7 @@ def test_missing_cells_are_refused_with_the_ways_that_the_caller_has():
     assert "'em'" not in str(error)
     assert "missing='em' to use their expected counts, or fill" in str(error.among(("drop", "em")))
     assert str(pickle.loads(pickle.dumps(error))) == str(error)
-    with pytest.raises(MissingCellsError, match="pass missing='drop' to leave out the rows that have them, or fill"):
+    with pytest.raises(MissingValuesError, match="pass missing='drop' to leave out the rows that have them, or fill"):
         open_frame(pd.DataFrame({"a": [0.5, None, 1.5]})).to_pandas()
 
 

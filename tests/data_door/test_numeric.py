@@ -1,4 +1,4 @@
-"""Tables of numbers: what is accepted, in memory and in pieces, and what is refused."""
+"""Tables of numbers: what is accepted, in memory and in chunks, and what is refused."""
 
 import datetime
 
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pgmx.data import NumericTable, encode, numeric, open_frame, open_numeric, readers, write_table
-from pgmx.data.errors import MissingCellsError
+from pgmx.data.errors import MissingValuesError
 
 FRAME = pd.DataFrame({"a": [1.5, -2.0, 0.25, 8.0], "b": [3, 1, 4, 1], "c": np.float32([0.5, 1.5, 2.5, 3.5])})
 ROWS = FRAME.to_numpy(dtype=np.float64)
@@ -138,7 +138,7 @@ def holes(kind, tmp_path):
 @pytest.mark.parametrize("kind", ["frame", "nullable", "objects", "t.csv", "t.parquet", "iterator"])
 def test_missing_cells(kind, tmp_path, monkeypatch):
     monkeypatch.setattr(numeric, "CHUNK_ROWS", 1)
-    with pytest.raises(MissingCellsError) as caught:
+    with pytest.raises(MissingValuesError) as caught:
         open_numeric(holes(kind, tmp_path)).rows()
     assert str(caught.value) == (
         "missing values (NaN) in column(s) 'b', 'c': pass missing='drop' to leave out the rows that have them, "

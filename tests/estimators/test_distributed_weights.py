@@ -17,6 +17,7 @@ from pgmx.estimators import (
     SimulatedAnnealing,
 )
 from pgmx.scores import BDe, BDeu, EdgePrior, ScoreTerms, family_scorer
+from pgmx.scores.registry import list_scores
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +27,7 @@ def frame():
 
 @pytest.fixture(scope="module")
 def weights():
-    """Some of them zero, in a whole part for one."""
+    """Some of them zero, one of them in a whole partition."""
     rng = np.random.default_rng(5)
     weights = rng.exponential(size=600) * (rng.random(600) < 0.9)
     weights[100:180] = 0
@@ -69,7 +70,7 @@ def uniform_network(table):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["ll", "aic", "bic", "k2", "bdeu", "bds", "bdeu instance", "bde instance"])
+@pytest.mark.parametrize("name", [*list_scores("discrete"), "bdeu instance", "bde instance"])
 def test_every_score(client, frame, weights, name):
     columns = ["number", "word", "order", "few", "more", "pair"]
     table, whole = distribute(cut(frame[columns], 3), client), encode(frame[columns])

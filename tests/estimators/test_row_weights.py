@@ -18,8 +18,9 @@ from pgmx.scores.binding.continuous import GaussianScoring
 from pgmx.scores.binding.discrete import DiscreteScoring, WeightedScoring
 from pgmx.scores.binding.resolve import resolve_scoring
 from pgmx.scores.discrete.bde import BDe
+from pgmx.scores.registry import list_scores
 
-DISCRETE = ["ll", "aic", "bic", "k2", "bdeu", "bds"]
+DISCRETE = list_scores("discrete")
 GAUSSIAN = ["ll-g", "aic-g", "bic-g"]
 FAMILIES = [(0, []), (1, [0]), (3, [0, 1]), (0, [1, 2, 3])]
 

@@ -23,6 +23,7 @@ from pgmx.models import fit_discrete
 from pgmx.models.bayesian.incomplete_discrete import IncompleteDiscreteRows, normalise
 from pgmx.scores import BIC, EdgePrior
 from pgmx.scores.binding.resolve import resolve_scoring
+from pgmx.scores.registry import list_scores
 
 QUIET = {"show_progress": False, "return_type": "dag"}
 
@@ -114,7 +115,7 @@ def test_complete_rows_have_their_counts():
 # ---- graphs ----
 
 
-@pytest.mark.parametrize("score", ["bic", "aic", "ll", "bdeu", "k2", "bds"])
+@pytest.mark.parametrize("score", list_scores("discrete"))
 @pytest.mark.parametrize("strategy", ["greedy", "thorough"])
 def test_the_observed_score_never_falls(score, strategy, seed, rng):
     data = with_holes(dependent_frame(seed), rng, 0.25)
@@ -186,7 +187,7 @@ def test_cells_that_follow_from_others_are_imputed():
 
 
 def test_holes_that_depend_on_known_cells_do_no_harm():
-    """Rows with missing cells are no fair sample here: what is complete shows another distribution of x."""
+    """Rows with missing values are not a fair sample here: what is complete shows another distribution of x."""
     rng = np.random.default_rng(1)
     z = rng.integers(0, 2, 4000)
     x = np.where(rng.random(4000) < 0.9, z, 1 - z)

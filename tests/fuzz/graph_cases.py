@@ -1,5 +1,6 @@
 """Cases of pgmx.metrics, pgmx.plotting and pgmx.scores."""
 
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +13,13 @@ from pgmx import datasets, metrics, plotting, scores
 from pgmx.data import encode
 from pgmx.estimators import HillClimbSearch
 from pgmx.models import fit_discrete
+from pgmx.scores.registry import KINDS, SCORES, ScoreEntry
 from tests.fuzz.calls import Arguments, InFolder, Wrong, enter_calls
 from tests.fuzz.cases import Case, chance, entry, fault, pick
 from tests.fuzz.frames import draw_names, draw_numbers, draw_table, hold_names, punch_holes
-from tests.fuzz.oracles import is_close, make_gaussian_score, make_local_score
+from tests.fuzz.oracles import is_close, make_local_score
 from tests.oracles.conditional_gaussian import cg_log_likelihood, clg_log_likelihood, dg_score
-from tests.oracles.other_scores import bge_score
+from tests.oracles.other_scores import GAUSSIAN_FORMULAS
 
 # ---- metrics of graphs ----
 
@@ -152,15 +154,21 @@ enter_calls(
 
 # ---- scores ----
 
-CLASSES = {"AIC": "aic", "BIC": "bic", "K2": "k2", "LogLikelihood": "ll", "BDeu": "bdeu", "BDs": "bds"}
+
+def list_classes(kind: str) -> dict[str, ScoreEntry]:
+    """Return the scores of a kind of data by the names of their classes."""
+    return {entry.class_name: entry for entry in SCORES if entry.kind == kind}
+
+
+DISCRETE, CONTINUOUS, MIXED = map(list_classes, KINDS)
 
 
 @entry("scores.discrete", 4.0)
 def draw_score_case(rng: np.random.Generator) -> Case:
-    """Return a score of a family of states."""
+    """Return a score of a discrete family."""
     table = draw_table(rng)
     n = len(table.names)
-    name = pick(rng, CLASSES)
+    name = pick(rng, DISCRETE)
     child = int(rng.integers(n))
     parents = [v for v in range(n) if v != child and chance(rng, 0.4)]
     kind = pick(rng, ["", "", "", "unknown child", "unknown parent", "ess", "itself"])
@@ -174,7 +182,7 @@ def draw_score_case(rng: np.random.Generator) -> Case:
         names, faults = [*names, "no such column"], [fault("no such column")]
     elif kind == "itself":
         names, faults = [*names, variable], [fault(*hold_names(variable))]
-    elif kind == "ess" and name in ("BDeu", "BDs"):
+    elif kind == "ess" and "equivalent_sample_size" in signature(getattr(scores, name)).parameters:
         options, faults = (
             {"equivalent_sample_size": pick(rng, [0, -1.0, np.nan, np.inf, "x", None])},
             [fault("equivalent_sample_size")],
@@ -184,7 +192,7 @@ def draw_score_case(rng: np.random.Generator) -> Case:
         return getattr(scores, name)(table.frame, **options).local_score(variable, tuple(names))
 
     def check(result: Any) -> None:
-        expected = make_local_score(table, CLASSES[name], "error", None)(child, parents)
+        expected = make_local_score(table, DISCRETE[name].name, "error", None)(child, parents)
         assert is_close(result, expected, rtol=1e-9, atol=1e-7), (result, expected)
 
     return Case("", call, check, faults, plan=f"{name} {kind} {variable!r} {names} {options} {table.plan}")
@@ -195,7 +203,7 @@ def draw_gaussian_score_case(rng: np.random.Generator) -> Case:
     """Return a score of a family of numbers."""
     frame = draw_numbers(rng)
     n = frame.shape[1]
-    name = pick(rng, ["AICGauss", "BICGauss", "LogLikelihoodGauss", "BGe"])
+    name = pick(rng, CONTINUOUS)
     child = int(rng.integers(n))
     parents = [v for v in range(n) if v != child and chance(rng, 0.4)]
     is_unknown = chance(rng, 0.2)
@@ -205,11 +213,7 @@ def draw_gaussian_score_case(rng: np.random.Generator) -> Case:
         return getattr(scores, name)(frame).local_score(variable, tuple(frame.columns[v] for v in parents))
 
     def check(result: Any) -> None:
-        if name == "BGe":
-            assert is_close(result, bge_score(frame.to_numpy(float), child, parents), rtol=1e-7, atol=1e-5)
-            return
-        score = {"AICGauss": "aic-g", "BICGauss": "bic-g", "LogLikelihoodGauss": "ll-g"}[name]
-        expected = make_gaussian_score(frame.to_numpy(), score, None)(child, parents)
+        expected = GAUSSIAN_FORMULAS[CONTINUOUS[name].name](frame.to_numpy(float), child, parents)
         assert is_close(result, expected, rtol=1e-7, atol=1e-5), (result, expected)
 
     return Case("", call, check, [fault("no such column")] if is_unknown else [], plan=f"{name} {child} {parents}")
@@ -217,16 +221,15 @@ def draw_gaussian_score_case(rng: np.random.Generator) -> Case:
 
 @entry("scores.mixed", 2.0)
 def draw_mixed_score_case(rng: np.random.Generator) -> Case:
-    """Return a score of a family of floats beside states."""
+    """Return a score of a family of mixed data."""
     numbers = draw_numbers(rng, n=int(rng.integers(3, 6)), rows=int(pick(rng, [60, 150])))
     n = numbers.shape[1]
     frame, n_discrete = numbers.copy(), int(rng.integers(1, n))
     for v in range(n_discrete):
         frame[frame.columns[v]] = pd.Categorical(rng.integers(0, int(rng.integers(1, 4)), len(frame)).astype(str))
-    linear = ["AICCondLinearGauss", "BICCondLinearGauss", "LogLikelihoodCondLinearGauss"]
-    name = pick(rng, ["AICCondGauss", "BICCondGauss", "LogLikelihoodCondGauss", "BICDegenerateGauss", *linear])
+    name = pick(rng, MIXED)
     child = int(rng.integers(n))
-    floats_refused = name.endswith("LinearGauss") and child < n_discrete
+    floats_refused = MIXED[name].family == "clg" and child < n_discrete
     parents = [v for v in range(n) if v != child and chance(rng, 0.4) and not (floats_refused and v >= n_discrete)]
     is_unknown = chance(rng, 0.2)
     variable = "no such column" if is_unknown else frame.columns[child]
@@ -238,11 +241,11 @@ def draw_mixed_score_case(rng: np.random.Generator) -> Case:
 
     def check(result: Any) -> None:
         plain = frame.set_axis([f"c{v}" for v in range(n)], axis=1)
-        if name == "BICDegenerateGauss":
+        if MIXED[name].family == "dg":
             expected = dg_score(plain, f"c{child}", [f"c{v}" for v in parents])
             assert is_close(result, expected, rtol=1e-7, atol=1e-5), (result, expected)
             return
-        compute = clg_log_likelihood if name.endswith("LinearGauss") else cg_log_likelihood
+        compute = clg_log_likelihood if MIXED[name].family == "clg" else cg_log_likelihood
         expected = compute(plain, f"c{child}", [f"c{v}" for v in parents])
         if expected == -np.inf:
             assert result == -np.inf, result

@@ -8,6 +8,7 @@ import networkx as nx
 import numpy as np
 
 from pgmx.scores import EdgePrior, ParameterPrior, UniformPrior
+from pgmx.scores.registry import list_scores
 from tests.fuzz.cases import Fault, chance, fault, pick
 
 
@@ -19,7 +20,7 @@ class Option(NamedTuple):
 
 
 def continue_run(progress: object) -> bool:
-    """Be a callback that lets a run go on."""
+    """Be a callback that lets a run continue."""
     return False
 
 
@@ -48,9 +49,7 @@ SEARCH = {
     **CHECKPOINT,
     "missing": Option(("error", "drop", "category", "pairwise", "em"), ("x", None, 3)),
     "n_em_restarts": Option((0, 1, 2), COUNT),
-    "scoring_method": Option(
-        (None, "bic", "aic", "k2", "bdeu", "bds", "ll", "BIC", "bic-d", "aic-d"), ("x", "", 3, "bde", b"bic")
-    ),
+    "scoring_method": Option((None, *list_scores("discrete", aliases=True), "BIC"), ("x", "", 3, "bde", b"bic")),
     "discrete_children": Option(("forbidden",), ("no", 3, None)),
     "structure_prior": Option((None, UniformPrior(), EdgePrior(0.3), ParameterPrior(0.7)), (3, "x", 0.5)),
     "start_dag": Option((None, "tree", "random"), ("x", 3, [("a", "b")], nx.Graph())),

@@ -1,4 +1,4 @@
-"""All products of floats within the cells of discrete columns: NumPy's sums, and the rows of gains that use them."""
+"""Products of continuous columns by configuration of discrete columns: NumPy's sums, and the rows of gains."""
 
 import platform
 

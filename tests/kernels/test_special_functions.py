@@ -17,7 +17,7 @@ SIZES = [1e-3, 0.05, 1.0, 7.3, 10.0, 19.99, 20.0, 100.0, 1e4, 1e6]
 
 
 def column(*counts):
-    """Return the codes of one variable, each state as often as told."""
+    """Return the codes of one variable, each state a given number of times."""
     return np.repeat(np.arange(len(counts)), counts).astype(np.uint8)[None, :]
 
 

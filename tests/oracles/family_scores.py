@@ -16,12 +16,14 @@ rows in all.
 =======  ==============================================================================================================
 
 A configuration without rows adds exactly zero to every sum above, so only those seen are visited; q counts them all.
+A new score is entered in ``FORMULAS``; the tests over all discrete scores take it from there.
 """
 
 import itertools
 import math
 from collections import Counter, deque
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -38,22 +40,38 @@ def family_counts(codes, cards, child, parents):
     return counts
 
 
+class Family(NamedTuple):
+    """The counts of a family, or its sums of weights: an array of r per configuration that occurs."""
+
+    tables: list
+    q: int
+    r: int
+    n: float
+    ess: float = 10.0
+
+    def likelihood(self):
+        return math.fsum(_log_likelihood(table) for table in self.tables)
+
+    def dirichlet(self, prior):
+        """Return the log marginal likelihood; each cell has the prior weight ``prior``."""
+        return math.fsum(_dirichlet(table, prior) for table in self.tables)
+
+
+FORMULAS = {
+    "ll": lambda family: family.likelihood(),
+    "aic": lambda family: family.likelihood() - family.q * (family.r - 1),
+    "bic": lambda family: family.likelihood() - 0.5 * math.log(family.n) * family.q * (family.r - 1),
+    "k2": lambda family: family.dirichlet(1.0),
+    "bdeu": lambda family: family.dirichlet(family.ess / (family.q * family.r)),
+    "bds": lambda family: family.dirichlet(family.ess / (len(family.tables) * family.r)),
+}
+
+
 def family_score(codes, cards, child, parents, score="bic", *, ess=10.0):
     """Return the score of one family; see the table at the top of this module."""
-    r = int(cards[child])
     q = math.prod(int(cards[p]) for p in parents)
-    tables = family_counts(codes, cards, child, parents).values()
-    if score in ("ll", "aic", "bic"):
-        n_rows = np.asarray(codes).shape[1]
-        penalty = {"ll": 0.0, "aic": 1.0, "bic": 0.5 * math.log(n_rows)}[score]
-        return math.fsum(_log_likelihood(table) for table in tables) - penalty * q * (r - 1)
-    if score == "k2":
-        return math.fsum(_dirichlet(table, 1.0) for table in tables)
-    if score == "bdeu":
-        return math.fsum(_dirichlet(table, ess / (q * r)) for table in tables)
-    if score == "bds":
-        return math.fsum(_dirichlet(table, ess / (len(tables) * r)) for table in tables)
-    raise ValueError(f"unknown score {score!r}; use 'll', 'aic', 'bic', 'k2', 'bdeu' or 'bds'")
+    tables = list(family_counts(codes, cards, child, parents).values())
+    return FORMULAS[score](Family(tables, q, int(cards[child]), np.asarray(codes).shape[1], ess))
 
 
 def dag_score(codes, cards, edges, score="bic", *, ess=10.0):
@@ -113,12 +131,12 @@ def climb(
 
     The tabu list keeps the inverses of the last ``tabu_length`` moves, and a move on the list is not considered. After
     an add the edge may not be deleted; after a delete it may not be added; after a reversal the edge may not be
-    reversed, in either direction. Where no other move gains ``epsilon``, the list is emptied and the climb goes on, so
-    that it stops in a local optimum of all moves.
+    reversed, in either direction. Where no other move gains ``epsilon``, the list is emptied and the climb continues,
+    so that it stops in a local optimum of all moves.
 
     Gains within 1e-9 (relative to the best gain, or to 1 when it is below 1) are ties. A tie is won by the operation
     named first in ``OPERATIONS``, then by the smaller ``priority`` of the head, then of the tail, of the edge that the
-    move names (for a reversal: the edge as it stands before the move). A list given as ``choices`` is told, for each
+    move names (for a reversal: the edge before the move). A list given as ``choices`` gets, for each
     step, the moves that tied and the edges before it.
     """
     priority = list(range(n)) if priority is None else list(priority)
@@ -162,13 +180,15 @@ def _log_likelihood(table):
 def _dirichlet(table, weight):
     """Return the log marginal likelihood of one configuration, each child state having the prior weight ``weight``."""
     total = weight * len(table)
-    return math.fsum([*(log_rising(weight, int(count)) for count in table), -log_rising(total, int(table.sum()))])
+    return math.fsum([*(log_rising(weight, count) for count in table.tolist()), -log_rising(total, table.sum().item())])
 
 
 @lru_cache(maxsize=100_000)
 def log_rising(a, n):
-    """Return log(a (a+1) ... (a+n-1)) = logG(a + n) - logG(a), without the cancellation of that difference."""
-    return math.fsum(np.log(a + np.arange(n)).tolist())
+    """Return logG(a + n) - logG(a); for whole n as log(a (a+1) ... (a+n-1)), without the cancellation."""
+    if n != int(n):
+        return math.lgamma(a + n) - math.lgamma(a)
+    return math.fsum(np.log(a + np.arange(int(n))).tolist())
 
 
 def _parents(edges, child):

@@ -1,4 +1,4 @@
-"""Scores of families with row weights, missing cells, a prior network, or Gaussian variables, the slow way.
+"""Scores of families with row weights, missing values, a prior network, or Gaussian variables, the slow way.
 
 Data are ``codes`` of shape (n_variables, n_rows) and ``cards`` as in ``family_scores``, or ``rows`` of numbers of shape
 (n_rows, n_variables). Logarithms are natural.
@@ -8,6 +8,8 @@ import itertools
 import math
 
 import numpy as np
+
+from .family_scores import FORMULAS, Family
 
 
 def weighted_tables(codes, cards, child, parents, weights):
@@ -23,19 +25,15 @@ def weighted_tables(codes, cards, child, parents, weights):
 def weighted_score(codes, cards, child, parents, weights, score="bic", *, ess=10.0):
     """Return a score of ``family_scores`` with sums of weights for counts."""
     tables = list(weighted_tables(codes, cards, child, parents, weights).values())
-    r, q = cards[child], math.prod(cards[p] for p in parents)
-    if score in ("ll", "aic", "bic"):
-        penalty = {"ll": 0.0, "aic": 1.0, "bic": 0.5 * math.log(sum(weights))}[score]
-        return math.fsum(map(_entropy, tables)) - penalty * q * (r - 1)
-    prior = {"k2": 1.0, "bdeu": ess / (q * r), "bds": ess / (len(tables) * r)}[score]
-    return math.fsum(_dirichlet(table, np.full(r, prior)) for table in tables)
+    q = math.prod(cards[p] for p in parents)
+    return FORMULAS[score](Family(tables, q, cards[child], sum(weights), ess))
 
 
 def node_average(codes, cards, child, parents, missing, cost):
-    """Return the node-average score; ``missing[v]`` is the code of missing cells, no state, or -1.
+    """Return the node-average score; ``missing[v]`` is the code of missing values, no state, or -1.
 
-    Each parent is judged beside those before it on the rows that are complete with it, the parents in descending order
-    of what each gains alone; ``cost(n)`` is what a parameter costs that n rows tell of.
+    Each parent is judged together with the earlier ones on the rows that are complete with it, the parents in
+    descending order of what each gains alone; ``cost(n)`` is what a parameter costs that n rows are informative about.
     """
     cards = [r - (code >= 0) for r, code in zip(cards, missing, strict=True)]
     parents = sorted(p for p in parents if cards[p] > 1)
@@ -111,6 +109,15 @@ def gaussian_score(rows, child, parents, cost=0.0, weights=None):
     n = weights.sum()
     variance = (weights * (target - design @ solution) ** 2).sum() / n
     return -n / 2 * (math.log(2 * math.pi * variance) + 1) - cost * (len(parents) + 2)
+
+
+#: The Gaussian scores by name, as functions of rows, child and parents. A new score is entered here.
+GAUSSIAN_FORMULAS = {
+    "ll-g": gaussian_score,
+    "aic-g": lambda rows, child, parents: gaussian_score(rows, child, parents, 1.0),
+    "bic-g": lambda rows, child, parents: gaussian_score(rows, child, parents, 0.5 * math.log(len(rows))),
+    "bge": bge_score,
+}
 
 
 def _entropy(table):

@@ -1,4 +1,4 @@
-"""pgmx's scores beside pgmpy's: the same numbers where pgmpy follows the formula, and shown where it does not."""
+"""pgmx's scores compared with pgmpy's: the same numbers if pgmpy follows the formula; else the difference is shown."""
 
 import itertools
 import math
@@ -12,8 +12,9 @@ from pgmpy.causal_discovery import ExpertKnowledge, HillClimbSearch
 
 from oracles import family_scores as oracle
 from pgmx import scores as ours
+from pgmx.scores.registry import SCORES
 
-NAMES = ["LogLikelihood", "AIC", "BIC", "K2", "BDeu", "BDs"]
+NAMES = [e.class_name for e in SCORES if e.kind == "discrete" and hasattr(theirs, e.class_name)]
 KINDS = ["integers", "text", "categories"]
 
 

@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from helpers.stream_learners import list_state
-from pgmx.data.numeric import iterate_pieces
+from pgmx.data.numeric import iterate_targets
 from pgmx.streaming import inputs
 from pgmx.streaming.least_squares import RecursiveLeastSquares, RecursiveLeastSquaresClassifier
 
@@ -43,7 +43,7 @@ def test_labels_of_files_are_text(tmp_path):
     frame = draw_frame().assign(y=np.arange(40) % 3)
     frame.to_csv(tmp_path / "rows.csv", index=False)
     text = io.StringIO((tmp_path / "rows.csv").read_text())
-    pieces = list(iterate_pieces(text, "y", 9, labels=True))
+    pieces = list(iterate_targets(text, "y", 9, labels=True))
     assert [len(rows) for rows, _ in pieces] == [9, 9, 9, 9, 4]
     assert set(np.concatenate([labels for _, labels in pieces])) == {"0", "1", "2"}
     numbers = RecursiveLeastSquaresClassifier().fit(tmp_path / "rows.csv", "y", classes=[0, 1, 2])

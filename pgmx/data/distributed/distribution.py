@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgmx.checks import check_same_names, join_names
-from pgmx.data.chunk_coder import PieceCoder
+from pgmx.checks import check_missing_option, check_rows, check_same_names, join_names
+from pgmx.data.chunk_coder import StateCoder
 from pgmx.data.columns import MAX_BYTE_STATES, list_discrete_columns
 from pgmx.data.distributed.placement import Placement
 from pgmx.data.distributed.reading import (
@@ -26,15 +26,14 @@ from pgmx.data.distributed.reading import (
     survey_partition,
 )
 from pgmx.data.distributed.tables import DistributedNumericTable, DistributedTable
-from pgmx.data.errors import FloatColumnsError, check_rows_left
-from pgmx.data.numeric import CellFaults, MissingNumbersError, select_names
-from pgmx.data.table import check_missing_option, check_rows
+from pgmx.data.errors import ContinuousColumnsError, check_rows_left
+from pgmx.data.numeric import MissingNumbersError, ValueFaults, select_names
 
 if TYPE_CHECKING:
     from distributed import Client
 
 
-class MergedColumns(PieceCoder):
+class MergedColumns(StateCoder):
     """The columns of all partitions, merged in the order of the partitions."""
 
     def __init__(self, state_names: Mapping | None, missing: str, are_texts: bool, **options: Any):
@@ -152,26 +151,26 @@ def distribute(
     if not continuous:
         try:
             return _distribute_codes(placement, state_names, missing, na_values, discrete_columns)
-        except FloatColumnsError as error:
+        except ContinuousColumnsError as error:
             continuous = error.names
     if state_names is not None:
-        raise FloatColumnsError(continuous)
+        raise ContinuousColumnsError(continuous)
     names = list_discrete_columns(discrete_columns)
     if names:
         hint = f" Column(s) {join_names(names)} are declared discrete: a distributed table is numeric or discrete"
-        raise FloatColumnsError(continuous, hint, scores=False)
+        raise ContinuousColumnsError(continuous, hint, scores=False)
     return _distribute_numbers(placement, missing, continuous, na_values)
 
 
 def _distribute_codes(
     placement: Placement, state_names: Mapping | None, missing: str, na_values: Any, discrete_columns: Any
 ) -> DistributedTable:
-    """Have the workers keep the rows as codes; FloatColumnsError if some columns are continuous."""
+    """Have the workers keep the rows as codes; ContinuousColumnsError if some columns are continuous."""
     coders = placement.submit_partitions(code_partition, missing, na_values, discrete_columns)
     surveys = placement.ask_partitions(survey_partition, coders)
     continuous = {name: None for survey in surveys for name in survey.continuous}
     if continuous:
-        raise FloatColumnsError(list(continuous))
+        raise ContinuousColumnsError(list(continuous))
     options = {"discrete_columns": discrete_columns, "warns": na_values is None}
     merged = MergedColumns(state_names, missing, surveys[0].are_texts, **options)
     for survey, source in zip(surveys, placement.sources, strict=True):
@@ -196,7 +195,7 @@ def _distribute_numbers(
     futures = placement.submit_partitions(read_numbers, missing == "drop", na_values)
     surveys = placement.ask_partitions(survey_numbers, futures)
     names = surveys[0].faults.names
-    faults, positions = CellFaults(names), []
+    faults, positions = ValueFaults(names), []
     integers = np.ones(len(names), dtype=bool)
     for survey, source in zip(surveys, placement.sources, strict=True):
         check_same_names(names, survey.faults.names, "the first partition", source.name, "columns")
@@ -208,9 +207,9 @@ def _distribute_numbers(
         states = join_names([name for name in names if name in faults.kinds])
         contents = ", ".join(sorted(set(map(str, faults.kinds.values()))))
         hint = f" Column(s) {states} are not numeric ({contents}): a distributed table is numeric or discrete"
-        raise FloatColumnsError(continuous, hint, scores=False)
+        raise ContinuousColumnsError(continuous, hint, scores=False)
     try:
-        faults.throw(missing)
+        faults.raise_if_any(missing)
     except MissingNumbersError as error:
         raise error.among(("drop",)) from None
     row_counts = [survey.n_rows for survey in surveys]

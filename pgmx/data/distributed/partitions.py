@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pgmx.data.readers import CHUNK_ROWS, rows_at_a_time
+from pgmx.data.readers import CHUNK_ROWS, limit_chunk_rows
 from pgmx.data.table import DiscreteTable, Frame, Partition
 
 
@@ -76,7 +76,7 @@ class NumericPartition:
         """Yield the rows in chunks, each with the number of its first row."""
         first = 0
         for block in self.blocks:
-            step = rows_at_a_time(CHUNK_ROWS, len(self.names))
+            step = limit_chunk_rows(CHUNK_ROWS, len(self.names))
             for begin in range(0, len(block), step):
                 rows = block[begin : begin + step]
                 yield first + begin, Frame(self.names, list(rows.T), len(rows))
@@ -97,7 +97,7 @@ class NumericPartition:
 
 def cut_table(table: DiscreteTable) -> Iterator[DiscreteTable]:
     """Yield the rows of a table in chunks."""
-    step = rows_at_a_time(CHUNK_ROWS, table.n_variables)
+    step = limit_chunk_rows(CHUNK_ROWS, table.n_variables)
     for first in range(0, table.n_rows, step):
         yield slice_table(table, first, min(first + step, table.n_rows))
 

@@ -21,7 +21,7 @@ from pgmx.data.distributed import reading
 from pgmx.data.distributed.reading import find_continuous, slice_rows
 from pgmx.data.distributed.remote_partitions import RemotePartitions
 from pgmx.data.plane_file import PLANE_SUFFIX
-from pgmx.data.readers import is_path, table_files
+from pgmx.data.readers import is_path, list_table_files
 from pgmx.data.table import DiscreteTable
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ def list_sources(source: Any, n_parts: int | None, usual: int) -> list[Partition
         _refuse_n_parts(n_parts, "a dask.dataframe has the partitions that repartition() gives it")
         return [PartitionSource(rows, f"partition {k}") for k, rows in enumerate(source.to_delayed())]
     if is_path(source):
-        source = [source] if Path(source).suffix.lower() == PLANE_SUFFIX else table_files(Path(source))
+        source = [source] if Path(source).suffix.lower() == PLANE_SUFFIX else list_table_files(Path(source))
     if isinstance(source, Sequence) and not isinstance(source, str | bytes):
         _refuse_n_parts(n_parts, "a list has its own partitions")
         if not source:

@@ -24,13 +24,13 @@ import pyarrow as pa
 
 from pgmx import __version__
 from pgmx._ext import _rows
-from pgmx.data.chunk_coder import Final, GrowingColumn, PieceCoder, label_codes
+from pgmx.data.chunk_coder import FinalStates, GrowingColumn, StateCoder, label_codes
 from pgmx.data.columns import MAX_BYTE_STATES, check_discrete_columns, column_kind
 from pgmx.data.distributed.partitions import KeptPartition, NumericPartition, cut_table, slice_table
-from pgmx.data.errors import FloatColumnsError
-from pgmx.data.numeric import CellFaults, open_number_chunks
+from pgmx.data.errors import ContinuousColumnsError
+from pgmx.data.numeric import ValueFaults, open_number_chunks
 from pgmx.data.plane_file import PLANE_SUFFIX, open_table
-from pgmx.data.readers import CHUNK_ROWS, explain_unreadable, open_chunks, open_piece, read_csv_pieces
+from pgmx.data.readers import CHUNK_ROWS, explain_unreadable, open_chunk, open_chunks, read_csv_chunks
 from pgmx.data.table import DiscreteTable
 
 #: Rows that a partition may have: a worker numbers and counts them in 32 bits.
@@ -40,7 +40,7 @@ MOST_PARTITION_ROWS = 2**31 - 1
 _FIRST_ROWS = 4096
 
 
-class PartitionCoder(PieceCoder):
+class PartitionCoder(StateCoder):
     """Coder of the rows of one partition, whose codes stay in memory until they are taken."""
 
     def __init__(self, missing: str, are_texts: bool = False, **options: Any):
@@ -131,7 +131,7 @@ def code_partition(rows: Any, missing: str, na_values: Any = None, discrete_colu
         coder.add_table(rows)
         return coder
     chunks, are_texts = (
-        open_chunks(rows, CHUNK_ROWS, 0, na_values) if isinstance(rows, Path) else ([open_piece(rows)], False)
+        open_chunks(rows, CHUNK_ROWS, 0, na_values) if isinstance(rows, Path) else ([open_chunk(rows)], False)
     )
     coder = PartitionCoder(missing, are_texts, discrete_columns=discrete_columns, warns=na_values is None)
     if are_texts and (names := find_continuous(rows, na_values, discrete_columns)):
@@ -140,7 +140,7 @@ def code_partition(rows: Any, missing: str, na_values: Any = None, discrete_colu
     try:
         for frame in chunks:
             coder.add(frame)
-    except FloatColumnsError as error:  # not an error: the driver makes a numeric table
+    except ContinuousColumnsError as error:  # not an error: the driver makes a numeric table
         coder.continuous = list(error.names)
         coder.chunks.clear()
     return coder
@@ -151,7 +151,7 @@ def survey_partition(coder: PartitionCoder) -> Survey:
     return Survey(coder.columns, coder.n_rows, coder.rows_seen, coder._are_texts, coder.continuous)
 
 
-def make_labels(numbers: np.ndarray, final: Final, dtype: np.dtype) -> dict[int, np.ndarray]:
+def make_labels(numbers: np.ndarray, final: FinalStates, dtype: np.dtype) -> dict[int, np.ndarray]:
     """Return the final codes of a partition's column by its own numbers; `numbers` are those of the merged column."""
     labels = label_codes(final._replace(codes=final.codes[numbers]), dtype)
     return {1: labels[1]} if len(numbers) <= MAX_BYTE_STATES else labels
@@ -189,9 +189,9 @@ def find_continuous(rows: Any, na_values: Any = None, discrete_columns: Any = No
     if isinstance(rows, DiscreteTable):
         return []
     if not isinstance(rows, Path):
-        first = open_piece(slice_rows(rows, 0, _FIRST_ROWS))
+        first = open_chunk(slice_rows(rows, 0, _FIRST_ROWS))
         return list(first.declare_discrete(discrete_columns).list_known_floats())
-    chunks = read_csv_pieces(rows, _FIRST_ROWS, na_values=na_values)
+    chunks = read_csv_chunks(rows, _FIRST_ROWS, na_values=na_values)
     with explain_unreadable(rows), closing(chunks), np.errstate(invalid="ignore"):
         first = next(chunks)
         discrete = check_discrete_columns(discrete_columns, first.columns)
@@ -219,7 +219,7 @@ class NumericSurvey(NamedTuple):
     `integers` marks the columns that hold integers in all of its rows.
     """
 
-    faults: CellFaults
+    faults: ValueFaults
     integers: np.ndarray
     rows_seen: int
     n_rows: int
@@ -237,14 +237,14 @@ def read_numbers(rows: Any, drops: bool, na_values: Any = None) -> NumericBlocks
     if isinstance(rows, Path) and rows.suffix.lower() == PLANE_SUFFIX:
         rows = open_table(rows)
     if isinstance(rows, DiscreteTable):
-        faults = CellFaults(rows.columns)
+        faults = ValueFaults(rows.columns)
         faults.kinds = dict.fromkeys(rows.columns, "coded states")
         return NumericBlocks([], NumericSurvey(faults, np.zeros(rows.n_variables, dtype=bool), rows.n_rows, 0))
-    frames = open_number_chunks(rows, 0, na_values) if isinstance(rows, Path) else iter([open_piece(rows)])
+    frames = open_number_chunks(rows, 0, na_values) if isinstance(rows, Path) else iter([open_chunk(rows)])
     read, blocks, rows_seen = None, [], 0
     integers = np.ones(1, dtype=bool)
     for frame in frames:
-        read = read or CellFaults(frame.names)
+        read = read or ValueFaults(frame.names)
         block = read.read_rows(frame)
         rows_seen += frame.n_rows
         # a chunk without rows does not determine the types of its columns

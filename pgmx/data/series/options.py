@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pgmx.checks import check_natural, join_names
-from pgmx.data.table import check_missing_option
+from pgmx.checks import check_missing_option, check_natural, join_names
 
 SERIES_MISSING = ("error", "drop")
 IRREGULAR = ("error", "ignore")

@@ -11,28 +11,28 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pgmx.checks import check_same_names, explain_unreadable, join_names, read_only
-from pgmx.data.errors import MissingCellsError
+from pgmx.data.errors import MissingValuesError
 from pgmx.data.numeric import (
-    float_rows,
-    infinite_columns,
-    kinds_of_states,
-    missing_columns,
-    raise_of_cells,
-    raise_of_states,
+    list_nonnumeric_kinds,
+    make_rows,
+    mark_infinite_columns,
+    mark_missing_columns,
+    refuse_nonnumeric,
+    refuse_values,
     select_names,
 )
 from pgmx.data.readers import (
     CHUNK_ROWS,
-    csv_header,
     is_csv,
     is_iterator,
     is_path,
-    open_piece,
-    open_source,
-    read_csv_pieces,
+    limit_chunk_rows,
+    list_table_files,
+    open_chunk,
+    open_columns,
+    read_csv_chunks,
+    read_csv_header,
     refuse_na_values,
-    rows_at_a_time,
-    table_files,
 )
 from pgmx.data.series.options import SeriesOptions, make_seasons
 from pgmx.data.series.panel import ColumnMoments, Panel, check_variation
@@ -76,8 +76,8 @@ def open_series(X: Any, *, lags: int, origin: TimeIndex | None = None, **options
     names: tuple | None = None
     parts: list[SeriesRows] = []
     for key, table in _list_tables(X):
-        in_pieces = is_path(table) or is_iterator(table)
-        part_names, rows = (_read_all if in_pieces else read_rows)(table, settings, key)
+        in_chunks = is_path(table) or is_iterator(table)
+        part_names, rows = (_read_all if in_chunks else read_rows)(table, settings, key)
         if names is None:
             names = part_names
         parts += [align_names(part, part_names, names) for part in rows]
@@ -85,6 +85,7 @@ def open_series(X: Any, *, lags: int, origin: TimeIndex | None = None, **options
     readers = [SegmentReader(settings, part.where) for part in parts]
     segments = []
     for reader, part in zip(readers, parts, strict=True):
+        # seasons of all series are counted by the index of the first one
         first = readers[0].find_index() if readers[0].n_rows else None
         segments += reader.read(part, first if origin is None else origin)
         reader.check_length()
@@ -123,7 +124,7 @@ def _read_all(X: Any, options: SeriesOptions, key: Any) -> tuple[tuple, list[Ser
     """Return all rows of a file or an iterator of tables, joined per group."""
     groups: dict[Any, list[SeriesRows]] = {}
     names: tuple = ()
-    for names, rows in read_pieces(X, options, key):  # noqa: B007 (the names of the last chunk are the names of all)
+    for names, rows in read_chunks(X, options, key):  # noqa: B007 (the names of the last chunk are the names of all)
         for part in rows:
             groups.setdefault(part.key, []).append(part)
     return names, [join_rows(parts) for parts in groups.values()]
@@ -155,9 +156,9 @@ class SeriesChunks:
 
     def __init__(self, X: Any, *, lags: int, **options: Any):
         self._options = SeriesOptions(lags, **options)
-        pieces = read_pieces(X, self._options)
-        self.names, rows = next(pieces)
-        self._unread = [chain([(self.names, rows)], pieces)]
+        chunks = read_chunks(X, self._options)
+        self.names, rows = next(chunks)
+        self._unread = [chain([(self.names, rows)], chunks)]
         self._readers: dict[Any, SegmentReader] = {}
         self._held: dict[Any, SeriesRows] = {}
         self.exogenous_names = self._options.exogenous_names
@@ -224,10 +225,10 @@ def _mark_observed(rows: np.ndarray) -> np.ndarray:
 
 
 def read_rows(
-    X: Any, options: SeriesOptions, key: Hashable | None = None, *, is_piece: bool = False
+    X: Any, options: SeriesOptions, key: Hashable | None = None, *, is_chunk: bool = False
 ) -> tuple[tuple, list[SeriesRows]]:
     """Return the names of the series of a table and its rows, separately per group; values are checked."""
-    frame = open_piece(X) if is_piece else open_source(X)
+    frame = open_chunk(X) if is_chunk else open_columns(X)
     index = X.index if isinstance(X, pd.DataFrame) else None
     special = options.check_columns(frame.names, None if index is None else index.name)
     columns = dict(zip(frame.names, frame.columns, strict=True))
@@ -256,28 +257,28 @@ def align_names(part: SeriesRows, names: tuple, wanted: tuple) -> SeriesRows:
     return SeriesRows(part.key, np.ascontiguousarray(part.values[:, order]), part.exogenous, part.labels)
 
 
-def read_pieces(X: Any, options: SeriesOptions, key: Any = None) -> Iterator[tuple[tuple, list[SeriesRows]]]:
+def read_chunks(X: Any, options: SeriesOptions, key: Any = None) -> Iterator[tuple[tuple, list[SeriesRows]]]:
     """Yield the names and rows of the chunks of a file, a folder of Parquet files or an iterator of tables."""
     names = None
-    for piece in _list_pieces(X, options.na_values) if is_path(X) else X:
-        part_names, rows = read_rows(piece, options, key, is_piece=True)
+    for chunk in _read_file_chunks(X, options.na_values) if is_path(X) else X:
+        part_names, rows = read_rows(chunk, options, key, is_chunk=True)
         names = part_names if names is None else names
         yield names, [align_names(part, part_names, names) for part in rows]
     if names is None:
         raise ValueError("the iterator gave no table: it is empty, or it was used up before")
 
 
-def _list_pieces(path: Any, na_values: Any) -> Iterator[pd.DataFrame]:
+def _read_file_chunks(path: Any, na_values: Any) -> Iterator[pd.DataFrame]:
     """Yield the frames of files, at most 65,536 rows each, with the index that pandas stored in a Parquet file."""
-    for file in table_files(path):
+    for file in list_table_files(path):
         with explain_unreadable(file, "cannot be read", "mend the file, or write it again"):
             if is_csv(file):
-                rows = rows_at_a_time(CHUNK_ROWS, len(csv_header(file)))
-                yield from read_csv_pieces(file, rows, na_values=na_values)
+                rows = limit_chunk_rows(CHUNK_ROWS, len(read_csv_header(file)))
+                yield from read_csv_chunks(file, rows, na_values=na_values)
                 continue
             refuse_na_values(file, na_values)
             with pq.ParquetFile(file, memory_map=True, pre_buffer=False) as reader:
-                for batch in reader.iter_batches(batch_size=rows_at_a_time(CHUNK_ROWS, len(reader.schema_arrow))):
+                for batch in reader.iter_batches(batch_size=limit_chunk_rows(CHUNK_ROWS, len(reader.schema_arrow))):
                     yield pa.Table.from_batches([batch]).to_pandas()
 
 
@@ -292,6 +293,7 @@ def _list_groups(cells: Any, name: Hashable) -> list[tuple[Hashable, np.ndarray]
     codes, groups = pd.factorize(pd.Series(cells))
     if (codes < 0).any():
         raise ValueError(f"the group of row {int(np.argmin(codes))} is missing (column {name!r}): fill it")
+    # stable: the rows of a group stay in the order of time
     order = np.argsort(codes, kind="stable")
     bounds = np.cumsum(np.bincount(codes, minlength=len(groups)))[:-1]
     return list(zip(groups.tolist(), np.split(order, bounds), strict=True))
@@ -303,15 +305,15 @@ def _read_numbers(frame: Frame, names: tuple, options: SeriesOptions) -> np.ndar
     if names != frame.names:
         places = {name: v for v, name in enumerate(frame.names)}
         part = Frame(names, [frame.columns[places[name]] for name in names], frame.n_rows)
-    kinds = kinds_of_states(part)
+    kinds = list_nonnumeric_kinds(part)
     times = [name for name, kind in kinds.items() if "date" in str(kind) or "period" in str(kind).lower()]
     if times and options.time_column is None:
         raise ValueError(f"column(s) {join_names(times)} hold times: give time_column={times[0]!r}, or leave them out")
-    raise_of_states(part.names, kinds)
+    refuse_nonnumeric(part.names, kinds)
     rows = _find_block(part)
-    raise_of_cells(part.names, None, infinite_columns(rows))
-    if options.missing == "error" and (incomplete := missing_columns(rows)).any():
-        raise MissingCellsError(select_names(part.names, incomplete), choices=("drop",))
+    refuse_values(part.names, None, mark_infinite_columns(rows))
+    if options.missing == "error" and (incomplete := mark_missing_columns(rows)).any():
+        raise MissingValuesError(select_names(part.names, incomplete), choices=("drop",))
     return rows
 
 
@@ -332,7 +334,7 @@ def _find_block(frame: Frame) -> np.ndarray:
         )
     ):
         return base
-    return float_rows(frame)
+    return make_rows(frame)
 
 
 # ---- complete segments ----
@@ -369,6 +371,7 @@ class SegmentReader:
                 for tail, new in zip(self._tail, (values, exogenous, positions), strict=True)
             )
         n, lags = len(values), self._options.lags
+        # copies: views would keep the whole chunk in memory
         self._tail = tuple(part[max(n - lags, 0) :].copy() for part in (values, exogenous, positions))  # type: ignore[assignment]
         segments = [(_freeze(values[run]), _freeze(exogenous[run])) for run in split_rows(values, exogenous, positions)]
         self.n_targets += sum(max(len(segment) - lags, 0) for segment, _ in segments)

@@ -327,6 +327,7 @@ class ChowLiuForest(DagLearner):
             permutation, _ = random_draws(len(names), self.random_state)
             forest = find_spanning_forest(
                 pair_weights,
+                # the ranks of the variables in the permutation, which decide ties
                 priority=np.argsort(np.argsort(permutation[variables])),
                 constraints=inner,
                 root=inner_root,
@@ -343,7 +344,7 @@ class ChowLiuForest(DagLearner):
         order = np.lexsort(edges.T)
         self._set_graph(scoring, constraints, edges[order])
         self.edge_weights_ = weights[order]
-        self.score_ = fsum([*scores, *self._forest[2]])
+        self.score_ = fsum([*scores, *self._forest[2]])  # the exact sum does not depend on the order of the edges
 
     def _check_prior_network(self) -> None:
         if (self.weight == "bde") == (self.prior_network is None):

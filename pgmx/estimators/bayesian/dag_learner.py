@@ -16,7 +16,7 @@ from pgmx.data import DiscreteTable, Frame, IncompleteRowsWarning, NumericTable,
 from pgmx.data.columns import check_discrete_columns
 from pgmx.data.distributed.remote_table import is_remote
 from pgmx.data.inputs import open_rows_to_score
-from pgmx.data.readers import is_iterator, is_path
+from pgmx.data.readers import is_chunked
 from pgmx.estimators.base import DISCRETE_COLUMNS, NA_VALUES, BaseStructureLearner, Interval, StrOptions
 from pgmx.estimators.bayesian.pgmpy_interface import CausalDiscovery, make_metric
 from pgmx.inference.likelihood import held_out_log_likelihood
@@ -28,7 +28,6 @@ from pgmx.search.knowledge import EdgeConstraints, read_constraints
 
 #: Options of prior knowledge of edges. `read_constraints` checks them.
 KNOWLEDGE_OPTIONS = ("expert_knowledge", "required_edges", "forbidden_edges", "tiers", "root_nodes", "candidate_edges")
-
 
 #: Families with a smaller share of complete rows are unreliable: below it more edges are missed.
 LEAST_SHARE = 0.1
@@ -183,8 +182,8 @@ class NetworkResults(BaseStructureLearner, CausalDiscovery):
             rows = self._read_rows(X)
         else:
             coding = self._list_coding()
-            is_large = is_path(X) or is_iterator(X)  # coded in chunks to a temporary plane file
-            rows = encode(self._read_rows(encode(X, **coding) if is_large else X), **coding)
+            # chunks are coded to a temporary plane file
+            rows = encode(self._read_rows(encode(X, **coding) if is_chunked(X) else X), **coding)
         likelihood = held_out_log_likelihood(network, rows, missing=SCORED_AS[self.missing])
         if likelihood.impossible:
             warnings.warn(

@@ -10,7 +10,7 @@ import numpy as np
 
 from pgmx.checks import check_same_names
 from pgmx.data import DiscreteTable, Frame, encode
-from pgmx.data.errors import FloatColumnsError, MissingCellsError
+from pgmx.data.errors import ContinuousColumnsError, MissingValuesError
 from pgmx.data.weights import check_row_weights, combine_weights, weights_of_complete_rows
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
@@ -90,6 +90,7 @@ class MarkovProblem:
 
         A table with a constant column would duplicate the parameters of the other node, without their squared penalty.
         """
+        # weighted margins of a constant column may differ from 1 by rounding
         return self.knowledge.candidate_rule(np.array([m.max() < 1 - 1e-12 for m in self.statistics.margins()]))
 
     def count_pairs(self, *, by_feature: bool = False) -> ExhaustiveEdges:
@@ -131,6 +132,7 @@ class MarkovProblem:
 
     def subset(self, rows: np.ndarray, n_jobs: int | None) -> "MarkovProblem":
         """Return the problem of a subset of the rows."""
+        # sorted rows are copied in the order of memory
         rows = np.sort(rows)
         table = DiscreteTable(self.table.columns, self.table.states, self.table.codes[:, rows])
         weights = None if self.weights is None else self.weights[rows]
@@ -153,9 +155,9 @@ def rephrase_errors() -> Iterator[None]:
     """Change errors about floats and missing values to the advice for a learner without family scores."""
     try:
         yield
-    except FloatColumnsError as error:
-        raise FloatColumnsError(error.names, error.hints, scores=False) from None
-    except MissingCellsError as error:
+    except ContinuousColumnsError as error:
+        raise ContinuousColumnsError(error.names, error.hints, scores=False) from None
+    except MissingValuesError as error:
         raise error.among(("drop", "category")) from None
 
 
@@ -206,6 +208,7 @@ def read_start(start, problem: MarkovProblem) -> PairwisePotentials | None:
     check_same_names(start.names, problem.names, "start", "the data")
     potentials = start.potentials
     order = [start.names.index(name) for name in problem.names]
+    # position in the data of each variable of the start
     place = np.argsort(order)
     rows = []
     for name, states in zip(problem.names, problem.table.states, strict=True):
@@ -216,6 +219,7 @@ def read_start(start, problem: MarkovProblem) -> PairwisePotentials | None:
                 f"start has the state {extra!r} of {name!r}, which is not in the data: declare it in state_names"
             )
         rows.append([known.get(state, -1) for state in states])
+    # the appended zero is the parameter of new states, which have the position -1
     nodes = [np.append(potentials.node(v), 0.0)[rows[i]] for i, v in enumerate(order)]
     tables = {}
     for e, (u, v) in enumerate(potentials.edges.tolist()):

@@ -88,7 +88,7 @@ class SeriesPathSolver:
         _ = self._problem.moments
         self.units = self._problem.scales if units is None else units
         self._ratios = (self._problem.scales / self.units) ** 2
-        self._folds = make_folds(self._problem, n_folds) if selection == "cv" else []
+        self._folds = _make_folds(self._problem, n_folds) if selection == "cv" else []
         self.lam_max = self._find_largest()
         self._edges: list[np.ndarray] = []
         self._criterion: list[float] = []
@@ -113,6 +113,7 @@ class SeriesPathSolver:
             solution = self._solve(self._problem, lam, self._selection == "ebic")
             if self._lams and run.is_over():  # the last solution may be incomplete
                 break
+            # the final fit with the chosen penalty takes about as long as a solution of the path
             self._longest = max(self._longest, run.seconds - began)
             edges = list_edges(solution)
             self._lams.append(lam)
@@ -143,6 +144,7 @@ class SeriesPathSolver:
         """Return T' sum ln(RSS / T') + |E| ln T' + 2 γ |E| ln P, with least squares given the edges."""
         count, squares = self._problem.n_targets, solution.residual_gram
         squares = squares if squares.ndim == 1 else squares.diagonal()
+        # 1e-300 for series that are predicted exactly
         fit = count * float(np.log(np.maximum(squares / count, 1e-300) * self._ratios).sum())
         return fit + n_edges * (log(count) + 2 * self._gamma * log(self._problem.n_lagged))
 
@@ -150,7 +152,7 @@ class SeriesPathSolver:
         total, count = 0.0, 0
         for before, after in self._folds:
             solution = self._solve(replace(self._problem, panel=None, summed=before), lam, False)
-            stacked = stack_coefficients(solution, self._problem.has_intercept)
+            stacked = _stack_coefficients(solution, self._problem.has_intercept)
             squares = sum_squares(after.gram, after.cross, after.target_gram, stacked)
             total += float((squares.diagonal() * self._ratios).sum())
             count += after.n_targets * len(squares)
@@ -187,7 +189,7 @@ def list_edges(solution: LDSSolution) -> np.ndarray:
     return np.concatenate(parts).astype(np.int64)
 
 
-def stack_coefficients(solution: LDSSolution, has_intercept: bool) -> np.ndarray:
+def _stack_coefficients(solution: LDSSolution, has_intercept: bool) -> np.ndarray:
     """Return all coefficients (P, N) as one dense array, predictors in rows, the constant last."""
     parts = [csr_array(matrix).toarray().T for matrix in solution.coefficients]
     return np.vstack([*parts, solution.exogenous.T, *([solution.intercept[None]] if has_intercept else [])])
@@ -213,6 +215,7 @@ class PanelFolds:
         sizes = np.array([max(len(segment) - lags, 0) for segment in panel.segments])
         lengths = -(-sizes // n_parts)
         cuts = np.minimum(np.arange(n_parts + 1) * lengths[:, None], sizes[:, None])
+        # panels of many short segments are divided between segments, not within them
         short = np.flatnonzero((sizes > 0) & (sizes < n_parts))
         parts = np.arange(len(short)) * n_parts // max(len(short), 1)
         cuts[short] = np.where(np.arange(n_parts + 1) > parts[:, None], sizes[short, None], 0)
@@ -234,7 +237,7 @@ class PanelFolds:
         return replace(self.panel, segments=segments, exogenous=exogenous)
 
 
-def make_folds(problem: LDSProblem, n_folds: int) -> list[tuple[LaggedMoments, LaggedMoments]]:
+def _make_folds(problem: LDSProblem, n_folds: int) -> list[tuple[LaggedMoments, LaggedMoments]]:
     """Return, per fold, the moments of all rows before an origin and of the rows up to the next origin."""
     assert problem.panel is not None
     divided = PanelFolds.divide(problem.panel, problem.lags, n_folds + 1)
@@ -242,4 +245,5 @@ def make_folds(problem: LDSProblem, n_folds: int) -> list[tuple[LaggedMoments, L
         compute_lagged_moments(divided.take(k, k + 1), problem.lags, intercept=problem.has_intercept)
         for k in range(n_folds + 1)
     ]
+    # moments are sums over rows: those of the first folds together are the sum of the folds
     return [(reduce(add, parts[: k + 1]), parts[k + 1]) for k in range(n_folds)]

@@ -40,6 +40,7 @@ class MissingBlock(NamedTuple):
 def find_blocks(families: Sequence[Sequence[int]], missing: np.ndarray) -> list[MissingBlock]:
     """Return the blocks of rows with values `missing`, bool (n, n_rows); families are (v, parents...)."""
     n, n_rows = missing.shape
+    # Rows with the same missing values, as with absent columns, are searched once.
     if n_rows > 1 and (missing == missing[:, :1]).all():
         return [block._replace(rows=np.arange(n_rows)) for block in find_blocks(families, missing[:, :1])]
     adjacent: list[set[int]] = [set() for _ in range(n)]
@@ -52,6 +53,7 @@ def find_blocks(families: Sequence[Sequence[int]], missing: np.ndarray) -> list[
     changed = True
     while changed:  # the smallest label of a block spreads over it
         changed = False
+        # In both directions, so that labels cross a chain of variables in one pass, whatever its order.
         for order in (range(n), range(n - 1, -1, -1)):
             for v in order:
                 if len(adjacent[v]) > 1 and missing[v].any():
@@ -63,6 +65,7 @@ def find_blocks(families: Sequence[Sequence[int]], missing: np.ndarray) -> list[
         rows = np.flatnonzero(labels[first] == first)
         if not len(rows):
             continue
+        # Bits, since `np.unique` sorts whole columns.
         packed = np.packbits(labels[:, rows] == first, axis=0)
         _, place, group = np.unique(packed, axis=1, return_index=True, return_inverse=True)
         by_group = np.argsort(group.reshape(-1), kind="stable")
@@ -121,6 +124,7 @@ class ObservedDensities:
         observed = np.ones(len(self._families), dtype=bool)
         observed[block.hidden] = False
         families, hidden = set(block.families), set(block.hidden)
+        # Children first: a variable is left out if all its hidden descendants are.
         for v in reversed(self._network.order):
             if v in hidden and not any(v in self._families[child][1:] for child in families):
                 hidden.remove(v)
@@ -128,6 +132,7 @@ class ObservedDensities:
         if not hidden:
             return None, observed
         question = make_question(self._network, observed, families, hidden, None)
+        # Checked before anything is allocated.
         if question.cells > EXACT_CELLS:
             raise TreewidthError(
                 f"the density of rows with missing {join_names(self._names[v] for v in sorted(hidden))} would need "

@@ -15,8 +15,8 @@ from scipy.sparse import coo_array, csr_array
 
 from pgmx.archives import list_members
 from pgmx.models.files.archives import has_type, read_archived_document, read_arrays, write_archive
-from pgmx.models.files.documents import make_document, plain, read_document, write_document
-from pgmx.models.files.formats import MARKS, check_list, check_marks, check_name, load_json, text_all
+from pgmx.models.files.documents import make_document, read_document, to_json_value, write_document
+from pgmx.models.files.formats import MARKS, check_list, check_marks, check_name, list_distinct_texts, load_json
 from pgmx.models.files.graphml import write_graphml
 from pgmx.statistics import MarginalTransforms
 from pgmx.statistics.marginal_transforms import MOST_KNOTS
@@ -52,6 +52,7 @@ def _split_precision(parts: GaussianParts) -> tuple[np.ndarray, coo_array]:
 def _join_precision(diagonal, entries, rows, columns) -> csr_array:
     """Return the symmetric matrix with a diagonal and with entries on one side of it."""
     p = len(diagonal)
+    # An edge may be given from either end.
     ends = np.sort(np.array([rows, columns], dtype=np.int64).reshape(2, -1), axis=0)
     if ends.size and not (ends.min() >= 0 and ends.max() < p and (ends[0] < ends[1]).all()):
         raise ValueError(f"its edges must join two of its {p} variables")
@@ -63,7 +64,7 @@ def _join_precision(diagonal, entries, rows, columns) -> csr_array:
 
 
 def _plain_names(parts: GaussianParts) -> list:
-    return [plain(name, "the name") for name in parts.names]
+    return [to_json_value(name, "the name") for name in parts.names]
 
 
 def _describe_origin(parts: GaussianParts) -> dict:
@@ -166,7 +167,7 @@ def is_gaussian_npz(path: str | os.PathLike) -> bool:
 
 def _write_graphml(parts: GaussianParts) -> bytes:
     document = _describe(parts)
-    text_all(parts.names, "names of variables")  # raises for two names that become the same text
+    list_distinct_texts(parts.names, "names of variables")  # raises for two names that become the same text
     graph = nx.Graph(type=_TYPE, **{key: value for key, value in document["graph"].items() if value is not None})
     if "transforms" in document:
         graph.graph["transforms"] = json.dumps(document["transforms"])

@@ -171,7 +171,7 @@ class MixedPredictions:
         distributions, Statistics and Computing 11. R. Fung, K.-C. Chang (1990), Weighing and integrating evidence for
         stochastic simulation in Bayesian networks, UAI 5.
         """
-        return self._ask("_predict", X, variables, method, n_samples, random_state)
+        return self._compute("_predict", X, variables, method, n_samples, random_state)
 
     @let_workers_answer
     def _predict(self, X: Any, prediction: Prediction, first_row: int) -> pd.DataFrame:
@@ -233,7 +233,7 @@ class MixedPredictions:
         ValueError, TreewidthError
             As `predict`.
         """
-        return self._ask("_predict_proba", X, variables, method, n_samples, random_state)
+        return self._compute("_predict_proba", X, variables, method, n_samples, random_state)
 
     @let_workers_answer
     def _predict_proba(self, X: Any, prediction: Prediction, first_row: int) -> pd.DataFrame:
@@ -255,7 +255,7 @@ class MixedPredictions:
                 begin += shares.shape[1]
         return pd.DataFrame(values, index=read.index, columns=pd.MultiIndex.from_tuples(labels) if labels else None)
 
-    def _ask(
+    def _compute(
         self,
         what: str,
         X: Any,
@@ -299,22 +299,24 @@ class MixedPredictions:
             cells = read.take(chunk)
             n_rows = chunk.stop - chunk.start
             answers = _make_answers(network, wanted, n_rows)
+            # Rows without sampling have no effective sample size.
             effective = np.full(n_rows, np.inf)
             to_sample = np.zeros(cells.missing.shape, dtype=bool)
-            for part in find_blocks(families, cells.missing):
-                targets = [v for v in part.hidden if v in answers.probabilities or v in answers.means]
+            for block in find_blocks(families, cells.missing):
+                targets = [v for v in block.hidden if v in answers.probabilities or v in answers.means]
                 observed = np.ones(len(network.cards), dtype=bool)
-                observed[part.hidden] = False  # other missing values of the row do not matter
-                if (questions := plans.get(tuple(part.hidden))) is None:
+                observed[block.hidden] = False  # other missing values of the row do not matter
+                if (questions := plans.get(tuple(block.hidden))) is None:
                     questions = list(self._questions(network, observed, targets, prediction.method))
                     if len(plans) < _MOST_PLANS:
-                        plans[tuple(part.hidden)] = questions
+                        # A full cache keeps the plans of the first blocks; results do not depend on it.
+                        plans[tuple(block.hidden)] = questions
                 for one in questions:
                     if isinstance(one, Question):
-                        found = answer_question(network, one, cells.rows.take(part.rows), observed)
-                        _set_answers(answers, found, part.rows)
+                        found = answer_question(network, one, cells.rows.take(block.rows), observed)
+                        _set_answers(answers, found, block.rows)
                     else:
-                        to_sample[np.array(one)[:, None], part.rows] = True
+                        to_sample[np.array(one)[:, None], block.rows] = True
             for rows, missing, targets in _split_samples(cells.missing, to_sample):
                 numbers = first_row + chunk.start + rows
                 found, effective[rows] = weigh_samples(
@@ -339,6 +341,7 @@ class MixedPredictions:
             return
         most = AUTO_CELLS if method == "auto" else EXACT_CELLS
         left = []
+        # All targets together share their work; if that is too large, each alone may be small enough.
         whole = None if method == "weighting" else plan_question(network, observed, targets)
         if whole is not None and whole.cells <= most:
             yield whole

@@ -146,6 +146,7 @@ class MixedQueries(MixedPredictions):
             for v, parents in enumerate(network.parents):
                 for p in parents:
                     of_chunk[v, cells.unknown[p]] = 0.0
+            # After the parents: a variable with an unknown state is impossible whatever its parents are.
             of_chunk[cells.unknown] = -np.inf
             terms[:, chunk] = of_chunk
         return terms

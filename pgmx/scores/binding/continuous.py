@@ -111,10 +111,10 @@ class MixedScoring(PriorMixin):
     @property
     def arc_mask(self) -> np.ndarray | None:
         """The allowed arcs, ``allowed[child, parent]``: none from continuous to discrete variables; None allows all."""
-        is_float = self.mixed.is_float
-        if self.score.scores_discrete_children or is_float.all() or not is_float.any():
+        is_continuous = self.mixed.is_continuous
+        if self.score.scores_discrete_children or is_continuous.all() or not is_continuous.any():
             return None
-        return (is_float[:, None] | ~is_float[None, :]).astype(np.uint8)
+        return (is_continuous[:, None] | ~is_continuous[None, :]).astype(np.uint8)
 
     def gains(
         self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
@@ -142,7 +142,7 @@ class MixedScoring(PriorMixin):
 
     def model(self, edges: list, **prior: float | None) -> Any:
         """Return a conditional Gaussian, discrete or linear Gaussian network; `prior` is for discrete variables."""
-        if not self.mixed.is_float.any() and self.mixed.table is not None:
+        if not self.mixed.is_continuous.any() and self.mixed.table is not None:
             table, weights = self.mixed.table, self.weights
             if weights is not None:
                 table, weights = combine_weights(table, None, weights)

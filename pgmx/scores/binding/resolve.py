@@ -333,9 +333,9 @@ def _check_same_moments(score: GaussianScore, names: list, sample_moments: Momen
 def _check_same_mixed(score: MixedScore, mixed: MixedTable) -> None:
     _check_same(score, list(mixed.columns), mixed.n_rows, score.mixed.n_rows)
     theirs = score.mixed
-    if mixed.float_names != theirs.float_names:
-        raise _data_differ(next(iter(set(mixed.float_names) ^ set(theirs.float_names))))
-    for name, cells, cells_of_score in zip(mixed.float_names, mixed.numbers, theirs.numbers, strict=True):
+    if mixed.continuous_columns != theirs.continuous_columns:
+        raise _data_differ(next(iter(set(mixed.continuous_columns) ^ set(theirs.continuous_columns))))
+    for name, cells, cells_of_score in zip(mixed.continuous_columns, mixed.numbers, theirs.numbers, strict=True):
         if not np.array_equal(cells, cells_of_score):
             raise _data_differ(name)
     if mixed.table is not None and theirs.table is not None:

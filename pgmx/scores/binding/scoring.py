@@ -139,7 +139,7 @@ def make_mixed_model(
     wrong = [
         f"{mixed.columns[tail]} -> {mixed.columns[head]}"
         for tail, head in edges
-        if mixed.is_float[tail] and not mixed.is_float[head]
+        if mixed.is_continuous[tail] and not mixed.is_continuous[head]
     ]
     if wrong:
         raise AttributeError(

@@ -43,6 +43,7 @@ def search_classes(state: DagState, tracker: SearchTracker, *, phases: Sequence[
             moved = True
             tracker.record_move(state)
             tracker.mark_safe_point(state, phase=phase, idle=idle, moved=moved)
+        # after a phase with moves all other phases are worthwhile again
         idle = idle + 1 if not (repeat and moved) else 1
         phase, moved = (phase + 1) % len(phases), False
 
@@ -101,6 +102,7 @@ class Operators:
         """Return the operators at a head that gain enough, the best first; paths are not checked yet."""
         listing = {ADD: self._list_insertions, DELETE: self._list_deletions, REVERSE: self._list_reversals}
         rank, least = self.state.priority, self._course.least_gain()
+        # ties: by the tail, smaller cliques first, then their ids, so that the order of sets has no effect
         return sorted(
             (operator for operator in listing[kind](head) if operator.gain >= least),
             key=lambda o: (-o.gain, rank[o.tail], len(o.clique), sorted(o.clique)),
@@ -113,6 +115,7 @@ class Operators:
             if row is None:
                 continue
             gains = row + self.state.bonus[ADD]
+            # the clique must contain all neighbours of the head that are adjacent to the tail (theorem 15)
             excluded = set().union(graph.adjacent[head], *(graph.adjacent[v] for v in graph.neighbours[head] - clique))
             for tail in np.flatnonzero(gains >= least).tolist():
                 if tail not in excluded:
@@ -190,6 +193,7 @@ class Operators:
             try:
                 self._scores[key] = self.state.source.family_score(child, ids)
             except ValueError:
+                # the score refuses the family, for instance collinear parents
                 self._scores[key] = -np.inf
         return self._scores[key]
 
@@ -231,6 +235,7 @@ class Operators:
 
         prefetch_families(self.state.source, list_messages)
         gain = sum(self._score(v, after[v]) - self._score(v, before[v]) for v in changes)
+        # `not >=`, since the gain is NaN if the score refuses the family before and after
         if not gain + self.state.bonus[operator.kind] >= self._course.least_gain():
             return None
         edges = [(tail, head) for head in range(len(after)) for tail in sorted(after[head])]
@@ -301,11 +306,13 @@ class OperatorQueue:
             self._course.check()
             entry = heappop(self._heap)
             gain, _, head, version, position = entry
+            # an entry of an older list, which stays in the heap until it is reached
             if version != self._version[head]:
                 continue
             if -gain < least:
                 heappush(self._heap, entry)
                 break
+            # the list of a head is sorted, so that one entry at a time represents it in the heap
             if position == self._next[head]:
                 self._next[head] += 1
                 self._push(head)

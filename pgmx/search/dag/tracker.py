@@ -148,6 +148,7 @@ class SearchTracker:
 
     def is_over(self) -> bool:
         """Return whether a limit allows no further move."""
+        # a limit that ended the run before keeps its name
         if self.n_iter >= self.limits.max_iter and not self.run.stopped_by:
             self.run.end("max_iter")
         return self.run.is_over()
@@ -253,6 +254,7 @@ class SearchTracker:
         Later trials are repeated after a resume, and must not be counted twice.
         """
         place = self._last_safe_point
+        # a stage without a safe point is repeated from its beginning
         if place is None and state is not None and self.run.checkpoint is not None:
             place = self._describe(state, {})
         if place is not None:
@@ -270,6 +272,7 @@ class SearchTracker:
         self.stage = snapshot.integer("stage", 0, last_stage)
         self.n_iter = snapshot.integer("n_iter", self.run.n_rows)
         self.checker = GraphChecker(state, self.limits.max_indegree)
+        # `read_score` moves the state to each graph; the present graph is restored last
         edges, best_edges = (self.checker.read(snapshot, name) for name in ("edges", "best_edges"))
         self.best_score = self.checker.read_score(snapshot, "best_score", best_edges)
         if aside:
@@ -301,6 +304,7 @@ class SearchTracker:
 
 def _exceeds(score: float, best: float) -> bool:
     """Return whether a score exceeds the best by more than rounding."""
+    # scores of equivalent graphs differ by rounding; for best = -inf the margin would give NaN
     return score > (best + 1e-12 * abs(best) if np.isfinite(best) else best)
 
 
