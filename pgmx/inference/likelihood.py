@@ -180,18 +180,18 @@ def _sum_partition(partition: Any, arrays: BayesianArrays) -> HeldOutLikelihood:
     return _sum_terms(arrays.names, _DiscreteTerms(arrays, partition.table), partition.table.n_rows)
 
 
-def _add_likelihoods(parts: list[HeldOutLikelihood]) -> HeldOutLikelihood:
+def _add_likelihoods(likelihoods: list[HeldOutLikelihood]) -> HeldOutLikelihood:
     """Return the likelihood of the rows of all partitions."""
-    n_rows, n_impossible = sum(part.n_rows for part in parts), sum(part.n_impossible for part in parts)
+    n_rows, n_impossible = sum(one.n_rows for one in likelihoods), sum(one.n_impossible for one in likelihoods)
     n_possible = n_rows - n_impossible
     # The mean of a partition without possible rows is NaN.
     possible = sum(
-        part.possible_mean * (part.n_rows - part.n_impossible) for part in parts if part.n_rows > part.n_impossible
+        one.possible_mean * (one.n_rows - one.n_impossible) for one in likelihoods if one.n_rows > one.n_impossible
     )
     total = -inf if n_impossible else possible
     impossible: Counter = Counter()
-    for part in parts:
-        impossible.update(part.impossible)
+    for one in likelihoods:
+        impossible.update(one.impossible)
     possible_mean = possible / n_possible if n_possible else float("nan")
     return HeldOutLikelihood(total / n_rows, total, n_rows, n_impossible, possible_mean, dict(impossible))
 

@@ -85,13 +85,13 @@ def compute_scaling(problem: Problem) -> Scaling:
         shifts[n + edges] = log_sum_exp(flat) - np.log(flat.shape[1])
     # Tables without a possible cell are left as they are.
     shifts[shifts == -np.inf] = 0.0
-    parts, n_parts = _label_components(potentials)
-    with problem.naming_evidence():
+    labels, n_components = _label_components(potentials)
+    with problem.name_evidence():
         log_partition, shares = compute_shares(problem, {}, "auto", check_memory(None), {})
-    totals = np.bincount(parts, shares[:-1] + _read_settled(potentials), n_parts)
-    edge_parts = parts[potentials.edges[:, 0]]
-    known = np.bincount(parts, shifts[:n], n_parts) + np.bincount(edge_parts, shifts[n:], n_parts)
-    shifts[:n] += ((totals - known) / np.bincount(parts, minlength=n_parts))[parts]
+    totals = np.bincount(labels, shares[:-1] + _read_settled(potentials), n_components)
+    edge_labels = labels[potentials.edges[:, 0]]
+    known = np.bincount(labels, shifts[:n], n_components) + np.bincount(edge_labels, shifts[n:], n_components)
+    shifts[:n] += ((totals - known) / np.bincount(labels, minlength=n_components))[labels]
     return Scaling(shifts, log_partition)
 
 
@@ -101,8 +101,8 @@ def _label_components(potentials: PairwisePotentials) -> tuple[np.ndarray, int]:
     from scipy.sparse.csgraph import connected_components
 
     n, (first, second) = potentials.n_variables, potentials.edges.T
-    n_parts, parts = connected_components(coo_array((np.ones(len(first)), (first, second)), shape=(n, n)), False)
-    return parts, n_parts
+    n_components, labels = connected_components(coo_array((np.ones(len(first)), (first, second)), shape=(n, n)), False)
+    return labels, n_components
 
 
 def _read_settled(potentials: PairwisePotentials) -> np.ndarray:
@@ -227,7 +227,7 @@ class MarkovRowQueries:
             return ask_parts(self, "predict", X, method=method, inference=inference)
         problem = self.inference_problem()
         rows = read_discrete_rows(X, problem, allow_missing=True)
-        with problem.naming_evidence():
+        with problem.name_evidence():
             codes = impute(problem.pairwise, rows.codes, rows.missing, method=method, inference=inference)
         n_rows = codes.shape[1]
         if not n_rows:  # a table needs at least one row: it is computed for the columns, then removed

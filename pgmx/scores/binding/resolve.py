@@ -21,13 +21,13 @@ from pgmx.scores.binding.incomplete import (
     IncompleteStates,
     read_incomplete_numbers,
 )
-from pgmx.scores.binding.scoring import FunctionScoring, Scoring
+from pgmx.scores.binding.scoring import FunctionScoring, Scoring, check_structure_prior
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.discrete.bde import BDe
 from pgmx.scores.discrete.formulas import NodeAverage
 from pgmx.scores.gaussian.base import GaussianScore, compute_moments, list_names, read_numbers
 from pgmx.scores.mixed.base import MixedScore
-from pgmx.scores.priors import StructurePrior, check_structure_prior
+from pgmx.scores.priors import StructurePrior
 from pgmx.scores.registry import check_score_name, describe_pairwise, find_score, list_scores, name_default
 from pgmx.statistics import Moments
 

@@ -71,7 +71,7 @@ class Operators:
         self._rows = np.empty((state.n, state.n))
         self._scores: dict[tuple[int, bytes], float] = {}
         self._expected: list[dict[tuple[int, bytes], np.ndarray]] | None = None  # families of scores, and of rows
-        allowed = np.unpackbits(state.allowed, axis=1, count=state.n).astype(bool)
+        allowed = state.unpack_allowed()
         self._forced = ~allowed.T  # arcs that may not be reversed, by child and parent
         self._required = np.zeros((state.n, state.n), dtype=bool)
         self._required[state.required[:, 1], state.required[:, 0]] = True

@@ -36,10 +36,10 @@ _SINGLE_ROUNDING = 1e-5
 _CHUNK_CELLS, _CHUNK_WORK = 1 << 20, 1 << 32
 
 #: Blocks between two checks for Ctrl-C.
-_CALL = 64
+_BLOCKS_PER_CALL = 64
 
 #: Steps after which a node is computed again from its parameters, because products of floats drift by 1e-7 per step.
-_FRESH_STEPS = 50
+_STEPS_UNTIL_REBUILD = 50
 
 #: Sweeps around new edges before the search continues.
 LOCAL_SWEEPS = 4
@@ -131,15 +131,15 @@ class PseudolikelihoodLoss(PenalisedLoss):
         order = np.lexsort((pairs[:, 1], pairs[:, 0]))
         sizes = (self.cardinalities[pairs[:, 0]] * self.cardinalities[pairs[:, 1]])[order]
         most = min(_CHUNK_CELLS, _CHUNK_WORK // self._rows.n_rows + 1)
-        pieces = np.flatnonzero(np.diff(np.cumsum(sizes) // most)) + 1
-        for part in np.split(order, pieces):
+        chunk_borders = np.flatnonzero(np.diff(np.cumsum(sizes) // most)) + 1
+        for part in np.split(order, chunk_borders):
             chosen = np.ascontiguousarray(pairs[part])
             tables, where = self.statistics.flat(chosen)
             cells = np.empty(len(tables))
-            jobs = min(count_threads(self._n_jobs), max(1, len(part) // 64))
-            borders = np.linspace(0, len(part), jobs + 1).astype(int)
+            n_threads = min(count_threads(self._n_jobs), max(1, len(part) // 64))
+            borders = np.linspace(0, len(part), n_threads + 1).astype(int)
             calls = (partial(self._measure, chosen[a:b], where[a : b + 1], tables, cells) for a, b in pairwise(borders))
-            call_on_threads(calls, jobs)
+            call_on_threads(calls, n_threads)
             yield part, cells, where, np.sqrt(np.add.reduceat(cells**2, where[:-1]))
 
     def _measure(self, pairs, where, tables, cells):
@@ -303,7 +303,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
         self._bound[blocks] = np.where(violations > tol, inf, violations)
         self._drift_then[blocks] = before[pairs[blocks]]
         self._n_steps += np.bincount(pairs[blocks[violations > tol]].ravel(), minlength=self.n_variables)
-        stale = np.flatnonzero(self._n_steps > _FRESH_STEPS)
+        stale = np.flatnonzero(self._n_steps > _STEPS_UNTIL_REBUILD)
         if len(stale):
             self._rebuild(stale.tolist())
 
@@ -312,7 +312,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
         active = self._active
         violations, penalties = np.zeros(len(active)), self._lam * active.weights
         blocks = np.ascontiguousarray(blocks, dtype=np.int64)
-        n = _CALL if isinstance(self._rows, Conditionals) else max(len(blocks), 1)
+        n = _BLOCKS_PER_CALL if isinstance(self._rows, Conditionals) else max(len(blocks), 1)
         for first in range(0, len(blocks), n):
             self._rows.descend(
                 blocks[first : first + n],
