@@ -14,6 +14,9 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+#: How tables with discrete columns handle missing values.
+MISSING_OPTIONS = ("error", "drop", "category", "pairwise")
+
 
 def check_natural(value, name: str, least: int) -> int:
     """Return an option as a plain integer; raise if it is not an integer or is too small."""
@@ -136,6 +139,22 @@ def check_weights(weights: ArrayLike, name: str, n_rows: int | None = None) -> n
             "divide all weights by the same number"
         )
     return values
+
+
+def check_missing_option(missing, options=MISSING_OPTIONS, where=""):
+    """Refuse an unknown value of the option `missing`."""
+    if missing not in options:
+        raise ValueError(f"missing must be one of {join_names(options)}{where}, got {missing!r}")
+
+
+def check_rows(n_rows, n_columns, path=None, least=2):
+    """Refuse a table of fewer than `least` rows; the message names the file if there is one."""
+    if n_rows < least:
+        holder = "" if path is None else f"{path} holds no table: "
+        raise ValueError(
+            f"{holder}{n_rows} sample(s) (shape=({n_rows}, {n_columns})) while a minimum of {least} is required: give "
+            f"a table with at least {'two rows' if least == 2 else 'one row'}"
+        )
 
 
 def join_names(names: Iterable, limit: int = 10) -> str:

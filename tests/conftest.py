@@ -11,6 +11,9 @@ from hypothesis import settings
 from helpers.bif_grammars import share_grammars
 from helpers.interpreter import run_python
 
+#: First letters of the files in tests/estimators whose tests ask for the fixture `client`.
+CLUSTER_FILES = ("test_cluster", "test_distributed_", "test_parallel_arrays")
+
 HASH_SEED_DIGESTS = Path(__file__).parent / "helpers" / "hash_seed_digests.py"
 
 # `--hypothesis-profile=thorough` tries more examples; those of tests with a number of their own: helpers/examples.py.
@@ -26,6 +29,21 @@ def pytest_addoption(parser):
 def pytest_generate_tests(metafunc):
     if "seed" in metafunc.fixturenames:
         metafunc.parametrize("seed", range(metafunc.config.getoption("--seeds")))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Run the files that share the cluster one after the other in one process: it starts once, not for each file."""
+    if config.getoption("dist") != "loadfile":
+        return None
+    from xdist.scheduler import LoadFileScheduling
+
+    class OneCluster(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            path = super()._split_scope(nodeid)
+            return "the cluster" if path.removeprefix("tests/estimators/").startswith(CLUSTER_FILES) else path
+
+    return OneCluster(config, log)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -100,7 +100,7 @@ every_writer = pytest.mark.parametrize(
 
 @pytest.fixture(autouse=True)
 def files_elsewhere(tmp_path, monkeypatch):
-    """Give each test a folder for what its commands read, beside the one that it looks at."""
+    """Give each test a folder for what its commands read, next to the one that it looks at."""
     (tmp_path / "work").mkdir()
     monkeypatch.chdir(tmp_path / "work")
     STATES.to_csv("states.csv", index=False)
@@ -119,7 +119,7 @@ def folder(tmp_path):
 def test_a_full_disk(folder, name):
     path = folder / name
     path.write_bytes(b"old")
-    fitted()  # what a child would learn anew
+    fitted()  # what a child would learn again
 
     def write():
         resource.setrlimit(resource.RLIMIT_FSIZE, (LIMIT, resource.RLIM_INFINITY))
@@ -151,7 +151,7 @@ def test_a_full_disk_for_temporary_files(monkeypatch, folder):
 
 
 def fit_in_pieces():
-    """Fit fewer rows than columns that come in pieces: they are stored, and a factor of their correlations."""
+    """Fit fewer rows than columns that come in chunks: they are stored, and a factor of their correlations."""
     rows = np.random.default_rng(0).normal(size=(30, 40))
     GraphicalLasso(lam_ratio=0.9).fit(pd.DataFrame(rows[i : i + 10]) for i in range(0, 30, 10))
 

@@ -6,6 +6,8 @@ Imports inside functions and under ``if TYPE_CHECKING:`` count like any other.
 import ast
 import subprocess
 import sys
+from collections import Counter
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import NamedTuple
@@ -49,14 +51,19 @@ KEEPERS = {"pgmpy.estimators": "pgmx.models.pgmpy_estimators"}
 
 
 class Import(NamedTuple):
+    """An import of a module."""
+
     target: str  # dotted name of what is imported
     line: int
     lazy: bool  # inside a function
     typing: bool  # under TYPE_CHECKING, which never runs
 
 
+@cache
 def list_imports(source, module):
-    """Return what the source of `module` imports, relative names resolved, ``from a import b`` as a.b."""
+    """Return the imports in the source of `module`; relative names are resolved, ``from a import b`` is a.b."""
+    if "import" not in source:
+        return []
     imports = []
     package = module.split(".")[:-1]
 
@@ -67,13 +74,13 @@ def list_imports(source, module):
             base = package[: len(package) - node.level + 1] if node.level else []
             stem = ".".join([*base, *([node.module] if node.module else [])])
             imports.extend(Import(f"{stem}.{alias.name}", node.lineno, lazy, typing) for alias in node.names)
-        lazy = lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        lazy = lazy or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         for field, value in ast.iter_fields(node):
             guarded = typing or (
                 field == "body" and isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
             )
             for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, ast.AST):
+                if isinstance(child, ast.AST) and not isinstance(child, ast.expr):  # no import is in an expression
                     visit(child, lazy, guarded)
 
     visit(ast.parse(source), False, False)
@@ -117,21 +124,29 @@ def find_faults(source, module):
                     "which ORDER in tests/test_layers.py lists before both, or list a new package there."
                 )
             elif module == "pgmx.__init__" and not typing:
-                faults.append(f"{where}: the package itself imports {target}; importing pgmx must stay light")
+                faults.append(
+                    f"{where}: pgmx/__init__.py imports {target}, but `import pgmx` must stay light. Import it inside "
+                    "the function that needs it."
+                )
         elif target.startswith("pgmx.") and inside == "pgmx.__init__" and target.split(".")[1:] != ["__version__"]:
-            faults.append(f"{where}: there is no {target}")
+            faults.append(f"{where}: there is no {target}. Correct the name, or remove the import.")
         foreign = target.split(".")[0]
         if foreign in HOMES and home not in HOMES[foreign] and not typing and not (lazy and home in LEAVES):
-            faults.append(f"{where}: {foreign} does not belong in {home}")
+            faults.append(
+                f"{where}: pgmx/{home}/ may not import {foreign}. HOMES in tests/test_layers.py lists the packages "
+                "that may: move the function there, or pass arrays instead."
+            )
         for door, keeper in KEEPERS.items():
             if f"{target}.".startswith(f"{door}.") and module != keeper:
-                faults.append(f"{where}: {door} is imported in {keeper} only")
+                faults.append(f"{where}: import {door} from {keeper}, the only module that may import it.")
     return faults
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_imports(module):
-    assert not find_faults(MODULES[module].read_text(encoding="utf-8"), module)
+def test_imports():
+    faults = [
+        fault for module, path in MODULES.items() for fault in find_faults(path.read_text(encoding="utf-8"), module)
+    ]
+    assert not faults, "\n".join(faults)
 
 
 def test_every_package_has_a_rank():
@@ -150,13 +165,15 @@ def find_circles(sources):
 
 def test_modules_import_without_circles():
     circles = find_circles({module: path.read_text(encoding="utf-8") for module, path in MODULES.items()})
-    assert not circles, "these modules import each other; move what they share into a module of its own"
+    advice = "these modules import each other: move the functions that both need into a third module, or merge them"
+    assert not circles, f"{advice}: {circles}"
 
 
-@pytest.mark.parametrize("folder", sorted({path.parent for path in MODULES.values()}), ids=lambda path: path.name)
-def test_folders_are_small(folder):
-    modules = sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__")
-    assert len(modules) <= MOST_MODULES, f"{folder.name} has {len(modules)} modules: merge some, or make a folder"
+def test_folders_are_small():
+    counts = Counter(path.parent.relative_to(PACKAGE.parent) for path in MODULES.values() if path.stem != "__init__")
+    large = [f"{folder} has {count} modules" for folder, count in sorted(counts.items()) if count > MOST_MODULES]
+    advice = f"at most {MOST_MODULES}: merge modules of one idea, or move some to a folder of at least 5"
+    assert not large, f"{'; '.join(large)} ({advice})"
 
 
 # ---- the checker itself ----

@@ -1,4 +1,4 @@
-"""Whole runs on real tables that lie beside the repository, in ``../shared/data``; skipped where they do not."""
+"""Whole runs on real tables in a folder next to the repository, in ``../shared/data``; skipped without them."""
 
 from pathlib import Path
 

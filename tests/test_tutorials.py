@@ -18,7 +18,7 @@ def outputs(notebook):
 
 
 def complaints(notebook):
-    """Return what stands on standard error, without the progress bars that appear where a machine is slow."""
+    """Return the text on standard error, without the progress bars that appear where a machine is slow."""
     text = "".join(o.text for o in outputs(notebook) if o.output_type == "stream" and o.name == "stderr")
     return re.sub(r"(?:\r[^\r\n\[\]]*\[\d[^\r\n\[\]]*\] *)+\n?", "", text)
 

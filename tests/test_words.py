@@ -56,12 +56,12 @@ def is_participle(name):
 
 
 def list_definitions(tree, owners=()):
-    """Yield the functions and classes of a module, each with the names of those that it stands in."""
+    """Yield the functions and classes of a module, each with the names of the classes and functions around it."""
     for node in ast.iter_child_nodes(tree):
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield owners, node
             yield from list_definitions(node, (*owners, node.name))
-        else:
+        elif not isinstance(node, ast.expr):  # no definition is in an expression
             yield from list_definitions(node, owners)
 
 
@@ -106,7 +106,8 @@ def test_functions_are_not_named_by_participles(definitions):
         for module, owners, node in definitions
         if not isinstance(node, ast.ClassDef) and is_participle(node.name)
     ]
-    assert len(names) <= MOST_PARTICIPLES, "\n".join(names)
+    advice = "name functions by verbs (`draw_samples`, not `drawn_samples`), and values by nouns; these are participles"
+    assert len(names) <= MOST_PARTICIPLES, "\n".join([f"{advice}, at most {MOST_PARTICIPLES} may stay:", *names])
 
 
 def test_internal_docstrings_are_short(definitions):
@@ -116,7 +117,11 @@ def test_internal_docstrings_are_short(definitions):
         for module, owners, node in definitions
         if count_docstring_lines(node) > MOST_DOCSTRING_LINES and not is_public(module, owners, node, public)
     ]
-    assert not long, "\n".join(long)
+    advice = (
+        f"at most {MOST_DOCSTRING_LINES} lines for names that users do not see: one sentence, then shapes or units. "
+        "Move longer reasons into comments at the code that they explain, or into the docstring of the module"
+    )
+    assert not long, "\n".join([f"{advice}:", *long])
 
 
 @pytest.mark.parametrize("pattern", MOST_LINES)
@@ -125,7 +130,8 @@ def test_files_are_short(pattern):
         path.relative_to(ROOT): len(path.read_text(encoding="utf-8").splitlines()) for path in ROOT.glob(pattern)
     }
     long = [f"{path}: {length} lines" for path, length in sorted(lengths.items()) if length > MOST_LINES[pattern]]
-    assert not long, "a file of one idea is shorter; move the second idea into its own: " + ", ".join(long)
+    advice = f"at most {MOST_LINES[pattern]} lines: move the second idea of the file into a new one, or shorten it"
+    assert not long, f"{', '.join(long)} ({advice})"
 
 
 @pytest.mark.parametrize(
@@ -164,7 +170,7 @@ def load_tool(name):
 def test_phrases_with_a_better_word_are_rare():
     """The fixed phrases are at most a tenth of what they were, none above a fifth; common words at most a third."""
     tool = load_tool("count_phrases")
-    counts = {name: parts["package"] for name, parts in tool.count_phrases().items()}
+    counts = {name: parts["package"] for name, parts in tool.count_phrases(parts=["package"]).items()}
     advice = (
         "write the words that `python tools/count_phrases.py` shows on the right; --show PHRASE lists the sentences"
     )

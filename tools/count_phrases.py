@@ -13,7 +13,7 @@ import json
 import re
 import sys
 import tokenize
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -134,27 +134,30 @@ def list_page_prose(path: Path) -> Iterator[str]:
         yield source
 
 
-def list_prose(root: Path) -> dict[str, list[tuple[Path, str]]]:
-    """Return texts with their files, by part of the project."""
+PARTS = ("package", "kernels", "pages")
+
+
+def list_prose(root: Path, part: str) -> list[tuple[Path, str]]:
+    """Return texts with their files, of one of PARTS."""
+    if part == "package":
+        files = sorted((root / "pgmx").rglob("*.py"))
+        return [(path, text) for path in files for text in list_python_prose(path.read_text(encoding="utf-8"))]
+    if part == "kernels":
+        files = sorted((root / "cython_ext").rglob("*.pyx"))
+        return [(path, text) for path in files for text in list_kernel_prose(path.read_text(encoding="utf-8"))]
     pages = [root / name for name in ("README.md", "CONTRIBUTING.md", "CHANGELOG.md")]
     pages += [
         *(root / "docs").glob("*.md"),
         *(root / "docs" / "examples").rglob("*.py"),
         *(root / "tutorials").glob("*.ipynb"),
     ]
-    package, kernels = sorted((root / "pgmx").rglob("*.py")), sorted((root / "cython_ext").rglob("*.pyx"))
-    return {
-        "package": [(path, text) for path in package for text in list_python_prose(path.read_text(encoding="utf-8"))],
-        "kernels": [(path, text) for path in kernels for text in list_kernel_prose(path.read_text(encoding="utf-8"))],
-        "pages": [(path, text) for path in sorted(pages) for text in list_page_prose(path)],
-    }
+    return [(path, text) for path in sorted(pages) for text in list_page_prose(path)]
 
 
-def count_phrases(root: Path = ROOT) -> dict[str, dict[str, int]]:
+def count_phrases(root: Path = ROOT, parts: Sequence[str] = PARTS) -> dict[str, dict[str, int]]:
     """Return how often each phrase occurs in each part of the project."""
     prose = {
-        part: " | ".join(re.sub(r"\s+", " ", text) for _, text in texts).lower()
-        for part, texts in list_prose(root).items()
+        part: " | ".join(re.sub(r"\s+", " ", text) for _, text in list_prose(root, part)).lower() for part in parts
     }
     return {
         name: {part: count_phrase(phrase, text) for part, text in prose.items()} for name, phrase in PHRASES.items()
@@ -163,8 +166,8 @@ def count_phrases(root: Path = ROOT) -> dict[str, dict[str, int]]:
 
 def show(name: str, root: Path) -> None:
     """Print the sentences that hold a phrase."""
-    for texts in list_prose(root).values():
-        for path, text in texts:
+    for part in PARTS:
+        for path, text in list_prose(root, part):
             for sentence in re.split(r"(?<=[.:;])\s+", re.sub(r"\s+", " ", text)):
                 if re.search(PHRASES[name].pattern, sentence.lower()):
                     print(f"{path.relative_to(root)}: {sentence.strip()}")

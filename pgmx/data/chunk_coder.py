@@ -21,6 +21,7 @@ import pandas as pd
 
 from pgmx._ext import _rows
 from pgmx.atomic import write_all
+from pgmx.checks import check_missing_option, check_rows
 from pgmx.data.columns import (
     MAX_STATES,
     check_discrete_columns,
@@ -31,21 +32,21 @@ from pgmx.data.columns import (
     list_categories,
     list_unknown_states,
     match_states,
-    missing_name,
+    name_missing_state,
     name_numbers,
     order_states,
     raise_too_many,
+    warn_of_many_states,
 )
 from pgmx.data.csv_files import MarkerCounts, warn_of_markers
 from pgmx.data.errors import ContinuousColumnsError, MissingValuesError, check_rows_left, refuse_undeclared
 from pgmx.data.plane_file import BLOCK_ROWS, PLANE_SUFFIX, PlaneWriter, open_table
 from pgmx.data.readers import CHUNK_ROWS, CSV_OPTIONS, open_chunks
-from pgmx.data.table import check_missing_option, check_rows, warn_of_many_states
 
 #: Codes of missing values among the codes of a chunk, for codes of one and of two bytes.
-NARROW_MISSING = 255
+_NARROW_MISSING = 255
 
-WIDE_MISSING = 65535
+_WIDE_MISSING = 65535
 
 
 # ---- the states of one column, chunk by chunk ----
@@ -90,7 +91,7 @@ class GrowingColumn:
         incomplete = coded.obstacle is not None
         self.note(coded.obstacle)
         if coded.obstacle == "float":
-            return np.full(len(row), NARROW_MISSING, dtype=np.uint8)
+            return np.full(len(row), _NARROW_MISSING, dtype=np.uint8)
         if incomplete:
             coded = code_observed(values, row, self.name, self.is_discrete)
         self._check_kind(values, bool(coded.states))
@@ -102,10 +103,10 @@ class GrowingColumn:
             self._seen.update(np.array(numbers, dtype=int)[np.bincount(codes, minlength=len(numbers) + 1)[:-1] > 0])
         elif counts:
             self._seen.update(numbers)
-        if len(self._numbers) > NARROW_MISSING:
-            labels = np.array([*numbers, WIDE_MISSING], dtype=np.uint16)
+        if len(self._numbers) > _NARROW_MISSING:
+            labels = np.array([*numbers, _WIDE_MISSING], dtype=np.uint16)
         else:
-            labels = np.array([*numbers, NARROW_MISSING], dtype=np.uint8)
+            labels = np.array([*numbers, _NARROW_MISSING], dtype=np.uint8)
             if not incomplete and numbers == list(range(len(numbers))):
                 return codes
         out = np.empty(len(codes), dtype=labels.dtype)
@@ -157,6 +158,7 @@ class GrowingColumn:
             raise ContinuousColumnsError([self.name])
         observed = sorted(self._seen)
         if self._kind != "category":
+            # by type and value: Python considers 1, 1.0 and True equal
             distinct = list({(type(values[i]), values[i]): values[i] for i in observed}.values())
             check_distinct(distinct, self.name)
             states = tuple(distinct[i] for i in order_states(distinct)) if distinct else ()
@@ -170,7 +172,7 @@ class GrowingColumn:
         codes = match_states(values, states)
         if not self.has_missing or missing in ("error", "drop"):
             return FinalStates(states, codes, -1)
-        states = (*states, missing_name(states))
+        states = (*states, name_missing_state(states))
         if len(states) > MAX_STATES:
             raise_too_many(self.name)
         return FinalStates(states, codes, len(states) - 1)
@@ -329,10 +331,10 @@ class StateCoder(ABC):
 
 def label_codes(final, dtype):
     """Return the final code of each number of a column by the bytes of the number, 1 or 2, missing values included."""
-    labels = {1: np.zeros(NARROW_MISSING + 1, dtype=dtype), 2: np.zeros(WIDE_MISSING + 1, dtype=dtype)}
-    labels[1][: min(len(final.codes), NARROW_MISSING)] = final.codes[:NARROW_MISSING]
+    labels = {1: np.zeros(_NARROW_MISSING + 1, dtype=dtype), 2: np.zeros(_WIDE_MISSING + 1, dtype=dtype)}
+    labels[1][: min(len(final.codes), _NARROW_MISSING)] = final.codes[:_NARROW_MISSING]
     labels[2][: len(final.codes)] = final.codes
-    labels[1][NARROW_MISSING] = labels[2][WIDE_MISSING] = max(final.missing_code, 0)
+    labels[1][_NARROW_MISSING] = labels[2][_WIDE_MISSING] = max(final.missing_code, 0)
     return labels
 
 
@@ -346,6 +348,7 @@ class PlaneFileCoder(StateCoder):
         super().__init__(*coding, **options)
         self._chunks: list[tuple[int, np.ndarray]] = []  # rows, and offsets of the columns and of the end
         self._path = Path(path)
+        # in the folder of the result, whose disk must have room for the table anyway
         self._file = tempfile.TemporaryFile(dir=self._path.parent, prefix=".pgmx-", buffering=0)  # noqa: SIM115
         self._end = 0
 

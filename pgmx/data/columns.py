@@ -5,6 +5,7 @@ of its values, `code_column` converts it to states and codes, and `code_columns`
 are sorted here, so that the result depends neither on row order nor on the hash seed.
 """
 
+import warnings
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, NoReturn
@@ -14,7 +15,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pgmx._ext import _encode
-from pgmx.checks import count_workers, join_names
+from pgmx.checks import caller_level, count_workers, join_names
 from pgmx.data.errors import COMPLEX_REMEDY, UnknownColumnsError, refuse_undeclared
 
 #: Largest number of states that a variable may have: codes are at most 16 bits wide.
@@ -27,7 +28,7 @@ MAX_BYTE_STATES = 255
 MISSING = "missing"
 
 #: Kinds of columns that are discrete.
-DISCRETE_KINDS = ("category", "integer", "boolean", "string", "object", "empty")
+_DISCRETE_KINDS = ("category", "integer", "boolean", "string", "object", "empty")
 
 #: Smaller tables are coded by one thread, since joblib needs 12 ms to start others.
 THREADED_CELLS = 4_000_000
@@ -43,7 +44,7 @@ _KIND_OF_LETTER = {
 }
 
 
-class Coded(NamedTuple):
+class CodedColumn(NamedTuple):
     """One coded column."""
 
     states: tuple
@@ -53,9 +54,9 @@ class Coded(NamedTuple):
     obstacle: str | None = None
 
 
-INCOMPLETE = Coded((), None, "missing")
+_INCOMPLETE = CodedColumn((), None, "missing")
 
-FLOAT = Coded((), None, "float")
+_FLOAT = CodedColumn((), None, "float")
 
 
 def python_scalar(value):
@@ -67,7 +68,7 @@ def python_scalar(value):
 
 
 def column_kind(values):
-    """Return the kind of a column: one of `DISCRETE_KINDS`, "float", or the name of a dtype that is none of them."""
+    """Return the kind of a column: one of `_DISCRETE_KINDS`, "float", or the name of a dtype that is none of them."""
     if isinstance(values, np.ndarray):
         return _KIND_OF_LETTER.get(values.dtype.kind) or str(values.dtype)
     if isinstance(values, pa.ChunkedArray):
@@ -102,7 +103,7 @@ def _is_arrow_string(dtype):
 def is_float_column(values):
     """Return whether a column holds floating-point values, in a float dtype or as Python objects."""
     kind = column_kind(values)
-    return kind == "float" or (kind == "object" and objects_are_floats(values))
+    return kind == "float" or (kind == "object" and _objects_are_floats(values))
 
 
 def unwrap_array(values):
@@ -156,6 +157,7 @@ def find_missing(values):
         if pa.types.is_dictionary(values.type):  # the dictionary itself may hold a null
             values = values.cast(values.type.value_type)
         return values.is_null(nan_is_null=True).to_numpy()
+    # these types have no missing values, and need no mask
     if isinstance(values, np.ndarray) and values.dtype.kind in "iubU":
         return None
     return np.asarray(pd.isna(values))
@@ -163,6 +165,7 @@ def find_missing(values):
 
 def is_missing(cell):
     """Return whether a single object is None, NaN, NaT or pandas.NA."""
+    # texts, the usual objects, need none of pandas' slower tests
     return type(cell) is not str and pd.api.types.is_scalar(cell) and bool(pd.isna(cell))
 
 
@@ -189,8 +192,8 @@ def _code_kind(values, out, name):
     """Code a column by its kind."""
     kind = column_kind(values)
     if kind == "float":
-        return FLOAT
-    if kind not in DISCRETE_KINDS:
+        return _FLOAT
+    if kind not in _DISCRETE_KINDS:
         if kind.startswith("complex"):
             remedy = COMPLEX_REMEDY
         elif kind.startswith("Sparse"):
@@ -199,7 +202,7 @@ def _code_kind(values, out, name):
             remedy = "convert it to str or category, or leave it out"
         raise TypeError(f"column {name!r} has dtype {kind}, which cannot hold states: {remedy}")
     if kind == "empty":
-        return INCOMPLETE
+        return _INCOMPLETE
     if isinstance(values, pa.ChunkedArray):
         return _code_arrow(values, out, name)
     if kind == "category":
@@ -210,7 +213,7 @@ def _code_kind(values, out, name):
         return _sort_codes(code_objects(values, name), out, name)
     if not isinstance(values, np.ndarray):  # nullable integers and booleans
         if values.isna().any():
-            return INCOMPLETE
+            return _INCOMPLETE
         values = values.to_numpy(dtype=values.dtype.numpy_dtype)
     return code_integers(values[:, None], out[None], [name])[0]
 
@@ -219,16 +222,16 @@ def _code_floats(values, out, name):
     """Code a floating-point column; each distinct value is a state."""
     cells = read_floats(values)
     if np.isnan(cells).any():
-        return INCOMPLETE
+        return _INCOMPLETE
     check_no_infinite(cells, name)
     distinct, codes = np.unique(cells, return_inverse=True)
     if len(distinct) > MAX_STATES:
         raise_too_many(name)
     states = name_numbers(distinct.tolist())
     if len(states) > MAX_BYTE_STATES:
-        return Coded(states, codes.astype(np.uint16))
+        return CodedColumn(states, codes.astype(np.uint16))
     out[:] = codes
-    return Coded(states)
+    return CodedColumn(states)
 
 
 def check_no_infinite(cells, name):
@@ -244,7 +247,7 @@ def name_numbers(values):
 
 
 def code_integers(cells, out, names):
-    """Code integer or boolean columns `cells`, shape (n_rows, n_columns) in any memory order; return a Coded for each.
+    """Code integer or boolean columns `cells`, shape (n_rows, n_columns) in any memory order; return one result each.
 
     The codes of columns with at most 255 states go to `out`, uint8 of shape (n_columns, n_rows).
     """
@@ -258,7 +261,7 @@ def code_integers(cells, out, names):
         low, present = outcome
         states = tuple(low + i for i, mark in enumerate(present) if mark)
         wide = out[j].astype(np.uint16) if len(states) > MAX_BYTE_STATES else None  # the bytes hold 256 of them
-        coded.append(Coded(tuple(map(bool, states)) if boolean else states, wide))
+        coded.append(CodedColumn(tuple(map(bool, states)) if boolean else states, wide))
     return coded
 
 
@@ -274,8 +277,8 @@ def _code_categories(codes, categories, out, name):
         raise_too_many(name)
     if len(categories) <= MAX_BYTE_STATES:
         missing = _encode.narrow_categories(_plain(codes), out)
-        return INCOMPLETE if missing else Coded(tuple(categories))
-    return INCOMPLETE if codes.min() < 0 else Coded(tuple(categories), codes.astype(np.uint16))
+        return _INCOMPLETE if missing else CodedColumn(tuple(categories))
+    return _INCOMPLETE if codes.min() < 0 else CodedColumn(tuple(categories), codes.astype(np.uint16))
 
 
 def _code_strings(values, out, name):
@@ -302,7 +305,7 @@ def _code_bytes(offsets, text, decode, out, name):
 def _code_arrow(column, out, name):
     """Code an Arrow column."""
     if column.null_count:
-        return INCOMPLETE
+        return _INCOMPLETE
     dtype = column.type
     if pa.types.is_dictionary(dtype):
         array = column.chunk(0) if column.num_chunks == 1 else column.unify_dictionaries().combine_chunks()
@@ -328,7 +331,7 @@ def _code_arrow(column, out, name):
 def _sort_codes(outcome, out, name):
     """Renumber a column that was coded by first occurrence in the sorted order of its states."""
     if isinstance(outcome, str):
-        return INCOMPLETE if outcome == "missing" else FLOAT
+        return _INCOMPLETE if outcome == "missing" else _FLOAT
     states, raw = outcome
     if states is None:
         raise_too_many(name)
@@ -337,15 +340,16 @@ def _sort_codes(outcome, out, name):
     rank[order] = np.arange(len(order), dtype=np.uint16)
     ordered = tuple(states[i] for i in order)
     if len(ordered) > MAX_BYTE_STATES:
-        return Coded(ordered, rank[raw])
+        return CodedColumn(ordered, rank[raw])
     _encode.relabel(raw, rank.astype(np.uint8), out)
-    return Coded(ordered)
+    return CodedColumn(ordered)
 
 
 def order_states(states):
     """Return the positions of distinct states in order: by value if all have one type, else by type name and text."""
     if len(set(map(type, states))) == 1 and type(states[0]) in (str, int, bool, float):
         return sorted(range(len(states)), key=states.__getitem__)
+    # values of different types cannot be compared
     return sorted(range(len(states)), key=lambda i: (type(states[i]).__name__, str(states[i])))
 
 
@@ -393,7 +397,7 @@ def code_objects(values, name):
     return states, codes if len(states) == len(cells) else np.array(place, dtype=np.uint16)[codes]
 
 
-def objects_are_floats(values):
+def _objects_are_floats(values):
     """Return whether the observed values of an object column are numbers, not all integers; False if there are none."""
     raw = np.empty(len(values), dtype=np.uint16)
     rows = _encode.code_objects(values, raw)
@@ -492,10 +496,10 @@ def code_observed(values, out, name, is_discrete=False):
         wide = np.full(len(known), len(states), dtype=np.uint16)
         if codes is not None:
             wide[known] = codes
-        return Coded(states, wide)
+        return CodedColumn(states, wide)
     out[:] = len(states)
     out[known] = part
-    return Coded(states)
+    return CodedColumn(states)
 
 
 def add_missing_state(coded, row, name):
@@ -503,15 +507,15 @@ def add_missing_state(coded, row, name):
 
     `row` holds its codes if `coded` has none; the result has codes of its own if it now has more than 255 states.
     """
-    states = (*coded.states, missing_name(coded.states))
+    states = (*coded.states, name_missing_state(coded.states))
     if len(states) > MAX_STATES:
         raise_too_many(name)
     if len(states) > MAX_BYTE_STATES and coded.codes is None:
-        return Coded(states, row.astype(np.uint16))
+        return CodedColumn(states, row.astype(np.uint16))
     return coded._replace(states=states)
 
 
-def missing_name(states):
+def name_missing_state(states):
     """Return the name of the state of missing values: "missing", or "missing_1", ... if a state has that name."""
     names, name, k = set(states), MISSING, 0
     while name in names:
@@ -600,11 +604,12 @@ def recode_column(coded, row, states, name):
     undeclared = list_unknown_states(coded.states, states, codes)
     if undeclared:
         refuse_undeclared(name, undeclared, states)
+    # the last entry maps the code of missing values to the code after the declared states
     rank = np.append(match_states(coded.states, states), len(states)).astype(np.uint16)
     if len(states) > MAX_BYTE_STATES:
-        return Coded(states, rank[codes])
+        return CodedColumn(states, rank[codes])
     row[:] = rank.astype(np.uint8)[codes]
-    return Coded(states)
+    return CodedColumn(states)
 
 
 # ---- all columns of a table ----
@@ -637,6 +642,7 @@ def code_columns(names, columns, codes, *, discrete=frozenset(), block=None, n_j
         n_workers = count_workers(n_jobs)
     if n_workers == 1 or codes.size < THREADED_CELLS:
         return _join_ranges([code_range(0, len(names))])
+    # more ranges than threads, since columns of different kinds take different times
     n_ranges = min(4 * n_workers, len(names))
     bounds = [k * len(names) // n_ranges for k in range(n_ranges + 1)]
     tasks = (delayed(code_range)(bounds[k], bounds[k + 1]) for k in range(n_ranges))
@@ -662,3 +668,19 @@ def widen_codes(codes, coded):
         if c.codes is not None:
             row[:] = c.codes
     return wide
+
+
+def warn_of_many_states(names, states, n_rows):
+    """Warn the caller of pgmx of columns with more states than ``max(20, n_rows / 20)``."""
+    # more states have fewer than 20 rows each on average; 20 states are plausible in any table
+    limit = max(20, n_rows / 20)
+    many = [f"{name!r} ({len(s)} states)" for name, s in zip(names, states, strict=True) if len(s) > limit]
+    if many:
+        shown = ", ".join(many[:10]) + (f" and {len(many) - 10} more" if len(many) > 10 else "")
+        warnings.warn(
+            f"implausibly many states for {n_rows} rows in column(s) {shown}: few rows are left for each state, and "
+            "the tables of a network grow with them. Merge rare states, discretise continuous variables (with "
+            "pgmx.data.discretize), or drop identifiers",
+            UserWarning,
+            stacklevel=caller_level(),
+        )

@@ -6,18 +6,19 @@ from shlex import quote
 
 import numpy as np
 
-from pgmx.checks import caller_level, join_names
+from pgmx.checks import caller_level, check_known_names, join_names
 
 COMPLEX_REMEDY = "use .real or .abs() of each, or both components as columns; a float would lose the imaginary part"
 
 #: How to make continuous variables discrete, and the scores that accept them unchanged.
-DISCRETIZE = "pgmx.data.discretize (pgmx learn --discretize quantile:5)"
-GAUSSIAN_SCORE = "a Gaussian score ('bic-g', or 'bic-clg' if there are discrete columns too)"
+_DISCRETIZE = "pgmx.data.discretize (pgmx learn --discretize quantile:5)"
+_GAUSSIAN_SCORE = "a Gaussian score ('bic-g', or 'bic-clg' if there are discrete columns too)"
 
 
 def spell_discrete(names):
     """Return the option that declares columns discrete, in Python and on the command line."""
     names = list(names)
+    # a message of hundreds of columns could not be read
     shown = names[:10]
     options = " ".join(f"--discrete {quote(str(name))}" for name in shown)
     return f"discrete_columns={shown!r} (command line: {options})"
@@ -64,6 +65,7 @@ class ChoiceError(ValueError):
         return self._replace(option=option)
 
     def _replace(self, **values):
+        # a copy: the error may be raised as it is elsewhere
         error = copy(self)
         vars(error).update(values)
         return error
@@ -84,11 +86,11 @@ class ContinuousColumnsError(ChoiceError):
     def __str__(self):
         remedy = ""
         if self.scores:
-            remedy = f", or use {GAUSSIAN_SCORE}"
+            remedy = f", or use {_GAUSSIAN_SCORE}"
             remedy += f" with {' or '.join(map(self.spell, self.choices))}" if self.choices else ""
         return (
             f"float column(s) {join_names(self.names)} in a table of discrete variables: discretise them with "
-            f"{DISCRETIZE}{remedy}.{self.hints}"
+            f"{_DISCRETIZE}{remedy}.{self.hints}"
         )
 
 
@@ -105,7 +107,7 @@ class StatesChoiceError(ChoiceError):
         names = join_names(self.names)
         return (
             f"{self.spell(self.choice)} is for discrete columns, and column(s) {names} are continuous. For missing "
-            f"values pass {', or '.join(ways)}; or discretise the columns with {DISCRETIZE}, or declare discrete ones "
+            f"values pass {', or '.join(ways)}; or discretise the columns with {_DISCRETIZE}, or declare discrete ones "
             "with discrete_columns=[...] (command line: --discrete)"
         )
 
@@ -137,6 +139,12 @@ class UnknownColumnsError(ValueError):
     def __init__(self, message, names=()):
         self.names = tuple(names)
         super().__init__(message)
+
+
+def refuse_infinite(names):
+    """Refuse columns that hold infinite values."""
+    if names:
+        raise ValueError(f"infinite values (inf) in column(s) {join_names(names)}: replace them or drop their rows")
 
 
 def refuse_unobserved(names, missing=None):
@@ -197,6 +205,7 @@ def refuse_continuous(columns, missing):
             incomplete.append(name)
         if not np.isfinite(known).all():
             infinite.append(name)
+        # whole numbers among floats are often codes of states, made floats by missing values
         elif known.size and (known == np.floor(known)).all():
             whole.append(name)
     notes = (
@@ -207,3 +216,51 @@ def refuse_continuous(columns, missing):
     hints = "".join(f" Column(s) {join_names(culprits)} {note}." for note, culprits in notes if culprits)
     choices = ("drop",) if incomplete or missing in ("category", "pairwise") else ()
     raise ContinuousColumnsError(names, hints, choices=choices)
+
+
+def check_codes(columns, states, codes, missing_codes, max_states):
+    """Refuse codes that are no coded table; return the numbers of states, and checked codes of missing values."""
+    if codes.ndim != 2 or codes.dtype.kind not in "iu":
+        raise ValueError(
+            f"codes must be a 2-D integer array (variables x rows), got {codes.ndim}-D {codes.dtype}: "
+            "use pgmx.data.encode to code a table"
+        )
+    if not len(columns) == len(states) == len(codes):
+        raise ValueError(
+            f"one name, one tuple of states and one row of codes per variable are needed, got {len(columns)}, "
+            f"{len(states)} and {len(codes)}"
+        )
+    if not codes.size:
+        raise ValueError(f"codes must not be empty, got shape {codes.shape}")
+    check_known_names(columns)
+    for name, names in zip(columns, states, strict=True):
+        if not 0 < len(names) <= max_states:
+            raise ValueError(f"variable {name!r} has {len(names)} states, it must have 1 to {max_states}")
+        if len(set(names)) < len(names):
+            raise ValueError(f"the states of variable {name!r} are not distinct: {list(names)!r}")
+    cardinalities = np.array([len(names) for names in states])
+    wrong = np.flatnonzero((codes.min(axis=1) < 0) | (codes.max(axis=1) >= cardinalities))
+    if wrong.size:
+        v = wrong[0]
+        raise ValueError(
+            f"variable {columns[v]!r} has {cardinalities[v]} states, so its codes must lie between 0 and "
+            f"{cardinalities[v] - 1}, got {codes[v].min()} to {codes[v].max()}"
+        )
+    if missing_codes is not None:
+        missing_codes = _check_missing_codes(missing_codes, columns, cardinalities)
+    return cardinalities, missing_codes
+
+
+def _check_missing_codes(missing_codes, columns, cardinalities):
+    """Return the codes of missing values as an array; each must be the last code of its variable, or -1."""
+    codes = np.asarray(missing_codes)
+    if codes.shape != cardinalities.shape or codes.dtype.kind not in "iu":
+        raise ValueError(f"missing_codes must hold one integer per variable, got shape {codes.shape}, {codes.dtype}")
+    wrong = np.flatnonzero((codes != -1) & (codes != cardinalities - 1))
+    if wrong.size:
+        v = wrong[0]
+        raise ValueError(
+            f"the code of missing values of variable {columns[v]!r} must be its last, {cardinalities[v] - 1}, or -1, "
+            f"got {codes[v]}"
+        )
+    return codes

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import pandas as pd
 
 from pgmx.atomic import replace_file
-from pgmx.checks import check_natural, check_path, join_names
+from pgmx.checks import check_missing_option, check_natural, check_path, check_rows, join_names
 from pgmx.data.chunk_coder import code_chunks, code_chunks_to_file
 from pgmx.data.columns import check_discrete_columns, check_state_names, list_discrete_columns
 from pgmx.data.errors import ContinuousColumnsError
@@ -29,7 +29,7 @@ from pgmx.data.readers import (
     open_rows,
     read_whole,
 )
-from pgmx.data.table import DiscreteTable, Frame, check_missing_option, check_rows
+from pgmx.data.table import DiscreteTable, Frame
 
 #: Kinds of opened tables, see `_open`.
 Kind = Literal["discrete", "numeric", "columns", "any"]
@@ -117,6 +117,7 @@ def _read_chunks(X: Any, kind: Kind, options: dict[str, Any]) -> Any:
     discrete = options["discrete_columns"]
     if is_path(X):
         path = Path(X)
+        # a Parquet file names its types in the schema, so that continuous columns cost no pass over the rows
         if is_csv(path) or not has_continuous_columns(path, list_discrete_columns(discrete)):
             try:
                 return code_chunks(path, **options)
@@ -468,5 +469,6 @@ def write_table(
             write_coded(encode(X, **options), part)
         table = open_table(part)  # before another process may replace it
     assert table._mapping is not None
+    # it was mapped under the temporary name
     table._mapping.path = path.absolute()
     return table

@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pgmx.checks import join_names
+from pgmx.checks import check_missing_option, join_names
 from pgmx.data.columns import copy_floats
-from pgmx.data.errors import MissingValuesError, refuse_unobserved
-from pgmx.data.table import DiscreteTable, Frame, check_missing_option
+from pgmx.data.errors import MissingValuesError, refuse_infinite, refuse_unobserved
+from pgmx.data.table import DiscreteTable, Frame
 
 #: First rows, whose states are searched before those of all rows.
 _FIRST_ROWS = 1024
@@ -18,12 +18,12 @@ _FIRST_ROWS = 1024
 class MixedTable:
     """Continuous and discrete columns of the same rows.
 
-    `columns` are all names, `is_float` is bool (n_columns,), `numbers` float64 (n_floats, n_rows) the continuous
+    `columns` are all names, `is_continuous` is bool (n_columns,), `numbers` float64 (n_floats, n_rows) the continuous
     columns, and `table` has the discrete columns, None if there are none; both are in the order of the names.
     """
 
     columns: tuple
-    is_float: np.ndarray
+    is_continuous: np.ndarray
     numbers: np.ndarray
     table: DiscreteTable | None
 
@@ -33,25 +33,21 @@ class MixedTable:
         return self.numbers.shape[1]
 
     @property
-    def float_names(self) -> list[Hashable]:
+    def continuous_columns(self) -> list[Hashable]:
         """Names of the continuous columns."""
-        return [name for name, is_float in zip(self.columns, self.is_float, strict=True) if is_float]
-
-    @property
-    def state_columns(self) -> list[Hashable]:
-        """Names of the discrete columns."""
-        return [] if self.table is None else list(self.table.columns)
+        return [name for name, is_continuous in zip(self.columns, self.is_continuous, strict=True) if is_continuous]
 
     @property
     def positions(self) -> np.ndarray:
         """Position of each column among the continuous or among the discrete columns; int64."""
-        return np.where(self.is_float, np.cumsum(self.is_float), np.cumsum(~self.is_float)) - 1
+        return np.where(self.is_continuous, np.cumsum(self.is_continuous), np.cumsum(~self.is_continuous)) - 1
 
     def drop_unseen_states(self) -> "MixedTable":
         """Return the table without the states that do not occur."""
         table = self.table
         if table is None:
             return self
+        # unseen states would count as parameters and as configurations of parents
         seen = [_list_seen_states(c, r) for c, r in zip(table.codes, table.cardinalities.tolist(), strict=True)]
         if all(len(s) == r for s, r in zip(seen, table.cardinalities, strict=True)):
             return self
@@ -66,12 +62,14 @@ class MixedTable:
         with np.errstate(over="ignore", invalid="ignore"):
             spread, largest = ends[:, 1] - ends[:, 0], np.abs(ends).max(axis=1)
             squares = largest**2
-        names = np.array([*self.float_names, None], dtype=object)[:-1]
+        names = np.array([*self.continuous_columns, None], dtype=object)[:-1]
+        # a smaller spread is rounding: float64 has a relative precision of 2.2e-16
         constant = names[spread <= largest * 1e-15]
         if constant.size:
             raise ValueError(
                 f"columns {join_names(constant.tolist())} are constant, which a Gaussian score cannot use: drop them"
             )
+        # scores add the squares of all rows
         beyond = names[~np.isfinite(squares * max(self.n_rows, 1))]
         if beyond.size:
             raise ValueError(
@@ -112,19 +110,17 @@ def read_incomplete_mixed(data: Frame, *, state_names: Mapping[Hashable, Sequenc
 
 
 def _read_columns(data: Frame, state_names: Mapping[Hashable, Sequence] | None, missing: str) -> MixedTable:
-    is_float = np.isin(np.arange(data.n_columns), [data.names.index(name) for name in data.float_columns])
-    numbers = np.empty((int(is_float.sum()), data.n_rows))
-    floats = [values for values, number in zip(data.columns, is_float, strict=True) if number]
+    is_continuous = np.isin(np.arange(data.n_columns), [data.names.index(name) for name in data.float_columns])
+    numbers = np.empty((int(is_continuous.sum()), data.n_rows))
+    floats = [values for values, number in zip(data.columns, is_continuous, strict=True) if number]
     for row, values in zip(numbers, floats, strict=True):
         copy_floats(values, row)
-    infinite = [name for name, row in zip(data.float_columns, numbers, strict=True) if np.isinf(row).any()]
-    if infinite:
-        raise ValueError(f"infinite values (inf) in column(s) {join_names(infinite)}: replace them or drop their rows")
-    others = [name for name, number in zip(data.names, is_float, strict=True) if not number]
+    refuse_infinite([name for name, row in zip(data.float_columns, numbers, strict=True) if np.isinf(row).any()])
+    others = [name for name, number in zip(data.names, is_continuous, strict=True) if not number]
     part = data.take_columns(others)
     unknown = [name for name in state_names or () if name not in data.names]
     if unknown:
         raise ValueError(f"state_names holds {join_names(unknown)}, which are not columns of the data")
     declared = {name: states for name, states in (state_names or {}).items() if name in part.names}
     table = part.encode(state_names=declared, missing=missing) if others else None
-    return MixedTable(tuple(data.names), is_float, numbers, table)
+    return MixedTable(tuple(data.names), is_continuous, numbers, table)

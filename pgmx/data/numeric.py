@@ -11,16 +11,17 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import ArrayLike
 
-from pgmx.checks import check_weights, join_names
+from pgmx.checks import check_rows, check_weights, join_names
 from pgmx.data.columns import column_kind, read_floats
 from pgmx.data.csv_files import find_layout
 from pgmx.data.distributed.partitions import NumericPartition
-from pgmx.data.errors import COMPLEX_REMEDY, MissingValuesError, check_rows_left
+from pgmx.data.errors import COMPLEX_REMEDY, MissingValuesError, check_rows_left, refuse_infinite
 from pgmx.data.readers import (
     CHUNK_CELLS,
     CHUNK_ROWS,
     align_columns,
     explain_unreadable,
+    is_chunked,
     is_csv,
     is_iterator,
     is_path,
@@ -32,7 +33,7 @@ from pgmx.data.readers import (
     read_csv_chunks,
     read_csv_header,
 )
-from pgmx.data.table import Frame, check_rows
+from pgmx.data.table import Frame
 
 #: How numeric tables handle missing values.
 NUMERIC_MISSING = ("error", "drop", "pairwise")
@@ -199,6 +200,7 @@ class NumericTable:
         infinite, incomplete = mark_infinite_columns(block), mark_missing_columns(block)
         refuse_values(self.names, incomplete if self.missing == "error" else None, infinite)
         if self.missing != "drop" or not incomplete.any():
+            # a view, which is made read-only: the array of the caller stays writeable
             return block[:], None
         complete = np.flatnonzero(~np.isnan(block).any(axis=1))
         check_rows_left(len(complete), len(block), lambda: select_names(self.names, incomplete))
@@ -218,6 +220,7 @@ class NumericTable:
         for frame in frames:
             rows = faults.read_rows(frame)
             if faults.any(self.missing):
+                # the rest is read too, so that one error names all columns with faults
                 for rest in frames:
                     faults.read_rows(rest)
                 faults.raise_if_any(self.missing)
@@ -230,6 +233,7 @@ class NumericTable:
             n_complete += len(rows)
             if len(rows):
                 yield numbers, rows
+        # later passes over a file would repeat the warning of rows left out
         is_first_pass = self._n_input_rows is None
         self._n_input_rows = n_input
         check_rows(n_input, self.n_columns)
@@ -254,6 +258,7 @@ def read_numeric_table(X: Any, missing: str, na_values: Any = None) -> NumericTa
         with explain_unreadable(path):
             names = read_csv_header(path)
     else:
+        # the first chunk of a Parquet file has no rows: only the schema is read
         names = next(open_number_chunks(path, na_values=na_values)).names
     return NumericTable(names, missing, read_chunks=lambda: open_number_chunks(path, na_values=na_values))
 
@@ -261,6 +266,7 @@ def read_numeric_table(X: Any, missing: str, na_values: Any = None) -> NumericTa
 def _from_iterator(X, missing):
     frames = open_chunks(X, CHUNK_ROWS)[0]
     first = next(frames)
+    # the only pass takes the iterator from this list
     unread = [chain([first], frames)]
 
     def read_chunks():
@@ -301,6 +307,7 @@ def list_nonnumeric_kinds(frame):
             kind = "states"
         if kind not in ("integer", "float", "empty"):
             kinds[name] = "text" if kind == "string" else kind
+            # objects of several types: say which of them is not a number
             if kind.startswith("mixed"):
                 kinds[name] += _conversion_error(values)
     return kinds
@@ -338,6 +345,7 @@ def read_column(values):
 def _columns_with(rows, test):
     """Mark the columns in which some value passes a test, in blocks of rows."""
     found = np.zeros(rows.shape[1], dtype=bool)
+    # in blocks, since a mask of all values takes an eighth of the table
     step = max(1, CHUNK_CELLS // max(1, rows.shape[1]))
     for first in range(0, len(rows), step):
         found |= test(rows[first : first + step]).any(axis=0)
@@ -376,9 +384,8 @@ def refuse_nonnumeric(names, kinds):
 
 def refuse_values(names, incomplete, infinite):
     """Refuse infinite values, and missing values if `incomplete` is given."""
-    if infinite.any():
-        culprits = join_names(select_names(names, infinite))
-        raise ValueError(f"infinite values (inf) in column(s) {culprits}: replace them or drop their rows")
+    # infinite values first: no option allows them
+    refuse_infinite(select_names(names, infinite))
     if incomplete is not None and incomplete.any():
         raise MissingNumbersError(select_names(names, incomplete))
 
@@ -469,11 +476,14 @@ def iterate_targets(
     choose: Callable[[Sequence], Sequence] | None = None,
     na_values: Any = None,
 ) -> Iterator[tuple]:
-    """Yield rows and targets of a path, an iterator of frames, or an open CSV file; `labels`: the targets are text.
+    """Yield rows and targets of any input, or of an open CSV file, chunk by chunk; `labels`: the targets are text.
 
     `layout` gives sep and decimal of CSV, `na_values` further words for missing values, `choose` the columns to read.
     ValueError if there is no row.
     """
+    if not is_chunked(source) and not hasattr(source, "read"):
+        yield split_target(source, target)
+        return
     for chunk in _iterate_frames(source, chunk_rows, {target: str} if labels else None, layout or {}, na_values):
         if choose is not None:
             chunk = chunk.take_columns(choose(chunk.names))

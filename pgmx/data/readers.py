@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pgmx import checks
-from pgmx.checks import check_path, check_same_names, join_names
+from pgmx.checks import check_path, check_rows, check_same_names, join_names
 from pgmx.data.columns import check_discrete_columns, check_no_infinite, read_floats
 from pgmx.data.csv_files import (
     MISSING_WORDS,
@@ -29,24 +29,24 @@ from pgmx.data.csv_files import (
     is_text_table,
     open_row_stream,
     open_text,
-    point_words,
     read_records,
+    use_decimal_points,
     warn_of_markers,
 )
 from pgmx.data.plane_file import PLANE_SUFFIX
-from pgmx.data.table import DiscreteTable, Frame, check_rows
+from pgmx.data.table import DiscreteTable, Frame
 
 ACCEPTED = "a pandas, polars or Arrow table, a 2-D numpy array, or a list of rows"
 
-ACCEPTED_CHUNKS = "pandas, polars or Arrow tables, record batches or 2-D numpy arrays"
+_ACCEPTED_CHUNKS = "pandas, polars or Arrow tables, record batches or 2-D numpy arrays"
 
 CODED_ALREADY = "a DiscreteTable is already coded: use it as it is"
 
-TEXT_SUFFIXES = tuple(
+_TEXT_SUFFIXES = tuple(
     kind + packed for kind in (".csv", ".tsv", ".txt", ".dat", ".tab") for packed in ("", ".gz", ".bz2", ".xz", ".zip")
 )
 
-PARQUET_SUFFIXES = (".parquet", ".pq")
+_PARQUET_SUFFIXES = (".parquet", ".pq")
 
 #: Options for reading every CSV file, whole or in chunks.
 CSV_OPTIONS: dict[str, Any] = {"keep_default_na": False, "na_values": list(MISSING_WORDS), "low_memory": False}
@@ -64,6 +64,7 @@ def is_path(X):
 
 def is_iterator(X):
     """Return whether an input yields frames one after the other."""
+    # not `__iter__`, which lists, frames and arrays have too
     return hasattr(X, "__next__")
 
 
@@ -87,7 +88,8 @@ def open_columns(X) -> Frame:
 def open_chunk(X) -> Frame:
     """Return the columns of a chunk of a table, which may have any number of rows; raises as `open_columns` does."""
     if isinstance(X, (list, tuple)):
-        raise TypeError(f"an iterator must give tables ({ACCEPTED_CHUNKS}), got a {type(X).__name__}")
+        # a list would pass as a table, but an iterator over lists gives single rows
+        raise TypeError(f"an iterator must give tables ({_ACCEPTED_CHUNKS}), got a {type(X).__name__}")
     return open_rows(X)
 
 
@@ -115,6 +117,7 @@ def _split_columns(X) -> Frame:
 
 def _refuse(X):
     """Raise for inputs that look like tables but are not tables."""
+    # without this module no input is sparse, and its import takes time
     sparse = sys.modules.get("scipy.sparse")
     if sparse is not None and sparse.issparse(X):
         raise TypeError(f"sparse input is not supported, got {type(X).__name__}: use X.toarray()")
@@ -147,6 +150,7 @@ def _from_array(X) -> Frame:
                 f"masked values in column(s) {join_names(culprits)}: pandas.DataFrame(X) makes them missing values"
             )
     X = np.asarray(X)
+    # a kernel codes all columns of an integer array in one call
     block = X if X.dtype.kind in "iub" and X.size else None
     return Frame(names, [X[:, j] for j in range(X.shape[1])], X.shape[0], block)
 
@@ -158,6 +162,7 @@ def _from_rows(rows) -> Frame:
             f"a {type(rows).__name__} of tables is not a table: iter(X) reads them one after the other, as one table"
         )
     try:
+        # objects: an array of one type would turn the numbers among texts into texts
         cells = np.array(rows, dtype=object)
     except ValueError as error:
         raise ValueError(f"the rows do not form a 2-D table: {error}") from error
@@ -180,6 +185,7 @@ def _from_arrow(X) -> Frame:
 
 def _from_protocol(X) -> Frame:
     """Return the columns of an object that narwhals, the Arrow stream protocol or numpy can read."""
+    # late: tables of pandas, Arrow and numpy do not need it
     import narwhals as nw
 
     frame = nw.from_native(X, pass_through=True, allow_series=True)
@@ -216,7 +222,7 @@ def _from_protocol(X) -> Frame:
 
 def is_csv(path):
     """Return whether a path is a table as text: not a folder, Parquet file or plane file."""
-    return not path.name.lower().endswith((*PARQUET_SUFFIXES, PLANE_SUFFIX)) and not path.is_dir()
+    return not path.name.lower().endswith((*_PARQUET_SUFFIXES, PLANE_SUFFIX)) and not path.is_dir()
 
 
 def list_table_files(path, sep=None):
@@ -227,14 +233,15 @@ def list_table_files(path, sep=None):
     """
     path = check_path(path)
     if path.is_dir():
+        # sorted: the order in which a system lists files must not become the order of rows
         files = sorted(
             file
             for file in path.iterdir()
-            if file.name.lower().endswith(PARQUET_SUFFIXES) and file.name[0] not in "._" and file.is_file()
+            if file.name.lower().endswith(_PARQUET_SUFFIXES) and file.name[0] not in "._" and file.is_file()
         )
         if not files:
             raise FileNotFoundError(
-                f"no Parquet file ({join_names(PARQUET_SUFFIXES)}) in the folder {path}; folders within it are not "
+                f"no Parquet file ({join_names(_PARQUET_SUFFIXES)}) in the folder {path}; folders within it are not "
                 f"searched"
             )
         return files
@@ -244,8 +251,8 @@ def list_table_files(path, sep=None):
 
 def _check_file(path, sep):
     """Refuse a path that is not a table."""
-    is_known = path.name.lower().endswith(TEXT_SUFFIXES + PARQUET_SUFFIXES)
-    suffixes = join_names((".csv", ".tsv", ".txt", ".dat", ".tab", *PARQUET_SUFFIXES))
+    is_known = path.name.lower().endswith(_TEXT_SUFFIXES + _PARQUET_SUFFIXES)
+    suffixes = join_names((".csv", ".tsv", ".txt", ".dat", ".tab", *_PARQUET_SUFFIXES))
     if not path.exists() and not is_known:
         raise FileNotFoundError(f"no such file or folder: {path}; a file of a table ends in one of {suffixes}")
     if not path.is_file():
@@ -355,6 +362,7 @@ def read_whole(path, discrete_columns=None, **options):
     if len(files) == 1:
         return read_table(files[0], discrete_columns=discrete_columns, **options)
     table = pd.concat([read_table(file, **options) for file in files], ignore_index=True)
+    # after the files were joined: in one of them all values of a column may be whole
     return declare_discrete(table, discrete_columns)
 
 
@@ -367,7 +375,7 @@ def _read_csv(path, layout, na_values=None):
     if na_values is None:
         words = {name: column for name, column in table.items() if isinstance(column.dtype, pd.StringDtype)}
         is_comma = layout.decimal == ","
-        warn_of_markers({name: count_markers(point_words(w) if is_comma else w) for name, w in words.items()})
+        warn_of_markers({name: count_markers(use_decimal_points(w) if is_comma else w) for name, w in words.items()})
     return table
 
 
@@ -420,6 +428,7 @@ def _make_states(column):
     numbers = read_floats(column.array)
     check_no_infinite(numbers, column.name)
     is_whole = np.isnan(numbers) | (np.floor(numbers) == numbers)
+    # larger numbers do not fit into an Int64
     is_integer = is_whole & ~(np.abs(numbers) >= 2**63)
     return column.astype("Int64" if is_integer.all() else "category")
 
@@ -454,6 +463,7 @@ def join_frames(first, rest) -> Frame:
     """Return the rows of frames of one kind, read one by one, as one Frame; `first` is None if there is no frame."""
     if first is None:
         raise _no_frame()
+    # arrays and pandas frames are joined as they are, so that Arrow changes no type of their values
     if isinstance(first, np.ndarray):
         return open_columns(np.concatenate([first, *rest]))
     if isinstance(first, pd.DataFrame):
@@ -517,7 +527,7 @@ def read_csv_chunks(path, rows, dtype=None, layout=None, na_values=None):
     ):
         for chunk in reader:
             chunk = _leave_out(chunk, layout)
-            yield chunk.apply(point_words) if dtype is object and layout.decimal == "," else chunk
+            yield chunk.apply(use_decimal_points) if dtype is object and layout.decimal == "," else chunk
 
 
 def _leave_out(table, layout):
@@ -539,6 +549,7 @@ def _read_parquet_chunks(path, chunk_rows):
         stored = (schema.pandas_metadata or {}).get("index_columns", [])
         kept = [i for i, name in enumerate(schema.names) if name not in stored]
         names = _restore_names(schema, kept)
+        # a file without rows has columns and categories too
         yield Frame(names, [pa.chunked_array([], schema.field(i).type) for i in kept], 0)
         for batch in file.iter_batches(batch_size=limit_chunk_rows(chunk_rows, len(kept))):
             yield Frame(names, [pa.chunked_array([batch.column(i)]) for i in kept], batch.num_rows)

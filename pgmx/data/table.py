@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -15,11 +14,11 @@ import pandas as pd
 from numpy.typing import ArrayLike
 
 from pgmx._ext import _rows
-from pgmx.checks import caller_level, check_known_names, join_names
+from pgmx.checks import check_known_names, check_missing_option, check_rows, join_names
 from pgmx.data.columns import (
     MAX_BYTE_STATES,
     MAX_STATES,
-    Coded,
+    CodedColumn,
     add_missing_state,
     check_discrete_columns,
     check_state_names,
@@ -29,18 +28,15 @@ from pgmx.data.columns import (
     copy_floats,
     find_missing,
     is_float_column,
-    list_unknown_states,
-    match_states,
     python_scalar,
     read_floats,
     recode_column,
     take_rows,
     unwrap_array,
+    warn_of_many_states,
     widen_codes,
 )
-from pgmx.data.errors import MissingValuesError, check_rows_left, refuse_continuous
-
-MISSING_OPTIONS = ("error", "drop", "category", "pairwise")
+from pgmx.data.errors import MissingValuesError, check_codes, check_rows_left, refuse_continuous, refuse_infinite
 
 
 class MappedFile(Protocol):
@@ -167,34 +163,7 @@ class DiscreteTable:
         columns = tuple(columns)
         states = tuple(tuple(python_scalar(name) for name in names) for names in states)
         codes = np.asarray(codes)
-        if codes.ndim != 2 or codes.dtype.kind not in "iu":
-            raise ValueError(
-                f"codes must be a 2-D integer array (variables x rows), got {codes.ndim}-D {codes.dtype}: "
-                "use pgmx.data.encode to code a table"
-            )
-        if not len(columns) == len(states) == len(codes):
-            raise ValueError(
-                f"one name, one tuple of states and one row of codes per variable are needed, got {len(columns)}, "
-                f"{len(states)} and {len(codes)}"
-            )
-        if not codes.size:
-            raise ValueError(f"codes must not be empty, got shape {codes.shape}")
-        check_known_names(columns)
-        for name, names in zip(columns, states, strict=True):
-            if not 0 < len(names) <= MAX_STATES:
-                raise ValueError(f"variable {name!r} has {len(names)} states, it must have 1 to {MAX_STATES}")
-            if len(set(names)) < len(names):
-                raise ValueError(f"the states of variable {name!r} are not distinct: {list(names)!r}")
-        cardinalities = np.array([len(names) for names in states])
-        wrong = np.flatnonzero((codes.min(axis=1) < 0) | (codes.max(axis=1) >= cardinalities))
-        if wrong.size:
-            v = wrong[0]
-            raise ValueError(
-                f"variable {columns[v]!r} has {cardinalities[v]} states, so its codes must lie between 0 and "
-                f"{cardinalities[v] - 1}, got {codes[v].min()} to {codes[v].max()}"
-            )
-        if missing_codes is not None:
-            missing_codes = _check_missing_codes(missing_codes, columns, cardinalities)
+        cardinalities, missing_codes = check_codes(columns, states, codes, missing_codes, MAX_STATES)
         dtype = np.uint8 if cardinalities.max() <= MAX_BYTE_STATES else np.uint16
         self._set(columns, states, np.array(codes, dtype=dtype, order="C"), missing_codes)
         if len(self._positions) < len(columns):
@@ -239,6 +208,11 @@ class DiscreteTable:
     def names(self) -> tuple:
         """Variable names: `columns` under the name that all kinds of tables share."""
         return self._columns
+
+    @property
+    def n_columns(self) -> int:
+        """Number of variables: `n_variables` under the name that all kinds of tables share."""
+        return len(self._columns)
 
     @property
     def float_columns(self) -> tuple:
@@ -456,43 +430,13 @@ class DiscreteTable:
         )
 
     def __hash__(self) -> int:
+        # without the codes: they would have to be read whole
         return hash((self._columns, self._states, self._codes.shape))
 
     def __reduce__(self):
         if self._mapping is not None:
             return self._mapping.pickle_parts()
         return DiscreteTable._from_parts, (self._columns, self._states, self._codes, self._missing_codes)
-
-
-def _check_missing_codes(missing_codes, columns, cardinalities):
-    """Return the codes of missing values as an array; each must be the last code of its variable, or -1."""
-    codes = np.asarray(missing_codes)
-    if codes.shape != cardinalities.shape or codes.dtype.kind not in "iu":
-        raise ValueError(f"missing_codes must hold one integer per variable, got shape {codes.shape}, {codes.dtype}")
-    wrong = np.flatnonzero((codes != -1) & (codes != cardinalities - 1))
-    if wrong.size:
-        v = wrong[0]
-        raise ValueError(
-            f"the code of missing values of variable {columns[v]!r} must be its last, {cardinalities[v] - 1}, or -1, "
-            f"got {codes[v]}"
-        )
-    return codes
-
-
-def recode_table(table: DiscreteTable, columns: Sequence, states: Sequence[Sequence]) -> np.ndarray:
-    """Return the codes of `columns` in given states, shape (len(columns), n_rows); raise if a state is unknown."""
-    largest = max(map(len, states))
-    codes = np.empty((len(columns), table.n_rows), dtype=np.uint8 if largest <= MAX_BYTE_STATES else np.uint16)
-    for row, name, target in zip(codes, columns, states, strict=True):
-        v = table.index(name)
-        unknown = list_unknown_states(table.states[v], target, table.codes[v])
-        if unknown:
-            raise ValueError(
-                f"column {name!r} holds the state(s) {join_names(unknown)}, which are not among those expected: "
-                f"{join_names(target)}"
-            )
-        row[:] = match_states(table.states[v], target).astype(codes.dtype)[table.codes[v]]
-    return codes
 
 
 class Frame:
@@ -647,6 +591,7 @@ class Frame:
             return self.enough_complete_rows().encode(state_names=declared, n_jobs=n_jobs)
         for v in incomplete:
             name = self.names[v]
+            # the state of missing values is added after the declared states, which do not include it
             coded[v] = code_observed(self.columns[v], codes[v], name, name in self.discrete)
         for v, name in enumerate(self.names):
             if name in declared:
@@ -685,6 +630,7 @@ class Frame:
             If a column is neither numeric nor discrete.
         """
         check_missing_option(missing, ("error", "drop"), " for a numeric table")
+        # the usual case of Gaussian scores: one block, which pandas takes without a copy
         if len(self.float_columns) == self.n_columns:
             block = np.empty((self.n_columns, self.n_rows))
             for row, values in zip(block, self.columns, strict=True):
@@ -705,17 +651,13 @@ class Frame:
                 cells[name] = np.array(values.to_numpy() if hasattr(values, "to_numpy") else values)
             else:
                 others.append(name)
-        infinite = [name for name in self.float_columns if not np.isfinite(cells[name]).all()]
-        if infinite:
-            raise ValueError(
-                f"infinite values (inf) in column(s) {join_names(infinite)}: replace them or drop their rows"
-            )
+        refuse_infinite([name for name in self.float_columns if not np.isfinite(cells[name]).all()])
         if others:
             categories = self.take_columns(others).encode().to_pandas()
             cells.update((name, categories[name]) for name in others)
         return pd.DataFrame({v: cells[name] for v, name in enumerate(self.names)}).set_axis(list(self.names), axis=1)
 
-    def code_columns(self, codes: np.ndarray, n_jobs: int | None = None) -> list[Coded]:
+    def code_columns(self, codes: np.ndarray, n_jobs: int | None = None) -> list[CodedColumn]:
         """Code every column into its row of `codes`, see `columns.code_columns`."""
         return code_columns(self.names, self.columns, codes, discrete=self.discrete, block=self._block, n_jobs=n_jobs)
 
@@ -746,34 +688,3 @@ class Frame:
         complete = self.complete_rows()
         check_rows_left(complete.n_rows, self.n_rows, self.missing_columns)
         return complete
-
-
-def check_missing_option(missing, options=MISSING_OPTIONS, where=""):
-    """Refuse an unknown value of the option `missing`."""
-    if missing not in options:
-        raise ValueError(f"missing must be one of {join_names(options)}{where}, got {missing!r}")
-
-
-def check_rows(n_rows, n_columns, path=None, least=2):
-    """Refuse a table of fewer than `least` rows; the message names the file if there is one."""
-    if n_rows < least:
-        holder = "" if path is None else f"{path} holds no table: "
-        raise ValueError(
-            f"{holder}{n_rows} sample(s) (shape=({n_rows}, {n_columns})) while a minimum of {least} is required: give "
-            f"a table with at least {'two rows' if least == 2 else 'one row'}"
-        )
-
-
-def warn_of_many_states(names, states, n_rows):
-    """Warn the caller of pgmx of columns with more states than ``max(20, n_rows / 20)``."""
-    limit = max(20, n_rows / 20)
-    many = [f"{name!r} ({len(s)} states)" for name, s in zip(names, states, strict=True) if len(s) > limit]
-    if many:
-        shown = ", ".join(many[:10]) + (f" and {len(many) - 10} more" if len(many) > 10 else "")
-        warnings.warn(
-            f"implausibly many states for {n_rows} rows in column(s) {shown}: few rows are left for each state, and "
-            "the tables of a network grow with them. Merge rare states, discretise continuous variables (with "
-            "pgmx.data.discretize), or drop identifiers",
-            UserWarning,
-            stacklevel=caller_level(),
-        )

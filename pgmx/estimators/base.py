@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
 from functools import lru_cache
-from numbers import Real
+from numbers import Integral, Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -32,12 +32,13 @@ T = TypeVar("T")
 Learner = TypeVar("Learner", bound="BaseStructureLearner")  # jedi completes `Self` as the base class
 
 #: Longest text of an option in messages, in characters.
-LONGEST_VALUE = 200
+_LONGEST_VALUE = 200
 
 # private names of scikit-learn and pgmpy's configuration are imported here only, so that one module changes with them
 __all__ = [
     "DISCRETE_COLUMNS",
     "NA_VALUES",
+    "N_JOBS",
     "BaseStructureLearner",
     "Interval",
     "Options",
@@ -50,6 +51,9 @@ __all__ = [
 #: Types of the options for reading files and for discrete columns. Their contents are checked with the data.
 NA_VALUES: list = [str, Real, "array-like", Set, Mapping, None]
 DISCRETE_COLUMNS: list = ["array-like", Set, None]
+
+#: Values that joblib accepts as a number of workers.
+N_JOBS: list = [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None]
 
 
 class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
@@ -80,7 +84,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
     n_features_in_: int
     feature_names_in_: np.ndarray
     _results: dict[str, Any]
-    #: StartTime time of the current fit. None outside of ``fit``; a run then starts its own clock.
+    #: Start time of the current fit. None outside of ``fit``; a run then starts its own clock.
     _start: StartTime | None = None
     #: Seconds of the last fit, including reading the data.
     _fit_seconds: float
@@ -138,7 +142,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         self._validate()
         with self._start_clock():
             opened = self._open(X)
-            if self._holds_numbers(opened) and not isinstance(X, Frame):  # a frame was checked when it was opened
+            if self._reads_continuous(opened) and not isinstance(X, Frame):  # a frame was checked when it was opened
                 self._warn_of_few_values(opened if isinstance(opened, Frame) else X)
             names = opened.columns if isinstance(opened, DiscreteTable) else opened.names
             run = self._fit(opened, sample_weight)
@@ -184,9 +188,9 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
             validate_parameter_constraints(self._parameter_constraints, options, caller_name=name)
         except (TypeError, ValueError) as error:
             before, got, value = str(error).partition(" Got ")
-            if len(value) <= LONGEST_VALUE:
+            if len(value) <= _LONGEST_VALUE:
                 raise
-            value = " ".join(value.split())[:LONGEST_VALUE]
+            value = " ".join(value.split())[:_LONGEST_VALUE]
             raise type(error)(f"{before}{got}{value} ... instead.") from None
 
     def _refuse_data_for_learner(self) -> None:
@@ -221,7 +225,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         """Coding of missing values. Missing values that are filled in later are marked."""
         return "pairwise" if self.missing == "em" else self.missing
 
-    def _holds_numbers(self, opened: Any) -> bool:
+    def _reads_continuous(self, opened: Any) -> bool:
         """Return whether columns of floats are read as continuous variables; some may be meant as discrete."""
         return not isinstance(opened, DiscreteTable)
 
@@ -386,6 +390,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         """Names of the columns of the data given to the constructor."""
         if self.data is None:
             raise AttributeError(f"{type(self).__name__} was made without data, so it has no variables yet")
+        # files are opened, because their columns are not known otherwise
         opened = self.data
         if isinstance(self.data, str | Path):
             opened = open_any(self.data, **{**self._list_coding(), "missing": "pairwise"})

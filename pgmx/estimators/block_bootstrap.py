@@ -306,6 +306,7 @@ class BlockBootstrap(BaseStructureLearner):
         return blocks
 
     def _choose_length(self, n_targets: int) -> int:
+        # the cube root of the number of rows; 1e-9 keeps exact cubes from being rounded up
         length = ceil(n_targets ** (1 / 3) - 1e-9) if self.block_length is None else int(self.block_length)
         self.block_length_ = length
         return length
@@ -321,6 +322,7 @@ class BlockBootstrap(BaseStructureLearner):
     def _resample_moments(self, blocks: BlockMoments, learner: LDSLearner, problem: LDSProblem, run: Run) -> None:
         """Run the resamples and set the results. The tasks do not depend on the number of workers."""
         bare = replace(problem, panel=None)
+        # the rows stay here: workers need only the cross-products of the blocks
         task = _LinearTask(learner, bare, self._draw_seed(), self.n_resamples, blocks.lags, blocks.n_exogenous)
         arrays = SharedArrays(products=blocks.products, squares=blocks.squares, sizes=blocks.sizes)
         units = problem.scales[:, None] / problem.scales
@@ -375,6 +377,7 @@ class BlockBootstrap(BaseStructureLearner):
         lagged = np.zeros((3, first + parts[0].counts.shape[0], *units.shape))
         lagged[0, first:] = counts / done
         lagged[1, first:] = units * sums / np.maximum(counts, 1)
+        # rounding may make the variance of equal coefficients slightly negative
         lagged[2, first:] = units * np.sqrt(np.maximum(squares / done - (sums / done) ** 2, 0.0))
         self.edge_probability_, self.coef_mean_, self.standard_errors_ = lagged
         self.n_resamples_ = done
@@ -401,6 +404,7 @@ class BlockBootstrap(BaseStructureLearner):
         self._require_fit()
         if not isinstance(threshold, Real) or not 0 < float(as_reals(threshold, "threshold")) <= 1:
             raise ValueError(f"threshold must be a share of resamples, above 0 and at most 1, got {threshold!r}")
+        # 1e-12 keeps a share that equals the threshold but for rounding
         probable = self.edge_probability_ >= float(threshold) - 1e-12
         confidence = np.where(probable, self.edge_probability_, 0.0)
         weights = np.where(probable, self.coef_mean_, 0.0)

@@ -15,12 +15,11 @@ from pgmpy.base import DAG, PDAG
 from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
 from pgmx.checks import count_workers
-from pgmx.data import DiscreteTable, DistributedNumericTable, DistributedTable
+from pgmx.data import DiscreteTable, NumericTable
 from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_draws
 from pgmx.estimators.bayesian.dag_learner import InputTable, NetworkResults, read_parameter_prior
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
 from pgmx.estimators.cost import LearningCost
-from pgmx.estimators.markov.problem import summarise_rows
 from pgmx.estimators.resampler import Resampler, bind_score, make_shared_table
 from pgmx.graphs.consensus import Marks, average_edges, count_pairs, estimate_threshold, extend_to_dag
 from pgmx.graphs.cycles import find_cycle
@@ -256,8 +255,8 @@ class BootstrapStructure(NetworkResults):
         learner: Any = HillClimbSearch() if self.estimator is None else self.estimator
         return learner.estimate_cost(X).multiply(min(count_workers(self.n_jobs), self.n_resamples))
 
-    def _holds_numbers(self, opened: Any) -> bool:
-        return (HillClimbSearch() if self.estimator is None else self.estimator)._holds_numbers(opened)
+    def _reads_continuous(self, opened: Any) -> bool:
+        return (HillClimbSearch() if self.estimator is None else self.estimator)._reads_continuous(opened)
 
     def _fit(self, opened: InputTable, sample_weight: ArrayLike | None) -> Run:
         show, name = self.show_progress and config.SHOW_PROGRESS, type(self).__name__
@@ -286,6 +285,7 @@ class BootstrapStructure(NetworkResults):
         self.stopped_by_ = run.conclude(self.converged_, "max_time")
         self.threshold_ = estimate_threshold(self._counts)
         marks = average_edges(self._counts, self.threshold_)
+        # edges that are frequent in different graphs may form a cycle together
         self.edges_ = marks.undirected if self._kind == "graph" else extend_to_dag(len(names), marks)
         return run
 
@@ -296,6 +296,7 @@ class BootstrapStructure(NetworkResults):
         rows = _summarise_rows(data)
         names = list(data.columns if isinstance(data, DiscreteTable) else data.names)
         estimator = [type(resampler.learner).__name__, decisive]
+        # resuming may ask for more resamples
         resolved = {"random_state": resampler.seed, "n_resamples": None, "estimator": estimator}
         return open_checkpoint(self, names, rows, resampler.weights, **resolved)
 
@@ -308,12 +309,13 @@ class BootstrapStructure(NetworkResults):
         due = [number for number in range(self.n_resamples) if number not in done]
         task = partial(_run_numbered, resampler, due)
         # rows on the workers of a cluster cannot be sent; all workers count for each resample
-        n_jobs = 1 if isinstance(data, DistributedNumericTable) else self.n_jobs
+        n_jobs = 1 if isinstance(data, NumericTable) else self.n_jobs
         is_long = is_compiled and isinstance(data, DiscreteTable) and data.n_rows * n > LONG_RESAMPLE
         results = run_tasks(task, data, len(due), n_jobs=n_jobs, deadline=run.wall_deadline, at_once=is_long)
         with closing(results):
             try:
                 for k, (graph, is_whole) in results:
+                    # a search that the time limit ended is neither counted nor stored
                     (done if is_whole else cut)[due[k]] = graph
                     run.record(n_iter=len(done))
                     if run.is_stopped_by_user():
@@ -327,6 +329,7 @@ class BootstrapStructure(NetworkResults):
         if not done and cut:
             self._warn_of_time("the edges are those of one resample, whose search was interrupted")
             return [cut[min(cut)]]
+        # a checkpoint may hold more resamples than this call asks for
         return [done[number] for number in sorted(done)[: self.n_resamples]]
 
     # ---- results ----
@@ -408,12 +411,10 @@ class BootstrapStructure(NetworkResults):
 
 def _summarise_rows(data: InputTable) -> Any:
     """Return a value that identifies the rows of a table."""
-    if isinstance(data, DistributedNumericTable):
+    if isinstance(data, NumericTable):  # distributed: its moments identify the rows
         sums = sum_moments(data)
         return [sums.n, sums.mean, sums.cross]
-    if isinstance(data, DistributedTable):
-        return [data.states, *summarise_rows(data)]
-    return [data.states, data.codes] if isinstance(data, DiscreteTable) else data.to_pandas()
+    return [data.states, data.identify_rows()] if isinstance(data, DiscreteTable) else data.to_pandas()
 
 
 def _run_numbered(resampler: Resampler, numbers: list[int], data: InputTable, k: int) -> tuple[Graph, bool]:

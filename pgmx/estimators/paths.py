@@ -8,7 +8,7 @@ import numpy as np
 
 #: A path stops early after this number of consecutive rises of its criterion, if it has this many times the edges of
 #: the best graph.
-N_RISES, DENSER = 3, 4
+_N_RISES, _DENSER = 3, 4
 
 
 class PenaltyPath:
@@ -70,6 +70,7 @@ class PenaltyPath:
 
 def space_penalties(largest: float, smallest: float, n: int) -> np.ndarray:
     """Return n penalties in geometric progression, or only the smallest if it is not below the largest."""
+    # without edges at the smallest penalty there is nothing to compare on the way to it
     if n == 1 or smallest >= largest:
         return np.array([smallest])
     if smallest <= 0:
@@ -77,8 +78,8 @@ def space_penalties(largest: float, smallest: float, n: int) -> np.ndarray:
     return np.geomspace(largest, smallest, n)
 
 
-def compute_instability(edge_sets: list[list[np.ndarray]], n: int) -> np.ndarray:
-    r"""Return the StARS compute_instability at each penalty, made monotone from the sparse end.
+def measure_instability(edge_sets: list[list[np.ndarray]], n: int) -> np.ndarray:
+    r"""Return the StARS instability at each penalty, made monotone from the sparse end.
 
     :math:`D(\lambda) = \max_{\lambda' \ge \lambda} \sum_{i<j} 2 \hat\theta_{ij} (1 - \hat\theta_{ij}) / \binom{n}{2}`,
     with the shares :math:`\hat\theta` of the subsamples that have the edge.
@@ -88,32 +89,36 @@ def compute_instability(edge_sets: list[list[np.ndarray]], n: int) -> np.ndarray
         numbers = np.concatenate([edges[:, 0] * n + edges[:, 1] for edges in subsets])
         shares = np.unique(numbers, return_counts=True)[1] / len(subsets)
         found.append(float((2 * shares * (1 - shares)).sum()) / max(1.0, n * (n - 1) / 2))
+    # the instability falls again for dense graphs: StARS compares its running maximum
     return np.maximum.accumulate(found)
 
 
 def choose_stable(instabilities: np.ndarray, threshold: float) -> int:
-    """Return the position of the smallest penalty whose compute_instability is within the threshold."""
+    """Return the position of the smallest penalty whose instability is within the threshold."""
     within = np.flatnonzero(instabilities <= threshold)
     return int(within[-1]) if len(within) else 0
 
 
 def count_subsample_rows(n_rows: int) -> int:
     """Return the number of rows of a StARS subsample: 10 √N, or 4 N / 5 if that is smaller."""
+    # 10 √N as in the paper on StARS; below 157 rows this would be nearly all rows, or more
     return max(1, min(int(10 * sqrt(n_rows)), int(0.8 * n_rows)))
 
 
 def is_past_best(criterion: np.ndarray, n_edges: Sequence[int]) -> bool:
-    """Return whether a path may end: its criterion rose `N_RISES` times in a row, and it has too many edges.
+    """Return whether a path may end: its criterion rose `_N_RISES` times in a row, and it has too many edges.
 
-    Too many means more than `DENSER` times the edges of the best penalty. A criterion of NaN counts as a rise.
+    Too many means more than `_DENSER` times the edges of the best penalty. A criterion of NaN counts as a rise.
     """
+    # written as a negation, so that NaN counts as a rise
     rises = ~(np.diff(criterion) <= 0)
     best = find_smallest(criterion)
-    return len(rises) >= N_RISES and bool(rises[-N_RISES:].all()) and n_edges[-1] > DENSER * n_edges[best]
+    return len(rises) >= _N_RISES and bool(rises[-_N_RISES:].all()) and n_edges[-1] > _DENSER * n_edges[best]
 
 
 def find_smallest(criterion: np.ndarray) -> int:
     """Return the position of the smallest value. Ties are decided for the largest penalty."""
+    # argmin returns the first minimum, and the largest penalty comes first
     return int(np.argmin(np.where(np.isnan(criterion), inf, criterion)))
 
 

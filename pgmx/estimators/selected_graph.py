@@ -12,13 +12,13 @@ from numpy.typing import ArrayLike
 
 from pgmx.checks import caller_level
 from pgmx.data.series import Panel
-from pgmx.estimators.base import Interval, StrOptions, clone_learner, config, random_draws
+from pgmx.estimators.base import N_JOBS, Interval, StrOptions, clone_learner, config, random_draws
 from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.gaussian.cost import GaussianSize, estimate_paths, estimate_subsamples
 from pgmx.estimators.gaussian.criteria import CRITERIA, Criterion, PathCache
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, GaussianPath
 from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso
-from pgmx.estimators.gaussian.learner import N_JOBS, ContinuousLearner, GaussianLearner, WrappingLearner
+from pgmx.estimators.gaussian.learner import ContinuousLearner, GaussianLearner, WrappingLearner
 from pgmx.estimators.paths import extend_penalties, space_penalties
 from pgmx.estimators.time_series.learner import TimeSeriesLearner, learn_or_raise
 from pgmx.estimators.time_series.linear import LDSLearner
@@ -30,7 +30,7 @@ from pgmx.runs.run import Run
 from pgmx.statistics import GaussianSample
 
 #: Maximum number of extensions of a path, and its smallest allowed penalty as a share of the largest.
-MAX_EXTENSIONS, MIN_RATIO = 4, 1e-3
+_MAX_EXTENSIONS, _MIN_RATIO = 4, 1e-3
 
 
 class SelectedGraph(WrappingLearner):
@@ -257,6 +257,7 @@ class SelectedGraph(WrappingLearner):
                 f"selection={self.selection!r} is not supported for {type(learner).__name__}: choose one of {names}"
             )
         if isinstance(learner, TimeSeriesLearner):
+            # one panel for all orders, which are compared on the same rows
             return clone_learner(learner).set_params(lags=learner._read_orders(self.lags)[-1])._open_panel(X)
         if self.lags is not None:
             raise ValueError(f"lags is only for learners of time series, got {type(learner).__name__}: leave it out")
@@ -301,6 +302,7 @@ class SelectedGraph(WrappingLearner):
             choices: list[tuple[float, Any, SeriesPath, Panel]] = []
             with learner._on_threads(), run.limit_runs():
                 for order in orders:
+                    # the first order is always compared, so that there is a result
                     if choices and run.is_over():
                         break
                     rows = panel.crop(orders[-1] - order)  # all orders explain the same rows
@@ -309,10 +311,11 @@ class SelectedGraph(WrappingLearner):
                     choice = SeriesPathSolver(learner, rows, *options, units)
                     units, largest = choice.units, choice.lam_max
                     lams = space_penalties(largest, self.lam_min_ratio * largest, self.n_lams)
-                    path = solve_series_path(choice, lams, run, extend_penalties, MAX_EXTENSIONS, MIN_RATIO * largest)
+                    path = solve_series_path(choice, lams, run, extend_penalties, _MAX_EXTENSIONS, _MIN_RATIO * largest)
                     choices.append((float(path.criterion[path.selected]), learner, path, rows))
             if not run.is_over():
                 run.estimate_left = lambda: 0
+        # of equal criteria the smaller order, which comes first
         _, learner, path, rows = min(choices, key=lambda one: one[0])
         self._warn_of_end(path, run)
         learner.set_params(lam=float(path.lams[path.selected]))
@@ -382,20 +385,20 @@ class SelectedGraph(WrappingLearner):
         return self._inner_learner()._read(opened, sample_weight)
 
     def _learn(self, sample: GaussianSample) -> Run:
-        leaf = self._innermost()
-        self.lam_max_ = leaf._largest_penalty(sample, 0.0, self.lam_min_ratio)
+        solver = self._innermost()
+        self.lam_max_ = solver._largest_penalty(sample, 0.0, self.lam_min_ratio)
         _, seed = random_draws(1, self.random_state)
         show = self.show_progress and config.SHOW_PROGRESS
-        with ProgressBar(show, self.callback, type(self).__name__, unit=leaf._unit, figure="objective") as bar:
+        with ProgressBar(show, self.callback, type(self).__name__, unit=solver._unit, figure="objective") as bar:
             run = Run(SolverProgress, max_time=self._limit_time(), callback=bar.callback, start=self._start)
             bar.follow(run)
-            criterion = CRITERIA[self.selection](self, leaf, sample, run, seed)
+            criterion = CRITERIA[self.selection](self, solver, sample, run, seed)
             if self.checkpoint is not None:
                 run.checkpoint = self._open_checkpoint(sample, criterion, seed)
             solved = PathCache(run, sample.n_columns)
             criterion.solved = solved
             try:
-                path = self._choose(leaf, sample, criterion, run, solved)
+                path = self._choose(solver, sample, criterion, run, solved)
             finally:
                 if run.is_over():
                     solved.save()
@@ -417,20 +420,22 @@ class SelectedGraph(WrappingLearner):
         decisive = {name: value for name, value in options if name.split("__")[-1] not in RUN_OPTIONS}
         estimator = [type(self._inner_learner()).__name__, decisive]
         samples = [sample, *getattr(criterion, "_parts", ())]
+        # with the folds or subsamples, since their draws decide the choice
         matrices = [[one.n_rows, one.mean, one.scale, one.correlation] for one in samples]
         return open_checkpoint(self, sample.names, matrices, estimator=estimator, random_state=seed)
 
     def _choose(
-        self, leaf: GaussianLearner, sample: GaussianSample, criterion: Criterion, run: Run, solved: PathCache
+        self, solver: GaussianLearner, sample: GaussianSample, criterion: Criterion, run: Run, solved: PathCache
     ) -> GaussianPath:
         """Return a path with a chosen penalty, extended while its last penalty is chosen."""
         lams = space_penalties(self.lam_max_, self.lam_min_ratio * self.lam_max_, self.n_lams)
-        allowed = leaf._limit_penalties(sample, lams)
-        if leaf._solves_in_turn:
+        allowed = solver._limit_penalties(sample, lams)
+        if solver._solves_in_turn:
             self._count_penalties(run, solved, len(allowed))
-        path = leaf._path(sample, lambda: self._solve(leaf, sample, criterion, run, solved, [], allowed))
-        if self._count_subsets() and not leaf._solves_in_turn:
+        path = solver._path(sample, lambda: self._solve(solver, sample, criterion, run, solved, [], allowed))
+        if self._count_subsets() and not solver._solves_in_turn:
             self._count_penalties(run, solved, len(allowed))
+        # the choice for a run that ends before the criterion is known
         path.selected = len(path) - 1
         if run.error is None:
             with run.catch_interrupt():
@@ -439,7 +444,7 @@ class SelectedGraph(WrappingLearner):
                 if len(allowed) == len(
                     lams
                 ):  # otherwise a warning has already explained why smaller penalties cannot be tried
-                    self._extend(path, leaf, sample, criterion, run, solved)
+                    self._extend(path, solver, sample, criterion, run, solved)
         if not run.is_over():
             run.finish_steps()
         return path
@@ -450,7 +455,7 @@ class SelectedGraph(WrappingLearner):
 
     def _solve(
         self,
-        leaf: GaussianLearner,
+        solver: GaussianLearner,
         sample: GaussianSample,
         criterion: Criterion,
         run: Run,
@@ -464,7 +469,7 @@ class SelectedGraph(WrappingLearner):
             return self.early_stopping and criterion.find_end([*before, *estimates]) is not None
 
         key = f"path from {len(before)}" if before else "path"
-        return solved.solve(key, lams, lambda lams, store: leaf._solve(sample, lams, run, store, is_enough))
+        return solved.solve(key, lams, lambda lams, store: solver._solve(sample, lams, run, store, is_enough))
 
     def _end_early(self, path: GaussianPath, criterion: Criterion, n_lams: int) -> None:
         """Subtract from the total the penalties (of `n_lams`) that the choice does not need."""
@@ -476,7 +481,7 @@ class SelectedGraph(WrappingLearner):
     def _extend(
         self,
         path: GaussianPath,
-        leaf: GaussianLearner,
+        solver: GaussianLearner,
         sample: GaussianSample,
         criterion: Criterion,
         run: Run,
@@ -484,16 +489,18 @@ class SelectedGraph(WrappingLearner):
     ) -> None:
         """Choose from a path that is extended while its last graph is chosen."""
         n_pairs = sample.n_columns * (sample.n_columns - 1) // 2
-        for _ in range(MAX_EXTENSIONS):
+        for _ in range(_MAX_EXTENSIONS):
+            # the same graph under a smaller penalty means that denser graphs have not been compared
             if path.stopped_early or len(path) < 2 or not path.ends_in_chosen_graph or run.is_over():
                 break
             lams = extend_penalties(path.lams)
-            more = leaf._limit_penalties(sample, lams[lams >= MIN_RATIO * self.lam_max_])[len(path) :]
+            more = solver._limit_penalties(sample, lams[lams >= _MIN_RATIO * self.lam_max_])[len(path) :]
+            # the complete graph cannot get denser
             if not len(more) or path.n_edges[-1] == n_pairs:
                 break
             run.expect_steps(len(more) * (1 + self._count_subsets()))
             n_lams = len(path) + len(more)
-            path.estimates.extend(self._solve(leaf, sample, criterion, run, solved, list(path.estimates), more))
+            path.estimates.extend(self._solve(solver, sample, criterion, run, solved, list(path.estimates), more))
             self._end_early(path, criterion, n_lams)
             path.criterion, path.selected = criterion.choose(path.estimates)
         if path.n_edges[-1] < n_pairs:

@@ -51,6 +51,7 @@ def count_pairs(n: int, graphs: Sequence[Marks]) -> PairCounts:
     edges = [part for graph in graphs for part in graph]
     kinds = np.repeat(np.tile([0, 2], len(graphs)), [len(part) for part in edges])
     tails, heads = np.concatenate([np.empty((0, 2), dtype=np.int64), *edges]).astype(np.int64).T
+    # 0 and 1: an arc from the smaller or from the larger id; 2: an undirected edge
     kinds = kinds + ((kinds == 0) & (tails > heads))
     keys, places = np.unique(np.minimum(tails, heads) * n + np.maximum(tails, heads), return_inverse=True)
     counts = np.bincount(3 * places + kinds, minlength=3 * len(keys)).reshape(-1, 3)
@@ -89,12 +90,13 @@ def average_edges(counts: PairCounts, threshold: float) -> Marks:
     # The product may lie a rounding error above a count.
     strong = counts.n_joining >= threshold * counts.n_graphs * (1 - 1e-12)
     pairs, by_kind = counts.pairs[strong], counts.counts[strong]
-    ahead = by_kind[:, 0] - by_kind[:, 1]
-    arcs = np.where(ahead[:, None] > 0, pairs, pairs[:, ::-1])[ahead != 0]
-    frequency = (2 * by_kind[:, :2].max(axis=1) + by_kind[:, 2])[ahead != 0]
+    excess = by_kind[:, 0] - by_kind[:, 1]
+    arcs = np.where(excess[:, None] > 0, pairs, pairs[:, ::-1])[excess != 0]
+    # twice the number of graphs, so that the half of an undirected edge is an integer
+    frequency = (2 * by_kind[:, :2].max(axis=1) + by_kind[:, 2])[excess != 0]
     order = np.lexsort((arcs[:, 1], arcs[:, 0], -frequency))
     arcs = _skip_cycles(counts.n, arcs[order])
-    return Marks(arcs[np.lexsort(arcs.T[::-1])], pairs[ahead == 0])
+    return Marks(arcs[np.lexsort(arcs.T[::-1])], pairs[excess == 0])
 
 
 def _skip_cycles(n: int, arcs: np.ndarray) -> np.ndarray:
@@ -133,30 +135,32 @@ def extend_to_dag(n: int, marks: Marks) -> np.ndarray:
     there is no such variable, the last one without outgoing arcs is used (Dor and Tarsi 1992, report R-185, UCLA).
     """
     heads: list[set[int]] = [set() for _ in range(n)]
-    loose: list[set[int]] = [set() for _ in range(n)]
+    undirected: list[set[int]] = [set() for _ in range(n)]
     adjacent: list[set[int]] = [set() for _ in range(n)]
-    for neighbours, edges in ((heads, marks.directed), (loose, marks.undirected)):
+    for neighbours, edges in ((heads, marks.directed), (undirected, marks.undirected)):
         for u, v in edges.tolist():
             neighbours[u].add(v)
             adjacent[u].add(v)
             adjacent[v].add(u)
-            if neighbours is loose:
-                loose[v].add(u)
+            if neighbours is undirected:
+                undirected[v].add(u)
     arcs = marks.directed.tolist()
+    # negative ids, since the heap gives the smallest first and the last variable is wanted
     remaining, queue = set(range(n)), [-v for v in range(n)]
     heapify(queue)
     while remaining:
         if queue:
             v = -heappop(queue)
-            if v not in remaining or heads[v] or any(adjacent[v] - adjacent[u] != {u} for u in loose[v]):
+            if v not in remaining or heads[v] or any(adjacent[v] - adjacent[u] != {u} for u in undirected[v]):
                 continue
         else:
             v = max(u for u in remaining if not heads[u])
         remaining.discard(v)
-        arcs += [[u, v] for u in loose[v]]
+        arcs += [[u, v] for u in undirected[v]]
         for u in adjacent[v]:
-            for neighbours in (heads, loose, adjacent):
+            for neighbours in (heads, undirected, adjacent):
                 neighbours[u].discard(v)
+            # a removed neighbour may make it a sink; entries of unsuitable variables are skipped
             heappush(queue, -u)
     ordered = np.array(arcs, dtype=np.int64).reshape(-1, 2)
     return ordered[np.lexsort(ordered.T[::-1])]

@@ -63,36 +63,42 @@ class PartialDag:
         """Apply the four rules until none applies."""
         while self._worklist:
             tail, head = self._worklist.pop()
-            self._chains(tail, head)
-            self._diamonds(tail, head)
+            self._apply_chain_rules(tail, head)
+            self._apply_diamond_rules(tail, head)
 
     def extend(self, preferred: Sequence[Collection[int]]) -> None:
         """Direct all edges without a new v-structure or cycle; `preferred` parents break ties between directions."""
         for head in range(self.n):
             for tail in sorted(self.neighbours[head]):
+                # a rule may have directed the edge since the list was made
                 if tail in self.neighbours[head]:
                     self.orient(*((tail, head) if tail in preferred[head] else (head, tail)))
                     self.close()
 
-    def _chains(self, tail: int, head: int) -> None:
+    def _apply_chain_rules(self, tail: int, head: int) -> None:
         """Apply R1, and R2 with tail → head as its first or its second arrow."""
         adjacent, neighbours = self.adjacent, self.neighbours
+        # R1: tail → head - other, tail and other not adjacent
         for other in list(neighbours[head] - adjacent[tail]):
             self.orient(head, other)
+        # R2: tail → head → other, tail - other
         for other in list(neighbours[tail] & self.children[head]):
             self.orient(tail, other)
+        # R2: other → tail → head, other - head
         for other in list(neighbours[head] & self.parents[tail]):
             self.orient(other, head)
 
-    def _diamonds(self, tail: int, head: int) -> None:
+    def _apply_diamond_rules(self, tail: int, head: int) -> None:
         """Apply R3 with tail → head as one of its directed edges, and R4 with tail → head as its first.
 
         The second directed edge of R4 needs no check: R1 directs it as soon as the first one is directed.
         """
         adjacent, neighbours, parents = self.adjacent, self.neighbours, self.parents
+        # R3: two parents of the head that are not adjacent, both joined to top by undirected edges
         for top in list(neighbours[head] & neighbours[tail]):
             if any(other not in adjacent[tail] for other in parents[head] & neighbours[top] if other != tail):
                 self.orient(top, head)
+        # R4: tail → head → last, and top is joined to tail and last by undirected edges
         for last in list(self.children[head] - adjacent[tail]):
             for top in list(neighbours[last] & neighbours[tail] & adjacent[head]):
                 self.orient(top, last)

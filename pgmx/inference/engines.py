@@ -109,8 +109,10 @@ class CorrectedEngine(BeliefEngine):
         random_state: int | None = 0,
         **options: Any,
     ) -> None:
+        # First, since the constructor of the base class calls `check`.
         self.sampling = estimate_by_sampling(problem.model, codes, n_sweeps, random_state)
         super().__init__(problem, codes, options)
+        # Auxiliary variables of factors of three or more variables come after the network's variables.
         self.offsets = self.potentials.node_offsets[: len(problem.names) + 1]
         beliefs = self.beliefs.node_beliefs[: self.offsets[-1]]
         self.node_beliefs, self.errors = correct_beliefs(beliefs, self.sampling, self.offsets)
@@ -148,6 +150,7 @@ class SampleEngine:
         self.errors = self._estimate_errors()
 
     def _estimate_errors(self) -> np.ndarray:
+        # Successive samples are correlated: the spread of batches accounts for that, the spread of samples does not.
         length = self.rows.shape[1] // N_BATCHES
         if not length:
             return np.full(len(self.rows), np.nan)

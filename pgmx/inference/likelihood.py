@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 #: Ways to treat missing values.
 MISSING_CHOICES = ("error", "drop", "observed")
-_CHUNK = 16_384  # rows whose sums stay in the cache
-_PIECE_CELLS = 1 << 20  # values of incomplete rows that are processed at a time
+_CHUNK_ROWS = 16_384  # rows whose sums stay in the cache
+_CHUNK_CELLS = 1 << 20  # values of incomplete rows that are processed at a time
 
 
 class HasTerms(Protocol):
@@ -139,10 +139,9 @@ def held_out_log_likelihood(
     >>> round(result.mean, 2), result.n_impossible
     (-2.05, 0)
     """
-    from pgmx.data import DistributedTable
+    from pgmx.checks import check_missing_option
     from pgmx.data.errors import refuse_marked
     from pgmx.data.inputs import open_rows_to_score
-    from pgmx.data.table import check_missing_option
 
     check_missing_option(missing, MISSING_CHOICES)
     X = open_rows_to_score(X)
@@ -154,15 +153,13 @@ def held_out_log_likelihood(
         return _gaussian_likelihood(network, X, missing)
     arrays = BayesianArrays.from_model(network).normalise()
     table = _code_rows(X, arrays.names, "pairwise" if missing == "observed" else missing)
-    if isinstance(table, DistributedTable):  # a distributed table has no marked missing values
-        return table.reduce(_sum_part, arrays, add=_add_likelihoods)
-    if missing == "observed":
+    if missing == "observed" and not table.is_remote:  # no value of a distributed table is missing
         return _sum_observed(arrays.names, _to_families(arrays), _read_states(arrays, table), table.n_rows)
     refuse_marked(
         table,
         "the likelihood of a row needs all its values; code the table with 'drop', or give missing='observed'",
     )
-    return _sum_terms(arrays.names, _DiscreteTerms(arrays, table), table.n_rows)
+    return table.reduce(_sum_partition, arrays, add=_add_likelihoods)
 
 
 def _code_rows(X: Any, names: Sequence[Hashable], missing: str) -> DiscreteTable:
@@ -175,22 +172,21 @@ def _code_rows(X: Any, names: Sequence[Hashable], missing: str) -> DiscreteTable
     return opened.declare_discrete([name for name in opened.names if name in set(names)]).encode(missing=missing)
 
 
-def _sum_part(part: Any, arrays: BayesianArrays) -> HeldOutLikelihood:
-    """Return the likelihood of the rows of one partition of distributed data."""
-    return _sum_terms(arrays.names, _DiscreteTerms(arrays, part.table), part.table.n_rows)
+def _sum_partition(partition: Any, arrays: BayesianArrays) -> HeldOutLikelihood:
+    """Return the likelihood of the rows of one partition of a discrete table."""
+    return _sum_terms(arrays.names, _DiscreteTerms(arrays, partition.table), partition.n_rows)
 
 
-def _add_likelihoods(parts: list[HeldOutLikelihood]) -> HeldOutLikelihood:
+def _add_likelihoods(sums: list[HeldOutLikelihood]) -> HeldOutLikelihood:
     """Return the likelihood of the rows of all partitions."""
-    n_rows, n_impossible = sum(part.n_rows for part in parts), sum(part.n_impossible for part in parts)
+    n_rows, n_impossible = sum(one.n_rows for one in sums), sum(one.n_impossible for one in sums)
     n_possible = n_rows - n_impossible
-    possible = sum(
-        part.possible_mean * (part.n_rows - part.n_impossible) for part in parts if part.n_rows > part.n_impossible
-    )
+    # The mean of a partition without possible rows is NaN.
+    possible = sum(one.possible_mean * (one.n_rows - one.n_impossible) for one in sums if one.n_rows > one.n_impossible)
     total = -inf if n_impossible else possible
     impossible: Counter = Counter()
-    for part in parts:
-        impossible.update(part.impossible)
+    for one in sums:
+        impossible.update(one.impossible)
     possible_mean = possible / n_possible if n_possible else float("nan")
     return HeldOutLikelihood(total / n_rows, total, n_rows, n_impossible, possible_mean, dict(impossible))
 
@@ -210,9 +206,9 @@ class _DiscreteTerms:
     def __init__(self, arrays: BayesianArrays, table) -> None:
         self._families = [(v, *parents) for v, parents in enumerate(arrays.parents)]
         self._logs = [np.ascontiguousarray(take_logs(values)) for values in arrays.tables]
-        columns = _positions(arrays.names, table.columns)
+        columns = _find_positions(arrays.names, table.columns)
         self._codes = [table.codes[column] for column in columns]
-        self._lookups = [_lookup(arrays, v, table.states[column]) for v, column in enumerate(columns)]
+        self._lookups = [_make_lookup(arrays, v, table.states[column]) for v, column in enumerate(columns)]
         cards = arrays.cards
         self._unknown = {v: cards[v] for v, lookup in enumerate(self._lookups) if lookup.max() == cards[v]}
 
@@ -233,14 +229,14 @@ class _DiscreteTerms:
         return terms
 
 
-def _positions(names: Sequence, columns: Sequence) -> list[int]:
+def _find_positions(names: Sequence, columns: Sequence) -> list[int]:
     """Return the column of each variable, or raise if the names of columns and variables differ."""
     check_same_names(names, columns, "the network", "X")
     at = {name: position for position, name in enumerate(columns)}
     return [at[name] for name in names]
 
 
-def _lookup(arrays: BayesianArrays, v: int, states: Sequence) -> np.ndarray:
+def _make_lookup(arrays: BayesianArrays, v: int, states: Sequence) -> np.ndarray:
     """Return the network's code of each state of a column; the number of states for a state that it does not have."""
     from pgmx.data.columns import match_states
 
@@ -258,11 +254,12 @@ def _sum_terms(names: Sequence, term: Callable[[int, slice], np.ndarray], n_rows
     """Sum the terms of all variables, rows in chunks."""
     sums = np.zeros(n_rows)
     zeros = np.zeros(len(names), dtype=np.int64)
-    for begin in range(0, n_rows, _CHUNK):
-        rows = slice(begin, begin + _CHUNK)
+    for begin in range(0, n_rows, _CHUNK_ROWS):
+        rows = slice(begin, begin + _CHUNK_ROWS)
         for v in range(len(names)):
             terms = term(v, rows)
             sums[rows] += terms
+            # Counted per variable: the message to users names the tables that rule rows out.
             zeros[v] += np.count_nonzero(terms == -inf)
     return _summarise(names, sums, zeros)
 
@@ -319,14 +316,14 @@ def _to_families(arrays: BayesianArrays) -> MixedFamilies:
 
 def _read_states(arrays: BayesianArrays, table: Any) -> Iterator[RowChunk]:
     """Yield the rows of a coded table in the codes of a network; missing values and unknown states have the code 0."""
-    columns = _positions(arrays.names, table.columns)
+    columns = _find_positions(arrays.names, table.columns)
     markers = [int(table.missing_codes[column]) for column in columns]
     lookups = []
     for v, (column, marker) in enumerate(zip(columns, markers, strict=True)):
         states = table.states[column]
-        known = _lookup(arrays, v, states[:marker] if marker >= 0 else states).astype(np.intp)
+        known = _make_lookup(arrays, v, states[:marker] if marker >= 0 else states).astype(np.intp)
         lookups.append(np.append(known, 0) if marker >= 0 else known)
-    n, step = len(columns), max(1, _PIECE_CELLS // len(columns))
+    n, step = len(columns), max(1, _CHUNK_CELLS // len(columns))
     for begin in range(0, table.n_rows, step):
         n_rows = min(step, table.n_rows - begin)
         codes = np.empty((n, n_rows), dtype=np.intp)
@@ -336,27 +333,29 @@ def _read_states(arrays: BayesianArrays, table: Any) -> Iterator[RowChunk]:
             codes[v] = lookups[v][of_column]
             missing[v] = of_column == marker if marker >= 0 else False
             unknown[v] = codes[v] == arrays.cards[v]
+        # Any valid code: the row becomes impossible, whatever its density.
         codes[unknown] = 0
         yield RowChunk(MixedRows(codes, np.zeros(codes.shape)), missing, unknown)
 
 
 def _gaussian_likelihood(model: LinearGaussianBayesianNetwork, X, missing: str) -> HeldOutLikelihood:
-    from pgmx.data import DistributedNumericTable, open_frame
+    from pgmx.data import open_frame
+    from pgmx.data.distributed.remote_table import is_remote
 
     names = list(model.nodes())
-    if isinstance(X, DistributedNumericTable):
-        positions = _positions(names, X.names)
-        return X.reduce(_sum_gaussian_part, names, positions, read_regressions(model, names), add=_add_likelihoods)
+    if is_remote(X):  # rows at hand are a frame, whose columns may be missing or not numeric
+        positions = _find_positions(names, X.names)
+        return X.reduce(_sum_gaussian_partition, names, positions, read_regressions(model, names), add=_add_likelihoods)
     if missing == "observed":
-        return _sum_observed_numbers(names, read_regressions(model, names), open_frame(X))
+        return _sum_observed_continuous(names, read_regressions(model, names), open_frame(X))
     frame = open_frame(X).to_pandas(missing=missing)
-    positions = _positions(names, list(frame.columns))
+    positions = _find_positions(names, list(frame.columns))
     columns = [frame.iloc[:, at].to_numpy(dtype=np.float64) for at in positions]
     regressions = read_regressions(model, names)
     return _sum_terms(names, lambda v, rows: regressions[v].log_density(columns, rows), len(frame))
 
 
-def _sum_observed_numbers(names: list, regressions: list[Regression], frame: Frame) -> HeldOutLikelihood:
+def _sum_observed_continuous(names: list, regressions: list[Regression], frame: Frame) -> HeldOutLikelihood:
     r"""Return the likelihood of the observed values o of continuous rows in which k values m are missing.
 
     .. math:: \ln p(x_o) = \ln p(x_o, \hat x_m) + \tfrac{k}{2} \ln 2\pi - \tfrac12 \ln |K_{mm}|
@@ -369,7 +368,7 @@ def _sum_observed_numbers(names: list, regressions: list[Regression], frame: Fra
     from pgmx.statistics.precision import fill_scores, scale_to_unit_diagonal
 
     table = open_numeric(frame, missing="pairwise")
-    values = table.rows()[:, _positions(names, table.names)]
+    values = table.rows()[:, _find_positions(names, table.names)]
     missing = np.isnan(values)
     mean, precision = join_regressions(regressions)
     scaled, roots = scale_to_unit_diagonal(csr_array(precision))
@@ -397,11 +396,11 @@ def _sum_observed_regressions(
     return _sum_observed(names, network, [chunk], len(values))
 
 
-def _sum_gaussian_part(
-    part: Any, names: list, positions: list[int], regressions: list[Regression]
+def _sum_gaussian_partition(
+    partition: Any, names: list, positions: list[int], regressions: list[Regression]
 ) -> HeldOutLikelihood:
     """Return the likelihood of the rows of one partition of distributed continuous data."""
-    return _add_likelihoods([_sum_block(block, names, positions, regressions) for block in part.blocks])
+    return _add_likelihoods([_sum_block(block, names, positions, regressions) for block in partition.blocks])
 
 
 def _sum_block(
@@ -412,16 +411,16 @@ def _sum_block(
 
 
 def _mixed_likelihood(model: HasTerms, X, missing: str) -> HeldOutLikelihood:
-    from pgmx.data import DiscreteTable, DistributedNumericTable, DistributedTable, open_any
+    from pgmx.data import DiscreteTable, open_any
+    from pgmx.data.distributed.remote_table import is_remote
 
-    if isinstance(X, DistributedTable | DistributedNumericTable):
-        _positions(model.names, list(X.columns if isinstance(X, DistributedTable) else X.names))
+    if is_remote(X):  # the workers get the network without its graph
+        _find_positions(model.names, list(X.names))
         model.log_likelihood_terms(X.without_rows())
         sent = model.without_graph("log_likelihood_terms")
-        return X.reduce(_sum_mixed_part, tuple(model.names), sent, add=_add_likelihoods)
+        return X.reduce(_sum_mixed_partition, tuple(model.names), sent, add=_add_likelihoods)
     opened = open_any(X, missing="pairwise" if missing == "observed" else missing)
-    columns = opened.columns if isinstance(opened, DiscreteTable) else opened.names
-    _positions(model.names, list(columns))
+    _find_positions(model.names, list(opened.names))
     if missing == "observed":
         network, chunks = model.read_chunks(opened)
         return _sum_observed(list(model.names), network, chunks, opened.n_rows)
@@ -430,9 +429,9 @@ def _mixed_likelihood(model: HasTerms, X, missing: str) -> HeldOutLikelihood:
     return _sum_mixed_rows(opened, tuple(model.names), model)
 
 
-def _sum_mixed_part(part: Any, names: tuple, model: HasTerms) -> HeldOutLikelihood:
+def _sum_mixed_partition(partition: Any, names: tuple, model: HasTerms) -> HeldOutLikelihood:
     """Return the likelihood of the rows of one partition of distributed mixed data."""
-    return _add_likelihoods([_sum_mixed_rows(rows, names, model) for _, rows in part.chunks()])
+    return _add_likelihoods([_sum_mixed_rows(rows, names, model) for _, rows in partition.chunks()])
 
 
 def _sum_mixed_rows(rows: Any, names: tuple, model: HasTerms) -> HeldOutLikelihood:

@@ -136,7 +136,9 @@ def _read_table(factor: DiscreteFactor, variables: list, known: dict[Hashable, t
     if not (values >= 0).all() or not np.isfinite(values).all():
         wrong = values[~((values >= 0) & (values < np.inf))][0]
         raise ValueError(f"the factor of {variables!r} holds {wrong}: values must be finite and not negative")
-    for axis, (name, states) in enumerate(zip(variables, _state_names(factor, variables, values.shape), strict=True)):
+    for axis, (name, states) in enumerate(
+        zip(variables, _list_state_names(factor, variables, values.shape), strict=True)
+    ):
         first = known.setdefault(name, states)
         if states == first:
             continue
@@ -149,7 +151,7 @@ def _read_table(factor: DiscreteFactor, variables: list, known: dict[Hashable, t
     return values
 
 
-def _state_names(factor: DiscreteFactor, variables: list, shape: tuple[int, ...]) -> Iterator[tuple]:
+def _list_state_names(factor: DiscreteFactor, variables: list, shape: tuple[int, ...]) -> Iterator[tuple]:
     state_names = getattr(factor, "state_names", None) or {}
     for name, size in zip(variables, shape, strict=True):
         yield tuple(state_names[name]) if name in state_names else tuple(range(size))
@@ -294,6 +296,7 @@ def join_regressions(regressions: Sequence[Regression]) -> tuple[np.ndarray, np.
     equations, intercepts = np.eye(len(regressions)), np.empty(len(regressions))
     for v, parents, beta, _ in regressions:
         equations[v, parents], intercepts[v] = -beta[1:], beta[0]
+    # The system is (I - B) x = intercepts + noise, so that the precision is (I - B)' D^-2 (I - B).
     scaled = equations / np.array([regression.std for regression in regressions])[:, None]
     return np.linalg.solve(equations, intercepts), scaled.T @ scaled
 
@@ -313,6 +316,7 @@ def draw_codes(arrays: BayesianArrays, n_rows: int, random_state: int | None) ->
 
 def _draw_uniforms(entropy: int | Sequence[int] | None, position: int, n_rows: int) -> np.ndarray:
     """Return doubles in [0, 1) made of the top 53 bits of PCG64's raw output, which numpy keeps stable for ever."""
+    # A stream per variable: its numbers do not depend on the order in which the variables are drawn.
     stream = np.random.PCG64(np.random.SeedSequence(entropy, spawn_key=(position,)))
     return (stream.random_raw(n_rows) >> np.uint64(11)) * 2.0**-53
 
@@ -322,12 +326,15 @@ def _accumulate(values: np.ndarray) -> np.ndarray:
     total = np.cumsum(values, axis=0)
     remaining = np.cumsum(values[::-1], axis=0)[::-1]
     cumulative = total / total[-1]
+    # No uniform number reaches 1, so that the states after the last possible one are never drawn.
     cumulative[:-1][remaining[1:] == 0.0] = 1.0
     return cumulative
 
 
 def _draw(cumulative: np.ndarray, parent_codes: list[np.ndarray], uniforms: np.ndarray) -> np.ndarray:
     n_states = cumulative.shape[0]
+    # The state is the number of cumulative probabilities that the uniform number reaches. The type is signed, as that
+    # of pandas' codes.
     codes = np.zeros(uniforms.size, dtype=np.min_scalar_type(-n_states))
     if not parent_codes:
         for state in range(n_states - 1):

@@ -77,6 +77,7 @@ class PairwisePotentials:
             raise ValueError(
                 f"cardinalities must be a non-empty vector of positive integers, got {np.asarray(self.cardinalities)!r}"
             )
+        # An empty list has the shape (0,).
         if not edges.size:
             edges = freeze(np.empty((0, 2)), np.int64, "edges")
         _check_edges(edges, len(cards))
@@ -148,7 +149,7 @@ class PairwisePotentials:
                 raise ValueError(f"the vector of variable {i} has shape {values.shape}, it must have ({size},)")
             vectors.append(values)
         sums: dict[tuple[int, int], np.ndarray] = {}
-        for (first, second), table in _items(tables):
+        for (first, second), table in _list_tables(tables):
             i, j = int(first), int(second)
             if not (0 <= i < len(sizes) and 0 <= j < len(sizes)) or i == j:
                 raise ValueError(f"({i}, {j}) is not a pair of distinct variables in 0..{len(sizes) - 1}")
@@ -158,6 +159,7 @@ class PairwisePotentials:
                     f"the table of ({i}, {j}) has shape {values.shape}, it must have {(sizes[i], sizes[j])}"
                 )
             key, values = ((i, j), values) if i < j else ((j, i), values.T)
+            # Values are logarithms: the sum is the table of the product.
             sums[key] = sums[key] + values if key in sums else values
         edges = sorted(sums)
         flat = [sums[edge].ravel() for edge in edges]
@@ -197,12 +199,12 @@ class PairwisePotentials:
     @cached_property
     def node_offsets(self) -> np.ndarray:
         """The offset of each variable's vector in `node_values`: int64 of shape (n + 1,)."""
-        return _offsets(self.cardinalities)
+        return _compute_offsets(self.cardinalities)
 
     @cached_property
     def edge_offsets(self) -> np.ndarray:
         """The offset of each edge's table in `edge_values`: int64 of shape (m + 1,)."""
-        return _offsets(self.cardinalities[self.edges[:, 0]] * self.cardinalities[self.edges[:, 1]])
+        return _compute_offsets(self.cardinalities[self.edges[:, 0]] * self.cardinalities[self.edges[:, 1]])
 
     def node(self, i: int) -> np.ndarray:
         """Return the log-potentials of variable `i`: a read-only view of shape (s_i,)."""
@@ -235,8 +237,9 @@ class PairwisePotentials:
     @cached_property
     def _neighbours(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         ends, others = self.edges.T.ravel(), self.edges[:, ::-1].T.ravel()
+        # Each edge is listed at both ends.
         order = np.lexsort((others, ends))
-        pointer = _offsets(np.bincount(ends, minlength=self.n_variables))
+        pointer = _compute_offsets(np.bincount(ends, minlength=self.n_variables))
         edge = np.tile(np.arange(self.n_edges), 2)[order]
         return pointer, read_only(others[order]), read_only(edge)
 
@@ -317,11 +320,11 @@ class PairwisePotentials:
         total = np.zeros(n_rows)
         step = max(1, CHUNK_CELLS // int(self.cardinalities.max()))
         for start in range(0, n_rows, step):
-            part = codes[:, start : start + step]
-            rows = np.arange(part.shape[1])
+            chunk = codes[:, start : start + step]
+            rows = np.arange(chunk.shape[1])
             for i in range(self.n_variables):
-                field = self._field(i, part)
-                value, normaliser = field[part[i], rows], log_sum_exp(field.T)
+                field = self._field(i, chunk)
+                value, normaliser = field[chunk[i], rows], log_sum_exp(field.T)
                 # If every state is impossible, both are minus infinity and their difference would be NaN.
                 total[start : start + step] += value - np.where(normaliser == -np.inf, 0.0, normaliser)
         if weights is None:
@@ -329,6 +332,7 @@ class PairwisePotentials:
         weights = as_reals(weights, "weights").astype(np.float64)
         if weights.shape != (n_rows,):
             raise ValueError(f"weights must have shape ({n_rows},), one per row, got {weights.shape}")
+        # 0 times minus infinity would be NaN.
         return np.where(weights == 0, 0.0, total) * weights
 
     def _field(self, i: int, codes: np.ndarray) -> np.ndarray:
@@ -340,7 +344,7 @@ class PairwisePotentials:
         return field
 
 
-def _items(tables) -> Iterator[tuple[tuple[int, int], np.ndarray]]:
+def _list_tables(tables) -> Iterator[tuple[tuple[int, int], np.ndarray]]:
     if tables is None:
         return iter(())
     return iter(tables.items() if isinstance(tables, Mapping) else tables)
@@ -515,6 +519,7 @@ class LogFactors:
             elif len(scope) > 2:
                 states = np.indices(table.shape).reshape(len(scope), -1)
                 for v, code in zip(scope, states, strict=True):
+                    # Possible only if the variable has the state that the cell of the factor has.
                     tie = np.where(np.arange(sizes[v])[:, None] == code, 0.0, -np.inf)
                     tables.append(((v, len(nodes)), tie))
                 nodes.append(table.ravel())
@@ -652,6 +657,7 @@ def check_codes(codes: np.ndarray, cardinalities: np.ndarray) -> np.ndarray:
             f"codes must be a 2-D integer array with one row for each of {len(cardinalities)} variables, "
             f"got shape {codes.shape} of {codes.dtype}"
         )
+    # Without rows there is no minimum.
     if codes.shape[1]:
         wrong = np.flatnonzero((codes.min(axis=1) < 0) | (codes.max(axis=1) >= cardinalities))
         if len(wrong):
@@ -671,10 +677,11 @@ def take_logs(table: np.ndarray) -> np.ndarray:
 def log_sum_exp(rows: np.ndarray) -> np.ndarray:
     """Return the logarithm of the sum of exponentials along the last axis; minus infinity means zero."""
     top = rows.max(axis=-1)
+    # Minus infinity minus minus infinity would be NaN.
     top = np.where(top == -np.inf, 0.0, top)
     return top + take_logs(np.exp(rows - top[..., None]).sum(axis=-1))
 
 
-def _offsets(sizes: np.ndarray) -> np.ndarray:
+def _compute_offsets(sizes: np.ndarray) -> np.ndarray:
     """Return the offsets of consecutive blocks of these k sizes, and the end of the last: read-only int64 (k + 1,)."""
     return read_only(np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]))

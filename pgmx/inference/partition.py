@@ -140,6 +140,7 @@ def _sum_components(
             shares[component.variables] = exact
     if wide and method == "exact" and error is not None:
         raise error.with_engines("annealed importance sampling (method='ais')") from None
+    # The squares of independent standard errors add up.
     settings = {**options, "tol": options.get("tol", AIS_TOLERANCE) / max(1.0, len(wide) ** 0.5)}
     estimates = [estimate_by_annealing(component.factors, **settings) for component in wide]
     rest = float(shares.sum())
@@ -149,6 +150,7 @@ def _sum_components(
     if not wide:
         return LogPartition(rest, "exact"), shares
     for component, estimate in zip(wide, estimates, strict=True):
+        # An estimate cannot be divided among variables, and callers need only sums over components.
         shares[component.variables[0]] = estimate.value
     answer = LogPartition(
         shares.sum(),
@@ -326,5 +328,5 @@ def log_partition(
     known: dict[str, tuple[str, ...]] = {"exact": ("n_jobs",), "loopy": BELIEF_OPTIONS}
     check_options(options, known.get(method, AIS_OPTIONS), method)
     problem = Problem.from_model(model)
-    with problem.naming_evidence():
-        return compute_log_partition(problem, problem.codes_of(evidence), method, memory, options)
+    with problem.name_evidence():
+        return compute_log_partition(problem, problem.encode_evidence(evidence), method, memory, options)

@@ -59,6 +59,7 @@ class Problem:
         if isinstance(model, PairwisePotentials | LogFactors):
             cards = model.cardinalities.tolist()
             return cls(range(len(cards)), [tuple(range(card)) for card in cards], model)
+        # Our networks are pgmpy's too, but have arrays and keep a junction tree.
         make_problem = getattr(model, "inference_problem", None)
         if make_problem is not None:
             return make_problem()
@@ -75,7 +76,7 @@ class Problem:
         except (KeyError, TypeError):
             raise ValueError(f"no variable {name!r}: the variables are {join_names(self.names)}") from None
 
-    def codes_of(self, evidence: Mapping[Hashable, Hashable] | None) -> dict[int, int]:
+    def encode_evidence(self, evidence: Mapping[Hashable, Hashable] | None) -> dict[int, int]:
         """Return evidence as {index of the variable: code of the state}, or raise for unknown names."""
         if evidence is not None and not isinstance(evidence, Mapping):
             raise TypeError(f"evidence must be a dict of {{name: state}}, got {type(evidence).__name__}")
@@ -88,14 +89,14 @@ class Problem:
         return codes
 
     @contextmanager
-    def naming_evidence(self) -> Iterator[None]:
+    def name_evidence(self) -> Iterator[None]:
         """Report evidence of probability zero by names and states, not by indices and codes."""
         try:
             yield
         except ZeroProbabilityError as error:
             raise error.with_names(self.names, self.states) from None
 
-    def ids_of(self, variables: Sequence[Hashable], codes: Mapping[int, int]) -> list[int]:
+    def find_variables(self, variables: Sequence[Hashable], codes: Mapping[int, int]) -> list[int]:
         """Return the indices of the queried variables, which must be distinct and not observed."""
         if isinstance(variables, str | bytes):
             raise TypeError(f"variables must be a list of names, got {variables!r}: use [{variables!r}]")
@@ -113,6 +114,7 @@ class Problem:
         """Return the cost of exact inference for the variables that are not observed."""
         reduced = ReducedNetwork(self.model, codes)
         scopes = [scope for scope, _ in reduced.factors]
+        # Two orders: a junction tree holds all tables at once, elimination holds the largest ones.
         tree = search_order(reduced.cards, scopes)
         order = search_order(reduced.cards, scopes, by_largest=True)
         bound = bound_width(reduced.cards, scopes)
@@ -124,12 +126,14 @@ class Problem:
 
     def exact(self, codes: Mapping[int, int], memory: int) -> ExactInference:
         """Return a calibrated junction tree; the tree without evidence is cached."""
+        # Evidence differs from question to question, so only the tree without evidence is kept.
         if codes:
             return ExactInference(self.model, evidence=dict(codes), memory=memory)
         if self._tree is None:
             self._tree = ExactInference(self.model, memory=memory)
         elif self._tree.plan.bytes > memory:  # the tree was built under a larger limit
             raise make_treewidth_error(self._tree.plan.width, self._tree.plan.bytes, memory)
+        # Joint distributions of variables of several cliques need further tables.
         self._tree.memory = memory
         return self._tree
 

@@ -124,6 +124,7 @@ def save_model(
     ...     list(nx.read_graphml(path).edges())
     [('rain', 'wet')]
     """
+    # Before anything is computed: a wrong path is refused at once.
     path, format = check_target(path, format, FORMATS)
     model = _choose_result(model, format)
     if isinstance(model, TimeSeriesGraph | LinearDynamicalSystem) and format in model._writers:
@@ -244,6 +245,7 @@ def read_model(path: str | os.PathLike, format: str | None = None) -> nx.Graph |
             "graphml holds a graph and no parameters; read it with networkx.read_graphml, a PairwiseMarkovNetwork with "
             "load_markov_network, a GaussianMarkovNetwork with load_gaussian_network"
         )
+    # The type in the document decides; pairwise networks have none.
     if format == "npz" and is_system_npz(path):
         return LinearDynamicalSystem.load(path, format)
     if format == "npz" and is_gaussian_npz(path):

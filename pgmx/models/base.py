@@ -34,10 +34,10 @@ def check_names(names: Iterable[Hashable]) -> tuple:
     return names
 
 
-Saved = TypeVar("Saved", bound="SavedByParts")  # of Self jedi returns the base class
+Saved = TypeVar("Saved", bound="FileMixin")  # of Self jedi returns the base class
 
 
-class SavedByParts:
+class FileMixin:
     """A model that is saved to files and loaded from them, as a tuple of its fields."""
 
     #: Writers and readers of the fields by format, and the description of the model in messages.
@@ -63,8 +63,10 @@ class SavedByParts:
 
         :func:`pgmx.models.save_model` says what each format keeps.
         """
+        # Everything is checked and converted before a file is opened: after an error the old file is still there.
         path, format = check_target(path, format, self._writers)
         raw = pack_content(path, self._writers[format](self._parts_for(format)))
+        # Another program never sees a half-written file.
         with replace_file(path) as part:
             part.write_bytes(raw)
         return path
@@ -78,7 +80,7 @@ class SavedByParts:
             return cls.from_parts(cls._readers[format](raw))
 
 
-class FixedGraph(SavedByParts, nx.Graph):
+class FixedGraph(FileMixin, nx.Graph):
     """Mixin of a pgmpy graph, directed or not, whose nodes and edges cannot be changed once it has parameters.
 
     Without parameters it can be changed: networkx fills empty graphs of the same class as a given graph.
@@ -96,6 +98,7 @@ class FixedGraph(SavedByParts, nx.Graph):
 
     def _copy_graph(self, clone: nx.Graph) -> None:
         """Give an empty graph of the same class the nodes, the edges, and all attributes of this one."""
+        # Attributes are copied: changes of the copy must not change this graph.
         clone.graph.update(self.graph)
         self._plain.add_nodes_from(clone, ((name, dict(marks)) for name, marks in self.nodes(data=True)))
         self._plain.add_edges_from(clone, ((u, v, dict(marks)) for u, v, marks in self.edges(data=True)))

@@ -244,6 +244,7 @@ class GaussianMarkovNetwork(GaussianQueries, FixedGraph, UndirectedGraph):
     def _add_graph(self) -> None:
         """Make nodes and edges from the parameters."""
         rows = np.repeat(np.arange(len(self._names)), np.diff(self._scaled.indptr))
+        # Each edge once.
         upper = rows < self._scaled.indices
         names, weights = self._names, np.negative(self._scaled.data[upper]).tolist()
         ends = zip(rows[upper].tolist(), self._scaled.indices[upper].tolist(), weights, strict=True)
@@ -475,6 +476,7 @@ def _check_precision(matrix, names: tuple) -> csr_array:
     excess = difference.data / (roots[rows] * roots[columns])
     if len(excess) and excess.max() > _ASYMMETRY:
         _refuse_asymmetry(names, rows[excess.argmax()], columns[excess.argmax()], "precision")
+    # A symmetric matrix keeps every bit.
     if difference.nnz:
         sparse = csr_array((sparse + transposed) / 2.0)
         sparse.eliminate_zeros()
@@ -576,6 +578,7 @@ def make_linear_gaussian_network(
     model.add_nodes_from(names)
     cpds: list = [None] * len(names)
     for v, parents, slopes, deviation in _regress(scaled, order):
+        # From units of the scaled variables back to the user's.
         slopes = slopes / units[parents] * units[v]
         intercept = mean[v] - slopes @ mean[parents]
         evidence = [names[u] for u in parents.tolist()]
@@ -599,13 +602,13 @@ def _regress(scaled: csr_array, order: Sequence[int] | None) -> Iterator[tuple[i
         else:  # the last of equal degrees, so that a chain keeps its direction
             v = len(precision) - 1 - int(np.where(eliminated, len(precision), degrees)[::-1].argmin())
         eliminated[v] = True
-        near = np.flatnonzero(joined[v])
-        joined[near, v] = False
-        partial = precision[v, near] / np.sqrt(precision[v, v] * precision[near, near])
-        parents = near[np.abs(partial) > ROUNDING]
+        adjacent = np.flatnonzero(joined[v])
+        joined[adjacent, v] = False
+        partial = precision[v, adjacent] / np.sqrt(precision[v, v] * precision[adjacent, adjacent])
+        parents = adjacent[np.abs(partial) > ROUNDING]
         row = precision[v, parents]
         yield v, parents, -row / precision[v, v], 1.0 / np.sqrt(precision[v, v])
         precision[np.ix_(parents, parents)] -= np.outer(row, row) / precision[v, v]
         joined[np.ix_(parents, parents)] = True
         joined[parents, parents] = False
-        degrees[near] = joined[near].sum(axis=1)
+        degrees[adjacent] = joined[adjacent].sum(axis=1)

@@ -158,6 +158,7 @@ def make_bayesian_network(problem: Problem, memory: int = EXACT_MEMORY) -> Discr
             parents = scope[:k]
             values = table.sum(axis=tuple(range(k + 1, len(scope)))).reshape(-1, len(states[scope[k]])).T
             sums = values.sum(axis=0)
+            # Impossible configurations of the parents get uniform distributions: pgmpy requires sums of 1.
             values = np.where(sums > 0, values / np.where(sums > 0, sums, 1.0), 1.0 / len(values))
             model.add_edges_from((names[u], names[scope[k]]) for u in parents)
             cpds.append(
@@ -178,6 +179,7 @@ def make_chordal_graph(problem: Problem) -> DiscreteMarkovNetwork:
     """Return the graph with the edges that elimination adds, without factors."""
     graph = DiscreteMarkovNetwork()
     graph.add_nodes_from(problem.names)
+    # Sorted, so that the order of the edges does not depend on hashes.
     pairs = {
         tuple(sorted(pair)) for clique in elimination_plan(problem.model).cliques for pair in combinations(clique, 2)
     }

@@ -370,6 +370,7 @@ class PairwiseMarkovNetwork(PgmpyInterface):
         _check_states(names, named_states, potentials.cardinalities)
         network = cls()
         network._potentials, network._names, network._states = potentials, names, named_states
+        # Made on demand, since they need the log-partition.
         network._factors = None
         strengths = measure_strengths(potentials).tolist()
         nx.Graph.add_nodes_from(network, names)
@@ -397,6 +398,7 @@ class PairwiseMarkovNetwork(PgmpyInterface):
         ValueError
             If a factor has more than two variables, or a node has no factor.
         """
+        # Its factors are scaled and rounded; its potentials are not.
         if isinstance(model, cls) and model._potentials is not None:
             return model.copy()
         names, states, factors = read_network(model)

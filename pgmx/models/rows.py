@@ -91,6 +91,7 @@ def read_discrete_rows(X, problem: Problem, *, allow_missing: bool = False) -> C
     _check_columns(columns, problem.names, allow_missing)
     at = {name: column for column, name in enumerate(columns)}
     largest = max(map(len, problem.states))
+    # One or two bytes per value, since there may be many rows.
     codes = np.zeros((len(problem.names), source.n_rows), dtype=np.uint8 if largest <= 255 else np.uint16)
     missing = np.zeros(codes.shape, dtype=bool)
     incomplete = []
@@ -168,6 +169,7 @@ def read_numeric_rows(X, names: tuple, *, allow_missing: bool = False) -> Numeri
     _check_columns(columns, names, allow_missing)
     place = {name: v for v, name in enumerate(names)}
     known = np.isin(np.arange(len(names)), [place[name] for name in columns])
+    # Absent columns are missing in every row.
     values = np.full((len(cells), len(names)), np.nan)
     values[:, [place[name] for name in columns]] = cells
     refuse_values(names, None, mark_infinite_columns(values))
@@ -273,6 +275,7 @@ class MixedColumns:
         for v, column in enumerate(self.unknown):
             if column is not None:
                 unknown[v] = column[chunk]
+        # NaN would spread through sums over all variables.
         rows.numbers[missing] = 0.0
         return RowChunk(rows, missing, unknown)
 
@@ -309,6 +312,7 @@ def _read_discrete(read: MixedColumns, v: int, name: Hashable, cells: Any, state
     places = match_states(observed, states, absent=-1) if allow_unknown else _map_states(name, observed, states, codes)
     is_unknown = places < 0
     known: Any = slice(None)
+    # Unknown states get any valid code; their mask tells them apart.
     places = np.maximum(places, 0).astype(np.min_scalar_type(len(states)))
     column = np.zeros(read.n_rows, dtype=places.dtype)
     if mask is not None and mask.any():
@@ -323,17 +327,17 @@ def _read_discrete(read: MixedColumns, v: int, name: Hashable, cells: Any, state
 
 def _read_continuous(frame: Frame, places: list[tuple[int, int]], read: MixedColumns) -> None:
     """Read the continuous columns, given as pairs of a variable and its column."""
-    part = Frame(tuple(frame.names[c] for _, c in places), [frame.columns[c] for _, c in places], frame.n_rows)
-    refuse_nonnumeric(part.names, list_nonnumeric_kinds(part))
+    numeric = Frame(tuple(frame.names[c] for _, c in places), [frame.columns[c] for _, c in places], frame.n_rows)
+    refuse_nonnumeric(numeric.names, list_nonnumeric_kinds(numeric))
     infinite = np.zeros(len(places), dtype=bool)
-    for k, ((v, _), cells) in enumerate(zip(places, part.columns, strict=True)):
+    for k, ((v, _), cells) in enumerate(zip(places, numeric.columns, strict=True)):
         numbers = read_column(cells)
         read.numbers[v] = numbers
         if numbers.dtype.kind == "f":
             infinite[k] = np.isinf(numbers).any()
             mask = np.isnan(numbers)
             read.missing[v] = mask if mask.any() else None
-    refuse_values(part.names, None, infinite)
+    refuse_values(numeric.names, None, infinite)
 
 
 def _open_mixed(X: Any, names: tuple) -> tuple[Frame, pd.Index]:

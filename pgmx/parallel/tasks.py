@@ -25,13 +25,13 @@ from pgmx.parallel.threads import call_on_threads, one_blas_thread, run_on_threa
 from pgmx.runs.run import TaskGroup
 
 #: Threads speed up tasks shorter than this little, since most of their time is spent in Python.
-SHORT_TASK = 0.02  # seconds
+_SHORT_TASK = 0.02  # seconds
 
 #: Work for which starting processes pays; each of them imports pgmx first.
-PROCESSES_PAY = 30.0  # seconds
+_PROCESSES_PAY = 30.0  # seconds
 
 #: Most tasks of a block: the results of a block are lost if the run is interrupted before its end.
-MOST_TASKS = 16
+_MOST_TASKS = 16
 
 #: Tables and arrays up to this size are sent directly; larger ones as the path of a file.
 MOST_SENT_BYTES = 2**20  # bytes
@@ -89,21 +89,24 @@ def _run_tasks(
         return number == 0 or time() < deadline
 
     n_workers = min(count_workers(n_jobs), n - first)
+    # a backend without shared memory was chosen by the user
     if n_workers > 1 and not shares_memory("threads"):
         yield from _run_on_workers(task, data, n, n_jobs, deadline, first, "threads")
         return
     group = TaskGroup(deadline)
     local_task = prepare(task, data) if local_task is None else local_task
     may_send = not compiled and not shares_memory("processes")
-    if n_workers > 1 and may_send and (n - first) * SHORT_TASK > PROCESSES_PAY:
+    # only runs of many tasks can pay for processes; the first task is run here, to measure its time
+    if n_workers > 1 and may_send and (n - first) * _SHORT_TASK > _PROCESSES_PAY:
         began = perf_counter()
         with group.run_task():
             result = local_task(first)
         yield first, result
         seconds, first = perf_counter() - began, first + 1
-        if seconds < SHORT_TASK and seconds * (n - first) > PROCESSES_PAY:
+        if seconds < _SHORT_TASK and seconds * (n - first) > _PROCESSES_PAY:
             results = _run_on_workers(task, data, n, n_jobs, deadline, first, "processes")
             try:
+                # the first result shows that workers could be started
                 head = next(results)
             except (RuntimeError, BlockingIOError) as error:
                 if not _is_thread_shortage(error):
@@ -161,10 +164,11 @@ def _run_on_workers(
 ) -> Iterator[tuple[int, Any]]:
     """Send blocks of decreasing size to joblib's workers: few at first, since each worker opens the table."""
     n_workers = min(count_workers(n_jobs), n - first)
-    blocks = (range(*block) for block in _split_into_blocks(first, n, n_workers, MOST_TASKS))
+    blocks = (range(*block) for block in _split_into_blocks(first, n, n_workers, _MOST_TASKS))
     group = TaskGroup(deadline)
     with make_sendable(data, shares_memory(prefer)) as sent:
         backend: Any = get_active_backend(prefer=prefer)[0]
+        # not every backend can yield results as they arrive
         return_as = "generator_unordered" if backend.supports_return_generator else "list"
         parallel: Any = Parallel(
             n_jobs=n_jobs,
@@ -173,6 +177,7 @@ def _run_on_workers(
             batch_size=1,  # pyright: ignore[reportArgumentType]
             pre_dispatch="all",
         )
+        # blocks are batches already, and there are few: joblib dispatches all of them at the start
         calls = (partial(_run_block, task, sent, block, deadline, group) for block in blocks)
         results: Any = ()
         try:
@@ -192,6 +197,7 @@ def prepare(task: Task, data: Any) -> Callable[[int], Any]:
 
 def _run_in_group(call: Callable[[], T], group: TaskGroup, pid: int) -> T:
     """Run a call of a group that process `pid` has made."""
+    # true only in a child process, not in a thread or on another machine
     if os.getppid() == pid:
         _end_with_parent(pid)
     with group.run_task():
@@ -230,6 +236,7 @@ def _run_block(
     with parallel_config("sequential"), one_blas_thread():
         call = prepare(task, data)
         for number in numbers:
+            # task 0 always runs, so that there is a result
             if (number > 0 and time() >= deadline) or group.is_stopped():
                 break
             results.append((number, call(number)))

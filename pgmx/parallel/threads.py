@@ -108,6 +108,7 @@ class _Tasks:
         self.make, self.group = make, group
         self.done: SimpleQueue[list[Numbered] | BaseException | None] = SimpleQueue()
         self.n_threads, self.n_finished, self.seconds = n_threads, 0, 0.0
+        # compiled tasks release Python's lock, so the clocks of their threads are not needed
         self.usage, self.read_usage = Usage(), Usage if compiled else read_usage
         self.alone = False  # whether the other threads must end
         self.started = Event()  # set when it is decided whether they start
@@ -126,6 +127,7 @@ class _Tasks:
                 self._next = self._stop
                 return range(0)
             share = -(-rest // (2 * self.n_threads))  # guided self-scheduling: half of a thread's share
+            # short tasks are taken together, since the lock and the queue cost time per turn
             turn = int(TURN * self.n_finished / self.seconds) if self.seconds > 0 else 1
             self._next = first + max(1, min(share, turn))
             return range(first, self._next)
@@ -148,8 +150,10 @@ class _Tasks:
         """Run tasks on this thread until none is left."""
         try:
             task = None
+            # if there are few tasks, the calling thread may finish them within this time
             self.started.wait(GRACE)
             while not self.alone and (numbers := self.take()):
+                # made late: a thread that gets no task needs no working memory
                 if task is None:
                     with self.group.run_task(), parallel_config("sequential"):
                         task = self.make()
@@ -180,6 +184,7 @@ def run_on_threads(
     tasks = _Tasks(make, first, n, n_threads, allowed, compiled, TaskGroup() if group is None else group)
     threads = [Thread(target=tasks.work, daemon=True) for _ in range(n_threads - 1)]
     n_running, alone = 0, Usage()
+    # few tasks may be long ones: the other threads do not wait until the first task shows its cost
     if at_once or n - first < MANY_TASKS * n_threads:
         n_running = start_threads(threads)
     if at_once:
@@ -191,15 +196,18 @@ def run_on_threads(
             while not tasks.done.empty():
                 n_running -= yield from _results_of(tasks.done.get())
             if not tasks.started.is_set():
+                # a thread per `THREAD_PAYS` of remaining work, as estimated from the first tasks
                 n_more = int(tasks.seconds_left / THREAD_PAYS)
                 if n_running == 0 and n_more > 0:
                     alone, threads = tasks.usage, threads[:n_more]
                     n_running = start_threads(threads)
+                # threads that wait for `started` work or end, depending on this
                 tasks.alone = n_more == 0
                 tasks.started.set()
             elif not compiled and alone.seconds:
                 together = tasks.usage - alone
                 if together.seconds > TRIAL_SECONDS * n_threads:
+                    # `share` is the mean of the threads: together they must run at least 10 % more than one alone
                     tasks.alone = n_threads * together.share < LEAST_GAIN * alone.share
         while n_running:
             n_running -= yield from _results_of(tasks.done.get())
@@ -310,6 +318,7 @@ def help_on_threads(serve: Callable[[int], None], close: Callable[[], None], n_h
     def run(number: int) -> None:
         try:
             serve(number)
+        # helpers only save time: the caller does their work without them
         except MemoryError:
             pass
         except BaseException as error:  # raised again below

@@ -17,10 +17,12 @@ from pgmx.archives import list_members, open_members
 from pgmx.atomic import replace_file
 from pgmx.checks import caller_level, check_path, raise_of_open_files
 
+#: Version of the format; files of other versions are refused.
 _FORMAT = 3
 
 _REMEDY = "delete the file to begin again, or name another one"
 
+#: Up to here float64 holds every whole number.
 _LARGEST_INTEGER = 2**53
 
 #: Options that control how a learner runs, with the same meaning in all learners; they may change on resuming.
@@ -39,7 +41,7 @@ FREE_OPTIONS = {
 # ---- the values of a snapshot, each checked when it is read ----
 
 
-def make_checkpoint_error(path: Any, reason: str) -> ValueError:
+def _make_checkpoint_error(path: Any, reason: str) -> ValueError:
     """Return the error that refuses a checkpoint for a reason."""
     return ValueError(f"checkpoint={str(path)!r} {reason}: {_REMEDY}")
 
@@ -78,7 +80,7 @@ class Snapshot:
 
     def error(self, what: str) -> ValueError:
         """Return an error with the invalid content of the checkpoint."""
-        return make_checkpoint_error(self._path, f"holds {what}")
+        return _make_checkpoint_error(self._path, f"holds {what}")
 
     def check(self, condition: Any, what: str) -> None:
         """Raise an error with the invalid content of the checkpoint, unless the condition is true."""
@@ -142,6 +144,7 @@ class Snapshot:
         in_range = (least is None or (array >= least).all()) and (most is None or (array <= most).all())
         self.check(in_range, f"values in {name!r} outside {least} to {most}")
         self.check(not distinct or len(np.unique(array)) == array.size, f"a value in {name!r} twice")
+        # kernels take memoryviews of contiguous memory
         return np.ascontiguousarray(array)
 
     def pairs(self, name: str, n: int) -> np.ndarray:
@@ -180,12 +183,14 @@ class Checkpoint:
 
     def is_due(self) -> bool:
         """Return whether `every` seconds have passed since the last snapshot, and 20 times the time it took."""
+        # writing takes at most 5 % of the time; `every=0` asks for a snapshot per round whatever it takes
         return monotonic() - self._last >= (max(self.every, 20 * self._save_seconds) if self.every else 0)
 
     def save(self, snapshot: Mapping[str, Any]) -> None:
         """Write a snapshot: numbers, strings and arrays by name; warn once if the disk refuses it."""
         began = monotonic()
         try:
+            # a complete file replaces the old one: a run that is killed here leaves the old snapshot
             with replace_file(self.path) as part, open(part, "wb") as file:
                 arrays = {"format": _FORMAT, "fingerprint": self.identity, **snapshot}
                 np.savez(file, digest=digest_arrays(arrays), **arrays)
@@ -211,17 +216,18 @@ class Checkpoint:
             if isinstance(error, OSError):
                 raise_of_open_files(error, self.path)
             why = error.strerror if isinstance(error, OSError) and error.strerror else "damaged, or not a checkpoint"
-            raise make_checkpoint_error(self.path, f"cannot be read ({why})") from error
+            raise _make_checkpoint_error(self.path, f"cannot be read ({why})") from error
+        # the version is checked first, so that a file of another version is not reported as damaged
         digest, written = _text_of(arrays.pop("digest", None)), _text_of(arrays.get("format"))
         if written in map(str, range(1, _FORMAT)):
-            raise make_checkpoint_error(self.path, "was written by an older version of pgmx")
+            raise _make_checkpoint_error(self.path, "was written by an older version of pgmx")
         if written != str(_FORMAT):
-            raise make_checkpoint_error(self.path, "is not a checkpoint of this version")
+            raise _make_checkpoint_error(self.path, "is not a checkpoint of this version")
         if digest != digest_arrays(arrays):
-            raise make_checkpoint_error(self.path, "is damaged (its digest differs)")
+            raise _make_checkpoint_error(self.path, "is damaged (its digest differs)")
         del arrays["format"]
         if _text_of(arrays.pop("fingerprint", None)) != self.identity:
-            raise make_checkpoint_error(self.path, "is of another search (other data or options)")
+            raise _make_checkpoint_error(self.path, "is of another search (other data or options)")
         return Snapshot(arrays, self.path)
 
     def remove(self) -> None:
@@ -281,6 +287,7 @@ def describe(value: Any) -> str:
     Objects are described by their class and the attributes named like the parameters of its constructor, except `data`.
     """
     match value:
+        # bool before Integral, since True is an integer too
         case None | bool() | str() | bytes():
             return repr(value)
         case np.ndarray() if value.dtype != object:
@@ -292,12 +299,14 @@ def describe(value: Any) -> str:
             return str(int(value))
         case Real():
             number = float(value)
+            # 1 and 1.0 mean the same option
             return str(int(number)) if number.is_integer() else repr(number)
         case os.PathLike():
             return repr(os.fspath(value))
         case Mapping():
             return "{" + ", ".join(sorted(f"{describe(key)}: {describe(value[key])}" for key in value)) + "}"
         case AbstractSet():
+            # sorted, because the order of sets depends on the hash seed
             return "{" + ", ".join(sorted(map(describe, value))) + "}"
         case tuple() | list():
             return "[" + ", ".join(map(describe, value)) + "]"

@@ -82,6 +82,7 @@ class Run:
         self._limited: TaskGroup | None = None
         self._began, self._cpu_began = StartTime.now() if start is None else start
         #: Reading of ``time.perf_counter()`` at which the run is to end.
+        # a run within a task of another run ends with that task, whatever its own limit is
         self.deadline = min(inf if max_time is None else self._began + max_time, current_deadline())
 
     @classmethod
@@ -115,6 +116,7 @@ class Run:
 
     def is_over(self) -> bool:
         """Return whether the callback, the clock or the learner has ended the run."""
+        # the first reason is kept; a stopped task counts as the end of the time
         if not self.stopped_by and (perf_counter() >= self.deadline or is_past(inf)):
             self.stopped_by = "max_time"
         return bool(self.stopped_by)
@@ -161,6 +163,7 @@ class Run:
             yield
         finally:
             pause = perf_counter() - wall
+            # shifting the start keeps `seconds` free of pauses
             self._began, self.deadline = self._began + pause, self.deadline + pause
             self._cpu_began += process_time() - cpu
             if self._limited is not None:
@@ -233,15 +236,18 @@ class Run:
         Figures that are not fields of the progress go only into the history; `n_iter` is the row's number by default.
         After a callback or an interrupt has ended the run, nothing is recorded.
         """
+        # the solver may record again on its way to a safe point
         if self.is_stopped_by_user():
             return True
         self.add_row(**figures)
         if self._callback is not None:
+            # the time of the user's function does not count
             with self.pause():
                 last = {name: self._columns[name][-1] for name in self._types}
                 try:
                     if self._callback(self._progress(n_iter=self.n_rows if n_iter is None else n_iter, **last)):
                         self.stopped_by = "callback"
+                # KeyboardInterrupt too: the results so far are set before `raise_error` raises it
                 except BaseException as error:
                     self.interrupt(error)
         return self.is_over()
@@ -281,8 +287,10 @@ class Run:
             return None
         clock, history = state.take_part("clock_"), state.take_part("history_")
         clock.check_names(("seconds", "cpu_seconds"))
+        # perf_counter has another origin in each process: files hold the seconds spent
         self._began = perf_counter() - clock.number("seconds", 0, _LONGEST)
         self._cpu_began = process_time() - clock.number("cpu_seconds", 0, _LONGEST)
+        # a checkpoint of another family of learners has other columns
         history.check_names(self._types, EXTRA_COLUMNS)
         seconds = history.array("seconds", float, (None,), least=0, most=self.seconds)
         history.check((np.diff(seconds) >= 0).all(), "a history that goes back in time")
@@ -358,19 +366,21 @@ class TaskGroup:
     """
 
     def __init__(self, wall_deadline: float = inf) -> None:
-        self._outer = current_group()
+        # groups nest: stopping a bootstrap also stops the restarts within its searches
+        self._outer = _current_group()
         #: Reading of ``time.perf_counter()`` at which the tasks must end.
         self.deadline = min(local_deadline(wall_deadline), current_deadline())
         self._stopped, self._n_running = False, 0
         self._condition = Condition()
 
     def __reduce__(self) -> tuple:
+        # perf_counter has another origin in each process, time.time() has not
         return TaskGroup, (time() + (self.deadline - perf_counter()),)
 
     @contextmanager
     def run_task(self) -> Iterator[None]:
         """Count a task of this thread."""
-        before, _thread.group = current_group(), self
+        before, _thread.group = _current_group(), self
         with self._condition:
             self._n_running += 1
         try:
@@ -392,14 +402,14 @@ class TaskGroup:
             self._condition.wait_for(lambda: self._n_running == 0)
 
 
-def current_group() -> TaskGroup | None:
+def _current_group() -> TaskGroup | None:
     """Return the group of the task that this thread runs, None outside of tasks."""
     return getattr(_thread, "group", None)
 
 
 def current_deadline() -> float:
     """Return the reading of ``time.perf_counter()`` at which the task of this thread must end."""
-    group = current_group()
+    group = _current_group()
     return inf if group is None else group.deadline
 
 
@@ -410,7 +420,7 @@ def local_deadline(wall_deadline: float) -> float:
 
 def is_past(deadline: float) -> bool:
     """Return whether a reading of ``time.perf_counter`` is past, or the task of this thread must end."""
-    group = current_group()
+    group = _current_group()
     if group is None:
         return perf_counter() >= deadline
     return perf_counter() >= min(deadline, group.deadline) or group.is_stopped()
@@ -419,7 +429,8 @@ def is_past(deadline: float) -> bool:
 @contextmanager
 def lift_limits() -> Iterator[None]:
     """Remove the deadline in this block: for a short step that makes a result when the time is over."""
-    before, _thread.group = current_group(), None
+    # otherwise the step would end at its start
+    before, _thread.group = _current_group(), None
     try:
         yield
     finally:

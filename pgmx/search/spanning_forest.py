@@ -52,6 +52,7 @@ def find_spanning_forest(
     constraints = EdgeConstraints(n) if constraints is None else constraints
     run = Run(SearchProgress) if run is None else run
     check_forest_constraints(constraints, range(n), root=root)
+    # a power of two, so that the division of the weights by it is exact
     resolution = 2.0 ** (frexp(pair_weights.scale)[1] - RESOLUTION_BITS)
     priority = np.ascontiguousarray(priority, dtype=np.int64)
     allowed = constraints.allowed
@@ -193,6 +194,7 @@ class _PendingRows:
         lacking = len(block) - len(self._free)
         if lacking > 0:
             n = len(self.weights)
+            # grown by a quarter at least, so that copying the array costs little in total
             more = min(max(lacking, n // 4), self._pair_weights.n - n)
             self.weights = np.concatenate((self.weights, np.empty((more, self._pair_weights.n))))
             self._free += range(n, n + more)
@@ -266,6 +268,7 @@ def find_maximum_branching(weights: np.ndarray, required: np.ndarray | None = No
     entering[1:, _ROOT] = 0.0
     for head, tail in enumerate([] if required is None else required.tolist()):
         if tail >= 0:
+            # a required arc is the only one that may enter its head
             entering[head + 1] = -np.inf
             weight = weights[head, tail]
             entering[head + 1, tail + 1] = weight if np.isfinite(weight) else 0.0

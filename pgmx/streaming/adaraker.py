@@ -11,10 +11,10 @@ from pgmx.streaming.losses import LOSSES
 from pgmx.streaming.raker import COVERAGE, LOSS, IntervalsMixin, RakerLearner, SignsMixin
 
 #: Maximum number of experts: their intervals are 2^0 to 2^31 rows long.
-MOST_EXPERTS = 32
+_MOST_EXPERTS = 32
 #: The default step of classifiers in full steps, chosen on streams of eye states and signs of `drifting_stream`.
 #: Intervals of up to 256 rows then use full steps.
-FULL_STEPS = 16.0
+_FULL_STEPS = 16.0
 
 
 class Drift(NamedTuple):
@@ -52,6 +52,7 @@ class AdaptiveLearner(RakerLearner):
         """Weights of the interval learners [output, interval learner], with sum 1."""
         check_is_fitted(self)
         logs = self._expert_logs[:, : self._count_experts()]
+        # the largest log is subtracted, so that exp cannot overflow
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
         return weights / weights.sum(axis=1, keepdims=True)
 
@@ -60,25 +61,28 @@ class AdaptiveLearner(RakerLearner):
         """The leading interval learner, and the rows of flagged changes."""
         check_is_fitted(self)
         losses = self._losses.mean(axis=0)
+        # negative: this learner has not seen a row
         leader = int(np.where(losses < 0.0, np.inf, losses).argmin())
+        # a ring: entry 0 counts all flags, the others hold the last of them
         n, room = int(self._flags[0]), self._n_flags
         places = np.arange(max(0, n - room), n) % room
         return Drift(2**leader, float(self._list_steps()[leader]), n, self._flags[1:][places])
 
     def _list_steps(self) -> np.ndarray:
         most = LOSSES[self.loss].get_full_step(self.penalty)
-        first = FULL_STEPS * most if self.step is None else self.step
-        return np.minimum(most, first * 2.0 ** (-0.5 * np.arange(MOST_EXPERTS)))
+        first = _FULL_STEPS * most if self.step is None else self.step
+        return np.minimum(most, first * 2.0 ** (-0.5 * np.arange(_MOST_EXPERTS)))
 
     def _list_rates(self) -> np.ndarray:
-        return self._list_steps() if self.restart else np.full(MOST_EXPERTS, float(self.weight_step))
+        return self._list_steps() if self.restart else np.full(_MOST_EXPERTS, float(self.weight_step))
 
     def _list_start_logs(self) -> np.ndarray:
         # steps of long intervals are small; as weights they would slow these intervals down on stationary streams
         return (1.0 if self.restart else 0.5) * np.log(self._list_steps())
 
     def _count_experts(self) -> int:
-        return min(MOST_EXPERTS, (self.n_seen_ + 1).bit_length())
+        # a learner of intervals of 2^j rows starts at row 2^j
+        return min(_MOST_EXPERTS, (self.n_seen_ + 1).bit_length())
 
 
 class AdaRakerRegressor(RegressorMixin, IntervalsMixin, AdaptiveLearner):

@@ -71,7 +71,7 @@ class StreamLearner(BaseEstimator, ABC):
         """Create every array of the state for the current options; for classifiers, `classes_` is already set."""
 
     @abstractmethod
-    def _count_numbers(self, n_features: int) -> int:
+    def _count_values(self, n_features: int) -> int:
         """Return the minimum number of values in the state for the current options, without allocation."""
 
     @abstractmethod
@@ -264,6 +264,7 @@ class StreamLearner(BaseEstimator, ABC):
             ensure_all_finite=False,
         )
         rows = checked[0] if learned else checked
+        # errors name the row of the stream, for predictions only the row of the chunk
         n_before = (0 if restart else self.n_seen_) if learned else None
         check_finite(rows, getattr(self, "feature_names_in_", None), n_before)
         return checked
@@ -298,6 +299,7 @@ class StreamLearner(BaseEstimator, ABC):
         """Restore a pickle or a copy with its own arrays, in the same memory order for exactly the same results."""
         super().__setstate__(state)
         for name in self._state_names:
+            # the order of memory decides the order of sums in BLAS and the kernels
             if isinstance(getattr(self, name, None), np.ndarray):
                 setattr(self, name, np.array(getattr(self, name), order="C"))
 

@@ -184,6 +184,7 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
             self.classes_ = np.unique(y) if classes is None else classes
         try:
             unknown = np.setdiff1d(y, self.classes_).tolist()
+        # labels of different types cannot be sorted together
         except TypeError:
             unknown = [label for label in y.tolist() if label not in self.classes_.tolist()]
         if unknown:
@@ -195,6 +196,7 @@ class StreamClassifier(ClassifierMixin, StreamLearner):
 
     def _decode_outputs(self, outputs: np.ndarray) -> np.ndarray:
         if len(self.classes_) == 1:
+            # with a single label there is nothing to decide
             return np.repeat(self.classes_, len(outputs))
         if outputs.shape[1] == 1:
             return self.classes_[(outputs[:, 0] > 0.0).astype(np.intp)]

@@ -22,7 +22,7 @@ _check_array: Any = check_array  # type checkers infer its types from its defaul
 _BLOCK = 256  # rows whose features are in memory together
 _TABLE_BYTES = 1 << 26
 #: The default step of the square loss, half a full step, as in Raker.
-SQUARE_STEP = 0.25
+_SQUARE_STEP = 0.25
 
 
 class GradrakerLearner(StreamLearner):
@@ -40,6 +40,7 @@ class GradrakerLearner(StreamLearner):
         "random_state": ["random_state"],
     }
     _state_names = ("_coefficients", "_log_weights", "_moments", "_seed")
+    # graphs grow while the learner learns
     _free_options = ("graph", "layers", "node_features")
     _accepts_sparse = True
     _is_centred = False
@@ -83,11 +84,12 @@ class GradrakerLearner(StreamLearner):
 
         Notes
         -----
-        EncodedRows are an obfuscation, not a protection. With ``random_state`` and the names of nodes, the row can be
+        Codes are an obfuscation, not a protection. With ``random_state`` and the names of nodes, the row can be
         recovered by non-negative least squares on the phases. For the neighbours of papers in Cora (one hop), 85 per
         cent were recovered with 50 frequencies and all with 200.
         """
         if hasattr(self, "_seed"):
+            # the codes of a node must fit the learner of the server
             seed = self._seed
         elif not isinstance(self.random_state, Integral):
             raise ValueError(
@@ -116,7 +118,7 @@ class GradrakerLearner(StreamLearner):
 
     # ---- hooks ----
 
-    def _count_numbers(self, n_features: int) -> int:
+    def _count_values(self, n_features: int) -> int:
         return 2 * self.n_components * self._n_outputs * len(self._list_widths())
 
     def _start(self, n_features: int) -> None:
@@ -125,27 +127,29 @@ class GradrakerLearner(StreamLearner):
         self._table = self._make_table()
 
     def _update(self, rows: Any, targets: np.ndarray, predictions: np.ndarray | None) -> None:
-        numbers = self._list_numbers(targets)
+        numbers = self._encode_targets(targets)
         options = (self._is_centred, LOSSES[self.loss].code, self._get_step(), float(self.weight_step))
+        # left out of pickles: the table is a cache of drawn frequencies
         if not hasattr(self, "_table"):
             self._table = self._make_table()
         for first in range(0, rows.shape[0], _BLOCK):
-            piece = slice(first, min(first + _BLOCK, rows.shape[0]))
-            features = self._encode(rows, first, piece.stop, self._seed, self._table, store=True)
-            outputs = np.empty((0, self._n_outputs)) if predictions is None else predictions[piece]
+            block = slice(first, min(first + _BLOCK, rows.shape[0]))
+            features = self._encode(rows, first, block.stop, self._seed, self._table, store=True)
+            outputs = np.empty((0, self._n_outputs)) if predictions is None else predictions[block]
             state = self._coefficients, self._log_weights, self._moments
-            _gradraker.learn(features, numbers[piece], *state, *options, outputs)
+            _gradraker.learn(features, numbers[block], *state, *options, outputs)
 
     def _predict(self, rows: Any) -> np.ndarray:
         outputs = np.empty((rows.shape[0], self._n_outputs))
+        # predictions do not change the learner, not even its cache
         table, store = (self._table, False) if hasattr(self, "_table") else (self._make_table(), True)
         for first in range(0, rows.shape[0], _BLOCK):
-            piece = slice(first, min(first + _BLOCK, rows.shape[0]))
-            features = self._encode(rows, first, piece.stop, self._seed, table, store=store)
-            _gradraker.predict(features, self._coefficients, self._log_weights, self._moments, outputs[piece])
+            block = slice(first, min(first + _BLOCK, rows.shape[0]))
+            features = self._encode(rows, first, block.stop, self._seed, table, store=store)
+            _gradraker.predict(features, self._coefficients, self._log_weights, self._moments, outputs[block])
         return outputs
 
-    def _list_numbers(self, targets: np.ndarray) -> np.ndarray:
+    def _encode_targets(self, targets: np.ndarray) -> np.ndarray:
         """Return the values to learn, (m, `_n_outputs`)."""
         return targets[:, None]
 
@@ -185,7 +189,7 @@ class GradrakerLearner(StreamLearner):
     def _get_step(self) -> float:
         if self.step is not None:
             return float(self.step)
-        return SQUARE_STEP if self.loss == "square" else LOSSES[self.loss].get_full_step()
+        return _SQUARE_STEP if self.loss == "square" else LOSSES[self.loss].get_full_step()
 
     def _check_learner_options(self) -> None:
         self._validate_params()
@@ -232,6 +236,7 @@ class GradrakerLearner(StreamLearner):
         if not learned:
             return rows
         self._n_views = n_views
+        # later rows may have further columns
         self.n_features_in_ = width if restart else max(width, self.n_features_in_)
         return rows, self._check_y(rows, y)
 
@@ -271,6 +276,7 @@ class GradrakerLearner(StreamLearner):
     def __getstate__(self) -> dict[str, Any]:
         inherited: Any = super().__getstate__()
         state = dict(inherited)
+        # it can be drawn again, and may have 64 MiB
         state.pop("_table", None)
         return state
 
@@ -287,6 +293,7 @@ class GradrakerLearner(StreamLearner):
         pathlib.Path
             The file, without `graph`, `layers` and `node_features`; set them by ``set_params`` after `load`.
         """
+        # graphs have no plain value; a shallow copy keeps the caller's learner unchanged
         bare = copy(self)
         bare.graph = bare.layers = bare.node_features = None
         return StreamLearner.save(bare, path)
@@ -299,6 +306,7 @@ class GradrakerLearner(StreamLearner):
         """Read the number of kernels from the file, which does not contain the graphs."""
         weights = arrays["_log_weights"]
         n_kernels = len(weights) if weights.ndim else 0
+        # checked first, since arrays of this size are made
         if n_kernels and n_kernels % len(self._list_widths()) == 0 and n_kernels < 1 << 20:
             self._coefficients = np.empty((n_kernels, self._n_outputs, 2 * self.n_components))
             self._log_weights = np.empty((n_kernels, self._n_outputs))
@@ -571,7 +579,7 @@ class GradrakerClassifier(StreamClassifier, GradrakerLearner):
         self._learn_chunk(EncodedRows(codes), y, classes=classes)
         return self
 
-    def _list_numbers(self, targets: np.ndarray) -> np.ndarray:
+    def _encode_targets(self, targets: np.ndarray) -> np.ndarray:
         if self._n_outputs == 1:
             return np.where(targets[:, None] == 1, 1.0, -1.0)
         others = 0.0 if self.loss == "square" else -1.0

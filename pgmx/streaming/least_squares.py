@@ -21,24 +21,25 @@ class _LeastSquares(StreamLearner):
 
     penalty: float
 
-    def _count_numbers(self, n_features: int) -> int:
+    def _count_values(self, n_features: int) -> int:
         return (n_features + 1) * (n_features + 1 + self._n_outputs)
 
     def _start(self, n_features: int) -> None:
         self._weights = np.zeros((self._n_outputs, n_features + 1))
+        # the inverse of the penalty alone, before any row
         self._inverse = np.eye(n_features + 1) / self.penalty
 
     def _update(self, rows: Any, targets: np.ndarray, predictions: np.ndarray | None) -> None:
         if predictions is None:
             predictions = np.empty((0, self._n_outputs))
-        _least_squares.update(rows, self._list_numbers(targets), self._weights, self._inverse, predictions)
+        _least_squares.update(rows, self._encode_targets(targets), self._weights, self._inverse, predictions)
 
     def _predict(self, rows: Any) -> np.ndarray:
         outputs = np.empty((len(rows), self._n_outputs))
         _least_squares.predict(rows, self._weights, outputs)
         return outputs
 
-    def _list_numbers(self, targets: np.ndarray) -> np.ndarray:
+    def _encode_targets(self, targets: np.ndarray) -> np.ndarray:
         """Return the targets of the regression, (m, `_n_outputs`)."""
         return targets[:, None]
 
@@ -56,7 +57,7 @@ class RecursiveLeastSquaresClassifier(StreamClassifier, _LeastSquares):
     def __init__(self, *, penalty: float = 0.01):
         self.penalty = penalty
 
-    def _list_numbers(self, targets: np.ndarray) -> np.ndarray:
+    def _encode_targets(self, targets: np.ndarray) -> np.ndarray:
         if self._n_outputs == 1:
             return np.ascontiguousarray(2.0 * (targets[:, None] == 1) - 1.0)
         return np.ascontiguousarray(2.0 * (targets[:, None] == np.arange(self._n_outputs)) - 1.0)

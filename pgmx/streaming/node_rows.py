@@ -31,6 +31,7 @@ class KeyedRows(NamedTuple):
 
 def mix_keys(numbers: np.ndarray, tag: int) -> np.ndarray:
     """Return 64-bit keys of columns for a tag, by the finaliser of SplitMix64."""
+    # keys of the same column under two tags are unrelated, so that views get frequencies of their own
     keys = numbers + np.array([(tag + 1) * 0x9E3779B97F4A7C15 & 0xFFFFFFFFFFFFFFFF], dtype=np.uint64)
     keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -39,6 +40,7 @@ def mix_keys(numbers: np.ndarray, tag: int) -> np.ndarray:
 
 def hash_name(name: Any) -> int:
     """Return a natural number unchanged, and a 64-bit hash of other names, the same in every process."""
+    # equal numbers of any type are the same node for networkx
     if isinstance(name, int | float | np.integer | np.floating | np.bool_) and 0 <= name < 2**62 and name == int(name):
         return int(name)
     return int.from_bytes(blake2b(_spell_name(name).encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
@@ -77,6 +79,7 @@ def key_matrix(rows: Any) -> KeyedRows:
 def _scale_rows(keys: np.ndarray, values: np.ndarray, starts: np.ndarray, n_views: int) -> KeyedRows:
     """Return rows; a row is divided by a power of 2 if squares of its values would overflow or underflow."""
     sizes = np.abs(values)
+    # a power of 2 changes no digit of the values
     if len(values) and (sizes.max() > 1e100 or sizes.min() < 1e-100):
         counts = np.diff(starts)
         largest = np.ones(len(counts))
@@ -131,6 +134,7 @@ def _key_neighbours(graph: Any, name: Any, hops: Sequence[int], view: int) -> It
             length = sqrt(fsum(weight * weight for weight in weights.values()))
             for other, weight in weights.items():
                 row[other] = row.get(other, 0.0) + weight / length
+        # sorted by key: sums of features then do not depend on the order in which edges were added
         numbers = np.array([hash_name(other) for other in row], dtype=np.uint64)
         order = np.argsort(numbers)
         yield mix_keys(numbers[order], view << 16 | direction << 8), np.array(list(row.values()), dtype=float)[order]
@@ -146,6 +150,7 @@ def _count_steps(neighbours: Callable[[Any], Any], name: Any, hops: Sequence[int
         parts: dict[Any, list[float]] = {}
         for node, weight in reach.items():
             edges = neighbours(node)
+            # the first hop keeps the weights of the edges, later ones divide the weight of a node among its neighbours
             share = weight / len(edges) if hop > 1 and edges else weight
             for other, edge in edges.items():
                 parts.setdefault(other, []).append(share * _read_weight(edge, node, other))

@@ -36,7 +36,7 @@ class Cells(NamedTuple):
         return np.repeat(np.arange(self.shape[0]), np.diff(self.starts))
 
 
-def check_format(matrix: Any) -> None:
+def _check_format(matrix: Any) -> None:
     """Raise ValueError for a sparse matrix whose format stores zeros between its entries."""
     if matrix.format in ("bsr", "dia"):
         raise ValueError(
@@ -54,6 +54,7 @@ def list_cells(rows: Any, n_entries: int | None = None) -> Cells:
         observed = ~np.isnan(rows)
         columns, values, counts = np.nonzero(observed)[1], rows[observed], observed.sum(axis=1)
     else:
+        # the conversion to CSR has summed duplicates already if the number of entries has changed
         if not rows.has_canonical_format or rows.nnz != n_entries:
             rows = rows.copy()
             rows.sum_duplicates()
@@ -89,21 +90,24 @@ def read_triples(rows: Any, columns: Any, levels: Any, n_columns: int | None) ->
     twice = np.flatnonzero((np.diff(row) == 0) & (np.diff(column) == 0))
     if len(twice):
         raise ValueError(f"row {row[twice[0]]} and column {column[twice[0]]} occur twice: give each cell once")
+    # rows without values are rows too
     starts = np.searchsorted(row, np.arange(row[-1] + 2))
     return csr_matrix((numbers[order], column, starts), shape=(int(row[-1]) + 1, width))
 
 
-def find_levels(cells: Cells, is_tobit: bool) -> np.ndarray:
+def _find_levels(cells: Cells, is_tobit: bool) -> np.ndarray:
     """Return the observed levels, ascending, or the minimum and maximum; a single level gets a second one.
 
     ValueError if there are no observed values.
     """
+    # adding zero turns -0.0 into 0.0
     levels = np.unique(cells.values) + 0.0
     if not len(levels):
         raise ValueError(f"X has no observed value in {cells.shape[0]} sample(s): give some, or declare levels=")
     if is_tobit:
         levels = levels[[0, -1]]
     if levels[0] == levels[-1]:
+        # models need two levels, and large numbers a distance that is above their rounding
         return np.array([levels[0], levels[0] + max(1.0, abs(levels[0]))])
     return levels
 
@@ -147,7 +151,9 @@ class OnlineSubspace(StreamLearner):
     """State of a subspace and its updates, with the options of `CategoricalSubspace`."""
 
     _state_names = ("levels_", "_subspace", "_offsets", "_counts", "_centre", "_thresholds", "_progress")
+    # the number of levels decides the sizes of the other arrays
     _first_names = ("levels_",)
+    # they affect how rows are read, not the state
     _free_options = ("max_iter", "na_values")
     _accepts_sparse = True
 
@@ -167,11 +173,12 @@ class OnlineSubspace(StreamLearner):
     random_state: Any
     levels_: np.ndarray
 
-    def _count_numbers(self, n_features: int) -> int:
+    def _count_values(self, n_features: int) -> int:
         return n_features * self._count_predictors(self.levels_) * self.n_components
 
     def _start(self, n_features: int) -> None:
         c = self._count_predictors(self.levels_)
+        # only ordered levels have thresholds
         if self.learn_thresholds and self.model != "probit":
             raise ValueError(f"learn_thresholds=True is for model='probit', got model={self.model!r}")
         if self.thresholds is not None and self.model != "probit":
@@ -207,6 +214,7 @@ class OnlineSubspace(StreamLearner):
     def _middle(self) -> float:
         """Value with the predictor 0."""
         ends = self.levels_[[0, -1]]
+        # a tobit may be bounded on one side only
         ends = ends[np.isfinite(ends)]
         return float(ends.mean()) if len(ends) else 0.0
 
@@ -239,7 +247,7 @@ class OnlineSubspace(StreamLearner):
         if is_path(X):
             raise TypeError(f"X must be numeric rows, got the path {str(X)!r:.60}: only fit and partial_fit read files")
         if issparse(X):
-            check_format(X)
+            _check_format(X)
         rows = validate_data(
             self,
             X,
@@ -260,7 +268,7 @@ class OnlineSubspace(StreamLearner):
         """Return the declared or the observed levels."""
         is_tobit = self.model == "tobit"
         if self.levels is None:
-            return find_levels(cells, is_tobit)
+            return _find_levels(cells, is_tobit)
         levels = self._read_numbers("levels")
         self._check_levels(levels)
         return levels

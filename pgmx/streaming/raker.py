@@ -72,7 +72,7 @@ class RakerLearner(StreamLearner):
         """Kernels as pairs of a name and a variance."""
         check_is_fitted(self)
         self._check_options()
-        return list_kernels(self.kernels, self.variances)
+        return _list_kernels(self.kernels, self.variances)
 
     @property
     def frequencies_(self) -> np.ndarray:
@@ -116,23 +116,26 @@ class RakerLearner(StreamLearner):
         """Return the number of experts that predict the next row."""
         return 1
 
-    def _count_numbers(self, n_features: int) -> int:
-        n_kernels = len(list_kernels(self.kernels, self.variances))
+    def _count_values(self, n_features: int) -> int:
+        n_kernels = len(_list_kernels(self.kernels, self.variances))
         coefficients = 2 * self.n_components * self._n_functions * len(self._list_steps())
         return n_kernels * (self.n_components * n_features + coefficients)
 
     def _start(self, n_features: int) -> None:
         steps = self._list_steps()
         check_step(float(steps[0]), self.loss, self.penalty)
-        pairs = list_kernels(self.kernels, self.variances)
+        pairs = _list_kernels(self.kernels, self.variances)
         rng = check_random_state(self.random_state)
         drawn = draw_frequencies(pairs, n_features, self.n_components, self.orthogonal, rng)
         n, n_outputs = len(pairs) * self.n_components, self._n_functions
-        self._frequencies = np.zeros((n_features, round_up(n, TILE)))
+        # features in rows, so that the kernels read the frequencies of one feature in vectors
+        self._frequencies = np.zeros((n_features, _round_up(n, TILE)))
         self._frequencies[:, :n] = drawn.reshape(n, n_features).T
-        self._coefficients = np.zeros((n_outputs, len(steps), len(pairs), round_up(2 * self.n_components, LANES)))
+        self._coefficients = np.zeros((n_outputs, len(steps), len(pairs), _round_up(2 * self.n_components, LANES)))
+        # logs, since products of many small factors would underflow
         self._kernel_logs = np.zeros((n_outputs, len(steps), len(pairs)))
         self._expert_logs = np.tile(self._list_start_logs(), (n_outputs, 1))
+        # -1: no loss yet
         self._losses = np.full((n_outputs, len(steps)), -1.0)
         self._figures = np.zeros(_raker.N_FIGURES)
         self._figures[_raker.MEAN_ERROR] = -1.0
@@ -143,14 +146,14 @@ class RakerLearner(StreamLearner):
         """Number of learned functions, the columns of the encoded targets."""
         return self._n_outputs
 
-    def _list_numbers(self, targets: np.ndarray) -> np.ndarray:
+    def _encode_targets(self, targets: np.ndarray) -> np.ndarray:
         """Return the encoded targets of the functions, (m, `_n_functions`)."""
         return targets[:, None]
 
     def _update(self, rows: Any, targets: np.ndarray, predictions: np.ndarray | None) -> None:
         _raker.update(
             rows,
-            self._list_numbers(targets),
+            self._encode_targets(targets),
             self._frequencies,
             self._list_steps(),
             self._list_rates(),
@@ -263,7 +266,7 @@ class SignsMixin(StreamClassifier, RakerLearner):
     def _n_functions(self) -> int:
         return self._n_outputs
 
-    def _list_numbers(self, targets: np.ndarray) -> np.ndarray:
+    def _encode_targets(self, targets: np.ndarray) -> np.ndarray:
         n = self._n_outputs
         own = targets[:, None] == (np.ones(1) if n == 1 else np.arange(n))
         return np.ascontiguousarray(np.where(own, 1.0, -1.0))
@@ -498,7 +501,7 @@ class RakerClassifier(SignsMixin, RakerLearner):
 # ---- random frequencies of shift-invariant kernels: their sines and cosines approximate the kernels ----
 
 
-def list_kernels(kernels: str | Sequence[str], variances: float | Sequence[float]) -> tuple[tuple[str, float], ...]:
+def _list_kernels(kernels: str | Sequence[str], variances: float | Sequence[float]) -> tuple[tuple[str, float], ...]:
     """Return the pairs of a kernel and a variance, sorted by kernel; ValueError for invalid ones."""
     names = [kernels] if isinstance(kernels, str) else list(kernels)
     numbers = np.atleast_1d(np.asarray(variances, dtype=np.float64))
@@ -520,6 +523,7 @@ def draw_frequencies(
     for block, (kernel, variance) in zip(frequencies, pairs, strict=True):
         if orthogonal:
             directions = np.vstack(list(_draw_directions(n_features, n_components, rng)))
+            # lengths of normal vectors: each row is normal, and the rows of a group are orthogonal
             block[:] = directions * np.sqrt(rng.chisquare(n_features, n_components))[:, None]
         else:
             block[:] = rng.standard_normal((n_components, n_features))
@@ -532,9 +536,10 @@ def _draw_directions(n_features: int, n_components: int, rng: np.random.RandomSt
     for start in range(0, n_components, n_features):
         size = min(n_features, n_components - start)
         directions, triangle = np.linalg.qr(rng.standard_normal((n_features, size)))
+        # QR with a positive diagonal, otherwise the directions would not be uniformly distributed
         yield (directions * np.where(np.diag(triangle) < 0.0, -1.0, 1.0)).T
 
 
-def round_up(number: int, multiple: int) -> int:
+def _round_up(number: int, multiple: int) -> int:
     """Return the smallest multiple that is at least the number."""
     return -(-number // multiple) * multiple

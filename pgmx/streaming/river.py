@@ -72,8 +72,10 @@ class _RiverLearner:
 
     def _learn(self, x: dict, y: Any, **more: Any) -> None:
         if self._copy is None:
+            # the learner of the user stays as it is: river clones and resets by the constructor
             self._copy = deepcopy(self.learner)
             names = getattr(self._copy, "feature_names_in_", None)
+            # the columns of the first row stay; other types cannot be learned
             numbers = [name for name, value in x.items() if isinstance(value, Real)]
             self._columns = sorted(numbers, key=str) if names is None else list(names)
         if self._columns:

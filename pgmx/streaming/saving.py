@@ -26,7 +26,7 @@ def write_learner(learner: Any, path: str | os.PathLike) -> Path:
     options = {}
     for name, value in learner.get_params(deep=False).items():
         try:
-            options[name] = encode_option(value)
+            options[name] = _encode_option(value)
         except TypeError as error:
             raise TypeError(f"{type(learner).__name__}: {name}={value!r:.60} of the type {error}") from None
     arrays = dict(learner._pack_state())
@@ -55,6 +55,7 @@ def _pack_labels(labels: np.ndarray, attribute: str) -> np.ndarray:
     """Return labels as an array that does not need pickle."""
     if labels.dtype != object:
         return labels
+    # numpy drops zeros at the end of a text
     wrong = [label for label in labels if not isinstance(label, str) or label.endswith("\0")]
     if wrong:
         raise TypeError(f"{attribute} holds {wrong[0]!r:.60}, which cannot be saved: give numbers or texts")
@@ -86,7 +87,7 @@ def _build_learner(cls: Any, document: dict) -> Any:
     # files of earlier versions may lack options that do not affect the state
     if not isinstance(options, dict) or not allowed - set(known._free_options) <= set(options) <= allowed:
         raise ValueError(f"its options are not the options of {name}")
-    learner = known(**{option: decode_option(value) for option, value in options.items()})
+    learner = known(**{option: _decode_option(value) for option, value in options.items()})
     learner._validate_params()
     n_features, n_seen = document["n_features"], document["n_seen"]
     for what, number in (("n_features", n_features), ("n_seen", n_seen)):
@@ -105,6 +106,7 @@ def _list_classes(cls: Any) -> Iterator[Any]:
 def _read_state(raw: bytes, document: dict, learner: Any) -> dict[str, np.ndarray]:
     """Set the labels and names of the learner and return the arrays of its state, all checked."""
     sizes = list_members(raw)
+    # labels come first: the sizes of the state depend on the number of classes
     labels = open_members(raw, dict.fromkeys(sizes, inf), [name for name in _LABELS if name in sizes])
     for member, array in labels.items():
         if array.ndim != 1 or array.dtype.kind not in ("U" if member == "feature_names" else "biufU"):
@@ -115,6 +117,7 @@ def _read_state(raw: bytes, document: dict, learner: Any) -> dict[str, np.ndarra
         raise ValueError(f"it names {len(labels['feature_names'])} columns of {learner.n_features_in_}")
     learner._check_labels()
     state = [name for name in sizes if name not in _LABELS and name != "names"]
+    # checked before `_start` allocates: a small file must not ask for all memory
     learner._unpack_first(_open_first(raw, sizes, learner._first_names))
     _check_size(learner, sum(sizes[name] for name in state))
     try:
@@ -123,6 +126,7 @@ def _read_state(raw: bytes, document: dict, learner: Any) -> dict[str, np.ndarra
         raise ValueError("its options need more memory than is available") from None
     learner.n_seen_ = document["n_seen"]
     learner._freeze_options()
+    # members are read only up to the size that the options allow
     most = learner._list_sizes()
     if set(state) != set(most):
         raise ValueError(f"its arrays are {join_names(state)}, but the state has {join_names(most)}")
@@ -141,7 +145,7 @@ def _open_first(raw: bytes, sizes: dict[str, int], names: tuple[str, ...]) -> di
 
 def _check_size(learner: Any, n_bytes: int) -> None:
     """Raise ValueError if the arrays of a file are too small for the options and columns."""
-    least = 8 * learner._count_numbers(learner.n_features_in_)
+    least = 8 * learner._count_values(learner.n_features_in_)
     if least > n_bytes:
         raise ValueError(
             f"its arrays declare {n_bytes:,} bytes, but its options and {learner.n_features_in_:,} columns need at "
@@ -152,16 +156,16 @@ def _check_size(learner: Any, n_bytes: int) -> None:
 # ---- options as plain JSON values ----
 
 
-def encode_option(value: Any) -> Any:
+def _encode_option(value: Any) -> Any:
     """Return the plain value of an option; TypeError for an object that cannot be saved."""
     if isinstance(value, np.generic):
         value = value.item()
     if hasattr(value, "to_numpy"):  # a series or index of a frame
         value = value.to_numpy()
     if isinstance(value, list | tuple | range):
-        return [encode_option(item) for item in value]
+        return [_encode_option(item) for item in value]
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufU":
-        return {"array": [encode_option(item) for item in value.ravel().tolist()], "shape": list(value.shape)}
+        return {"array": [_encode_option(item) for item in value.ravel().tolist()], "shape": list(value.shape)}
     if isinstance(value, float) and not np.isfinite(value):
         return {"float": repr(value)}
     if value is None or isinstance(value, bool | int | float | str):
@@ -169,22 +173,22 @@ def encode_option(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} cannot be saved: give numbers, texts, or lists or arrays of them")
 
 
-def decode_option(value: Any) -> Any:
+def _decode_option(value: Any) -> Any:
     """Return the option of a plain value: lists and tuples become tuples."""
     if isinstance(value, list):
-        return tuple(decode_option(item) for item in value)
+        return tuple(_decode_option(item) for item in value)
     if not isinstance(value, dict):
         return value
     if value.keys() == {"float"}:
         return float(value["float"])
     if value.keys() == {"array", "shape"}:
-        return np.array([decode_option(item) for item in value["array"]]).reshape(value["shape"])
+        return np.array([_decode_option(item) for item in value["array"]]).reshape(value["shape"])
     raise ValueError(f"{value!r:.60} is not an option")
 
 
 def compare_options(first: Any, second: Any) -> bool:
     """Return whether two options have the same plain value, or are the same object if they have no plain value."""
     try:
-        return encode_option(first) == encode_option(second)
+        return _encode_option(first) == _encode_option(second)
     except TypeError:
         return first is second

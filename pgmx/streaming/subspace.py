@@ -214,6 +214,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         before = dict(vars(self))
         rows = collect_rows(X, self.na_values)
         try:
+            # the first pass also finds the levels and allocates the state
             self._learn_chunk(rows, None, restart=True)
             cells, _ = self._check_rows(rows, None, restart=False)
             for _ in range(self.max_iter - 1):
@@ -342,7 +343,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         return self._predict_cells(
             X,
             cells,
-            lambda x: compute_level_probabilities(x, self._thresholds, self.model == "logit"),
+            lambda x: _compute_level_probabilities(x, self._thresholds, self.model == "logit"),
             observed=False,
         )
 
@@ -359,7 +360,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         answers = np.concatenate(
             [
                 answer(
-                    compute_predictors(
+                    _compute_predictors(
                         sketches, *np.divmod(places[start : start + _BLOCK], n_columns), subspace, offsets
                     )
                 )
@@ -369,6 +370,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         if observed:
             known = cells.rows * n_columns + cells.columns
             at = np.searchsorted(known, places)
+            # -1 for places after the last observed value
             is_known = np.r_[known, -1][at] == places
             answers[is_known] = cells.values[at[is_known]]
         return answers if asked is not None else answers.reshape((n_rows, n_columns, *answers.shape[1:]))
@@ -377,12 +379,12 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
         """Return levels or expectations (m,) of cells with the predictors (m, c)."""
         if self.model == "tobit":
             bounds = self._thresholds[1:-1]
-            means = compute_censored_means(predictors, bounds) if how == "expectation" else predictors[:, 0]
+            means = _compute_censored_means(predictors, bounds) if how == "expectation" else predictors[:, 0]
             return self._middle + self._unit * np.clip(means, *bounds)
         is_logit = self.model == "logit"
         if how == "expectation":
-            return compute_level_probabilities(predictors, self._thresholds, is_logit) @ self.levels_
-        return predict_levels(predictors, self._thresholds, self.levels_, is_logit)
+            return _compute_level_probabilities(predictors, self._thresholds, is_logit) @ self.levels_
+        return _predict_levels(predictors, self._thresholds, self.levels_, is_logit)
 
     @property
     def n_iter_(self) -> int:
@@ -404,7 +406,7 @@ class CategoricalSubspace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Onl
 # ---- predictions of cells ----
 
 
-def compute_predictors(
+def _compute_predictors(
     sketches: np.ndarray, rows: np.ndarray, columns: np.ndarray, subspace: np.ndarray, offsets: np.ndarray
 ) -> np.ndarray:
     """Return the predictors (m, c) of m cells; sketches (n, d + c or d), subspace (D, c, d), offsets (D, c)."""
@@ -413,7 +415,7 @@ def compute_predictors(
     return predictors + sketches[rows, d:] if sketches.shape[1] > d else predictors
 
 
-def compute_masses(predictors: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+def _compute_masses(predictors: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
     """Return Phi(h - x) - Phi(l - x), (m, J), between thresholds (J + 1,); the nearer tail is used for precision."""
     edges = thresholds - predictors
     low, high = edges[:, :-1], edges[:, 1:]
@@ -421,21 +423,21 @@ def compute_masses(predictors: np.ndarray, thresholds: np.ndarray) -> np.ndarray
     return np.where(upper, ndtr(-low) - ndtr(-high), ndtr(high) - ndtr(low))
 
 
-def compute_level_probabilities(predictors: np.ndarray, thresholds: np.ndarray, is_logit: bool) -> np.ndarray:
+def _compute_level_probabilities(predictors: np.ndarray, thresholds: np.ndarray, is_logit: bool) -> np.ndarray:
     """Return the probabilities (m, J) of the levels; for a logit the softmax of 0 and the predictors."""
     if is_logit:
         return softmax(np.column_stack([np.zeros(len(predictors)), predictors]), axis=1)
-    return compute_masses(predictors, thresholds)
+    return _compute_masses(predictors, thresholds)
 
 
-def predict_levels(predictors: np.ndarray, thresholds: np.ndarray, levels: np.ndarray, is_logit: bool) -> np.ndarray:
+def _predict_levels(predictors: np.ndarray, thresholds: np.ndarray, levels: np.ndarray, is_logit: bool) -> np.ndarray:
     """Return the median level for a probit, the most probable level for a logit."""
     if is_logit:
         return levels[np.column_stack([np.zeros(len(predictors)), predictors]).argmax(axis=1)]
     return levels[np.searchsorted(thresholds[1:-1], predictors[:, 0])]
 
 
-def compute_censored_means(predictors: np.ndarray, bounds: np.ndarray) -> np.ndarray:
+def _compute_censored_means(predictors: np.ndarray, bounds: np.ndarray) -> np.ndarray:
     """Return E min(max(x + v, low), high) for v ~ N(0, 1) and bounds (low, high), which may be infinite."""
     x = predictors[:, 0]
     low, high = bounds[0] - x, bounds[1] - x

@@ -14,7 +14,7 @@ CALL = "from pgmx.cli import main; main(prog_name='pgmx')"
 
 
 def complete(words, number):
-    """Return what the script of bash is told about the word of this number."""
+    """Return what the script of bash suggests for the word of this number."""
     environment = {"COMP_WORDS": " ".join(words), "COMP_CWORD": str(number), "_PGMX_COMPLETE": "bash_complete"}
     done = CliRunner().invoke(main, prog_name="pgmx", env=environment, complete_var="_PGMX_COMPLETE")
     return [tuple(line.split(",", 1)) for line in done.output.split()]

@@ -19,7 +19,7 @@ SHOWN = ["a\\x1b[31m", "b\\nline\\r", "c\\u202e\\u2028\\x85", "d\\x07\\x9b\\t"]
 
 @pytest.fixture
 def tables():
-    """A table of states in states.csv, one of numbers in numbers.csv, both with such names."""
+    """A discrete table in states.csv, one of numbers in numbers.csv, both with such names."""
     rng = np.random.default_rng(0)
     a = rng.integers(0, 2, 400)
     states = pd.DataFrame({RED: a, BREAK: np.where(rng.random(400) < 0.9, a, 1 - a), TURNED: rng.integers(0, 2, 400)})

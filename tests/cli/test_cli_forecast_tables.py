@@ -20,7 +20,7 @@ def files(workdir):
     save_model(system, "m.npz")
     frame = pd.DataFrame(ROWS, columns=["a", "b"])
     frame.to_csv("plain.csv", index=False)
-    # In another order, and a hole before the last two rows.
+    # In another order, and a missing row before the last two.
     dated = frame[["b", "a"]].assign(day=pd.date_range("2024-01-31", periods=4, freq="ME"))
     dated.loc[0, "a"] = np.nan
     dated.to_csv("dated.csv", index=False)

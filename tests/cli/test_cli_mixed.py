@@ -1,4 +1,4 @@
-"""The commands on tables of floats beside states, and on networks with floats."""
+"""The commands on mixed tables, and on networks with floats."""
 
 import json
 

@@ -94,6 +94,6 @@ def test_questions_of_wide_networks_are_left_out_without_building_a_table():
 
 
 def test_a_cheaper_column_is_asked_for_when_the_last_one_costs_too_much():
-    # The last column is a leaf below a chain of pairs with too many states; the column before it stands alone.
+    # The last column is a leaf below a chain of pairs with too many states; the column before it is alone.
     assert choose_question([(0, 1), (1, 3)], [3000, 3000, 2, 2]) == (2, None)
     assert choose_question([], [MAX_CELLS + 1]).startswith("exact inference would build tables of 4.2e+06 cells")

@@ -209,7 +209,7 @@ def marked(numbers, tmp_path):
 
 
 def learned(*arguments):
-    """Return what is printed where rows with missing values are left out, and nothing else is told."""
+    """Return what is printed where rows with missing values are left out, and nothing else is reported."""
     return section(warned("missing='drop' leaves out", *arguments, "--missing", "drop"))
 
 

@@ -20,7 +20,7 @@ FRAME = pd.DataFrame(
     }
 )
 
-#: What the table means: numbers of whole columns are integers, missing cells are a state, the last.
+#: What the table means: numbers of whole columns are integers, missing values are a state, the last.
 STATES = {
     "code": (1, 2, 10, "missing"),
     "half": (-2.5, 0.5, 9.5, 10.5),

@@ -1,4 +1,4 @@
-"""Parts of a distributed table as a worker makes them, without a cluster."""
+"""Partitions of a distributed table as a worker makes them, without a cluster."""
 
 import pickle
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:implausibly many states")
 
 
 def finish(coders):
-    """Return the part that a worker makes of some coders, as `distribute` has it made."""
+    """Return the partition that a worker makes of some coders, as `distribute` has it made."""
     merged = MergedColumns(None, "error", False)
     for number, coder in enumerate(coders):
         merged.merge(reading.survey_partition(coder), f"part {number}")
@@ -25,7 +25,7 @@ def finish(coders):
 
 @pytest.fixture
 def frame(rng):
-    many = rng.integers(0, 400, 2000)  # two bytes a cell, in pieces of an odd number of rows
+    many = rng.integers(0, 400, 2000)  # two bytes per value, in chunks of an odd number of rows
     return pd.DataFrame({"a": rng.choice(["u", "v", "w"], 2000), "many": many, "b": rng.integers(0, 2, 2000)})
 
 

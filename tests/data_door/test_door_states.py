@@ -1,4 +1,4 @@
-"""Declared states, and missing cells."""
+"""Declared states, and missing values."""
 
 import numpy as np
 import pandas as pd

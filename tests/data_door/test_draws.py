@@ -1,4 +1,4 @@
-"""Draws of rows: the law that their docstring states, for any pieces and parts."""
+"""Draws of rows: the law that their docstring states, for any chunks and partitions."""
 
 from itertools import pairwise
 from types import SimpleNamespace
@@ -114,7 +114,7 @@ def test_many_draws():
 @examples(25)
 @given(st.integers(0, 1000), st.integers(1, 60), st.lists(st.integers(0, 60), max_size=6))
 def test_parts_hold_their_rows_of_the_same_many_draws(seed, n_rows, cuts):
-    """Blocks of eight rows, which parts cut."""
+    """Blocks of eight rows, which partitions cut."""
     rng = np.random.default_rng(seed)
     weights = rng.exponential(50, n_rows) * (rng.random(n_rows) < 0.8)
     weights[0] = 300.0

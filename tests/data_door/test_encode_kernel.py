@@ -23,16 +23,16 @@ def run_code_integers(cells):
 
 @pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("n_rows", [1, 2, 511, 512, 513, 1400])
-def test_small_integers_are_coded_by_rank(dtype, order, n_rows):
-    rng = np.random.default_rng(n_rows)
-    cells = np.asarray(rng.choice([3, 4, 7, 90, 120], (n_rows, 5)), dtype=dtype, order=order)
-    cells.setflags(write=False)
-    states, out = run_code_integers(cells)
-    for j in range(5):
-        expected_states, expected_codes = encode_column(cells[:, j].tolist())
-        assert states[j] == expected_states
-        assert out[j].tolist() == expected_codes
+def test_small_integers_are_coded_by_rank(dtype, order):
+    for n_rows in (1, 2, 511, 512, 513, 1400):
+        rng = np.random.default_rng(n_rows)
+        cells = np.asarray(rng.choice([3, 4, 7, 90, 120], (n_rows, 5)), dtype=dtype, order=order)
+        cells.setflags(write=False)
+        states, out = run_code_integers(cells)
+        for j in range(5):
+            expected_states, expected_codes = encode_column(cells[:, j].tolist())
+            assert states[j] == expected_states
+            assert out[j].tolist() == expected_codes
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)

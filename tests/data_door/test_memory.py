@@ -1,4 +1,4 @@
-"""Memory: the estimate before a run, and what coding in pieces takes."""
+"""Memory: the estimate before a run, and what coding in chunks takes."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Missing cells as states of their own."""
+"""Missing values as states of their own."""
 
 import pickle
 import warnings
@@ -125,7 +125,7 @@ def test_the_coding_is_what_the_definition_says(cells):
     array = np.empty((len(cells), 1), dtype=object)
     array[:, 0] = cells
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("pgmx.data.table.warn_of_many_states", lambda *args: None)
+        patch.setattr("pgmx.data.columns.warn_of_many_states", lambda *args: None)
         table = encode(array, missing="pairwise")
     states, codes, missing_code = encode_incomplete_column(cells)
     assert table.states == (states,)

@@ -1,4 +1,4 @@
-"""Tables of numbers: what is accepted, in memory and in pieces, and what is refused."""
+"""Tables of numbers: what is accepted, in memory and in chunks, and what is refused."""
 
 import datetime
 

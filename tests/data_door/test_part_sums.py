@@ -1,4 +1,4 @@
-"""Sums over the parts of a table: every order of the parts leads to one tree of additions."""
+"""Sums over the partitions of a table: every order of the partitions leads to one tree of additions."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""Tables that come in pieces: files, folders and iterators."""
+"""Tables that come in chunks: files, folders and iterators."""
 
 import gc
 import os

@@ -1,4 +1,4 @@
-"""Laws of tables that come in pieces: the pieces do not show in the result."""
+"""Laws of tables that come in chunks: the result does not depend on the chunks."""
 
 import contextlib
 import itertools
@@ -20,7 +20,7 @@ texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)
 
 
 def column(draw, n):
-    """One pandas column of any kind, maybe with missing cells."""
+    """One pandas column of any kind, maybe with missing values."""
     kind = draw(st.sampled_from(["text", "few", "int", "wide int", "bool", "category", "mixed", "numpy int", "blank"]))
     cells = {
         "text": texts,

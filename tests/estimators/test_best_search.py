@@ -86,7 +86,7 @@ def score_by(score):
 @pytest.mark.parametrize("name", SCORES)
 def test_the_optimum_of_five_variables(name, knowledge):
     data, options, mask = make_table(name, 1), KNOWLEDGE[knowledge], None
-    if name == "bic-clg":  # no arcs from floats to states
+    if name == "bic-clg":  # no arcs from continuous to discrete variables
         is_float = np.array([data[v].dtype.kind == "f" for v in data])
         mask = is_float[:, None] | ~is_float[None, :]
         if any(not mask[int(head[1]), int(tail[1])] for tail, head in options.get("required_edges", ())):

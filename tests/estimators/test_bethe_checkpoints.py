@@ -1,4 +1,4 @@
-"""Runs under Bethe's loss that were killed go on from their checkpoints to the same result, to the last bit."""
+"""Runs under Bethe's loss that were killed continue from their checkpoints to the same result, to the last bit."""
 
 import warnings
 
@@ -18,7 +18,7 @@ BATCH = EdgeGrafting(loss="bethe", batch=True, **STRONG)
 ONLINE = OnlineEdgeGrafting(loss="bethe", **STRONG)
 GROUP = GroupLassoMarkovNetwork(loss="bethe", **STRONG)
 PATH = GroupLassoMarkovNetwork(loss="bethe", selection="held_out", n_lams=5, lam_ratio=0.15, l2=0.05)
-COUNTS = {"n_tests", "n_tables", "seconds", "cpu_seconds"}  # scores are no part of a checkpoint: pairs may count twice
+COUNTS = {"n_tests", "n_tables", "seconds", "cpu_seconds"}  # checkpoints have no scores: pairs may count twice
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""ChowLiuForest with prior networks, other scores, row weights and missing cells."""
+"""ChowLiuForest with prior networks, other scores, row weights and missing values."""
 
 from itertools import combinations
 

@@ -1,4 +1,4 @@
-"""Columns of floats that learners are told to be discrete, and new rows for what they learned."""
+"""Numeric columns that are declared discrete, and new rows for what they learned."""
 
 import numpy as np
 import pandas as pd
@@ -38,7 +38,7 @@ MARKOV = [
 
 @pytest.fixture(scope="module")
 def frame():
-    """Return a discrete column of floats, two continuous columns that depend on it, and a column of words."""
+    """Return a discrete numeric column, two continuous columns that depend on it, and a column of words."""
     rng = np.random.default_rng(0)
     code = rng.integers(1, 4, 300).astype(float)
     x = code + rng.normal(size=300)

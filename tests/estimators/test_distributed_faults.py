@@ -120,7 +120,7 @@ def test_ctrl_c_ends_a_count(client):
 
 @pytest.mark.slow
 def test_parts_go_where_their_worker_sends_them(client, monkeypatch, caplog):
-    """A worker that retires hands its parts over: nothing is read again, and the next request goes where they are."""
+    """A worker that retires hands its partitions over: nothing is read again, and the next request follows them."""
     from distributed import Client, LocalCluster
 
     frame = draw_frame(500)

@@ -1,4 +1,4 @@
-"""Bayesian networks of numbers whose parts lie with the workers of a real cluster: the graph of the whole."""
+"""Bayesian networks of numbers whose partitions are at the workers of a real cluster: the graph of the whole."""
 
 import pickle
 
@@ -70,7 +70,7 @@ def test_what_sums_do_not_give_is_refused_before_any_is_asked_for(client, rows, 
     table = distribute(rows, client)
     monkeypatch.setattr(type(table), "reduce", None)  # a call would be a TypeError of its own
     searches = {
-        "bic": r"'bic' needs discrete variables, but DistributedNumericTable.*choose one of ll-g, aic-g, bic-g, bge",
+        "bic": r"'bic' needs discrete variables, but DistributedNumericTable.*choose one of bic-g, aic-g, ll-g, bge",
         "bic-clg": "'bic-clg' needs the rows of a mixed table",
         "ll-cg": "'ll-cg' needs the rows of a mixed table",
         "bic-dg": "'bic-dg' needs the rows",
@@ -94,7 +94,7 @@ def test_what_sums_do_not_give_is_refused_before_any_is_asked_for(client, rows, 
         CLIMB.fit(table, sample_weight=[1, 2])
 
 
-# ---- all parts, all searches ----
+# ---- all partitions, all searches ----
 
 
 @pytest.mark.slow
@@ -145,7 +145,7 @@ def test_exact_search_up_to_equivalence(client, rows):
 def test_weights(client, rows, kind):
     rng = np.random.default_rng(3)
     weights = rng.random(600) if kind == "real" else rng.integers(0, 4, 600)
-    weights[:350] = 0  # a part without weight
+    weights[:350] = 0  # a partition without weight
     table = distribute(rows, client)
     for learner in (CLIMB, FOREST, HillClimbSearch(scoring_method="bge", show_progress=False)):
         assert_same(learner, table, rows, weights)

@@ -1,4 +1,4 @@
-"""Markov networks from a table whose parts lie with the workers of a real cluster: the network of the whole table."""
+"""Markov networks of a distributed table at the workers of a real cluster: the network of the whole table."""
 
 import numpy as np
 import pandas as pd
@@ -167,7 +167,7 @@ def test_weights(client, frame, loss):
     rng = np.random.default_rng(2)
     learner = EdgeGrafting(lam_ratio=0.2, loss=loss, batch=True, tol=1e-6, show_progress=False)
     real = rng.exponential(size=900)
-    real[:300] = 0  # a part without weight
+    real[:300] = 0  # a partition without weight
     assert_same_network(learner, table, whole, real)
     assert_same_network(learner, table, whole, rng.integers(0, 4, 900), rel=1e-9 if loss == "pseudolikelihood" else 0)
 

@@ -110,7 +110,7 @@ def test_climb_past_local_optima_asks_ahead(client):
 
 @pytest.mark.slow
 def test_threads_share_a_part():
-    """A worker with more threads than parts counts each of them on several, to the same counts."""
+    """A worker with more threads than partitions counts each of them on several, to the same counts."""
     from distributed import Client, LocalCluster
 
     frame = draw_frame(150_000)

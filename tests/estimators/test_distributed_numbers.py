@@ -1,4 +1,4 @@
-"""Gaussian graphical models from tables of numbers whose parts lie with the workers of a real cluster."""
+"""Gaussian graphical models from tables of numbers whose partitions are at the workers of a real cluster."""
 
 import os
 import pickle
@@ -121,7 +121,7 @@ def test_bad_tables(client, rows):
 
 
 def test_moments_of_parts_lose_no_digits():
-    """Against exact sums of fractions, parts of sizes from none to most and means that differ by much."""
+    """Against exact sums of fractions, partitions of sizes from none to most and means that differ by much."""
     rng = np.random.default_rng(0)
     parts = [1e8 * k + rng.standard_normal((n, 2)) for k, n in enumerate([1, 40, 3, 0, 90])]
     merged = merge_moments([moments(part) for part in parts])
@@ -133,7 +133,7 @@ def test_moments_of_parts_lose_no_digits():
     np.testing.assert_allclose(merged.cross, exact, rtol=1e-14)
 
 
-# ---- all parts of all kinds ----
+# ---- all partitions of all kinds ----
 
 
 @pytest.mark.slow
@@ -169,7 +169,7 @@ def test_weights(client, rows, kind):
         "whole": rng.integers(0, 4, 600),
         "large": rng.integers(0, 1000, 600).astype(float),
     }[kind]
-    weights[:350] = 0  # a part without weight
+    weights[:350] = 0  # a partition without weight
     table = distribute(rows, client)
     assert_same_moments(sum_moments(table, np.asarray(weights, dtype=float)), moments(rows, weights))
     for learner in LEARNERS:
@@ -215,7 +215,7 @@ def test_sources(client, rows, tmp_path):
     import pyarrow as pa
 
     (tmp_path / "folder").mkdir()
-    parts = cut(rows.assign(x8=np.arange(600)), 4)  # whole numbers beside floats
+    parts = cut(rows.assign(x8=np.arange(600)), 4)  # integers and continuous columns
     parts[2] = parts[2][parts[2].columns[::-1]]
     near = moments(pd.concat(parts))
     paths = {kind: [tmp_path / "folder" / f"{k}.{kind}" for k in range(4)] for kind in ("parquet", "csv")}
@@ -271,7 +271,7 @@ def test_score_of_other_columns(client, rows):
 
 @pytest.mark.slow
 def test_csv_files_of_many_floats(client, tmp_path):
-    """More values than a column of states may have; in the second file whole numbers stand first."""
+    """More values than a discrete column may have; in the second file integers come first."""
     numbers = pd.DataFrame(np.random.default_rng(6).standard_normal((70_000, 2)), columns=["a", "b"])
     second = numbers[::-1].copy()
     second.iloc[:5000, 0] = np.arange(5000)
@@ -284,7 +284,7 @@ def test_csv_files_of_many_floats(client, tmp_path):
 
 @pytest.mark.slow
 def test_worker_killed(client, rows, tmp_path):
-    """Only the parts of the worker that died are read again: the files of the others are gone."""
+    """Only the partitions of the worker that died are read again: the files of the others are gone."""
     paths = [tmp_path / f"{k}.parquet" for k in range(5)]
     for path, part in zip(paths, cut(rows, 5), strict=True):
         part.to_parquet(path)

@@ -1,4 +1,4 @@
-"""Resamples of a table whose parts lie with the workers of a cluster: the draws of the whole, to the bit."""
+"""Resamples of a table whose partitions are at the workers of a cluster: the draws of the whole, to the bit."""
 
 import pickle
 from itertools import pairwise
@@ -45,7 +45,7 @@ def test_any_number_of_unequal_parts(client, frame, n_parts):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["whole", "few"])
 def test_weights(client, frame, kind):
-    """Whole weights, and some that leave whole parts out."""
+    """Whole weights, and some that leave whole partitions out."""
     rng = np.random.default_rng(1)
     weights = rng.integers(0, 3, len(frame))
     if kind == "few":
@@ -87,7 +87,7 @@ def test_checkpoint_goes_on_with_other_parts(client, frame, tmp_path):
 
 @pytest.mark.slow
 def test_messages_do_not_grow_with_the_rows(client, monkeypatch):
-    """The driver sends a key and bounds to each part, and no weights."""
+    """The driver sends a key and bounds to each partition, and no weights."""
     frame = draw_frame(20_000)
     table = distribute(cut(frame, 4), client)
     sizes = []

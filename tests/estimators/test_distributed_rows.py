@@ -100,7 +100,7 @@ def test_gaussian_networks(client, numbers, n_parts):
 
 @pytest.fixture(scope="module")
 def mixed(numbers):
-    """A network of whole numbers as states beside floats."""
+    """A mixed network with integers as states."""
     return ConditionalGaussianNetwork([("kind", "x1"), ("kind", "x4"), ("x1", "x2"), ("x2", "x3"), ("x0", "x1")]).fit(
         numbers
     )

@@ -1,4 +1,4 @@
-"""Learning from a table whose parts lie with the workers of a real cluster: the same result, to the bit."""
+"""Learning from a table whose partitions are at the workers of a real cluster: the same result, to the bit."""
 
 import os
 import pickle
@@ -92,7 +92,7 @@ def test_without_client(frame, monkeypatch):
         distribute(frame)
 
 
-# ---- all parts of all kinds ----
+# ---- all partitions of all kinds ----
 
 
 @pytest.mark.slow
@@ -210,7 +210,7 @@ def test_every_search(client, frame, learner):
 def test_whole_weights(client, frame):
     table, whole = distribute(cut(frame, 5), client), encode(frame)
     weights = np.random.default_rng(0).integers(0, 4, len(frame))
-    weights[:200] = 0  # a part without rows
+    weights[:200] = 0  # a partition without rows
     assert_same(CLIMB, table, whole, weights)
     assert_same(FOREST, table, whole, weights)
     assert same_table(table.repeat_rows(weights), whole.repeat_rows(weights))
@@ -332,7 +332,7 @@ def test_declared_columns_and_further_missing_values(client, tmp_path):
     assert table.states == whole.states
     assert_same(HillClimbSearch(discrete_columns=["code"], show_progress=False), table, whole)
     paths = [tmp_path / f"{k}.csv" for k in range(2)]
-    for path, part in zip(paths, (frame[:1], frame[1:]), strict=True):  # the first part alone has no number
+    for path, part in zip(paths, (frame[:1], frame[1:]), strict=True):  # only the first partition has no number
         part.to_csv(path, index=False, na_rep="?")
     assert distribute(paths, client, na_values="?", **options).states == whole.states
     with pytest.warns(UserWarning, match=r"'code' \('\?': 5\) hold values that look like"):

@@ -27,7 +27,7 @@ def frame():
 
 @pytest.fixture(scope="module")
 def weights():
-    """Some of them zero, in a whole part for one."""
+    """Some of them zero, one of them in a whole partition."""
     rng = np.random.default_rng(5)
     weights = rng.exponential(size=600) * (rng.random(600) < 0.9)
     weights[100:180] = 0

@@ -1,6 +1,6 @@
 """Tables of more than 2**32 rows: counts of 64 bits, against Python's integers and against rows with large weights.
 
-No machine holds them: each part stands for 2**24 of the same rows, and the sums are added as if all of them were there.
+No machine holds them: each partition represents 2**24 equal rows, and the sums are added for all of them.
 """
 
 from itertools import product

@@ -1,4 +1,4 @@
-"""Floats that look like codes of states: one warning, the same of all learners that take them for numbers."""
+"""Numeric columns that look like codes of states: one warning, the same of all learners that take them for numbers."""
 
 import warnings
 

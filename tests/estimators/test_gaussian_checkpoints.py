@@ -1,4 +1,4 @@
-"""A Gaussian fit or path that was killed goes on from its checkpoint to the same result, to the last bit."""
+"""A Gaussian fit or path that was killed continues from its checkpoint to the same result, to the last bit."""
 
 import signal
 

@@ -40,12 +40,14 @@ TABLES = {
     "two columns": FEW[:, :2],
     "equal columns alone": np.repeat(FEW[:, :1], 2, axis=1),
 }
+#: By default on the hard tables of `test_other_correlations_of_hard_tables` alone.
+OTHER_CORRELATIONS = ("spearman", "shrinkage", "truncation")
 every_table = pytest.mark.parametrize("rows", TABLES.values(), ids=TABLES)
 
 
 @every_leaf
 @every_table
-@pytest.mark.parametrize("lam_ratio", [0.5, 0.02])
+@pytest.mark.parametrize("lam_ratio", [pytest.param(0.5, marks=pytest.mark.slow), 0.02])  # dense graphs are harder
 def test_there_is_always_a_result(make, rows, lam_ratio):
     rows.flags.writeable = False
     fit_hard(make(lam_ratio=lam_ratio), rows)
@@ -67,8 +69,8 @@ def test_no_penalty_on_singular_correlations(make, name):
     fit_hard(make(lam=0.0, max_time=5.0), TABLES[name])
 
 
-@pytest.mark.parametrize("lam", [0.0, 1e-14, 1e-12, 1e-10, 1e-6])
-@pytest.mark.parametrize("rho", [0.0, 0.1, -0.3])
+@pytest.mark.parametrize("lam", [0.0, 1e-12, 1e-6])
+@pytest.mark.parametrize("rho", [0.0, -0.3])
 @every_leaf
 def test_no_penalty_where_correlations_are_one_but_for_rounding(make, rho, lam):
     """Cholesky may succeed on these, with a pivot that is rounding."""
@@ -103,9 +105,17 @@ def test_nearly_collinear_pair_by_admm():
 
 
 @every_table
-@pytest.mark.parametrize("correlation", ["kendall", "spearman", "shrinkage", "truncation"])
+@pytest.mark.parametrize(
+    "correlation", ["kendall", *(pytest.param(name, marks=pytest.mark.slow) for name in OTHER_CORRELATIONS)]
+)
 def test_ranks_always_have_a_result(rows, correlation):
     fit_hard(Nonparanormal(GraphicalLasso(), correlation=correlation), rows)
+
+
+@pytest.mark.parametrize("name", ["two rows", "duplicates", "heavy ties", "nearly constant"])
+@pytest.mark.parametrize("correlation", OTHER_CORRELATIONS)
+def test_other_correlations_of_hard_tables(name, correlation):
+    fit_hard(Nonparanormal(GraphicalLasso(), correlation=correlation), TABLES[name])
 
 
 @every_table
@@ -179,7 +189,7 @@ def test_pairwise_covariances_are_repaired(make):
 
 
 def test_indefinite_rank_correlations_are_repaired():
-    """Kendall's tau of few rows: its sine is no correlation matrix."""
+    """Kendall's tau of few rows: its sine is not a correlation matrix."""
     rows = np.random.default_rng(1).normal(size=(8, 20))
     for correlation in ("kendall", "spearman"):
         learner = fit_hard(Nonparanormal(GraphicalLasso(), correlation=correlation), rows)

@@ -1,4 +1,4 @@
-"""What Gaussian learners learn from: every kind of table, weights, covariances, missing cells; and what they refuse."""
+"""Input of Gaussian learners: every kind of table, weights, covariances, missing values; and refusals."""
 
 import numpy as np
 import pandas as pd
@@ -123,7 +123,7 @@ def test_weights(make):
         make(covariance="precomputed").fit(ROWS.cov(), sample_weight=np.ones(6))
 
 
-# ---- missing cells ----
+# ---- missing values ----
 
 
 @every_leaf

@@ -89,7 +89,7 @@ def test_increasing_maps_of_columns_leave_the_graph_exactly(make, correlation):
     np.testing.assert_array_equal(one.edges_, other.edges_)
     np.testing.assert_array_equal(one.precision_, other.precision_)
     assert one.lam_ == other.lam_
-    # a decreasing map turns signs round
+    # a decreasing map changes signs
     turned = Nonparanormal(make(), correlation="kendall").fit(-ROWS)
     np.testing.assert_array_equal(turned.correlation_, Nonparanormal().fit(ROWS).correlation_)
 
@@ -167,7 +167,7 @@ def test_without_an_estimator():
     np.testing.assert_array_equal(twin.correlation_, learner.correlation_)
 
 
-# ---- missing cells ----
+# ---- missing values ----
 
 
 @pytest.mark.parametrize("correlation", ["kendall", "spearman"])

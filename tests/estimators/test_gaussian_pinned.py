@@ -56,7 +56,7 @@ def test_glasso_of_r(rows, penalty, W, precision, digits):
     S = np.cov(rows, rowvar=False, bias=True)
     (found,) = graphical_lasso_path(S, [penalty], tol=1e-12)
     theta = found.precision.toarray()
-    np.testing.assert_allclose(theta, precision, rtol=0, atol=2 * digits)  # R prints so many digits
+    np.testing.assert_allclose(theta, precision, rtol=0, atol=2 * digits)  # the digits that R prints
     np.testing.assert_allclose(np.linalg.inv(theta), W, rtol=0, atol=digits)
     assert (theta != 0).tolist() == (np.array(precision) != 0).tolist()
 

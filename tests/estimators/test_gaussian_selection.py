@@ -89,7 +89,7 @@ def test_cross_validation_by_hand(random_state):
             theta = GraphicalLasso(lam=lam, tol=1e-10).fit(train).precision_
             centred = test - train.mean(axis=0)
             in_units = loss(theta, centred.T @ centred / len(test))
-            # the criterion is told on the scale of the training rows
+            # the criterion is on the scale of the training rows
             total[k] += len(test) * (in_units - np.log(train.std(axis=0)).sum())
     known = np.count_nonzero(~np.isnan(path.criterion))  # it ends once the loss has risen over four penalties
     assert known == len(path) or known - 1 - np.argmin(total) >= 4

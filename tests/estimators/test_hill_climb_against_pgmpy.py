@@ -49,7 +49,7 @@ def test_one_direction_of_every_pair(seed, scoring_method, one_way):
 @pytest.mark.parametrize("one_way", ONE_WAY)
 @pytest.mark.parametrize("scoring_method", SCORES)
 def test_tabu_list(seed, scoring_method, one_way):
-    """Where pgmpy stops before a barred move that improves, pgmx goes on: see `tabu_length`."""
+    """Where pgmpy stops before a barred move that improves, pgmx continues: see `tabu_length`."""
     data = dependent_frame(seed)
     theirs, ours = both(data, ONE_WAY[one_way], scoring_method=scoring_method, tabu_length=100)
     assert ours == theirs or score_of(data, ours, scoring_method) > score_of(data, theirs, scoring_method) + 1e-4
@@ -77,14 +77,14 @@ def test_all_moves_under_k2(data_seed):
 
 @pytest.mark.parametrize("data_seed", range(6))
 def test_an_emptied_tabu_list_only_improves(data_seed):
-    """The documented difference: where nothing but a barred move improves, pgmpy stops and pgmx goes on."""
+    """The documented difference: where nothing but a barred move improves, pgmpy stops and pgmx continues."""
     data = dependent_frame(data_seed)
     theirs, ours = both(data, scoring_method="k2", tabu_length=100)
     assert score_of(data, ours, "k2") >= score_of(data, theirs, "k2") - 1e-9
 
 
 def test_the_tabu_difference_is_real():
-    """If this fails, the note on `tabu_length` in the docstring has nothing to tell any more."""
+    """If this fails, the note on `tabu_length` in the docstring is out of date."""
     data = dependent_frame(0)
     theirs, ours = both(data, scoring_method="k2", tabu_length=100)
     assert score_of(data, ours, "k2") > score_of(data, theirs, "k2") + 1.0

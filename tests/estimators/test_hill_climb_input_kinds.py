@@ -1,4 +1,4 @@
-"""What columns mean: states, floats, declared states, missing cells, constants."""
+"""What columns mean: discrete and continuous columns, declared states, missing values, constants."""
 
 import gc
 import pickle
@@ -110,7 +110,7 @@ def test_wrong_state_names_are_named(scoring_method):
         learn(data, scoring_method=scoring_method, state_names={"b": [0, 1]})
 
 
-# ---- missing cells ----
+# ---- missing values ----
 
 
 def with_missing(data, column, rows):

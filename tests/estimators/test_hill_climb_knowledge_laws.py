@@ -17,7 +17,7 @@ from pgmx.estimators import HillClimbSearch
 
 @st.composite
 def consistent_knowledge(draw):
-    """Return the parts of an ExpertKnowledge that some order of the variables satisfies."""
+    """Return the options of an ExpertKnowledge that some order of the variables satisfies."""
     order = draw(st.permutations(NAMES))
     forward = [(u, v) for i, u in enumerate(order) for v in order[i + 1 :]]
     required = draw(st.lists(st.sampled_from(forward), max_size=3, unique=True))
@@ -33,7 +33,7 @@ def consistent_knowledge(draw):
 
 
 def known_direction(parts, tail, head):
-    """Tell whether the knowledge alone rules out head -> tail, or demands tail -> head."""
+    """Return whether the knowledge alone rules out head -> tail, or demands tail -> head."""
     tier = {name: t for t, names in enumerate(parts.get("temporal_order", [])) for name in names}
     return (
         (tail, head) in parts["required_edges"]

@@ -184,7 +184,7 @@ def test_max_iter_cuts_the_run():
 
 
 class Clock:
-    """A clock that a test turns: each reading takes a second."""
+    """A clock that a test advances: each reading takes a second."""
 
     def __init__(self):
         self.now = 0.0
@@ -236,7 +236,7 @@ def test_callback_error_reaches_the_caller():
 @pytest.mark.parametrize("tabu_length", [0, 3, 100])
 @pytest.mark.parametrize("score", ["bic", "k2"])
 def test_epsilon_zero_ends(score, tabu_length):
-    """Turning an arc of an equivalence class gains exactly nothing, again and again."""
+    """Reversing an arc of an equivalence class gains exactly nothing, again and again."""
     learner = learn(scoring_method=score, epsilon=0.0, tabu_length=tabu_length, max_iter=2000)
     assert learner.converged_
     assert learner.score_ >= learn(scoring_method=score, tabu_length=tabu_length).score_ - 1e-9

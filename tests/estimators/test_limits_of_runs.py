@@ -38,7 +38,7 @@ def expected():
 
 
 def learn_case(name, **options):
-    """Return the learner of a case, fitted under options that it or its parts have."""
+    """Return the learner of a case, fitted under options that it or its inner learners have."""
     case = CASES[name]
     learner = clone(case.learner)
     known = learner.get_params()
@@ -138,7 +138,7 @@ def test_counts_of_a_bar(name, at_each_step, monkeypatch):
 
 
 @every_case
-@pytest.mark.parametrize("n_more", [0, 1])
+@pytest.mark.parametrize("n_more", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_no_further_thread_can_be_started(name, n_more, expected, monkeypatch):
     if "n_jobs" not in {key.split("__")[-1] for key in CASES[name].learner.get_params()}:
         pytest.skip("has one thread")
@@ -170,7 +170,7 @@ every_limited_case = pytest.mark.parametrize(
 
 @pytest.fixture
 def clock(monkeypatch):
-    """A clock that goes on by a second with each reading; returns the number of readings."""
+    """A clock that advances by a second with each reading; returns the number of readings."""
     readings = [0]
 
     def read():

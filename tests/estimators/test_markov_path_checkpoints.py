@@ -1,4 +1,4 @@
-"""A path of Markov networks that was killed goes on from its checkpoint to the same choice, to the last bit."""
+"""A path of Markov networks that was killed continues from its checkpoint to the same choice, to the last bit."""
 
 import signal
 

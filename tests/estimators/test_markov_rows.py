@@ -1,4 +1,4 @@
-"""Rows of the learners of Markov networks: orders, weights, missing cells, kinds of tables, further rows."""
+"""Rows of the learners of Markov networks: orders, weights, missing values, kinds of tables, further rows."""
 
 import pickle
 
@@ -89,7 +89,7 @@ def test_weights_weights_of_complete_rows():
     same(found, EdgeGrafting(lam=0.02, state_names=names).fit(ROWS[whole], sample_weight=weights[whole]))
 
 
-# ---- missing cells ----
+# ---- missing values ----
 
 
 @some_learners

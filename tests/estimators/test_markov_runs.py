@@ -132,7 +132,7 @@ def test_max_time(make):
 
 
 def interrupted(make, path, n_rounds, **options):
-    """Run with a checkpoint, so many rounds at a time, until it converges; return the learner."""
+    """Run with a checkpoint, a number of rounds at a time, until it converges; return the learner."""
     for _ in range(60):
         told = []
         watch = {"callback": lambda progress, told=told: told.append(progress) or len(told) == n_rounds}

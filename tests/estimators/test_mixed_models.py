@@ -1,4 +1,4 @@
-"""The network that learners return for tables of floats beside states."""
+"""The network that learners return for mixed tables."""
 
 import itertools
 import pickle

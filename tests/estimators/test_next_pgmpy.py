@@ -114,7 +114,8 @@ with pytest.raises(TypeError, match="search_space is 'marginally_dependent'"):
 """
 
 
-@pytest.mark.parametrize("has_estimators", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("has_estimators", [True, False])
 def test_the_next_version(has_estimators):
     done = run_python("-W", "ignore::FutureWarning", "-c", PROGRAM.format(has_estimators=has_estimators))
     assert done.returncode == 0, done.stderr

@@ -110,7 +110,7 @@ def test_numbers_have_the_density_of_the_network():
 
 
 def sum_out(model, row):
-    """Return the log-probability of what is known of a row: the sum over all states of the missing cells."""
+    """Return the log-probability of what is known of a row: the sum over all states of the missing values."""
     states = [model.get_cpds(name).state_names[name] if cell is None else [cell] for name, cell in row.items()]
     return math.log(sum(math.exp(explain(model, dict(zip(row, cells, strict=True)))) for cells in product(*states)))
 
@@ -142,7 +142,7 @@ def test_the_rows_learned_from_have_the_likelihood_that_em_has_reached(kind):
     holes = rows[kind].mask(rng.random(rows[kind].shape) < 0.1)
     learner = HillClimbSearch(missing="em").fit(holes)
     likelihood = held_out_log_likelihood(learner.model_, holes, missing="observed")
-    # as pgmpy does, a network of floats alone has standard deviations that divide by the rows less the parameters
+    # as pgmpy does, a continuous network has standard deviations that divide by the rows minus the parameters
     assert likelihood.total == pytest.approx(learner.observed_log_likelihood_, rel=1e-5 if kind == "floats" else 1e-9)
     assert learner.score(holes) == pytest.approx(likelihood.mean, abs=0.05)  # a prior of one row
     assert learner.score(holes[list(holes)[::-1]]) == pytest.approx(learner.score(holes), rel=1e-12)

@@ -1,4 +1,4 @@
-"""A selection of a penalty that was killed goes on from its checkpoint to the same result, to the last bit."""
+"""A selection of a penalty that was killed continues from its checkpoint to the same result, to the last bit."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def same(learner, expected):
 
 
 def kill_after(n_paths, monkeypatch):
-    """Let fits die once so many paths were solved."""
+    """Let fits die after a number of solved paths."""
     solved = []
     solve = GraphicalLasso._solve
 

@@ -187,7 +187,7 @@ def test_cells_that_follow_from_others_are_imputed():
 
 
 def test_holes_that_depend_on_known_cells_do_no_harm():
-    """Rows with missing cells are no fair sample here: what is complete shows another distribution of x."""
+    """Rows with missing values are not a fair sample here: what is complete shows another distribution of x."""
     rng = np.random.default_rng(1)
     z = rng.integers(0, 2, 4000)
     x = np.where(rng.random(4000) < 0.9, z, 1 - z)

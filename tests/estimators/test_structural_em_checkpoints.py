@@ -1,4 +1,4 @@
-"""missing="em" with a checkpoint: a run that was cut short goes on to the same result; other runs are refused."""
+"""missing="em" with a checkpoint: a run that was cut short continues to the same result; other runs are refused."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,4 @@
-"""missing="em" for columns of floats: likelihood, moments and imputed cells against rows taken one by one; refusals."""
+"""missing="em" for continuous columns: likelihood, moments and imputed values, compared with single rows; refusals."""
 
 import itertools
 import math
@@ -36,7 +36,7 @@ def with_holes(frame, seed, share=0.2):
 
 
 def moments_of(model, names, n):
-    """Return mean and covariance of the network at the maximum: pgmpy's deviations have n less the coefficients."""
+    """Return mean and covariance of the network at the maximum; pgmpy's deviations divide by n minus coefficients."""
     cpds = {}
     for name in names:
         cpd = model.get_cpds(name)

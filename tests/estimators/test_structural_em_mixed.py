@@ -1,4 +1,4 @@
-"""missing="em" for floats beside states: likelihood, expectations and imputed cells against enumeration; refusals."""
+"""missing="em" for mixed data: likelihood, expectations and imputed cells against enumeration; refusals."""
 
 import itertools
 import math

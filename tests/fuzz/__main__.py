@@ -38,7 +38,7 @@ def make_table(counts: Counter) -> str:
 
 
 def write_reproduction(outcome: Outcome, seed: int, pattern: str, scratch: Path, out: Path) -> Path:
-    """Write a script that runs a case again, with what it ended in, and copy the files of the case beside it."""
+    """Write a script that runs a case again, with what it ended in, and copy the files of the case to its folder."""
     out.mkdir(parents=True, exist_ok=True)
     path = out / f"case_{seed}_{outcome.number}.py"
     text = f"{outcome.entry}: {outcome.kind}\n{outcome.text}".replace("\\", "\\\\").replace('"""', "'''")

@@ -1,4 +1,4 @@
-"""Any array of an npz, part of a JSON document, or number and line of a text rewritten, a digest valid or not."""
+"""Any array of an npz, value of a JSON document, or number and line of a text rewritten, a digest valid or not."""
 
 import json
 import re
@@ -15,7 +15,7 @@ NUMBER, LINE = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?"), re.compile(r".+"
 
 
 class ArrayFields:
-    """The arrays of an npz: ``edges`` as a whole, ``edges.3.1`` a cell; ``names.a.b`` a part of a model's document.
+    """The arrays of an npz: ``edges`` as a whole, ``edges.3.1`` a cell; ``names.a.b`` a value of a model's document.
 
     The value "delete" takes an array out; a name that is not there adds one.
     """
@@ -26,7 +26,7 @@ class ArrayFields:
         self.document = json.loads(self.arrays["names"].tobytes()) if "names" in self.arrays else None
 
     def list_fields(self) -> list[str]:
-        """Return every array, its first and last cell, and the parts of the document."""
+        """Return every array, its first and last cell, and the values of the document."""
         fields = []
         for name, array in self.arrays.items():
             fields.append(name)
@@ -36,14 +36,14 @@ class ArrayFields:
         return fields + ([] if self.document is None else [f"names.{path}" for path in list_paths(self.document)])
 
     def value(self, field: str) -> Any:
-        """Return an array, a cell or a part of the document."""
+        """Return an array, a cell or a value of the document."""
         name, *keys = field.split(".")
         if keys and name == "names" and self.document is not None:
             return follow(self.document, keys)
         return self.arrays[name][tuple(map(int, keys))] if keys else self.arrays[name]
 
     def set_value(self, field: str, value: Any) -> None:
-        """Change an array, a cell (whose type stays) or a part of the document."""
+        """Change an array, a cell (whose type stays) or a value of the document."""
         name, *keys = field.split(".")
         if keys and name == "names" and self.document is not None:
             set_path(self.document, ".".join(keys), value)
@@ -68,21 +68,21 @@ class ArrayFields:
 
 
 class DocumentFields:
-    """The parts of a model's JSON document by paths such as ``edges.0.1``."""
+    """The values of a model's JSON document by paths such as ``edges.0.1``."""
 
     def __init__(self, raw: bytes):
         self.document = json.loads(raw)
 
     def list_fields(self) -> list[str]:
-        """Return the paths of all parts."""
+        """Return the paths of all values."""
         return list_paths(self.document)
 
     def value(self, field: str) -> Any:
-        """Return a part."""
+        """Return a value."""
         return follow(self.document, field.split("."))
 
     def set_value(self, field: str, value: Any) -> None:
-        """Change a part."""
+        """Change a value."""
         set_path(self.document, field, value)
 
     def to_bytes(self, *, sign: bool, changed: str = "") -> bytes:

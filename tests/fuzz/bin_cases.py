@@ -26,7 +26,7 @@ def draw_rows(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def check_bins(result: Any, arguments: dict[str, Any]) -> None:
-    """Missing cells stay missing, order is kept, and new rows get the same bins."""
+    """Missing values stay missing, order is kept, and new rows get the same bins."""
     categories, fitted = result
     frame, most = arguments["frame"], arguments.get("n_bins", 5)
     assert isinstance(fitted, Discretizer)

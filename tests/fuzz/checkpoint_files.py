@@ -1,4 +1,4 @@
-"""Checkpoints of every search, stopped halfway, and the values that may stand in them."""
+"""Checkpoints of every search, stopped halfway, and the values that they may have."""
 
 import math
 
@@ -44,7 +44,7 @@ UNDER_BETHE = {
 
 
 def other_arrays(array):
-    """Return what may stand in the place of an array."""
+    """Return possible values for an array."""
     yield from (DELETE, "x", np.int64(-1), np.nan, np.zeros((3, 3, 3)), np.zeros(0), np.array([np.inf]))
     if array.ndim == 0 and array.dtype.kind in "iub":
         yield from (array.astype(np.int64) + step for step in (-(2**40), -1, 1, 2, 50, 2**40, 2**62))

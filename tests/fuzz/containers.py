@@ -31,11 +31,11 @@ def draw_container(rng: np.random.Generator, frame: pd.DataFrame, share: float =
     ):
         kinds.remove(
             "csv"
-        )  # words that pandas reads as missing cells, and categories, are not those of the frame, and blank names
+        )  # words that pandas reads as missing values, and categories, are not those of the frame, and blank names
     if frame.isna().to_numpy().any():
         kinds = ["pandas", "pieces"]
     if any(isinstance(name, bytes) for name in names):
-        kinds = ["pandas"]  # pieces are coded to a plane file, which holds no such names
+        kinds = ["pandas"]  # chunks are coded to a plane file, which holds no such names
     if pl is None and "polars" in kinds:
         kinds.remove("polars")
     return pick(rng, kinds)

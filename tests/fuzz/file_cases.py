@@ -71,7 +71,7 @@ def use_plane(path: Path) -> Any:
 
 
 def resume(kind: str, path: Path, *, sign: bool) -> str:
-    """Go on from a checkpoint; an AssertionError where the result is not right."""
+    """Continue from a checkpoint; an AssertionError where the result is not right."""
     return checkpoint_files.check(checkpoint_files.LEARNERS[kind], path, plain_results()[kind], {}, sign=sign)
 
 
@@ -123,7 +123,7 @@ def draw_damaged(rng: np.random.Generator) -> Case:
 
 
 def draw_value(rng: np.random.Generator, fields: Any, field: str) -> Any:
-    """Return what may stand in the place of a field."""
+    """Return possible values for a field."""
     value = fields.value(field)
     if field == "magic":
         return pick(rng, [b"PGMXTAC\n", bytes(8)])

@@ -27,10 +27,10 @@ STATES = {
 
 @dataclass
 class Table:
-    """A table of states: what is handed to pgmx, and what pgmx should make of it."""
+    """A discrete table: what is handed to pgmx, and what pgmx should make of it."""
 
     frame: pd.DataFrame
-    codes: np.ndarray  # (n, n_rows), -1 for a missing cell
+    codes: np.ndarray  # (n, n_rows), -1 for a missing value
     cards: list[int]  # declared states, a category without rows among them
     names: list
     faults: list[Fault] = field(default_factory=list)
@@ -70,7 +70,7 @@ def draw_codes(rng: np.random.Generator, n: int, n_rows: int, most_states: int =
 def draw_table(
     rng: np.random.Generator, *, n: int | None = None, plain: bool = False, rows: int | None = None
 ) -> Table:
-    """Return a sound table of states as a pandas frame."""
+    """Return a sound discrete table as a pandas frame."""
     n = int(rng.integers(1, 6)) if n is None else n
     n_rows = int(pick(rng, [2, 3, 10, 40, 80, 200])) if rows is None else rows
     names = draw_names(rng, n, plain=plain)
@@ -127,7 +127,7 @@ def hold_names(name: object) -> tuple[str, ...]:
 
 
 def spoil(rng: np.random.Generator, table: Table) -> Table:
-    """Plant one fault in a table of states; any learner of states must refuse it."""
+    """Plant one fault in a discrete table; any discrete learner must refuse it."""
     frame, n = table.frame, len(table.names)
     v = int(rng.integers(n))
     name = table.names[v]
@@ -232,7 +232,7 @@ def spoil_weights(rng: np.random.Generator, n_rows: int, *, count_rows: bool = T
 
 
 def draw_numbers(rng: np.random.Generator, *, n: int | None = None, rows: int | None = None) -> pd.DataFrame:
-    """Return a frame of dependent floats of different units, more rows than columns."""
+    """Return a frame of dependent continuous columns of different units, more rows than columns."""
     n = int(rng.integers(2, 6)) if n is None else n
     n_rows = int(pick(rng, [20, 60, 150])) if rows is None else rows
     mixing = np.eye(n) + np.triu(rng.normal(size=(n, n)) * (rng.random((n, n)) < 0.5), 1)

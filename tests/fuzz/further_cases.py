@@ -49,7 +49,7 @@ enter_calls(
 
 @entry("estimators.partial_fit", 1.0)
 def draw_partial_fit(rng: np.random.Generator) -> Case:
-    """Return a case of a Markov network that is learned from rows in two parts."""
+    """Return a case of a Markov network that is learned from rows in two batches."""
     table = draw_table(rng, rows=80)
     name = pick(rng, ["EdgeGrafting", "GroupLassoMarkovNetwork", "OnlineEdgeGrafting"])
     states = {name: sorted_states(table.frame.iloc[:, v]) for v, name in enumerate(table.names)}

@@ -165,7 +165,7 @@ DISCRETE, CONTINUOUS, MIXED = map(list_classes, KINDS)
 
 @entry("scores.discrete", 4.0)
 def draw_score_case(rng: np.random.Generator) -> Case:
-    """Return a score of a family of states."""
+    """Return a score of a discrete family."""
     table = draw_table(rng)
     n = len(table.names)
     name = pick(rng, DISCRETE)
@@ -221,7 +221,7 @@ def draw_gaussian_score_case(rng: np.random.Generator) -> Case:
 
 @entry("scores.mixed", 2.0)
 def draw_mixed_score_case(rng: np.random.Generator) -> Case:
-    """Return a score of a family of floats beside states."""
+    """Return a score of a family of mixed data."""
     numbers = draw_numbers(rng, n=int(rng.integers(3, 6)), rows=int(pick(rng, [60, 150])))
     n = numbers.shape[1]
     frame, n_discrete = numbers.copy(), int(rng.integers(1, n))

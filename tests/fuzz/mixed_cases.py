@@ -49,7 +49,7 @@ QUESTIONS = ("predict_proba", "predict", "log_likelihood", "simulate", "fit", "s
 
 @entry("models.ConditionalGaussianNetwork", 3.0)
 def draw_mixed_case(rng: np.random.Generator) -> Case:
-    """Return a question to a network of floats beside states."""
+    """Return a question to a network of mixed data."""
     network, families = draw_mixed(rng)
     names, rows = list(network.names), network.simulate(30, int(rng.integers(99)))
     floats = network.continuous
@@ -122,7 +122,7 @@ def check_answers(method: str, result: Any, families: list, names: list, rows: p
 
 
 def draw_parameters(rng: np.random.Generator) -> Arguments:
-    """Return the parameters of a family of floats."""
+    """Return the parameters of a continuous family."""
     names, n_states, n_floats = draw_names(rng, 6), int(rng.integers(3)), int(rng.integers(3))
     shape = tuple(rng.integers(1, 4, n_states).tolist())
     return {

@@ -68,7 +68,7 @@ def linear():
 
 
 def mixed():
-    """Return a network of two states and two floats, one with parents of both kinds."""
+    """Return a network of two discrete and two continuous variables, one with parents of both kinds."""
     states = {"rain": ["no", "yes"], "wet": ["dry", "wet", "soaked"]}
     both = ConditionalGaussianCPD("y", ROWS[:6, :2].reshape(2, 3, 2), np.ones((2, 3)), ["rain", "wet"], ["x"], states)
     return ConditionalGaussianNetwork.from_cpds([*discrete().cpds, ConditionalGaussianCPD("x", [0.5], 2.0), both])

@@ -75,7 +75,7 @@ def damage(raw: bytes, rng: np.random.Generator) -> bytes:
 
 
 def damage_member(raw: bytes, rng: np.random.Generator) -> bytes:
-    """Return an archive in which one member is damaged, packed anew."""
+    """Return an archive in which one member is damaged, packed again."""
     with zipfile.ZipFile(BytesIO(raw)) as archive:
         members = {info.filename: archive.read(info) for info in archive.infolist()}
     name = list(members)[int(rng.integers(len(members)))]

@@ -20,7 +20,7 @@ class Option(NamedTuple):
 
 
 def continue_run(progress: object) -> bool:
-    """Be a callback that lets a run go on."""
+    """Be a callback that lets a run continue."""
     return False
 
 

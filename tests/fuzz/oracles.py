@@ -29,7 +29,7 @@ def is_close(x: ArrayLike, y: ArrayLike, rtol: float = 1e-9, atol: float = 1e-8)
 def rows_in_use(
     table: Table, missing: str, weights: np.ndarray | None
 ) -> tuple[np.ndarray, list[int], np.ndarray | None]:
-    """Return codes, numbers of states and weights after the missing cells are dropped or coded."""
+    """Return codes, numbers of states and weights after the missing values are dropped or coded."""
     codes, cards = table.codes, list(table.cards)
     if missing == "drop":
         complete = (codes >= 0).all(axis=0)
@@ -56,7 +56,7 @@ def make_local_score(
     holes = (table.codes < 0).any(axis=1)
     marks = [r - 1 if hole else -1 for r, hole in zip(cards, holes, strict=True)]
     n_states = [r - int(missing == "pairwise" and hole) for r, hole in zip(cards, holes, strict=True)]
-    penalty = {"ll": lambda n: 0.0, "aic": lambda n: 1.0, "bic": lambda n: 0.5 * math.log(n)}  # with missing cells
+    penalty = {"ll": lambda n: 0.0, "aic": lambda n: 1.0, "bic": lambda n: 0.5 * math.log(n)}  # with missing values
 
     def local_score(child: int, parents: list[int]) -> float:
         cost = (

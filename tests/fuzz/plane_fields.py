@@ -114,7 +114,7 @@ def add_up(row: bytes) -> int:
 
 
 def list_paths(document: Any, prefix: str = "") -> list[str]:
-    """Return the dotted paths of all parts of a JSON document, containers included."""
+    """Return the dotted paths of all values of a JSON document, containers included."""
     items: list[tuple[Any, Any]] = []
     if isinstance(document, dict):
         items = list(document.items())
@@ -128,14 +128,14 @@ def list_paths(document: Any, prefix: str = "") -> list[str]:
 
 
 def follow(document: Any, keys: list[str]) -> Any:
-    """Return the part of a JSON document under a path."""
+    """Return the value of a JSON document under a path."""
     for key in keys:
         document = document[int(key) if isinstance(document, list) else key]
     return document
 
 
 def set_path(document: Any, path: str, value: Any) -> None:
-    """Change the part of a JSON document under a path."""
+    """Change the value of a JSON document under a path."""
     *keys, last = path.split(".")
     parent = follow(document, keys)
     parent[int(last) if isinstance(parent, list) else last] = value

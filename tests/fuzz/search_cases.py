@@ -60,7 +60,7 @@ def draw_start(rng: np.random.Generator, names: list, known: Knowledge) -> nx.Di
 
 
 def draw_states_case(name: str, rng: np.random.Generator) -> Case:
-    """Return a search on a table of states."""
+    """Return a search on a discrete table."""
     plant, table = draw_plant(rng), draw_table(rng)
     options = draw_options(rng, SEARCHES[name], fixed=("missing", "checkpoint", "start_dag"))
     known, weights, faults = no_knowledge(table.names), None, []
@@ -108,7 +108,7 @@ def finish_case(
     faults: list[Fault],
     plant: str,
 ) -> Case:
-    """Return the case of a learner of states with its check."""
+    """Return the case of a discrete learner with its check."""
     container = "pandas" if plant == "table" else draw_container(rng, table.frame)
     if container in ("coded", "plane file") and options.get("state_names") is not None:
         container = "pandas"

@@ -64,7 +64,7 @@ enter_calls(
 
 
 def draw_levels(rng: np.random.Generator) -> Arguments:
-    """Return rows of levels with missing cells, and options of `CategoricalSubspace`."""
+    """Return rows of levels with missing values, and options of `CategoricalSubspace`."""
     X = rng.integers(3, size=(int(rng.integers(4, 30)), 3)).astype(float)
     X[rng.random(X.shape) < 0.2] = np.nan
     model, sketch = pick(rng, ["probit", "tobit", "logit"]), pick(rng, ["newton", "gradient"])

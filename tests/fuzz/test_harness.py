@@ -75,7 +75,7 @@ RESULTS = {
 def run_harness(folder, *arguments, timeout=1200):
     """Run the harness in a process of its own; return its report, what it found in PLANTED, and what it printed.
 
-    Children are forked: a process that has used the threads of other libraries is no place for that.
+    Children are forked: a process that has used the threads of other libraries is not suitable for that.
     """
     command = [
         sys.executable,

@@ -1,1 +1,1 @@
-"""What several test files share: tables, networks, runs and scripts. No tests stand here."""
+"""What several test files share: tables, networks, runs and scripts. There are no tests here."""

@@ -6,7 +6,7 @@ import numpy as np
 
 
 def describe(data, number):
-    """Tell where a task ran, which arrays were mapped from which file, whether any can be written, and their sum."""
+    """Return where a task ran, which arrays were mapped from which file, whether any can be written, and their sum."""
     arrays = (data.large_one, data.small_one)
     files = tuple(str(a.filename) if isinstance(a, np.memmap) else None for a in arrays)
     writeable = any(a.flags.writeable for a in arrays)

@@ -1,4 +1,4 @@
-"""The grammars of pgmpy's BIF reader, built once: it builds them for each file anew, which takes a second."""
+"""The grammars of pgmpy's BIF reader, built once: it builds them for each file again, which takes a second."""
 
 import sys
 from collections.abc import Callable

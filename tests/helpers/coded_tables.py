@@ -23,7 +23,7 @@ def random_codes(rng, cards, n_rows, *, observed=None):
 
 
 def terms(score, n_rows, ess=10.0):
-    """Return the arguments that tell the kernel which score it is."""
+    """Return the arguments that define the score of the kernel."""
     return {
         "ll": {},
         "aic": {"penalty": 1.0},

@@ -7,7 +7,7 @@ from pgmx._ext._pseudolikelihood import Conditionals
 
 
 class Case:
-    """One kernel beside the arrays it works on; `rng` draws rows of dependent columns and parameters."""
+    """One kernel and its arrays; `rng` draws rows of dependent columns and parameters."""
 
     def __init__(self, rng, cards, pairs, n_rows, *, weighted=False, scale=1.0, l2=0.01, node_penalties=None):
         self.cards, self.pairs, self.l2 = list(cards), [tuple(pair) for pair in pairs], l2

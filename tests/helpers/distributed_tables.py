@@ -57,7 +57,7 @@ def draw_frame(n_rows, seed=0):
 
 
 def cut(frame, n_parts, seed=1):
-    """Cut a frame into parts of unequal sizes."""
+    """Cut a frame into partitions of unequal sizes."""
     rng = np.random.default_rng(seed)
     inner = np.sort(rng.choice(np.arange(1, len(frame)), n_parts - 1, replace=False))
     bounds = [0, *inner.tolist(), len(frame)]
@@ -65,7 +65,7 @@ def cut(frame, n_parts, seed=1):
 
 
 def with_empty_part(parts):
-    """Put a part without rows behind the first one."""
+    """Put a partition without rows behind the first one."""
     return [parts[0], parts[0].iloc[:0], *parts[1:]]
 
 
@@ -99,26 +99,26 @@ def gather_codes(table):
 
 
 class RepeatedParts(RemotePartitions):
-    """Parts of which each stands for 2**n of the same rows: the sums of as many workers as that, added in pairs."""
+    """Partitions that each represent 2**n equal rows: the sums of as many workers as that, added in pairs."""
 
     def __init__(self, parts, n):
         super().__init__(parts.row_counts, parts._client, parts._futures, parts.homes)
         self.n_rows, self._n = parts.n_rows << n, n
 
     def reduce(self, function, *arguments, add, slices=()):
-        """Return the sum over all parts."""
+        """Return the sum over all partitions."""
         total = super().reduce(function, *arguments, add=add, slices=slices)
         for _ in range(self._n):
             total = add([total, total])
         return total
 
     def map_partitions(self, function, slices, *arguments, row_counts):
-        """Return other parts, of which each stands for as many."""
+        """Return other partitions, which represent as many."""
         return RepeatedParts(super().map_partitions(function, slices, *arguments, row_counts=row_counts), self._n)
 
 
 def repeat_parts(table, n):
-    """Return a distributed table whose rows stand 2**n times, without a worker that keeps them."""
+    """Return a distributed table whose rows count 2**n times, without a worker that keeps them."""
     return table._with_partitions(RepeatedParts(table._partitions, n))
 
 

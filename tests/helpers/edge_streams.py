@@ -37,7 +37,7 @@ class ChangingLoss:
 
 
 def run(stream, loss, rounds=10_000, limit=None):
-    """Go on to the first empty round; return the edges of each round."""
+    """Continue to the first empty round; return the edges of each round."""
     activated = []
     for _ in range(rounds):
         pairs = stream.choose_edges(loss, limit=limit)
@@ -69,7 +69,7 @@ def twin_of(n, *, seed, skip=(), weights=None, reservoir_size, max_tests, alpha,
 
 
 def run_with_twin(stream, twin, loss, slow_loss, limit=None):
-    """Go on to the first empty round, and compare the edges and all that is stored after each."""
+    """Continue to the first empty round, and compare the edges and all that is stored after each."""
     pairs = None
     while pairs != []:
         pairs = [tuple(pair) for pair in stream.choose_edges(loss, limit=limit).tolist()]

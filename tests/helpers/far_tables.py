@@ -1,4 +1,4 @@
-"""Tables in parts, without a cluster, and scorers that do not see their rows but ask for counts."""
+"""Tables in partitions, without a cluster, and scorers that request counts."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from pgmx.statistics.families import add_families, add_family_weights, count_fam
 
 
 def cut(table, bounds, weights=None):
-    """Return the parts of a table."""
+    """Return the partitions of a table."""
     pieces = np.split(table.codes, bounds, axis=1)
     tables = [DiscreteTable(table.columns, table.states, np.ascontiguousarray(piece)) for piece in pieces]
     of_parts = [None] * len(tables) if weights is None else np.split(weights, bounds)

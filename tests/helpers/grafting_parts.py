@@ -41,7 +41,7 @@ def exhaustive(loss, *, features=False):
 
 
 class PlayedLoss:
-    """A loss whose optimisations answer what they were told to, and which remembers how it was asked."""
+    """A loss whose optimisations return given answers, and which remembers how it was asked."""
 
     lam = 0.1
     is_convex = True
@@ -73,7 +73,7 @@ class PlayedLoss:
 
 
 class PlayedSelector:
-    """A source whose rounds add what they were told to."""
+    """A source whose rounds add given edges."""
 
     def __init__(self, rounds, n=6):
         self.rounds = list(rounds)

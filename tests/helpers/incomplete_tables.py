@@ -1,4 +1,4 @@
-"""Small Bayesian networks and rows with missing cells, drawn by hypothesis."""
+"""Small Bayesian networks and rows with missing values, drawn by hypothesis."""
 
 from typing import NamedTuple
 
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 
 class IncompleteCase(NamedTuple):
-    """A network by its families and tables, rows whose missing cells are coded by the number of states, weights."""
+    """A network by its families and tables, rows whose missing values are coded by the number of states, weights."""
 
     cards: list[int]
     families: list[tuple[int, ...]]

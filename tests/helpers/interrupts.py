@@ -25,7 +25,7 @@ class Calls:
 
 @contextmanager
 def interrupt_at_call(at=None, packages=("pgmx.search", "pgmx.solvers", "pgmx.scores.gains")):
-    """Raise KeyboardInterrupt at the start of so many functions; without a number only count them."""
+    """Raise KeyboardInterrupt at the start of the n-th function; without a number only count them."""
     calls = Calls(at, packages)
     sys.setprofile(calls)
     try:

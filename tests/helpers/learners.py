@@ -37,7 +37,7 @@ class Learner(NamedTuple):
     options: dict = {}
     grid: tuple = ("max_indegree", [0, 1, 2])  # an option and its values, for a grid search
     score_option: str = "scoring_method"
-    figure: str = "score_"  # the attribute that tells how good the result is
+    figure: str = "score_"  # the attribute for the quality of the result
     expected_failures: dict = {}  # scikit-learn's checks that cannot hold, each with its reason
     inner: type | None = None  # the class of the learner that it wraps
 

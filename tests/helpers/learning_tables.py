@@ -35,7 +35,7 @@ def gaussian_frame(seed, n_rows=200):
 
 
 def mixed_frame(seed, n_rows=200):
-    """Return a frame of two float columns beside two of states: kind -> x -> y, kind -> size."""
+    """Return a frame of two continuous and two discrete columns: kind -> x -> y, kind -> size."""
     rng = np.random.default_rng(seed)
     kind = rng.integers(0, 2, n_rows)
     size = np.where(rng.random(n_rows) < 0.8, kind, rng.integers(0, 3, n_rows))
@@ -70,7 +70,7 @@ def gain_matrix(frame, score, given=()):
 
 
 def random_dag_table(seed, n, n_rows=150):
-    """Return a table of states, each column but the first a noisy copy of an earlier one."""
+    """Return a discrete table, each column but the first a noisy copy of an earlier one."""
     rng = np.random.default_rng(seed)
     codes = [rng.integers(0, 3, n_rows)]
     for v in range(1, n):

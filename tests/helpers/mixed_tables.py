@@ -1,4 +1,4 @@
-"""Tables of floats beside states whose scores were computed by bnlearn and pybnesian."""
+"""Mixed tables whose scores were computed by bnlearn and pybnesian."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ IRIS_ARCS = [("K", v) for v in ("SL", "SW", "PL", "PW")] + [("SL", "SW"), ("SL",
 
 
 def six_columns():
-    """Return 800 rows of three columns of states, R, S and T, and three of floats, X, Y and Z."""
+    """Return 800 rows of three discrete columns, R, S and T, and three continuous ones, X, Y and Z."""
     rng = np.random.default_rng(12)
     n = 800
     u, noise = rng.random((n, 3)), rng.normal(size=(n, 3))

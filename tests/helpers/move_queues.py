@@ -1,4 +1,4 @@
-"""The compiled move queue beside its slow twin, and random problems for the two."""
+"""The compiled move queue and its slow twin, and random problems for the two."""
 
 import itertools
 import math

@@ -24,7 +24,7 @@ def start_child(function: Callable, *arguments) -> Child:
     """Call a function in a forked child."""
     reader, writer = os.pipe()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 on forks beside threads of a BLAS
+        warnings.simplefilter("ignore", DeprecationWarning)  # Python 3.12 on forks while a BLAS has threads
         pid = os.fork()
     if pid:
         os.close(writer)
@@ -77,7 +77,7 @@ def is_killed(seconds: float, function: Callable, *arguments) -> bool:
     return code != 0
 
 
-#: Calls the pickled function of the standard input; shows where each thread stands if it has not returned in time.
+#: Calls the pickled function of the standard input; shows where each thread is if it has not returned in time.
 _CALL = """
 import faulthandler, pickle, signal, sys
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it

@@ -43,7 +43,7 @@ def digest_of(*arrays):
 
 
 def digest_families(codes, cards, score, pairs):
-    """Return one number as it stands and a digest of all gains and scores of a walk."""
+    """Return one number and a digest of all gains and scores of a walk."""
     scorer = make_scorer(codes, cards, score, pairs=pairs)
     arrays = list(start(scorer))
     for parents in WALK:

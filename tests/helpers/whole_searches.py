@@ -1,4 +1,4 @@
-"""What the tests of searches share: problems of small integers, and whole searches run by name, also in pieces."""
+"""What the tests of searches share: problems of small integers, and whole searches run by name, also in chunks."""
 
 from functools import partial
 from typing import NamedTuple

@@ -104,5 +104,5 @@ def test_products_of_many_cells_do_not_overflow():
 def test_cost_is_that_of_the_tables():
     ring = PairwisePotentials.build([2] * 6, tables={(i, (i + 1) % 6): np.zeros((2, 2)) for i in range(6)})
     plan = search_order([2] * 6, ring.edges.tolist(), by_largest=True)
-    # four tables over the ends of a gap, one at a time beside the one before it; then one variable, then none
+    # four tables over the ends of a gap, one at a time, with the one before it; then one variable, then none
     assert count_elimination_cost(plan, [2] * 6) == (8 * 8, 4 * 8 + 4 + 2)

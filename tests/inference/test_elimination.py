@@ -29,7 +29,7 @@ def adjacency(n, scopes):
 
 
 def plain_min_fill(cards, scopes):
-    """Count everything anew at every step."""
+    """Count everything again at every step."""
     near = adjacency(len(cards), scopes)
     left, order, cliques = set(range(len(cards))), [], []
     while left:

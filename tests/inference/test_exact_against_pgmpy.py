@@ -15,7 +15,7 @@ CARDS = dict(zip("abcdefgh", (2, 3, 2, 4, 2, 3, 2, 2), strict=True))
 
 @pytest.fixture
 def model(rng):
-    """A network in three parts, with a factor of three variables."""
+    """A network of three components, with a factor of three variables."""
     network = DiscreteMarkovNetwork()
     network.add_nodes_from("hgfedcba")
     for scope in SCOPES:

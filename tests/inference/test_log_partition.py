@@ -1,4 +1,4 @@
-"""The log-partition tells how it was computed, and does not depend on what was asked before."""
+"""The log-partition has the method of its computation, and does not depend on what was asked before."""
 
 import copy
 import itertools

@@ -31,7 +31,7 @@ from pgmx.inference.partition import MOST_OPERATIONS
 
 @pytest.fixture
 def model():
-    """A pgmpy network with a factor of three variables, a separate part, and states of several types."""
+    """A pgmpy network with a factor of three variables, a separate component, and states of several types."""
     rng = np.random.default_rng(1)
     network = DiscreteMarkovNetwork()
     network.add_nodes_from([3, "b", "c", "d", "e"])

@@ -1,4 +1,4 @@
-"""Missing cells of many rows by one junction tree: against enumeration, in any chunks, and as weighted rows."""
+"""Missing values of many rows by one junction tree: against enumeration, in any chunks, and as weighted rows."""
 
 import numpy as np
 import pytest

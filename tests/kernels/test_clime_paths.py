@@ -1,4 +1,4 @@
-"""The kernel of exact CLIME paths: hand-solved cases, pieces of work, and every way a column can end."""
+"""The kernel of exact CLIME paths: hand-solved cases, chunks of work, and every way a column can end."""
 
 from concurrent.futures import ThreadPoolExecutor
 

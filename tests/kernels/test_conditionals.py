@@ -26,7 +26,7 @@ CARDS = [
     [255, 256, 257, 2, 4],
 ]
 ROWS = [1, 2, 15, 16, 17, 33, 1000]
-# rows are summed in pieces of 1024 and 2048, logarithms in pieces of 2048 and 4096
+# rows are summed in chunks of 1024 and 2048, logarithms in chunks of 2048 and 4096
 LONG = [1024 + 512 + 9, 4096, 2 * 4096 + 31]
 
 

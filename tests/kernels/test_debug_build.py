@@ -16,7 +16,7 @@ from helpers.sanitizers import find_sanitizers, sanitizer_environment
 
 ROOT = Path(__file__).parents[2]
 
-#: What is run: the kernels themselves, and what little stands between them and a test.
+#: What is run: the kernels themselves, and the few lines between them and a test.
 TESTS = [
     "tests/kernels",
     "tests/search/test_dag_moves.py",

@@ -1,4 +1,4 @@
-"""Counts of families in parts of a table, which add up to those of the whole; without a cluster."""
+"""Counts of families in partitions, which add up to the counts of the table; without a cluster."""
 
 import numpy as np
 import pytest

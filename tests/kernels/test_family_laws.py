@@ -85,7 +85,7 @@ def test_gains_add_up_to_the_difference_of_full_scores(score, table):
 @given(table=tables())
 @examples(40)
 def test_equivalent_graphs_have_equal_scores(score, table):
-    """Turning a covered edge leads to an equivalent DAG (Chickering 1995)."""
+    """Reversing a covered edge leads to an equivalent DAG (Chickering 1995)."""
     rng, codes, cards = table
     n = len(cards)
     scorer = make_scorer(codes, cards, score)

@@ -19,7 +19,7 @@ def check_row(codes, cards, child, parents, found, score, *, candidates):
 
 
 def test_planes_read_in_blocks(rng):
-    # 400 cells of 110 rows and 700 words a plane: more words than are read at once beside so many cells
+    # 400 cells of 110 rows and 700 words a plane: more words than are read at once for this number of cells
     cards = [20, 20, 3, 2]
     codes = np.stack([rng.integers(0, r, 45_000) for r in cards]).astype(np.uint8)
     for pairs in (True, False):

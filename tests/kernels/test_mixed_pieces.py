@@ -1,4 +1,4 @@
-"""Missing cells of rows under conditional linear Gaussian networks: expectations, guesses and draws by enumeration."""
+"""Missing values of rows under conditional linear Gaussian networks: expectations, guesses and draws by enumeration."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ N_ROWS = 6
 
 
 def solve(network, missing):
-    """Return the missing cells of a network, and the shapes of its families."""
+    """Return the missing values of a network, and the shapes of its families."""
     families = [(v, *sorted(parents)) for v, parents in enumerate(network.parents)]
     shapes = shape_families(network.cards, families)
     plans = [(piece, plan_block(network, piece)) for piece in find_blocks(families, missing)]
@@ -60,7 +60,7 @@ def test_expectations_and_guesses_are_those_of_enumeration(families, seed, share
 
 
 def test_draws_are_joint():
-    """States in three cliques, beside floats of which one depends on a state of each end."""
+    """States in three cliques, and continuous variables, one of which depends on a state of each end."""
     rng = np.random.default_rng(0)
     families = [
         DiscreteFamily((), np.array([0.3, 0.7])),

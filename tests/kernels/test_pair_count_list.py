@@ -108,7 +108,7 @@ def test_triangle(cards, n_rows, data):
 
 @pytest.mark.parametrize("weighted", [False, True])
 def test_whole_tables(weighted, rng):
-    """Tables are completed from the marginals, turned where that is asked for, and divided by the total."""
+    """Tables are completed from the marginals, transposed on request, and divided by the total."""
     codes, weights = random_codes(rng, CARDS, 700), rng.exponential(size=700) if weighted else None
     pairs = np.array(list(itertools.combinations(range(len(CARDS)), 2)))
     cards = np.array(CARDS)

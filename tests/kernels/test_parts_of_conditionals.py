@@ -1,4 +1,4 @@
-"""Sums over the rows of conditionals do not depend on how rows are cut into parts, nor on their order, to the bit."""
+"""Sums over the rows of conditionals do not depend on the partitions of rows or their order, to the bit."""
 
 import numpy as np
 import pytest

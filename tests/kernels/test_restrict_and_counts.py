@@ -1,4 +1,4 @@
-"""What a family scorer is told and tells between calls: mask of arcs, largest indegree, cells of a family."""
+"""Input and output of a family scorer between calls: mask of arcs, largest indegree, cells of a family."""
 
 import numpy as np
 import pytest

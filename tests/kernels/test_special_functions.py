@@ -17,7 +17,7 @@ SIZES = [1e-3, 0.05, 1.0, 7.3, 10.0, 19.99, 20.0, 100.0, 1e4, 1e6]
 
 
 def column(*counts):
-    """Return the codes of one variable, each state as often as told."""
+    """Return the codes of one variable, each state a given number of times."""
     return np.repeat(np.arange(len(counts)), counts).astype(np.uint8)[None, :]
 
 
@@ -70,18 +70,18 @@ def test_large_counts(counts, ess):
 
 
 @pytest.mark.parametrize("ess", SIZES)
-@pytest.mark.parametrize("n", [1, 2, 9, 10, 11, 12, 13, 30])
-def test_both_sides_of_the_short_product(n, ess):
+def test_both_sides_of_the_short_product(ess):
     """Up to 10 factors are multiplied out, more go through Stirling's series."""
-    for counts in [(n, 0), (n, n), (n, 3, 0, 1)]:
-        check_dirichlet(counts, "bdeu", prior=ess / len(counts), ess=ess)
+    for n in (1, 2, 9, 10, 11, 12, 13, 30):
+        for counts in [(n, 0), (n, n), (n, 3, 0, 1)]:
+            check_dirichlet(counts, "bdeu", prior=ess / len(counts), ess=ess)
 
 
 @pytest.mark.parametrize("ess", [1e6, 1e8, 1e10, 1e12, 1e15])
-@pytest.mark.parametrize("counts", [(11, 0), (11, 1), (12, 6), (50, 20, 0), (1000, 1)])
-def test_priors_that_outweigh_the_data(counts, ess):
+def test_priors_that_outweigh_the_data(ess):
     """ln Gamma(a + n) and ln Gamma(a) agree in nearly all digits here, so their difference cannot be taken of them."""
-    check_dirichlet(counts, "bdeu", prior=ess / len(counts), ess=ess)
+    for counts in [(11, 0), (11, 1), (12, 6), (50, 20, 0), (1000, 1)]:
+        check_dirichlet(counts, "bdeu", prior=ess / len(counts), ess=ess)
 
 
 @pytest.mark.parametrize("ess", [1e-3, 1.0, 10.0, 1e6])

@@ -106,7 +106,7 @@ class WeighedCells:
 
 
 def test_threads_that_share_a_formula(rng):
-    """Families of so many cells that numpy lets other threads run while it copies them."""
+    """Families with enough cells that numpy lets other threads run while it copies them."""
     table = DiscreteTable(range(8), [range(6)] * 8, rng.integers(0, 6, (8, 10_000)))
     shared, alone = (CountedFamilies(table, WeighedCells()) for _ in range(2))
     orders = [rng.permutation(8) for _ in range(40)]

@@ -97,7 +97,7 @@ def test_missing_cells_are_refused_or_dropped():
 
 
 def sum_over_completions(model, row):
-    """The probability of a row with missing cells (None): the sum over all rows that it may be."""
+    """The probability of a row with missing values (None): the sum over all rows that it may be."""
     states = {name: model.get_cpds(name).state_names[name] if row[name] is None else [row[name]] for name in row}
     rows = pd.DataFrame(list(product(*states.values())), columns=list(states))
     return np.exp(row_log_likelihoods(model, rows)).sum()

@@ -1,4 +1,4 @@
-"""Errors of learners of streams, against loops that solve each baseline anew before each row."""
+"""Errors of learners of streams, against loops that solve each baseline again before each row."""
 
 import numpy as np
 import pytest

@@ -17,7 +17,7 @@ SOME = st.integers(1, 8)
 
 @st.composite
 def graphs(draw, n_graphs=SOME):
-    """Return n and Marks of acyclic arcs beside undirected edges."""
+    """Return n and Marks of acyclic arcs and undirected edges."""
     n, found = draw(st.integers(2, 6)), []
     for _ in range(draw(n_graphs)):
         order = draw(st.permutations(range(n)))

@@ -77,7 +77,7 @@ def test_a_deadline_ends_the_steps_but_not_before_there_is_a_fit(rows):
     assert late.log_likelihood == first.log_likelihood
     tasks = TaskGroup()
     tasks.stop()
-    with tasks.running():
+    with tasks.run_task():
         assert rows.resume(first) is first
 
 

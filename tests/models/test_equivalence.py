@@ -51,7 +51,7 @@ def test_equals_pgmpy(n, n_edges):
 
 @given(dags(max_nodes=9), st.data())
 def test_every_member_gives_the_same_class(dag, data):
-    """Turning a covered edge (same other parents at both ends) leads to an equivalent DAG (Chickering 1995)."""
+    """Reversing a covered edge (same other parents at both ends) leads to an equivalent DAG (Chickering 1995)."""
     n, edges = dag
     here = set(edges)
     for _ in range(5):

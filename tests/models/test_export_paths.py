@@ -68,7 +68,7 @@ def test_graphml_names_come_back(tmp_path, names):
         assert list(nx.read_graphml(path).nodes()) == names[:2]
 
 
-CONTROL = [chr(code) for code in range(32) if chr(code) not in "\t\n"]
+CONTROL = ["\x00", "\x01", "\x0b", "\r", "\x1f"]  # five of the 30 control characters that are refused
 
 
 @pytest.mark.parametrize("mark", [*CONTROL, "\x7f", "\t", "\n", "\ud800", "\ufffe", "é", ""])

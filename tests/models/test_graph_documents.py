@@ -91,7 +91,7 @@ def test_pdags(tmp_path, fault):
 
 
 def test_a_sound_pdag_with_a_semidirected_cycle(tmp_path):
-    """An edge from x to y beside the lines y - z - x is no contradiction: such graphs are saved as they are."""
+    """An edge from x to y and the lines y - z - x are not a contradiction: such graphs are saved as they are."""
     graph = PDAG([("x", "y")], [("y", "z"), ("z", "x")])
     assert read_model(save_model(graph, tmp_path / "a.json")) == graph
     both = PDAG([], [("x", "y"), ("y", "x")])

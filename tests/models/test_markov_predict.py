@@ -1,4 +1,4 @@
-"""Missing cells and columns filled by a Markov network."""
+"""Missing values and columns filled by a Markov network."""
 
 import numpy as np
 import pandas as pd

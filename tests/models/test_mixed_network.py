@@ -49,7 +49,7 @@ def test_likelihood_is_that_of_regressions(variance):
     [(six_columns(), MIXED_ARCS, -4478.098432087156), (iris(), IRIS_ARCS, -192.907093847253)],
 )
 def test_likelihood_is_that_of_bnlearn(frame, arcs, total):
-    """bnlearn 5.2.1, loglik-cg, which divides by the rows less the coefficients."""
+    """bnlearn 5.2.1, loglik-cg, which divides by the rows minus the coefficients."""
     network = fitted(frame, arcs, variance="unbiased")
     assert network.log_likelihood(frame).sum() == pytest.approx(total, abs=1e-8)
 

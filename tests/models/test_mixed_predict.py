@@ -241,7 +241,7 @@ def test_variables_are_asked_one_by_one_where_all_together_are_too_large(monkeyp
 @settings(max_examples=20, deadline=None)
 @given(plain_networks(), st.integers(0, 99))
 def test_units_do_not_matter(pair, seed):
-    """Floats in units up to ten orders of magnitude larger or smaller have the same answers in these units."""
+    """Continuous columns in units up to ten orders of magnitude larger or smaller have the same answers."""
     families, network = pair
     rng = np.random.default_rng(seed)
     units = 10.0 ** rng.integers(-10, 11, len(families))
@@ -348,6 +348,7 @@ def test_predictions_take_little_memory_beside_rows_and_answers(monkeypatch):
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    cells = len(rows) * (2 * 1 + 2 * 1 + 8 + 1)  # codes read; a mask of missing floats; answers of a float and a state
+    # codes read; a mask of missing continuous values; answers of a continuous and a discrete column
+    cells = len(rows) * (2 * 1 + 2 * 1 + 8 + 1)
     assert answers.shape == (80_000, 2)
     assert peak < 1.5 * cells + 2_000_000

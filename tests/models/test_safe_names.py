@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmx.models.files.formats import decode, encode, encode_all
+from pgmx.models.files.formats import decode, encode, encode_distinct_texts
 
 # Texts full of what matters: underscores, x, hexadecimal digits, capitals, escapes and the reader's keywords.
 near_escapes = st.lists(
@@ -33,7 +33,7 @@ def test_in_lower_case_nothing_is_lost(text):
 
 @given(st.lists(texts, unique=True), marks, st.booleans())
 def test_names_stay_apart(names, extra, ignore_case):
-    written = list(encode_all(names, "names", extra, ignore_case=ignore_case).values())
+    written = list(encode_distinct_texts(names, "names", extra, ignore_case=ignore_case).values())
     assert len(set(written)) == len(names)
     if ignore_case:
         assert len({text.lower() for text in written}) == len(names)
@@ -64,7 +64,7 @@ def test_escapes_of_others_beyond_unicode_are_left():
 
 
 def test_only_names_that_differ_by_case_lose_their_capitals():
-    assert encode_all(["Age", "age", "Sex"], "names", ignore_case=True) == {
+    assert encode_distinct_texts(["Age", "age", "Sex"], "names", ignore_case=True) == {
         "Age": "_x0041_ge",
         "age": "age",
         "Sex": "Sex",
@@ -73,4 +73,4 @@ def test_only_names_that_differ_by_case_lose_their_capitals():
 
 def test_equal_texts_are_refused():
     with pytest.raises(ValueError, match="states of 'v': 1 and '1' are both written as '1'"):
-        encode_all([0, 1, "1"], "states of 'v'")
+        encode_distinct_texts([0, 1, "1"], "states of 'v'")

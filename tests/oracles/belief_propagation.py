@@ -7,7 +7,7 @@ import math
 
 
 def flood(cards, factors, sweeps):
-    """Return messages {(i, j): list over the states of j} after so many rounds, each from the messages before it."""
+    """Return messages {(i, j): list over the states of j} after a number of rounds, each from the messages before."""
     nodes = [[1.0] * size for size in cards]
     tables = {}
     for scope, table in factors:

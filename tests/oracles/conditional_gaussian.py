@@ -111,7 +111,7 @@ def clg_score(frame, child, parents, *, variance="likelihood", weights=None):
 
 
 def dg_score(frame, child, parents, *, weights=None):
-    """Return the degenerate Gaussian BIC of a family: a joint Gaussian of floats and of all states but the first."""
+    """Return the degenerate Gaussian BIC of a family: a joint Gaussian with indicators of all but the first states."""
     weights = np.ones(len(frame)) if weights is None else np.asarray(weights, dtype=float)
 
     def embed(names):

@@ -42,7 +42,7 @@ def planes_of(codes, cardinalities):
 
 
 def encode_incomplete_column(cells):
-    """States, codes and code of the missing cells (-1 without any) of a column in which None is missing."""
+    """States, codes and code of the missing values (-1 without any) of a column in which None is missing."""
     known = [cell for cell in cells if cell is not None]
     if len(known) == len(cells):
         return *encode_column(cells), -1

@@ -13,7 +13,7 @@ def class_of(n, edges):
 
 
 def changes(edges, n, kind):
-    """Yield the graphs of one more arc, one fewer, or one turned."""
+    """Yield the graphs of one more arc, one fewer, or one reversed."""
     edges = set(edges)
     if kind == "forward":
         for tail, head in product(range(n), repeat=2):

@@ -131,12 +131,12 @@ def climb(
 
     The tabu list keeps the inverses of the last ``tabu_length`` moves, and a move on the list is not considered. After
     an add the edge may not be deleted; after a delete it may not be added; after a reversal the edge may not be
-    reversed, in either direction. Where no other move gains ``epsilon``, the list is emptied and the climb goes on, so
-    that it stops in a local optimum of all moves.
+    reversed, in either direction. Where no other move gains ``epsilon``, the list is emptied and the climb continues,
+    so that it stops in a local optimum of all moves.
 
     Gains within 1e-9 (relative to the best gain, or to 1 when it is below 1) are ties. A tie is won by the operation
     named first in ``OPERATIONS``, then by the smaller ``priority`` of the head, then of the tail, of the edge that the
-    move names (for a reversal: the edge as it stands before the move). A list given as ``choices`` is told, for each
+    move names (for a reversal: the edge before the move). A list given as ``choices`` gets, for each
     step, the moves that tied and the edges before it.
     """
     priority = list(range(n)) if priority is None else list(priority)

@@ -29,7 +29,7 @@ def dual_value(W):
 
 
 def gap(theta, R, lam, penalize_diagonal=False):
-    """Return the objective less the dual value of the inverse put into the box."""
+    """Return the objective minus the dual value of the inverse put into the box."""
     weights = penalties(len(R), lam, penalize_diagonal)
     W = np.clip(np.linalg.inv(theta), R - weights, R + weights)
     if penalize_diagonal:

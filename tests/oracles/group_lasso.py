@@ -36,7 +36,7 @@ def loss(cards, edges, codes, values):
 
 
 def loss_at_moments(table, moments, values):
-    """Return log Z less the score of the moments, and its gradient."""
+    """Return log Z minus the score of the moments, and its gradient."""
     scores = table @ values
     top = scores.max()
     weights = np.exp(scores - top)
@@ -72,7 +72,7 @@ def group_optimum(cards, edges, codes, lam, l2):
 
 
 def cell_optimum(cards, edges, codes, lam, l2):
-    """Return the least loss + lam ||W||_1 + l2/2 ||w||^2, as positive less negative parts."""
+    """Return the least loss + lam ||W||_1 + l2/2 ||w||^2, as positive minus negative terms."""
     n_nodes = sum(cards)
     table, moments = features(cards, edges), observed(cards, edges, codes)
     total = table.shape[1]

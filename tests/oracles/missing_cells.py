@@ -1,4 +1,4 @@
-"""Rows with missing cells under a small discrete Bayesian network, by enumeration of all states."""
+"""Rows with missing values under a small discrete Bayesian network, by enumeration of all states."""
 
 import itertools
 import math
@@ -9,7 +9,7 @@ import numpy as np
 def enumerate_row(cards, families, tables, row):
     """Return all complete rows that agree with the known cells of a row, and their joint probabilities.
 
-    ``row[v] == cards[v]`` stands for a missing cell.
+    ``row[v] == cards[v]`` means a missing value.
     """
     choices = [range(card) if code == card else [int(code)] for card, code in zip(cards, row, strict=True)]
     filled = list(itertools.product(*choices))

@@ -1,4 +1,4 @@
-"""Rows of floats beside states with missing cells, by enumeration of all states and one dense Gaussian for each; slow.
+"""Rows of mixed data with missing values, by enumeration of all states and one dense Gaussian for each; slow.
 
 Networks are those of `mixed_networks`; a row is a dictionary of what is known.
 """
@@ -9,7 +9,7 @@ from oracles.mixed_networks import joint_gaussian, list_configurations, log_norm
 
 
 def complete(families, row):
-    """Return the log-density of a row, and ``(share, configuration, means, covariance)`` of all floats for each."""
+    """Return the log-density of a row, and ``(share, configuration, means, covariance)`` for each configuration."""
     logs, parts = [], []
     for configuration in list_configurations(families):
         if any(configuration[v] != row[v] for v in configuration if v in row):

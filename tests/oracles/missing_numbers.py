@@ -1,4 +1,4 @@
-"""Rows of floats with missing cells (NaN) under a normal distribution, row by row; slow."""
+"""Continuous rows with missing values (NaN) under a normal distribution, row by row; slow."""
 
 import numpy as np
 

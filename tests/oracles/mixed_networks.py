@@ -25,7 +25,7 @@ def list_configurations(families):
 
 
 def joint_gaussian(families, configuration):
-    """Return the floats, their means and their covariance in a configuration."""
+    """Return the continuous variables, their means and their covariance in a configuration."""
     floats = [v for v, family in enumerate(families) if family[0] == "floats"]
     place = {v: k for k, v in enumerate(floats)}
     mean, covariance = np.zeros(len(floats)), np.zeros((len(floats), len(floats)))

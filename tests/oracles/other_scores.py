@@ -1,4 +1,4 @@
-"""Scores of families with row weights, missing cells, a prior network, or Gaussian variables, the slow way.
+"""Scores of families with row weights, missing values, a prior network, or Gaussian variables, the slow way.
 
 Data are ``codes`` of shape (n_variables, n_rows) and ``cards`` as in ``family_scores``, or ``rows`` of numbers of shape
 (n_rows, n_variables). Logarithms are natural.
@@ -30,10 +30,10 @@ def weighted_score(codes, cards, child, parents, weights, score="bic", *, ess=10
 
 
 def node_average(codes, cards, child, parents, missing, cost):
-    """Return the node-average score; ``missing[v]`` is the code of missing cells, no state, or -1.
+    """Return the node-average score; ``missing[v]`` is the code of missing values, no state, or -1.
 
-    Each parent is judged beside those before it on the rows that are complete with it, the parents in descending order
-    of what each gains alone; ``cost(n)`` is what a parameter costs that n rows tell of.
+    Each parent is judged together with the earlier ones on the rows that are complete with it, the parents in
+    descending order of what each gains alone; ``cost(n)`` is what a parameter costs that n rows are informative about.
     """
     cards = [r - (code >= 0) for r, code in zip(cards, missing, strict=True)]
     parents = sorted(p for p in parents if cards[p] > 1)

@@ -1,4 +1,4 @@
-"""Raker and AdaRaker written down row by row in numpy, as the equations stand; frequencies are given."""
+"""Raker and AdaRaker written down row by row in numpy, as in the equations; frequencies are given."""
 
 import numpy as np
 

@@ -37,7 +37,7 @@ def with_norms(smooth, size, groups, penalties):
 
 
 def with_absolute_values(smooth, size, penalties):
-    """Return min smooth(w) + sum_k penalties_k |w_k|, w as the difference of two parts that are not negative."""
+    """Return min smooth(w) + sum_k penalties_k |w_k|, w as the difference of two non-negative terms."""
     penalties = np.asarray(penalties, dtype=float)
 
     def value_and_gradient(x):

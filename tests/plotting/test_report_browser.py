@@ -109,7 +109,7 @@ def test_drag_and_zoom(browser, pages):
     browser.call("Input.dispatchMouseEvent", type="mouseReleased", x=x + 60, y=y, button="left", clickCount=1)
     browser.wait_for(f"""cy.$("[label = 'HRBP']").position("x") > {before + 20}""")
     zoom = browser.evaluate("cy.zoom()")
-    for _ in range(8):  # the first turns tell what kind of wheel it is
+    for _ in range(8):  # the first notches show the kind of the wheel
         browser.call("Input.dispatchMouseEvent", type="mouseWheel", x=x, y=y, deltaX=0, deltaY=-100)
         browser.evaluate("new Promise((done) => requestAnimationFrame(done))")
     browser.wait_for(f"cy.zoom() > {zoom}")

@@ -60,7 +60,7 @@ def fit(search, seed, **options):
 
 @searches(["restarts"], ["online", "thorough", "annealing", "best first", "edges", "group lasso", "bootstrap"])
 def test_one_checkpoint(tmp_path, search):
-    """Each begins where another is, or anew: the result is the same."""
+    """Each begins where another is, or again: the result is the same."""
     path, expected = tmp_path / "run.npz", fit(search, 1)
 
     def fit_again_and_again(k):

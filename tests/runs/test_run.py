@@ -13,7 +13,7 @@ from pgmx.runs.run import Run, StartTime, TaskGroup, is_past, local_deadline
 
 
 class Clock:
-    """Wall and processor clocks that a test turns."""
+    """Wall and processor clocks that a test advances."""
 
     def __init__(self):
         self.wall, self.cpu = 1000.0, 10.0

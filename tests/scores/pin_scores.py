@@ -2,7 +2,7 @@
 
 Run ``python tests/scores/pin_scores.py`` with pgmpy 1.1.2 and pyagrum 3.3.1 (extra ``bench``). The tables need no
 random numbers. BDs and the Gaussian scores are pgmpy's alone; all configurations occur, where its BDs is right. pyagrum
-scores in bits, turned into nats here. Its LL and BIC agree with pgmpy's to the last digits. Its K2 and BDeu sum an
+scores in bits, converted to nats here. Its LL and BIC agree with pgmpy's to the last digits. Its K2 and BDeu sum an
 approximation of log-gamma and agree to 7 digits, BDeu (equivalent sample size 1) for a variable without parents only;
 its AIC charges a bit and not a nat for each parameter. Those that differ are not pinned from it.
 """

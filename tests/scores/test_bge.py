@@ -42,7 +42,7 @@ NODES = {
 
 
 def six_floats():
-    """Return the table of 500 rows and six floats that bnlearn's figures are of."""
+    """Return the table of 500 rows and six continuous columns of bnlearn's figures."""
     rng = np.random.default_rng(11)
     e = rng.normal(size=(500, 6))
     a = e[:, 0]

@@ -1,4 +1,4 @@
-"""Scores of the true families of bundled networks, beside pgmpy's."""
+"""Scores of the true families of bundled networks, compared with pgmpy's."""
 
 import math
 

@@ -57,7 +57,7 @@ def test_pgmpy_agrees_on_columns_of_moderate_scale(name):
     ],
 )
 def test_pinned_log_likelihoods(child, parents, expected):
-    """Floats among the parents of a state are rewarded above 0, the log-likelihood of a certainty."""
+    """Continuous parents of a discrete variable are rewarded above 0, the log-likelihood of a certainty."""
     assert LogLikelihoodCondGauss(six_columns()).local_score(child, parents) == pytest.approx(expected, abs=1e-9)
 
 
@@ -131,7 +131,7 @@ def test_a_climb_is_pgmpys_local_optimum(make):
 
 
 def test_columns_of_one_kind():
-    """All floats, and all states, as a frame and coded."""
+    """Continuous and discrete columns alone, as a frame and coded."""
     floats = HillClimbSearch(scoring_method="bic-cg", **QUIET).fit(gaussian_frame(0))
     assert floats.model_.check_model()
     assert floats.score_ == pytest.approx(pgmpy.BICCondGauss(gaussian_frame(0)).score(floats.dag_), rel=1e-9)

@@ -22,7 +22,7 @@ QUIET = {"show_progress": False, "return_type": "dag"}
 
 
 def families(frame, most=3):
-    """Yield the families without arcs from floats to states."""
+    """Yield the families without arcs from continuous to discrete variables."""
     for child in frame:
         others = [name for name in frame if name != child and (child not in "RST" or name in "RST")]
         for size in range(most + 1):

@@ -1,4 +1,4 @@
-"""The Gaussian scores beside pgmpy's, as pgmpy objects, and their refusals."""
+"""The Gaussian scores compared with pgmpy's, as pgmpy objects, and their refusals."""
 
 import copy
 import itertools

@@ -1,4 +1,4 @@
-"""pgmx's scores beside pgmpy's: the same numbers where pgmpy follows the formula, and shown where it does not."""
+"""pgmx's scores compared with pgmpy's: the same numbers if pgmpy follows the formula; else the difference is shown."""
 
 import itertools
 import math

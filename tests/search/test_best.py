@@ -38,7 +38,7 @@ def test_members_of_the_learner(data):
     assert members[0] == "greedy"
     assert set(members) <= set(MEMBERS)
     assert len(members) == len(learners[1].history_["score"])
-    assert learners[1].history_["score"][-1] <= learners[1].score_  # the last climb goes on past the optimum
+    assert learners[1].history_["score"][-1] <= learners[1].score_  # the last climb continues past the optimum
     assert "member" not in learners[0].history_
 
 

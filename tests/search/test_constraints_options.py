@@ -1,4 +1,4 @@
-"""From the learners' own options, beside a knowledge object, to arrays of ids."""
+"""From the learners' own options, and a knowledge object, to arrays of ids."""
 
 import copy
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""What a stream promises beside the pseudocode: certificates, batches, penalties, checkpoints, memory."""
+"""What a stream promises in addition to the pseudocode: certificates, batches, penalties, checkpoints, memory."""
 
 import io
 import tracemalloc

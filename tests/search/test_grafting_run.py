@@ -1,4 +1,4 @@
-"""Runs of grafting: what ends them, what they tell, and what they leave for another run."""
+"""Runs of grafting: what ends them, what they report, and what they leave for another run."""
 
 from types import SimpleNamespace
 
@@ -16,7 +16,7 @@ CARDS = (2, 3, 2, 4, 2, 3)
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Clocks that go on when the test says so."""
+    """Clocks that the test advances."""
     now = SimpleNamespace(cpu=100.0, wall=500.0)
     monkeypatch.setattr(runs, "process_time", lambda: now.cpu)
     monkeypatch.setattr(runs, "perf_counter", lambda: now.wall)

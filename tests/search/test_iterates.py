@@ -8,7 +8,7 @@ from pgmx.search.edges.grafting import Iterates
 
 
 class ScriptedLoss:
-    """A loss whose parameter is the number of a round, with the objectives of a run beside those of fresh messages."""
+    """A loss whose parameter is the number of a round, with the objectives of a run and those of fresh messages."""
 
     def __init__(self, of_run, of_fresh_messages, size=1):
         self._of_run, self._fresh, self._size = of_run, of_fresh_messages, size

@@ -78,10 +78,10 @@ def test_further_threads_take_starts(idents):
 def test_limits_cut_where_they_would(idents):
     data = make_states()
     whole = learn(data)
-    for most in np.linspace(1, whole.n_iter_, 12, dtype=int).tolist():
+    for most in np.linspace(1, whole.n_iter_, 6, dtype=int).tolist():
         check_same(learn(data, n_jobs=2, max_iter=most), learn(data, max_iter=most))
     rows = whole.history_["score"]
-    for end in range(1, len(rows), 5):
+    for end in range(1, len(rows), 10):
         learners = []
         for n_jobs in (1, 2):
             learners.append(learn(data, n_jobs=n_jobs, callback=partial(ends_after, end, [])))

@@ -1,4 +1,4 @@
-"""Climbs whose rows of gains other threads compute ahead, against the same climb on one thread."""
+"""Climbs whose rows of gains are prefetched by other threads, against the same climb on one thread."""
 
 import threading
 from time import monotonic, sleep

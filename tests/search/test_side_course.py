@@ -23,7 +23,7 @@ def check_same(learner, other):
 
 
 class Calls:
-    """A callback that keeps what it was told, and ends the run at the call of a number."""
+    """A callback that keeps its arguments, and ends the run at the call of a number."""
 
     def __init__(self, last=None):
         self.last, self.seen, self.threads = last, [], set()

@@ -92,7 +92,7 @@ def levels_by_pair(stream):
 
 
 def replay(n, seed, mode, lookahead=1, limit=None, digits=2, lam=0.1, **options):
-    """Run a stream beside its slow twin with rounded priorities, and compare all that is stored after each round."""
+    """Run a stream and its slow twin with rounded priorities, and compare all that is stored after each round."""
     options = {"reservoir_size": n, "max_tests": 5, "alpha": 0.0, **options}
     stream = stream_of(n, seed=seed, mode=mode, lookahead=lookahead, **options)
     twin = twin_of(n, seed=seed, lam=lam, **options)

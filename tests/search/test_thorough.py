@@ -32,7 +32,7 @@ def test_legal_repeatable_and_a_local_optimum(seed, n, knowledge, spread, tabu_l
 
 
 def test_each_kept_graph_is_better_than_the_last():
-    """But where the second climb begins anew; the end is the best of all."""
+    """But where the second climb begins again; the end is the best of all."""
     for seed in range(10):
         result = search_with(thorough, random_problem(seed, 5).problem())
         scores = result.history["score"]
@@ -57,7 +57,7 @@ A, B, C, D = range(4)
 def barrier(child, parents):
     """C is decided by A and B together; B follows A; A follows D, and C a little.
 
-    A climb takes A -> B, C -> A, D -> A; then B -> C would close a cycle, and taking C -> A out or turning it loses.
+    A climb takes A -> B, C -> A, D -> A; then B -> C would close a cycle, and deleting or reversing C -> A loses.
     Once C is out of the graph with its arcs, B -> C is the best arc to put it back, and A -> C the next one.
     """
     known = {

@@ -131,7 +131,7 @@ def test_kept_conditionals_are_those_of_the_parameters(weighted, rng):
     weights = rng.uniform(0.5, 2, 500) if weighted else None
     loss = make_loss(codes, CARDS, weights=weights, lam=0.001, l2=0.001)
     loss.activate(PAIRS)
-    while loss.n_optimised < 20_000:  # rounding of so many products would show: nodes are computed anew on the way
+    while loss.n_optimised < 20_000:  # rounding of these products would show: nodes are computed again on the way
         loss.lam = 0.001 if loss.lam > 0.001 else 0.01
         loss.optimise(tol=1e-6, max_sweeps=5)
     again = make_loss(codes, CARDS, weights=weights, lam=loss.lam, l2=0.001)

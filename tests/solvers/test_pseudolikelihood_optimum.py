@@ -54,7 +54,7 @@ def weight_of_first(pairs):
     ],
     ids=lambda options: "-".join(map(str, options)) or "defaults",
 )
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("weighted", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_the_optimum_is_found(options, weighted, rng):
     codes = dependent_codes(rng, CARDS, 120)
     weights = rng.uniform(0.1, 2, 120) if weighted else None

@@ -1,4 +1,4 @@
-"""Samples of Gaussian learners by Pearson correlations: from memory and pieces, complete and incomplete."""
+"""Samples of Gaussian learners by Pearson correlations: from memory and chunks, complete and incomplete."""
 
 import pickle
 

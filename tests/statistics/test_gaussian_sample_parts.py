@@ -1,4 +1,4 @@
-"""Parts of samples, samples with missing cells, samples of covariances, and temporary files."""
+"""Parts of samples, samples with missing values, samples of covariances, and temporary files."""
 
 import gc
 import tempfile
@@ -122,7 +122,7 @@ def test_rows_on_disk_come_back_in_blocks(rng, monkeypatch):
     store.close()
 
 
-# ---- missing cells ----
+# ---- missing values ----
 
 
 @given(st.integers(6, 40), st.integers(2, 7), st.integers(0, 2**20))

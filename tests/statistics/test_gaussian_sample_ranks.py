@@ -1,4 +1,4 @@
-"""Samples of Gaussian learners by rank methods: the matrices, the maps, missing cells, and parts."""
+"""Samples of Gaussian learners by rank methods: the matrices, the maps, missing values, and parts."""
 
 import warnings
 

@@ -82,7 +82,7 @@ def test_weights_of_any_size(table):
 
 @pytest.mark.parametrize("offset", [1e6, 1e9, -1e12])
 def test_columns_far_from_zero_keep_their_digits(offset, rng):
-    """Where the numbers can be told apart at all: the textbook formula would have lost them all."""
+    """If the numbers can be distinguished at all: the textbook formula would have lost them all."""
     rows = np.round(rng.normal(size=(500, 2)) * 1024) / 1024
     found, expected = moments(rows + offset), moments(rows)
     np.testing.assert_allclose(found.cross, expected.cross, rtol=1e-9 if abs(offset) < 1e10 else 1e-6)

@@ -69,7 +69,7 @@ def test_tables_of_all_pairs(problem, prepared):
 
 @given(problems())
 def test_laws(problem):
-    """A table adds up to the margins, and that of (j, i) is that of (i, j) turned."""
+    """A table adds up to the margins, and the table of (j, i) is the transpose of (i, j)."""
     table, weights, memory = problem
     tables = PairTables(table, weights=weights, memory=memory)
     margins = tables.margins()

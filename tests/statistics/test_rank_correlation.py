@@ -62,7 +62,7 @@ def test_rising_maps_do_not_matter_and_falling_ones_turn_the_sign(name, X):
     found = FUNCTIONS[name](X, missing="pairwise")
     np.testing.assert_array_equal(FUNCTIONS[name](np.exp(X / 4) * 7 - 1, missing="pairwise"), found)
     if name == "truncation":
-        return  # r / n turned round is not 1 - r / n
+        return  # r / n of reversed ranks is not 1 - r / n
     turned = X.copy()
     turned[:, 0] *= -1
     sign = np.ones(len(found))

@@ -69,7 +69,7 @@ def test_updates_are_those_of_the_slow_twin(options, sketch):
 
 
 def test_tobit_cells_at_a_bound_are_censored():
-    """A value at the lower bound stands for all below, one at the upper bound for all above, as in Tobin's model."""
+    """A value at the lower bound means any lower value, one at the upper bound any higher one, as in Tobin's model."""
     cells = list_cells(np.array([[-1.0, 0.5, np.nextafter(0.5, 1.0), 1.7, np.nextafter(2.5, 0.0), 2.5, 9.0]]))
     assert code_cells(cells, np.array([0.5, 2.5]), is_tobit=True).tolist() == [0, 0, 1, 1, 1, 2, 2]
     rows = draw_cells(40)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgmx.checks import check_same_names, join_names
+from pgmx.checks import check_missing_option, check_rows, check_same_names, join_names
 from pgmx.data.chunk_coder import StateCoder
 from pgmx.data.columns import MAX_BYTE_STATES, list_discrete_columns
 from pgmx.data.distributed.placement import Placement
@@ -28,7 +28,6 @@ from pgmx.data.distributed.reading import (
 from pgmx.data.distributed.tables import DistributedNumericTable, DistributedTable
 from pgmx.data.errors import ContinuousColumnsError, check_rows_left
 from pgmx.data.numeric import MissingNumbersError, ValueFaults, select_names
-from pgmx.data.table import check_missing_option, check_rows
 
 if TYPE_CHECKING:
     from distributed import Client

@@ -27,6 +27,7 @@ def read_history(X: Any, names: tuple, options: SeriesOptions) -> Any:
     time = options.time_column
     if time is not None and time in X.columns:
         X = X.set_axis(make_labels(X[time].array), axis=0)
+    # only the lags matter for a forecast: earlier rows may be of other series
     if options.groups in X.columns and X[options.groups].iloc[-options.lags :].nunique() > 1:
         raise ValueError(
             f"the last {options.lags} rows of history are of several series ({options.groups!r}): give rows of one"
@@ -47,6 +48,7 @@ def forecast_seasons(history: Any, steps: int, period: int, index: TimeIndex | N
     last = n_rows - 1
     if index is not None:
         label = history.index[-1] if isinstance(history, pd.DataFrame) and len(history) else None
+        # a default index counts the rows of this table, not the steps of the learned series
         known = isinstance(history, pd.DataFrame) and not _is_default(history.index)
         if known and is_same_kind(label, index.last):
             place = index.count_steps(label)

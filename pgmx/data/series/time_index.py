@@ -88,6 +88,7 @@ def read_times(
         return RowTimes(np.arange(len(labels)), None)
     positions, step = _place_rows(labels, numbers, step)
     if positions is not None and (missing == "drop" or positions[-1] == len(labels) - 1):
+        # two times have a distance, which need not be the step of the series
         index = TimeIndex(labels[0], labels[-1], step) if len(labels) > 2 else None
         return RowTimes(positions, index)
     late = _find_irregular_row(numbers, positions)
@@ -120,7 +121,7 @@ def make_labels(values: Any, where: str = "") -> pd.Index:
         raise ValueError(f"the time column{where} holds invalid times: {error}; give dates or numbers") from None
 
 
-def infer_offset(index: pd.DatetimeIndex | pd.TimedeltaIndex) -> Any:
+def _infer_offset(index: pd.DatetimeIndex | pd.TimedeltaIndex) -> Any:
     """Return the frequency that pandas infers, as an offset; None for fewer than three times or irregular ones."""
     return type(index)(index, freq="infer").freq if len(index) > 2 else None
 
@@ -139,6 +140,7 @@ def _read_numbers(labels: pd.Index, where: str, row: int) -> np.ndarray:
     if len(wrong):
         raise ValueError(f"the time of row {row + wrong[0]}{where} is missing: fill it, or drop the row")
     if is_time:
+        # integers of pandas, exact for dates and periods
         return labels.asi8
     numbers = labels.to_numpy()
     if numbers.dtype.kind in "iub":
@@ -168,7 +170,7 @@ def _check_increase(labels: pd.Index, numbers: np.ndarray, where: str, first: in
 def _place_rows(labels: pd.Index, numbers: np.ndarray, step: Any) -> tuple[np.ndarray | None, Any]:
     """Return the positions on the grid that holds all labels with the fewest gaps, and its step; None for no grid."""
     if isinstance(labels, pd.DatetimeIndex):
-        if step is None and (offset := infer_offset(labels)) is not None:
+        if step is None and (offset := _infer_offset(labels)) is not None:
             return np.arange(len(labels)), offset
         return _place_dates(labels, numbers, step)
     at = int(np.argmin(np.diff(numbers)))
@@ -213,6 +215,7 @@ def _find_irregular_row(numbers: np.ndarray, positions: np.ndarray | None) -> in
     """Return the first row whose step from the row before is not the commonest step, or not a whole step."""
     if positions is not None:
         return 1 + int(np.argmax(np.diff(positions) != 1))
+    # no grid fits: the commonest distance counts as the step, to name the first row that departs from it
     steps, at, counts = np.unique(np.diff(numbers), return_inverse=True, return_counts=True)
     usual = steps[int(np.argmax(counts))]
     return 1 + int(np.argmax(np.abs(steps[at] - usual) > _ROUNDING * usual))

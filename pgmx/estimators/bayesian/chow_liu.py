@@ -12,7 +12,7 @@ from pgmpy.causal_discovery import ExpertKnowledge
 from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmx.checks import join_names
-from pgmx.data import DiscreteTable, DistributedNumericTable, encode
+from pgmx.data import DiscreteTable, encode
 from pgmx.estimators.base import Interval, StrOptions, config, random_draws
 from pgmx.estimators.bayesian.cost import estimate_continuous, estimate_forest
 from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner, InputTable
@@ -265,8 +265,6 @@ class ChowLiuForest(DagLearner):
             megabytes.
         """
         opened = self._open(X)
-        if isinstance(opened, DistributedNumericTable):
-            return estimate_continuous(opened.n_rows, opened.n_columns)
         if not isinstance(opened, DiscreteTable) and opened.list_known_floats():
             return estimate_continuous(opened.n_rows, opened.n_columns)
         missing = "category" if self.missing == "pairwise" else self.missing
@@ -329,6 +327,7 @@ class ChowLiuForest(DagLearner):
             permutation, _ = random_draws(len(names), self.random_state)
             forest = find_spanning_forest(
                 pair_weights,
+                # the ranks of the variables in the permutation, which decide ties
                 priority=np.argsort(np.argsort(permutation[variables])),
                 constraints=inner,
                 root=inner_root,
@@ -345,7 +344,7 @@ class ChowLiuForest(DagLearner):
         order = np.lexsort(edges.T)
         self._set_graph(scoring, constraints, edges[order])
         self.edge_weights_ = weights[order]
-        self.score_ = fsum([*scores, *self._forest[2]])
+        self.score_ = fsum([*scores, *self._forest[2]])  # the exact sum does not depend on the order of the edges
 
     def _check_prior_network(self) -> None:
         if (self.weight == "bde") == (self.prior_network is None):

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pgmx.data import DiscreteTable, DistributedNumericTable, encode, estimate_memory
+from pgmx.data import DiscreteTable, NumericTable, encode, estimate_memory
 from pgmx.data.memory import size_table
 from pgmx.data.mixed import MixedTable, read_incomplete_mixed
 from pgmx.estimators.bayesian.dag_learner import DagLearner
@@ -95,11 +95,11 @@ class MissingCounts(NamedTuple):
     def from_table(cls, table: MixedTable) -> Self:
         """Count the missing values of a table."""
         missing = np.zeros((len(table.columns), table.n_rows), dtype=bool)
-        missing[table.is_float] = np.isnan(table.numbers)
+        missing[table.is_continuous] = np.isnan(table.numbers)
         if table.table is not None:
-            missing[~table.is_float] = table.table.codes == table.table.missing_codes[:, None]
+            missing[~table.is_continuous] = table.table.codes == table.table.missing_codes[:, None]
         n_completions = np.full(table.n_rows, float(N_DRAWS))
-        if table.table is not None and not table.is_float.any():
+        if table.table is not None and not table.is_continuous.any():
             rows = _find_distinct(table.table.codes)
             missing = missing[:, rows]
             cards = (table.table.cardinalities - (table.table.missing_codes >= 0)).astype(float)
@@ -163,18 +163,18 @@ class SearchSize(NamedTuple):
 
 def measure_size(learner: DagLearner, opened: Any) -> SearchSize:
     """Return the size of a table that a learner has opened. States of files and iterators are coded."""
-    if isinstance(opened, DistributedNumericTable):
+    if isinstance(opened, NumericTable):
         return SearchSize(opened.n_rows, [], opened.n_columns, None)
     if not isinstance(opened, DiscreteTable):
         floats = opened.list_known_floats()
-        if floats and learner._holds_numbers(opened):
+        if floats and learner._reads_continuous(opened):
             return _measure_floats(learner, opened, floats)
     table = encode(opened, state_names=learner.state_names, missing=learner._coding, n_jobs=learner.n_jobs)
     cards = table.cardinalities
     if learner.missing != "em" or not (table.missing_codes >= 0).any():
         return SearchSize(table.n_rows, cards.tolist(), 0, None)
-    is_float, numbers = np.zeros(table.n_variables, dtype=bool), np.empty((0, table.n_rows))
-    missing = MissingCounts.from_table(MixedTable(table.columns, is_float, numbers, table))
+    is_continuous, numbers = np.zeros(table.n_variables, dtype=bool), np.empty((0, table.n_rows))
+    missing = MissingCounts.from_table(MixedTable(table.columns, is_continuous, numbers, table))
     return SearchSize(table.n_rows, (cards - (table.missing_codes >= 0)).tolist(), 0, missing)
 
 

@@ -437,12 +437,12 @@ class HillClimbSearch(SearchLearner):
 
     def _fit(self, opened: InputTable, sample_weight: ArrayLike | None) -> Run:
         run = super()._fit(opened, sample_weight)
-        if "member" in self.history_:
+        if "member" in self.history_:  # names in place of the numbers that checkpoints store
             self.history_["member"] = np.array(MEMBERS)[self.history_["member"]]
         return run
 
     def _needs_all_moves(self) -> bool:
-        return self.patience > 0
+        return self.patience > 0  # a tabu search does, after a local optimum
 
     def _revisits_graphs(self) -> bool:
         return self.strategy != "greedy" or self.n_restarts > 0
@@ -453,10 +453,10 @@ class HillClimbSearch(SearchLearner):
     def _uses_threads(self) -> bool:
         return self._revisits_graphs()
 
-    def _climbs_ahead(self) -> bool:
+    def _prefetches_gains(self) -> bool:
         return self.patience == 0 and self.callback is None
 
-    def _limit_trees(self) -> int:
+    def _limit_tree_memory(self) -> int:
         return TREE_MEMORY if self.strategy == "best" else 0
 
     def _count_climbs(self) -> float:
@@ -465,7 +465,7 @@ class HillClimbSearch(SearchLearner):
     def _last_stage(self) -> int:
         return {"thorough": 7, "exact": 7, "best": 12}.get(self.strategy, int(self.n_restarts > 0))
 
-    def _take_bound(self, upper_bound: float) -> None:
+    def _set_bound(self, upper_bound: float) -> None:
         if self.strategy == "exact" and np.isnan(upper_bound):  # ended without a bound
             upper_bound = np.inf
         self.optimality_gap_ = float(np.maximum(upper_bound - self.score_, 0.0))

@@ -103,16 +103,11 @@ class SearchLearner(DagLearner):
     tabu_length = 0
     patience = 0
 
+    # ---- what a subclass defines ----
+
     @abstractmethod
     def _search(self, problem: DagProblem, state: DagState, tracker: SearchTracker, seed: int) -> None:
         """Make the moves. Limits end the search by `StopSearch`."""
-
-    def _holds_numbers(self, opened: Any) -> bool:
-        method = self.scoring_method
-        is_discrete = isinstance(method, DiscreteScore)
-        if isinstance(method, str):  # no text of score objects, because it would contain their table
-            is_discrete = method.lower() in list_scores("discrete", aliases=True)
-        return super()._holds_numbers(opened) and not is_discrete  # discrete scores refuse floats
 
     def _last_stage(self) -> int:
         """Return the number of the last stage of the search."""
@@ -134,17 +129,11 @@ class SearchLearner(DagLearner):
         """Return whether each of `n_jobs` threads searches on its own graph."""
         return self._uses_workers()
 
-    def _climbs_ahead(self) -> bool:
+    def _prefetches_gains(self) -> bool:
         """Return whether `n_jobs` threads compute the rows of gains of one climb."""
         return False
 
-    def _limit_rows(self, n: int) -> int:
-        """Return the largest number of bytes for the rows of n gains that the search keeps."""
-        if self._revisits_graphs():
-            return ROW_MEMORY
-        return PREFETCHED_ROWS * 8 * (n + 1) if self._climbs_ahead() and count_threads(self.n_jobs) > 1 else 0
-
-    def _limit_trees(self) -> int:
+    def _limit_tree_memory(self) -> int:
         """Return the largest number of bytes that each thread keeps in addition to rows of gains."""
         return 0
 
@@ -152,7 +141,275 @@ class SearchLearner(DagLearner):
         """Return the number of greedy climbs that visit about as many graphs as this search."""
         return 1.0
 
+    def _set_bound(self, upper_bound: float) -> None:
+        """Store the proven upper bound of the score."""
+
+    # ---- learning ----
+
+    def _open(self, X: Any) -> Any:
+        with self._name_all_choices():
+            return super()._open(X)
+
+    @contextmanager
+    def _name_all_choices(self) -> Iterator[None]:
+        """Let errors about missing values name all options of this learner."""
+        try:
+            yield
+        except ChoiceError as error:
+            by_name = not isinstance(self.scoring_method, BaseStructureScore)  # score objects hold complete rows
+            raise error.among((*error.choices, "em"), marks=by_name and bool(error.choices)) from None
+
+    def _reads_continuous(self, opened: Any) -> bool:
+        method = self.scoring_method
+        is_discrete = isinstance(method, DiscreteScore)
+        if isinstance(method, str):  # no text of score objects, because it would contain their table
+            is_discrete = method.lower() in list_scores("discrete", aliases=True)
+        return super()._reads_continuous(opened) and not is_discrete  # discrete scores refuse floats
+
+    def _fit(self, opened: InputTable, sample_weight: ArrayLike | None) -> Run:
+        with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, type(self).__name__) as bar:
+            run = Run(SearchProgress, max_time=self.max_time, callback=bar.callback, start=self._start)
+            bar.follow(run)
+            with run.limit_runs():
+                self._check_return_type()
+                self._read_prior(opened)
+                with self._name_all_choices():
+                    scoring = resolve_scoring(
+                        self.scoring_method,
+                        opened,
+                        state_names=self.state_names,
+                        missing=self.missing,
+                        n_jobs=self.n_jobs,
+                        sample_weight=sample_weight,
+                        structure_prior=self.structure_prior,
+                        discrete_children=self.discrete_children,
+                    )
+                constraints = restrict_to_score(self._read_constraints(scoring.names), scoring.arc_mask, scoring.names)
+                if isinstance(scoring, IncompleteScoring):
+                    edges = self._maximise_expectations(scoring, constraints, run)
+                else:
+                    edges = self._search_for(scoring, constraints, run)
+                    self.n_em_iter_ = 0
+                    self.observed_log_likelihood_ = self._fit_complete_rows(scoring, edges)
+        self._set_graph(scoring, constraints, edges)
+        self.stopped_by_ = run.stopped_by
+        self.converged_ = run.stopped_by == "converged"
+        self.history_ = run.history
+        return run
+
+    def _search_for(
+        self,
+        scoring: Scoring,
+        constraints: EdgeConstraints,
+        run: Run,
+        start: np.ndarray | None = None,
+        resumable: bool = True,
+    ) -> np.ndarray:
+        """Search, while workers share the score if the search uses workers."""
+        with send_scoring(scoring, self.n_jobs if self._uses_workers() else 1) as sent:
+            return self._find_best_graph(sent, constraints, run, start, resumable)
+
+    def _find_best_graph(
+        self,
+        scoring: Scoring,
+        constraints: EdgeConstraints,
+        run: Run,
+        start: np.ndarray | None = None,
+        resumable: bool = True,
+    ) -> np.ndarray:
+        """Search from the start graph or from the checkpoint; return the edges of the best graph.
+
+        `start` replaces the start graph of the options. A search that is not `resumable` has no checkpoint.
+        """
+        permutation, seed = random_draws(len(scoring.names), self.random_state)
+        problem = self._make_problem(scoring, constraints, permutation, run)
+        if start is not None:
+            problem = replace(problem, start=start)
+        state = problem.make_state()
+        if self.checkpoint is not None and resumable:
+            run.checkpoint = self._open_checkpoint(scoring, problem, state, seed)
+        if self.start_dag == "tree" and start is None:
+            grow_tree(state)
+        elif self.start_dag == "random" and start is None:
+            grow_at_random(state, seed)
+        state.prior = scoring.prior(state.edges())
+        # later stages start again from the grown graph
+        problem = replace(problem, start=state.edges(), offset=state.offset)
+        tracker = SearchTracker(problem.limits, run)
+        if not tracker.restore(state, self._last_stage()):
+            tracker.set_best(state)
+        try:
+            with run.catch_interrupt():
+                self._search(problem, state, tracker, seed)
+                run.end("converged")  # no limit has ended the search by an exception
+        except StopSearch:
+            if tracker.n_iter > 0:  # otherwise there is nothing to resume
+                tracker.save(state)
+            elif run.stopped_by == "max_time":
+                self._fall_back_to_forest(state, tracker)
+        except OSError:  # counts are lost, for example if a worker cannot read a file again
+            tracker.save()
+            raise
+        tracker.recall()
+        self.score_, self.n_iter_ = tracker.best_score, tracker.n_iter
+        self._set_bound(tracker.upper_bound)
+        edges = tracker.best_edges(state)
+        if isinstance(run.error, KeyboardInterrupt):  # possibly during a move
+            tracker.save()
+            self.score_ = state.score_graph(edges)
+        return edges
+
+    def _fall_back_to_forest(self, state: DagState, tracker: SearchTracker) -> None:
+        """Use the best forest by the gains that the first pass has computed, without a move."""
+        self._warn_of_time("the graph is the start graph, or the best forest of the pairs scored so far")
+        if not state.moves.n_edges:
+            with lift_limits():  # the gains are known, so this step is short
+                forest = find_forest(state)
+            edges = forest.edges[forest.weights >= tracker.least_gain()]
+            tracker.adopt(edges, state.score_graph(edges))
+
+    def _make_problem(
+        self, scoring: Scoring, constraints: EdgeConstraints, permutation: np.ndarray, run: Run
+    ) -> DagProblem:
+        n = len(scoring.names)
+        limits = ClimbLimits(
+            epsilon=float(self.epsilon),
+            max_iter=inf if self.max_iter == inf else int(self.max_iter),
+            max_indegree=n if self.max_indegree is None else int(min(self.max_indegree, n)),
+            tabu_length=int(min(self.tabu_length, LONGEST_TABU)),
+            patience=int(self.patience),
+        )
+        make_gains = partial(
+            scoring.gains,
+            allowed=constraints.allowed,
+            max_indegree=limits.max_indegree,
+            deadline=run.deadline,
+            n_jobs=self.n_jobs,
+        )
+        row_memory = self._limit_gain_memory(n)
+        return DagProblem(
+            n=n,
+            make_source=CachedSources(make_gains, row_memory) if row_memory else make_gains,
+            limits=limits,
+            permutation=permutation,
+            start=self._start_edges(scoring.names, constraints, limits.max_indegree),
+            required=constraints.required,
+            bonus=scoring.bonus,
+            bounds=scoring.bounds,
+            max_candidates=self.max_candidates,
+            all_moves=self._needs_all_moves(),
+        )
+
+    def _start_edges(self, names: list, constraints: EdgeConstraints, max_indegree: int) -> np.ndarray:
+        """Return the edges of the start graph: `start_dag` with required edges and without forbidden edges."""
+        n_required = np.bincount(constraints.required[:, 1], minlength=len(names))
+        crowded = int(np.argmax(n_required))
+        if n_required[crowded] > max_indegree:
+            raise ValueError(
+                f"{names[crowded]!r} has {n_required[crowded]} required parents, but max_indegree={max_indegree}: "
+                "raise max_indegree, or require fewer edges"
+            )
+        # an edge may be given twice; unlike a set, a dictionary has a fixed order
+        edges = dict.fromkeys((tail, head) for tail, head in constraints.required.tolist())
+        if isinstance(self.start_dag, nx.DiGraph):
+            if getattr(self.start_dag, "undirected_edges", None):
+                raise ValueError("start_dag has undirected edges: give a DAG, such as dag_ of a learner, not a PDAG")
+            remedy = "Add missing nodes with start_dag.add_nodes_from, remove superfluous nodes"
+            check_same_names(self.start_dag.nodes, names, "start_dag", "the data", remedy=remedy)
+            ids = {name: i for i, name in enumerate(names)}
+            edges = dict.fromkeys((ids[tail], ids[head]) for tail, head in self.start_dag.edges()) | edges
+            cycle = find_cycle(len(names), list(edges))
+            if cycle is not None:
+                path = " -> ".join(repr(names[v]) for v in [*cycle, cycle[0]])
+                raise ValueError(f"start_dag with the required edges has the cycle {path}: remove one of these edges")
+        allowed = [(tail, head) for tail, head in edges if constraints.allows(tail, head)]
+        return np.array(allowed, dtype=np.int64).reshape(-1, 2)
+
+    def _open_checkpoint(self, scoring: Scoring, problem: DagProblem, state: DagState, seed: int) -> Checkpoint:
+        """Return the checkpoint. Its fingerprint contains edges as ids and random numbers as drawn."""
+        resolved = self._resolve_options(problem.start, seed, problem.permutation)
+        # a forbidden edge has a gain of -inf
+        facts = list_facts(scoring, state.gains, state.scores)
+        return open_checkpoint(self, *facts, problem.required, problem.bonus, **resolved)
+
+    def _resolve_options(self, start: np.ndarray, seed: int, permutation: np.ndarray) -> dict[str, Any]:
+        """Return the options in the form that the fingerprint uses; prior knowledge enters as arrays."""
+        first = self.start_dag if isinstance(self.start_dag, str) else start
+        return {"start_dag": first, "random_state": [seed, permutation], **dict.fromkeys(KNOWLEDGE_OPTIONS)}
+
+    # ---- missing values ----
+
+    def _maximise_expectations(self, scoring: IncompleteScoring, constraints: EdgeConstraints, run: Run) -> np.ndarray:
+        """Learn from rows with missing values by structural EM. Each search is a separate run."""
+        n = len(scoring.names)
+        permutation, seed = random_draws(n, self.random_state)
+        limit = n if self.max_indegree is None else int(min(self.max_indegree, n))
+        start_edges = self._start_edges(scoring.names, constraints, limit)
+        # max_indegree limits moves, not the start graph
+        most_parents = np.maximum(limit, np.bincount(start_edges[:, 1], minlength=n))
+        if self.checkpoint is not None:
+            resolved = self._resolve_options(start_edges, seed, permutation)
+            facts = (constraints.allowed, constraints.required, scoring.bonus, float(self.max_iter))
+            run.checkpoint = open_checkpoint(self, scoring.data, *facts, **resolved)
+
+        def search(bound: Scoring, start: np.ndarray | None) -> tuple[np.ndarray, int]:
+            inner = Run(SearchProgress)  # no callback and no history: the moves of one search are no progress of EM
+            inner.deadline = run.deadline
+            edges = self._search_for(bound, constraints, inner, start, resumable=False)
+            inner.estimate_left = None  # it refers to the search, which refers to the run
+            if inner.error is not None:
+                run.interrupt(inner.error)
+            return edges, self.n_iter_
+
+        epsilon, n_restarts = float(self.epsilon), int(self.n_em_restarts)
+        check = partial(check_graph, constraints=constraints, most_parents=most_parents)
+        em = StructuralEM(scoring, search, run, check, seed=seed, least_gain=epsilon, n_restarts=n_restarts)
+        best = em.learn()
+        scoring.fit = best.fit
+        self.n_em_iter_, self.observed_log_likelihood_ = em.n_iter, best.fit.log_likelihood
+        self.score_, self.n_iter_ = best.score, em.n_moves
+        self._set_bound(np.nan)  # a bound holds for one search on completed rows, not for the observed values
+        return best.fit.edges
+
+    def _fit_complete_rows(self, scoring: Any, edges: np.ndarray) -> float:
+        """Return the log-likelihood of complete rows as structural EM would report it; NaN without EM."""
+        return compute_log_likelihood(scoring, edges) if self.missing == "em" else float("nan")
+
+    def imputed_frame(self) -> "DataFrame":
+        """Return the training data with each missing value imputed from its row.
+
+        A discrete value is replaced by its most probable state, a continuous value by its mean, given the observed
+        values of the row. Each value is imputed separately and exactly, under the maximum likelihood parameters of
+        `model_`.
+
+        Returns
+        -------
+        pandas.DataFrame of shape (n_samples, n_features)
+            Categorical columns with all states declared, continuous columns as float64, and a new index. The rows are
+            in the order of the data.
+
+        Raises
+        ------
+        ValueError
+            If `missing` is not "em".
+
+        Notes
+        -----
+        For discrete variables the cost is one pass over the junction tree per row. Do not learn from the imputed table,
+        because imputed values vary less than observed values. Learn from the table with missing values.
+        """
+        self._require_fit()
+        if self.missing != "em":
+            raise ValueError(f"imputed_frame needs missing='em', got missing={self.missing!r}: fit with missing='em'")
+        return take_rows(self._scoring.get()).to_pandas()
+
     # ---- memory ----
+
+    def _limit_gain_memory(self, n: int) -> int:
+        """Return the largest number of bytes for the rows of n gains that the search keeps."""
+        if self._revisits_graphs():
+            return ROW_MEMORY
+        return PREFETCHED_ROWS * 8 * (n + 1) if self._prefetches_gains() and count_threads(self.n_jobs) > 1 else 0
 
     def estimate_cost(
         self,
@@ -203,7 +460,7 @@ class SearchLearner(DagLearner):
         else:
             size = measure_size(self, self._open(X))
         n_threads = count_threads(self.n_jobs) if self._uses_threads() else 1
-        rows = self._limit_rows(len(size.cards) + size.n_floats) + n_threads * self._limit_trees()
+        rows = self._limit_gain_memory(len(size.cards) + size.n_floats) + n_threads * self._limit_tree_memory()
         if size.missing is not None:
             return estimate_expectations(
                 size.missing, size.n_rows, size.cards, size.n_floats, climbs=self._count_climbs(), row_memory=rows
@@ -211,256 +468,7 @@ class SearchLearner(DagLearner):
         if size.n_floats:
             return estimate_continuous(size.n_rows, size.n_floats, size.cards)
         cost = estimate_discrete(size.n_rows, size.cards, row_memory=rows, weighted=weighted, n_threads=n_threads)
-        if n_threads == 1 and self._climbs_ahead():  # the helping threads have no graph
+        if n_threads == 1 and self._prefetches_gains():  # the helping threads have no graph
             n_helpers = min(count_threads(self.n_jobs), MOST_HELPED) - 1
             cost = cost.add(scratch=n_helpers * (cost.kept_counts + cost.scratch))
         return cost
-
-    # ---- learning ----
-
-    def _fit(self, opened: InputTable, sample_weight: ArrayLike | None) -> Run:
-        with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, type(self).__name__) as bar:
-            run = Run(SearchProgress, max_time=self.max_time, callback=bar.callback, start=self._start)
-            bar.follow(run)
-            with run.limit_runs():
-                self._check_return_type()
-                self._read_prior(opened)
-                with self._list_choices():
-                    scoring = resolve_scoring(
-                        self.scoring_method,
-                        opened,
-                        state_names=self.state_names,
-                        missing=self.missing,
-                        n_jobs=self.n_jobs,
-                        sample_weight=sample_weight,
-                        structure_prior=self.structure_prior,
-                        discrete_children=self.discrete_children,
-                    )
-                constraints = restrict_to_score(self._read_constraints(scoring.names), scoring.arc_mask, scoring.names)
-                if isinstance(scoring, IncompleteScoring):
-                    edges = self._maximise_expectations(scoring, constraints, run)
-                else:
-                    edges = self._search_for(scoring, constraints, run)
-                    self.n_em_iter_ = 0
-                    self.observed_log_likelihood_ = self._fit_complete_rows(scoring, edges)
-        self._set_graph(scoring, constraints, edges)
-        self.stopped_by_ = run.stopped_by
-        self.converged_ = run.stopped_by == "converged"
-        self.history_ = run.history
-        return run
-
-    def _maximise_expectations(self, scoring: IncompleteScoring, constraints: EdgeConstraints, run: Run) -> np.ndarray:
-        """Learn from rows with missing values by structural EM. Each search is a separate run."""
-        n = len(scoring.names)
-        permutation, seed = random_draws(n, self.random_state)
-        limit = n if self.max_indegree is None else int(min(self.max_indegree, n))
-        start_edges = self._start_edges(scoring.names, constraints, limit)
-        most_parents = np.maximum(limit, np.bincount(start_edges[:, 1], minlength=n))
-        if self.checkpoint is not None:
-            resolved = self._resolve_options(start_edges, seed, permutation)
-            facts = (constraints.allowed, constraints.required, scoring.bonus, float(self.max_iter))
-            run.checkpoint = open_checkpoint(self, scoring.data, *facts, **resolved)
-
-        def search(bound: Scoring, start: np.ndarray | None) -> tuple[np.ndarray, int]:
-            part = Run(SearchProgress)
-            part.deadline = run.deadline
-            edges = self._search_for(bound, constraints, part, start, resumable=False)
-            part.estimate_left = None  # it refers to the search, which refers to the run
-            if part.error is not None:
-                run.interrupt(part.error)
-            return edges, self.n_iter_
-
-        epsilon, n_restarts = float(self.epsilon), int(self.n_em_restarts)
-        legal = partial(check_graph, constraints=constraints, most_parents=most_parents)
-        em = StructuralEM(scoring, search, run, legal, seed=seed, least_gain=epsilon, n_restarts=n_restarts)
-        best = em.learn()
-        scoring.fit = best.fit
-        self.n_em_iter_, self.observed_log_likelihood_ = em.n_iter, best.fit.log_likelihood
-        self.score_, self.n_iter_ = best.score, em.n_moves
-        self._take_bound(np.nan)
-        return best.fit.edges
-
-    def _fit_complete_rows(self, scoring: Any, edges: np.ndarray) -> float:
-        """Return the log-likelihood of complete rows as structural EM would report it; NaN without EM."""
-        return compute_log_likelihood(scoring, edges) if self.missing == "em" else float("nan")
-
-    def imputed_frame(self) -> "DataFrame":
-        """Return the training data with each missing value imputed from its row.
-
-        A discrete value is replaced by its most probable state, a continuous value by its mean, given the observed
-        values of the row. Each value is imputed separately and exactly, under the maximum likelihood parameters of
-        `model_`.
-
-        Returns
-        -------
-        pandas.DataFrame of shape (n_samples, n_features)
-            Categorical columns with all states declared, continuous columns as float64, and a new index. The rows are
-            in the order of the data.
-
-        Raises
-        ------
-        ValueError
-            If `missing` is not "em".
-
-        Notes
-        -----
-        For discrete variables the cost is one pass over the junction tree per row. Do not learn from the imputed table,
-        because imputed values vary less than observed values. Learn from the table with missing values.
-        """
-        self._require_fit()
-        if self.missing != "em":
-            raise ValueError(f"imputed_frame needs missing='em', got missing={self.missing!r}: fit with missing='em'")
-        return take_rows(self._scoring.get()).to_pandas()
-
-    def _search_for(
-        self,
-        scoring: Scoring,
-        constraints: EdgeConstraints,
-        run: Run,
-        start: np.ndarray | None = None,
-        resumable: bool = True,
-    ) -> np.ndarray:
-        with send_scoring(scoring, self.n_jobs if self._uses_workers() else 1) as sent:
-            return self._find_best_graph(sent, constraints, run, start, resumable)
-
-    def _open(self, X: Any) -> Any:
-        with self._list_choices():
-            return super()._open(X)
-
-    @contextmanager
-    def _list_choices(self) -> Iterator[None]:
-        """Let errors about missing values name all options of this learner."""
-        try:
-            yield
-        except ChoiceError as error:
-            by_name = not isinstance(self.scoring_method, BaseStructureScore)  # score objects hold complete rows
-            raise error.among((*error.choices, "em"), marks=by_name and bool(error.choices)) from None
-
-    def _find_best_graph(
-        self,
-        scoring: Scoring,
-        constraints: EdgeConstraints,
-        run: Run,
-        start: np.ndarray | None = None,
-        resumable: bool = True,
-    ) -> np.ndarray:
-        """Search from the start graph or from the checkpoint; return the edges of the best graph.
-
-        `start` replaces the start graph of the options. A search that is not `resumable` has no checkpoint.
-        """
-        permutation, seed = random_draws(len(scoring.names), self.random_state)
-        problem = self._make_problem(scoring, constraints, permutation, run)
-        if start is not None:
-            problem = replace(problem, start=start)
-        state = problem.make_state()
-        if self.checkpoint is not None and resumable:
-            run.checkpoint = self._open_checkpoint(scoring, problem, state, seed)
-        if self.start_dag == "tree" and start is None:
-            grow_tree(state)
-        elif self.start_dag == "random" and start is None:
-            grow_at_random(state, seed)
-        state.prior = scoring.prior(state.edges())
-        problem = replace(problem, start=state.edges(), offset=state.offset)
-        tracker = SearchTracker(problem.limits, run)
-        if not tracker.restore(state, self._last_stage()):
-            tracker.set_best(state)
-        try:
-            with run.catch_interrupt():
-                self._search(problem, state, tracker, seed)
-                run.end("converged")
-        except StopSearch:
-            if tracker.n_iter > 0:  # otherwise there is nothing to resume
-                tracker.save(state)
-            elif run.stopped_by == "max_time":
-                self._take_forest(state, tracker)
-        except OSError:  # counts are lost, for example if a worker cannot read a file again
-            tracker.save()
-            raise
-        tracker.recall()
-        self.score_, self.n_iter_ = tracker.best_score, tracker.n_iter
-        self._take_bound(tracker.upper_bound)
-        edges = tracker.best_edges(state)
-        if isinstance(run.error, KeyboardInterrupt):  # possibly during a move
-            tracker.save()
-            self.score_ = state.score_graph(edges)
-        return edges
-
-    def _take_bound(self, upper_bound: float) -> None:
-        """Store the proven upper bound of the score."""
-
-    def _take_forest(self, state: DagState, tracker: SearchTracker) -> None:
-        """Use the best forest by the gains that the first pass has computed, without a move."""
-        self._warn_of_time("the graph is the start graph, or the best forest of the pairs scored so far")
-        if not state.moves.n_edges:
-            with lift_limits():
-                forest = find_forest(state)
-            edges = forest.edges[forest.weights >= tracker.least_gain()]
-            tracker.adopt(edges, state.score_graph(edges))
-
-    def _open_checkpoint(self, scoring: Scoring, problem: DagProblem, state: DagState, seed: int) -> Checkpoint:
-        """Return the checkpoint. Its fingerprint contains edges as ids and random numbers as drawn."""
-        resolved = self._resolve_options(problem.start, seed, problem.permutation)
-        # a forbidden edge has a gain of -inf
-        facts = list_facts(scoring, state.gains, state.scores)
-        return open_checkpoint(self, *facts, problem.required, problem.bonus, **resolved)
-
-    def _resolve_options(self, start: np.ndarray, seed: int, permutation: np.ndarray) -> dict[str, Any]:
-        """Return the options in the form that the fingerprint uses; prior knowledge enters as arrays."""
-        first = self.start_dag if isinstance(self.start_dag, str) else start
-        return {"start_dag": first, "random_state": [seed, permutation], **dict.fromkeys(KNOWLEDGE_OPTIONS)}
-
-    def _make_problem(
-        self, scoring: Scoring, constraints: EdgeConstraints, permutation: np.ndarray, run: Run
-    ) -> DagProblem:
-        n = len(scoring.names)
-        limits = ClimbLimits(
-            epsilon=float(self.epsilon),
-            max_iter=inf if self.max_iter == inf else int(self.max_iter),
-            max_indegree=n if self.max_indegree is None else int(min(self.max_indegree, n)),
-            tabu_length=int(min(self.tabu_length, LONGEST_TABU)),
-            patience=int(self.patience),
-        )
-        make_gains = partial(
-            scoring.gains,
-            allowed=constraints.allowed,
-            max_indegree=limits.max_indegree,
-            deadline=run.deadline,
-            n_jobs=self.n_jobs,
-        )
-        row_memory = self._limit_rows(n)
-        return DagProblem(
-            n=n,
-            make_source=CachedSources(make_gains, row_memory) if row_memory else make_gains,
-            limits=limits,
-            permutation=permutation,
-            start=self._start_edges(scoring.names, constraints, limits.max_indegree),
-            required=constraints.required,
-            bonus=scoring.bonus,
-            bounds=scoring.bounds,
-            max_candidates=self.max_candidates,
-            all_moves=self._needs_all_moves(),
-        )
-
-    def _start_edges(self, names: list, constraints: EdgeConstraints, max_indegree: int) -> np.ndarray:
-        """Return the edges of the start graph: `start_dag` with required edges and without forbidden edges."""
-        n_required = np.bincount(constraints.required[:, 1], minlength=len(names))
-        crowded = int(np.argmax(n_required))
-        if n_required[crowded] > max_indegree:
-            raise ValueError(
-                f"{names[crowded]!r} has {n_required[crowded]} required parents, but max_indegree={max_indegree}: "
-                "raise max_indegree, or require fewer edges"
-            )
-        edges = dict.fromkeys((tail, head) for tail, head in constraints.required.tolist())
-        if isinstance(self.start_dag, nx.DiGraph):
-            if getattr(self.start_dag, "undirected_edges", None):
-                raise ValueError("start_dag has undirected edges: give a DAG, such as dag_ of a learner, not a PDAG")
-            remedy = "Add missing nodes with start_dag.add_nodes_from, remove superfluous nodes"
-            check_same_names(self.start_dag.nodes, names, "start_dag", "the data", remedy=remedy)
-            ids = {name: i for i, name in enumerate(names)}
-            edges = dict.fromkeys((ids[tail], ids[head]) for tail, head in self.start_dag.edges()) | edges
-            cycle = find_cycle(len(names), list(edges))
-            if cycle is not None:
-                path = " -> ".join(repr(names[v]) for v in [*cycle, cycle[0]])
-                raise ValueError(f"start_dag with the required edges has the cycle {path}: remove one of these edges")
-        allowed = [(tail, head) for tail, head in edges if constraints.allows(tail, head)]
-        return np.array(allowed, dtype=np.int64).reshape(-1, 2)

@@ -252,6 +252,7 @@ class CLIME(GaussianLearner):
 
     def _largest_penalty(self, sample: GaussianSample, lam: float = inf, share: float = 0.0) -> float:
         largest = find_largest_correlation(sample)
+        # from here on a multiple of the unit vector satisfies the constraints of every column
         return largest / (1 + self._ridge(sample) + largest)
 
     def _solve(
@@ -260,7 +261,7 @@ class CLIME(GaussianLearner):
         lams: np.ndarray,
         run: Run,
         store: Store | None = None,
-        watch: Callable[[list[GaussianEstimate]], bool] = lambda estimates: False,
+        is_enough: Callable[[list[GaussianEstimate]], bool] = lambda estimates: False,
     ) -> list[GaussianEstimate]:
         iterates = self.solver == "admm"
         forms_matrix = not isinstance(sample.correlations, FactoredCorrelations) or (not iterates and lams[-1] == 0)
@@ -274,7 +275,7 @@ class CLIME(GaussianLearner):
         return [self._make_estimate(estimates, k, run) for k in range(len(lams))]
 
     def _make_estimate(self, columns: ColumnEstimates, k: int, run: Run) -> GaussianEstimate:
-        precision = drop_rounding(symmetrise(columns.coefficients[k]))
+        precision = drop_rounding(_symmetrise(columns.coefficients[k]))
         n_iter = int(columns.n_iter.max(initial=0))
         return GaussianEstimate(
             lam=float(columns.lams[k]),
@@ -289,7 +290,7 @@ class CLIME(GaussianLearner):
         )
 
 
-def symmetrise(columns: csc_array) -> csr_array:
+def _symmetrise(columns: csc_array) -> csr_array:
     """Return for each pair of entries (i, j), (j, i) the entry of smaller magnitude; if equal, the upper one."""
     columns = columns.sorted_indices()  # entries in the order of (j, i), for `searchsorted`
     p = len(columns.indptr) - 1

@@ -17,18 +17,18 @@ from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 from pgmx.solvers.gaussian.screening import BLOCK as WIDE_COLUMNS
 
 #: Arrays of a block of columns while it is solved, with R and without.
-BLOCK_ARRAYS, WIDE_ARRAYS = 10, 14
+_BLOCK_ARRAYS, _WIDE_ARRAYS = 10, 14
 
 #: Blocks per worker, and the fewest columns of a block.
-BLOCKS, LEAST_COLUMNS = 16, 128
+_BLOCKS, _LEAST_COLUMNS = 16, 128
 
 
-def estimate_columns(size: GaussianSize, n_jobs: int | None, arrays: int = BLOCK_ARRAYS) -> int:
+def estimate_columns(size: GaussianSize, n_jobs: int | None, arrays: int = _BLOCK_ARRAYS) -> int:
     """Return the bytes for solving all columns in blocks. Without R the number of arrays is fixed."""
     n_workers = count_workers(n_jobs)
-    block = min(size.n_columns, max(LEAST_COLUMNS, -(-size.n_columns // (BLOCKS * n_workers))))
+    block = min(size.n_columns, max(_LEAST_COLUMNS, -(-size.n_columns // (_BLOCKS * n_workers))))
     if size.is_wide:
-        return 8 * WIDE_ARRAYS * n_workers * min(block, WIDE_COLUMNS) * size.n_columns
+        return 8 * _WIDE_ARRAYS * n_workers * min(block, WIDE_COLUMNS) * size.n_columns
     return 8 * arrays * n_workers * block * size.n_columns
 
 
@@ -74,7 +74,7 @@ def solve_columns(
     Blocks in the store are not solved again. Solved blocks are saved there when a snapshot is due.
     """
     n_workers = count_workers(n_jobs)
-    block = max(LEAST_COLUMNS, -(-n_columns // (BLOCKS * n_workers)))
+    block = max(_LEAST_COLUMNS, -(-n_columns // (_BLOCKS * n_workers)))
     blocks = [np.arange(first, min(first + block, n_columns), dtype=np.int64) for first in range(0, n_columns, block)]
     parts = {} if store is None or store.snapshot is None else _read_parts(store.snapshot, solve.lams, blocks)
     due = [number for number in range(len(blocks)) if number not in parts]
@@ -84,6 +84,7 @@ def solve_columns(
     with run.catch_interrupt(), closing(run_tasks(task, arrays, len(due), n_jobs=n_jobs)) as results:
         for at, part in results:
             parts[due[at]] = part
+            # the smallest penalty has the most edges
             n_edges = sum(one.coefficients[-1].nnz for one in parts.values())
             run.record(objective=float("nan"), n_edges=n_edges)
             if run.is_stopped_by_user():
@@ -93,6 +94,7 @@ def solve_columns(
                 _save(store, parts, n_rows)
     if not parts:
         run.raise_error()
+    # the last blocks too, although no snapshot was due
     if store is not None and run.is_over():
         _save(store, parts, n_rows)
     for number, columns in enumerate(blocks):
@@ -107,6 +109,7 @@ def _read_parts(snapshot: Snapshot, lams: np.ndarray, blocks: list[np.ndarray]) 
     parts = {}
     for number, columns in enumerate(blocks):
         at = np.flatnonzero(np.isin(stored.columns, columns))
+        # another number of workers divides the columns differently
         if len(at) == len(columns):
             at = at[np.argsort(stored.columns[at])]
             rows = {name: getattr(stored, name)[..., at] for name in COLUMN_FIGURES}

@@ -15,13 +15,13 @@ from pgmx.statistics.gaussian.sample import MOST_FORMED
 from pgmx.statistics.moments import count_block_rows
 
 #: Number of matrices of the size of R for a repair of R.
-REPAIR_MATRICES = 11
+_REPAIR_MATRICES = 11
 
 #: Copies of ranked rows, bytes of comparisons between rows, and bytes of small objects.
 RANKED_COPIES, PLANE_BYTES, SMALL_BYTES = 3, 1 << 24, 1 << 21
 
 #: Matrices for the criteria of a path, in addition to the matrices of its estimates.
-PATH_MATRICES = 8
+_PATH_MATRICES = 8
 
 
 class GaussianSize(NamedTuple):
@@ -67,7 +67,7 @@ def estimate_moments(size: GaussianSize, *, pairwise: bool = False) -> int:
     n, p, matrix = size.n_rows, size.n_columns, size.matrix_bytes
     block = 16 * min(n, count_block_rows(p)) * p + min(n * p, CHUNK_CELLS)
     if pairwise:
-        return REPAIR_MATRICES * matrix + 2 * block
+        return _REPAIR_MATRICES * matrix + 2 * block
     if not size.is_thin:
         return matrix + block
     factor = 16 * n * p
@@ -78,7 +78,7 @@ def estimate_ranks(size: GaussianSize, correlation: str) -> int:
     """Return the bytes for rank correlations and their repair."""
     n, p = size.n_rows, size.n_columns
     planes = min(PLANE_BYTES, n * n * p // 16) if correlation == "kendall" else 0
-    return 8 * RANKED_COPIES * n * p + REPAIR_MATRICES * size.matrix_bytes + planes
+    return 8 * RANKED_COPIES * n * p + _REPAIR_MATRICES * size.matrix_bytes + planes
 
 
 def join_steps(size: GaussianSize, reading: int, solving: int) -> LearningCost:
@@ -89,7 +89,7 @@ def join_steps(size: GaussianSize, reading: int, solving: int) -> LearningCost:
 
 def estimate_paths(size: GaussianSize, solving: int, n_parts: int) -> int:
     """Return the bytes for the paths of penalties of all rows and of `n_parts` samples of the rows."""
-    matrices = 0 if size.is_wide else PATH_MATRICES * size.matrix_bytes
+    matrices = 0 if size.is_wide else _PATH_MATRICES * size.matrix_bytes
     return estimate_subsamples(size, solving + matrices, n_parts)
 
 

@@ -20,7 +20,7 @@ from pgmx.estimators.gaussian.estimate import (
 )
 from pgmx.estimators.gaussian.learner import GaussianLearner
 from pgmx.estimators.gaussian.snapshots import ESTIMATE_FIGURES, pack_estimates, read_estimates
-from pgmx.estimators.paths import choose_stable, compute_instability, count_subsample_rows, find_smallest, is_past_best
+from pgmx.estimators.paths import choose_stable, count_subsample_rows, find_smallest, is_past_best, measure_instability
 from pgmx.parallel.tasks import SharedArrays, run_tasks
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.progress import SolverProgress
@@ -66,6 +66,7 @@ class PathCache:
 
     def add(self, key: str, lams: np.ndarray, path: list[GaussianEstimate]) -> bool:
         """Store a path, unless it is incomplete; return whether it was stored."""
+        # the last estimates of a run that is over may not have reached their tolerance
         is_whole = len(path) == len(lams) and not self._run.is_over()
         if is_whole:
             self._paths[key] = path
@@ -166,7 +167,7 @@ class ExtendedBIC:
 
     solved: PathCache  # not needed: there is only one path
 
-    def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
+    def __init__(self, options: _Options, solver: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
         if sample.n_rows is None:
             raise ValueError(
                 "selection='ebic' needs the number of rows from which the covariance was estimated: give n_samples"
@@ -174,8 +175,10 @@ class ExtendedBIC:
         self._n, self._gamma, self._run = float(sample.n_rows), options.gamma, run
         self._unbounded = False
         self._correlations, self._n_columns = sample.correlations, sample.n_columns
+        # the repair has chosen the smallest eigenvalues, and they would decide the likelihood
         if sample.repaired > 0:
             self._correlations = DenseCorrelations(shrink(sample.correlation, 1 / np.sqrt(self._n)))
+        # with fewer rows than columns the loss has no lower bound
         is_thin = isinstance(self._correlations, FactoredCorrelations)
         self._least_loss = (
             -inf if is_thin else _compute_least_loss(self._correlations.select(np.arange(self._n_columns)))
@@ -197,7 +200,7 @@ class ExtendedBIC:
         return criterion, find_smallest(criterion)
 
     def _compute(self, estimate: GaussianEstimate) -> float:
-        if self._unbounded or is_incomplete(estimate, self._run):
+        if self._unbounded or _is_incomplete(estimate, self._run):
             return nan
         price = len(estimate.edges) * (np.log(self._n) + 4 * self._gamma * np.log(self._n_columns))
         smallest = min((value for value in self._values if not isnan(value)), default=inf)
@@ -210,6 +213,7 @@ class ExtendedBIC:
         except OutOfTimeError:
             return nan
         if likelihood.regularised > 0:
+            # the likelihood given a denser graph has no maximum either
             self._unbounded = True
             return nan
         return 2 * self._n * compute_loss(likelihood.precision, self._correlations.read_pairs) + price
@@ -221,7 +225,7 @@ def _compute_least_loss(correlation: np.ndarray) -> float:
     return 0.5 * (log_determinant + len(correlation)) if sign > 0 else -inf
 
 
-def is_incomplete(estimate: GaussianEstimate, run: Run) -> bool:
+def _is_incomplete(estimate: GaussianEstimate, run: Run) -> bool:
     """Return whether an estimate was not solved because the time limit or the callback ended the run."""
     return run.is_over() and not estimate.converged
 
@@ -237,13 +241,13 @@ class _ResamplingCriterion(ABC):
     #: Paths that are already solved; set by the learner.
     solved: PathCache
 
-    def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
+    def __init__(self, options: _Options, solver: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
         if sample.table is None or sample.n_table_rows is None:
             raise ValueError(
                 "selection='cv' and 'stars' need rows in memory or in a file, got a covariance or a distributed "
                 "table: use 'ebic'"
             )
-        self._options, self._innermost, self._run = options, leaf, run
+        self._options, self._solver, self._run = options, solver, run
         self._n_rows = sample.n_table_rows
         self._rng = np.random.default_rng(seed)
         self._n_lams = 0
@@ -277,19 +281,21 @@ class _ResamplingCriterion(ABC):
         Folds or subsamples for which the first call had no time are left out.
         """
         lams = np.array([estimate.lam for estimate in estimates])
+        # with the number of penalties before: each batch is a path of its own in the checkpoint
         keys = [f"part {number} of {self._n_lams}" for number in range(len(self._parts))]
         more = {number: path for number, key in enumerate(keys) if (path := self.solved.find(key, lams)) is not None}
         due = [number for number in range(len(self._parts)) if number not in more]
-        for k, path in learn_subset_paths(
-            self._innermost, [self._parts[number] for number in due], lams, self._run, self._options.n_jobs
+        for k, path in _learn_subset_paths(
+            self._solver, [self._parts[number] for number in due], lams, self._run, self._options.n_jobs
         ):
             more[due[k]] = path
             if self.solved.add(keys[due[k]], lams, path):
                 self._run.advance(len(path))
+        # the first batch decides which folds or subsamples are compared, also in later batches
         if not self._paths:
             self._paths = {number: [] for number in sorted(more)}
         for number, path in self._paths.items():
-            path.extend(takewhile(lambda estimate: not is_incomplete(estimate, self._run), more.get(number, [])))
+            path.extend(takewhile(lambda estimate: not _is_incomplete(estimate, self._run), more.get(number, [])))
         self._n_lams += len(lams)
         self._values = self._compute([path[: self._n_known] for path in self._paths.values()])
 
@@ -314,8 +320,8 @@ class _ResamplingCriterion(ABC):
 class CrossValidation(_ResamplingCriterion):
     """Negative log-likelihood per row of held-out folds minus p ln(2π) / 2; the path ends after a sustained rise."""
 
-    def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
-        super().__init__(options, leaf, sample, run, seed)
+    def __init__(self, options: _Options, solver: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
+        super().__init__(options, solver, sample, run, seed)
         n, k = self._n_rows, options.n_folds
         if n < 2 * k:
             raise ValueError(
@@ -333,7 +339,7 @@ class CrossValidation(_ResamplingCriterion):
             train, test, losses_of_part = self._parts[number], self._held_out[number], self._losses[number]
             for estimate in path[len(losses_of_part) :]:
                 try:
-                    refit = self._innermost._should_select_by_refit()
+                    refit = self._solver._should_select_by_refit()
                     precision, _ = choose_precision(train, estimate, refit, self._run.is_over)
                 except OutOfTimeError:
                     break
@@ -341,6 +347,7 @@ class CrossValidation(_ResamplingCriterion):
         n_known = min(len(self._losses[number]) for number in self._paths)
         losses = np.array([self._losses[number][:n_known] for number in self._paths])
         n_rows = np.array([self._held_out[number].n_rows for number in self._paths])
+        # folds may differ by one row
         return np.average(losses, axis=0, weights=n_rows)
 
     def _is_decided(self, values: np.ndarray) -> bool:
@@ -353,8 +360,8 @@ class CrossValidation(_ResamplingCriterion):
 class Stability(_ResamplingCriterion):
     """Instability of the edges over subsamples (StARS); the path ends at the first unstable penalty."""
 
-    def __init__(self, options: _Options, leaf: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
-        super().__init__(options, leaf, sample, run, seed)
+    def __init__(self, options: _Options, solver: GaussianLearner, sample: GaussianSample, run: Run, seed: int):
+        super().__init__(options, solver, sample, run, seed)
         n = self._n_rows
         size = count_subsample_rows(n)
         if size < 2:
@@ -363,9 +370,9 @@ class Stability(_ResamplingCriterion):
         self._parts, self._n_columns = sample.parts(subsets), sample.n_columns
 
     def _compute(self, paths: list[list[GaussianEstimate]]) -> np.ndarray:
-        if len(paths) < 2:  # compute_instability needs two subsamples, and there was only time for one
+        if len(paths) < 2:  # instability needs two subsamples, and there was only time for one
             return np.full(self._n_known, nan)
-        return compute_instability([[estimate.edges for estimate in path] for path in paths], self._n_columns)
+        return measure_instability([[estimate.edges for estimate in path] for path in paths], self._n_columns)
 
     def _is_decided(self, values: np.ndarray) -> bool:
         return bool(values[-1] > self._options.stability)
@@ -374,8 +381,8 @@ class Stability(_ResamplingCriterion):
         return choose_stable(criterion, self._options.stability)
 
 
-def learn_subset_paths(
-    leaf: GaussianLearner, parts: list[GaussianSample], lams: np.ndarray, run: Run, n_jobs: int | None
+def _learn_subset_paths(
+    solver: GaussianLearner, parts: list[GaussianSample], lams: np.ndarray, run: Run, n_jobs: int | None
 ) -> Iterator[tuple[int, list[GaussianEstimate]]]:
     """Yield number and estimates of each fold or subsample; after the deadline only the first one starts."""
     arrays = {}
@@ -386,9 +393,9 @@ def learn_subset_paths(
         else:
             arrays[f"factor{k}"] = part.factor
     headers = [(part.n_rows, part.method, part.repaired, part.factor is None) for part in parts]
-    solver: Any = clone(leaf)
-    solver.set_params(n_jobs=None, callback=None, show_progress=False)
-    task = _PathTask(solver, lams, headers, run.wall_deadline)
+    silent: Any = clone(solver)
+    silent.set_params(n_jobs=None, callback=None, show_progress=False)
+    task = _PathTask(silent, lams, headers, run.wall_deadline)
     with closing(
         run_tasks(task, SharedArrays(**arrays), len(parts), n_jobs=n_jobs, deadline=run.wall_deadline)
     ) as results:

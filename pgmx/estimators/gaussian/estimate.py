@@ -22,7 +22,7 @@ from pgmx.solvers.gaussian.likelihood import fit_maximum_likelihood
 from pgmx.statistics.precision import Blocks, scale_to_unit_diagonal
 
 #: Partial correlations up to this size are rounding, not edges.
-LEAST_PARTIAL = 1e-10
+_LEAST_PARTIAL = 1e-10
 
 #: Smallest allowed Cholesky pivot of a precision scaled to unit diagonal, and the pivot from which a solver's own
 #: report is accepted without a check (rounding changes a pivot by much less).
@@ -98,7 +98,7 @@ def drop_rounding(precision: csr_array) -> csr_array:
     """Return a symmetric precision without the entries whose partial correlation is rounding error."""
     i, j = _list_rows(precision), precision.indices
     scale = np.sqrt(np.abs(precision.diagonal()))
-    large = (i == j) | (np.abs(precision.data) > LEAST_PARTIAL * scale[i] * scale[j])
+    large = (i == j) | (np.abs(precision.data) > _LEAST_PARTIAL * scale[i] * scale[j])
     if large.all():
         return precision
     return csr_array((precision.data[large], (i[large], j[large])), shape=precision.shape)
@@ -133,7 +133,7 @@ def choose_precision(
     OutOfTimeError is raised once `is_over()` is true.
     """
     own = estimate.precision
-    if own is not None and not refit and (estimate.least_pivot > CERTAIN_PIVOT or is_positive_definite(own)):
+    if own is not None and not refit and (estimate.least_pivot > CERTAIN_PIVOT or _is_positive_definite(own)):
         return own, "penalised"
     likelihood = fit_maximum_likelihood(sample.correlations, estimate.edges, n_rows=sample.n_rows, is_over=is_over)
     how = "maximum likelihood"
@@ -142,7 +142,7 @@ def choose_precision(
     return likelihood.precision, how
 
 
-def is_positive_definite(precision: csr_array) -> bool:
+def _is_positive_definite(precision: csr_array) -> bool:
     """Return whether a symmetric matrix, scaled to unit diagonal, has Cholesky pivots above rounding."""
     if not (precision.diagonal() > 0).all():
         return False

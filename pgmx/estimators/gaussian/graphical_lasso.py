@@ -31,6 +31,7 @@ from pgmx.statistics.gaussian.correlations import FactoredCorrelations
 
 #: Bytes per pair of variables of a component, at most: its correlations, W, two copies, and the certificate.
 _BYTES_PER_PAIR = 5 * 8
+#: Bytes that are assumed if the system does not report its free memory.
 _UNKNOWN_MEMORY = 1 << 32
 
 
@@ -232,6 +233,7 @@ class GraphicalLasso(GaussianLearner):
         correlations = sample.correlations
         if self.max_block is not None:
             most, rule = self.max_block, f"max_block={self.max_block}"
+        # only wide data can have components that do not fit: other data have their whole matrix in memory already
         elif isinstance(correlations, FactoredCorrelations):
             most = isqrt(read_free_memory(_UNKNOWN_MEMORY) // _BYTES_PER_PAIR)
             rule = f"the {most:,} that free memory has room for (max_block sets another limit)"
@@ -240,6 +242,7 @@ class GraphicalLasso(GaussianLearner):
         sizes = np.bincount(correlations.find_components(float(lams[-1])))
         if sizes.max() <= most:
             return lams
+        # components grow as the penalty falls: all penalties from `least` on have small ones
         least = correlations.find_least_penalty(most, float(lams[-1]))
         allowed = lams[lams >= least]
         lam = float(lams[len(allowed)])
@@ -261,7 +264,7 @@ class GraphicalLasso(GaussianLearner):
         lams: np.ndarray,
         run: Run,
         store: Store | None = None,
-        watch: Callable[[list[GaussianEstimate]], bool] = lambda estimates: False,
+        is_enough: Callable[[list[GaussianEstimate]], bool] = lambda estimates: False,
     ) -> list[GaussianEstimate]:
         path = GraphicalLassoPath(
             sample.correlations,
@@ -284,11 +287,12 @@ class GraphicalLasso(GaussianLearner):
                 run.advance()
                 if run.is_over():
                     break
+                # packed now, since further penalties change the state of the path
                 if store is not None and len(estimates) < len(lams):
                     state, n_rows = self._pack(estimates, path), run.n_rows
                     if store.is_due():
                         store.save(state, n_rows)
-                if watch(estimates) or run.is_over():
+                if is_enough(estimates) or run.is_over():
                     break
         if store is not None and state and run.is_over():
             store.save(state, n_rows)
@@ -326,6 +330,7 @@ class GraphicalLasso(GaussianLearner):
             lam=solution.lam,
             edges=list_edges(precision),
             precision=precision,
+            # before small entries were dropped
             raw=solution.precision,
             objective=solution.objective,
             dual_gap=solution.dual_gap,

@@ -19,15 +19,16 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import as_reals, caller_level, check_natural, is_number
-from pgmx.data import DistributedNumericTable, DistributedTable, NumericTable, open_numeric
+from pgmx.data import DiscreteTable, NumericTable, open_numeric
+from pgmx.data.distributed.remote_table import is_remote
 from pgmx.data.errors import check_rows_left
 from pgmx.data.readers import is_path
-from pgmx.estimators.base import NA_VALUES, BaseStructureLearner, Interval, StrOptions, config
+from pgmx.estimators.base import N_JOBS, NA_VALUES, BaseStructureLearner, Interval, StrOptions, config
 from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.gaussian.cost import GaussianSize, estimate_moments, join_steps, measure_table
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, GaussianPath, get_units, make_network
 from pgmx.estimators.paths import space_penalties
-from pgmx.models.distributed_rows import sum_parts
+from pgmx.models.distributed_rows import average_answers
 from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.checkpoint import open_checkpoint
 from pgmx.runs.progress import ProgressBar, SolverProgress
@@ -38,9 +39,6 @@ from pgmx.statistics.gaussian.correlations import FactoredCorrelations
 if TYPE_CHECKING:
     from pgmx.models import GaussianMarkovNetwork
 
-
-#: Values that joblib accepts as a number of workers.
-N_JOBS = [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None]
 
 Learner = TypeVar("Learner", bound="ContinuousLearner")  # for Self, jedi returns the base class
 
@@ -165,12 +163,10 @@ class GaussianResults(BaseStructureLearner):
         check_is_fitted(self)
         self._check_n_features(X)
         network, missing = self.model_, self._resolve_missing()
-        if isinstance(X, DistributedNumericTable):
-            return sum_parts(network, "log_likelihood", X) / X.n_rows
         if is_path(X):
             X = open_numeric(X, missing="pairwise", na_values=self.na_values)
-        if missing == "error":
-            return float(np.mean(network.log_likelihood(X)))
+        if missing == "error" or is_remote(X):  # no value of a distributed table is missing
+            return average_answers(network, "log_likelihood", X)
         rows = network.read_rows(X).values
         lacking = np.isnan(rows)
         if missing == "pairwise":
@@ -230,7 +226,7 @@ class ContinuousLearner(GaussianResults):
     def _open(self, X: Any) -> NumericTable | GaussianSample:
         """Return the rows of `X`, or the sample of a covariance."""
 
-    def _holds_numbers(self, opened: Any) -> bool:
+    def _reads_continuous(self, opened: Any) -> bool:
         return not isinstance(opened, GaussianSample)
 
     @abstractmethod
@@ -391,12 +387,12 @@ class GaussianLearner(ContinuousLearner):
         lams: np.ndarray,
         run: Run,
         store: Store | None = None,
-        watch: Callable[[list[GaussianEstimate]], bool] = lambda estimates: False,
+        is_enough: Callable[[list[GaussianEstimate]], bool] = lambda estimates: False,
     ) -> list[GaussianEstimate]:
         """Return the estimates of descending penalties; fewer if the run ended early, but at least the first.
 
         It resumes from the store, and saves solved estimates there when a snapshot is due and when the run ends. A
-        learner that solves penalty by penalty ends the path once `watch(estimates)` is true.
+        learner that solves penalty by penalty ends the path once `is_enough(estimates)` is true.
         """
 
     @abstractmethod
@@ -438,7 +434,7 @@ class GaussianLearner(ContinuousLearner):
             raise ValueError(
                 f"n_samples={self.n_samples} is only for covariance='precomputed': leave it out, since rows are counted"
             )
-        if isinstance(X, DistributedTable):
+        if isinstance(X, DiscreteTable) and X.is_remote:
             raise TypeError(
                 f"{X!r} has discrete columns, but {type(self).__name__} needs continuous variables: distribute a "
                 "table of numeric columns"
@@ -464,12 +460,14 @@ class GaussianLearner(ContinuousLearner):
     # ---- from a sample to results ----
 
     def _learn(self, sample: GaussianSample) -> Run:
+        # correlations below the penalty are not needed: `_largest_penalty` may skip them
         least, share = (0.0, self.lam_ratio) if self.lam is None else (float(self.lam), 0.0)
         self.lam_max_ = self._largest_penalty(sample, least, share)
         lam = max(least, share * self.lam_max_)
         lams = self._limit_penalties(sample, np.array([lam]))
         with self._open_run(sample, lams) as (run, store):
             estimate = self._solve(sample, lams, run, store)[0]
+        # an estimate does not know of errors of the callback
         if run.error is not None:
             estimate = replace(estimate, stopped_by=run.stopped_by)
         self._set_results(sample, estimate)
@@ -483,7 +481,9 @@ class GaussianLearner(ContinuousLearner):
         checkpoint = None
         if self.checkpoint is not None:
             matrix = sample.correlation if sample.factor is None else sample.factor
+            # max_iter is part of the identity: stored estimates that reached it would be others under a higher limit
             data = (sample.names, sample.n_rows, sample.mean, sample.scale, matrix, lams, self.max_iter)
+            # the penalties identify the run, however they were given
             checkpoint = open_checkpoint(self, *data, lam=None, lam_ratio=None)
         show = self.show_progress and config.SHOW_PROGRESS
         with ProgressBar(show, self.callback, type(self).__name__, unit=self._unit, figure="objective") as bar:
@@ -561,6 +561,7 @@ class GaussianLearner(ContinuousLearner):
 
 def find_largest_correlation(sample: GaussianSample) -> float:
     """Return the largest absolute correlation of two different variables. The matrix of a thin sample is not formed."""
+    # a factor is enough for the maximum: it holds n p numbers, the matrix p²
     correlations = sample.correlations if sample.factor is None else FactoredCorrelations(sample.factor)
     correlations.scan(inf)
     return correlations.largest
@@ -605,6 +606,7 @@ class WrappingLearner(ContinuousLearner):
         self._inner_learner()._validate()
 
     def _set_results(self, sample: GaussianSample, estimate: GaussianEstimate) -> None:
+        # a copy of the wrapped learner gets the same estimate, without a fit of its own
         learner: Any = clone(self._inner_learner())
         learner.lam_max_ = self.lam_max_
         learner._set_results(sample, estimate)

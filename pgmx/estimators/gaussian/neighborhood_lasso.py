@@ -215,8 +215,9 @@ class NeighborhoodLasso(GaussianLearner):
         lams: np.ndarray,
         run: Run,
         store: Store | None = None,
-        watch: Callable[[list[GaussianEstimate]], bool] = lambda estimates: False,
+        is_enough: Callable[[list[GaussianEstimate]], bool] = lambda estimates: False,
     ) -> list[GaussianEstimate]:
+        # without a penalty no variable can be screened out
         is_wide = isinstance(sample.correlations, FactoredCorrelations) and lams[-1] > 0
         arrays = SharedArrays(factor=sample.factor) if is_wide else SharedArrays(correlation=sample.correlation)
         columns = _ColumnSolver(lams, self.tol, self.max_iter, run.wall_deadline, is_wide)

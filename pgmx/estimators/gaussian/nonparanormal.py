@@ -7,9 +7,9 @@ import numpy as np
 from sklearn.base import clone
 
 from pgmx.data import NumericTable, open_numeric
-from pgmx.estimators.base import NA_VALUES, StrOptions
+from pgmx.estimators.base import N_JOBS, NA_VALUES, StrOptions
 from pgmx.estimators.gaussian.cost import GaussianSize, estimate_ranks
-from pgmx.estimators.gaussian.learner import N_JOBS, ContinuousLearner, WrappingLearner
+from pgmx.estimators.gaussian.learner import ContinuousLearner, WrappingLearner
 from pgmx.runs.run import Run
 from pgmx.statistics import GaussianSample, gaussian_sample
 
@@ -161,7 +161,8 @@ class Nonparanormal(WrappingLearner):
         return self.estimator
 
     def _validate(self) -> None:
-        if self.estimator is not None or not isinstance(self.estimator, ContinuousLearner | None):
+        # without an estimator there is no inner learner to validate
+        if self.estimator is not None:
             super()._validate()
 
     def _open(self, X) -> NumericTable:
@@ -209,6 +210,7 @@ class Nonparanormal(WrappingLearner):
             self._sample = sample.without_rows()
             self.repaired_ = float(sample.repaired)
             return None
+        # the wrapped learner gets a sample of ranks, so that it only solves
         inner: Any = clone(self.estimator)
         inner._start = self._start  # its time limit is that of the whole fit
         try:
@@ -226,6 +228,7 @@ class Nonparanormal(WrappingLearner):
         """Correlations of the transformed variables, of shape (p, p)."""
         if not hasattr(self, "_sample"):
             raise AttributeError("Nonparanormal is not fitted yet: call fit first")
+        # a copy: the sample is shared with the estimator
         return np.array(self._sample.correlation)
 
     def _make_once(self, name: str, make: Callable):

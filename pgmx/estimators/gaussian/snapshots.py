@@ -45,6 +45,7 @@ def read_estimates(snapshot: Snapshot, n: int, n_estimates: int) -> list[Gaussia
     n_iter = snapshot.array("n_iter", np.int64, shape, least=0).tolist()
     ends = snapshot.array("ends", np.int64, shape, least=0, most=len(_ENDS) - 1).tolist()
     figures = snapshot.array("figures", float, (*shape, len(_FIGURES)), finite=False)
+    # infinite figures are allowed: an unsolved estimate may have an infinite gap
     snapshot.check(not np.isnan(figures).any() and (figures[:, 0] >= 0).all(), "figures that are none")
     estimates = []
     for k in range(n_estimates):
@@ -82,6 +83,7 @@ def _read_matrix(part: Snapshot, shape: tuple[int, int]) -> Any:
     part.check_names(("format", "data", "indices", "indptr"))
     data = part.array("data", float, (None,), least=-_MOST, most=_MOST)
     dtype = part.value("indices").dtype
+    # scipy chooses the type of indices by the size of the matrix
     part.check(dtype in (np.int32, np.int64), "indices of another type")
     n_lines, n_places = shape if name == "csr" else shape[::-1]
     indices = part.array("indices", dtype, data.shape, least=0, most=n_places - 1)

@@ -7,17 +7,17 @@ from pgmx.data.memory import size_table
 from pgmx.estimators.cost import LearningCost
 
 #: Bytes per pair stored with its score, per pair waiting in a heap, and per cell while it is scored.
-PAIR_BYTES, HEAP_BYTES, CELL_BYTES = 64, 60, 48
+_PAIR_BYTES, _HEAP_BYTES, CELL_BYTES = 64, 60, 48
 
 #: Largest number of pairs in a heap, and bytes per pair that failed its test, see search.edges.tested_pairs.
 HEAP_PAIRS, FROZEN_BYTES = 1 << 22, 12
 
 #: Number of cells scored at the same time.
-SCORED_CELLS = 1 << 20
+_SCORED_CELLS = 1 << 20
 
 #: Rounds per variable in which a stream finds its first edges, several per round; bytes of the earlier parameters of a
 #: run on a non-convex loss, see search.edges.iterates, and the part that is unused after thinning.
-FIRST_ROUNDS, ITERATE_BYTES = 0.1, 1 << 27
+_FIRST_ROUNDS, _ITERATE_BYTES = 0.1, 1 << 27
 
 
 def estimate_markov(
@@ -44,20 +44,20 @@ def estimate_markov(
     edges = 2 * n if max_edges is None else min(2 * n, max_edges)
     tables = int(8 * cells if weighted else 4 * inner) + pairs
     tables = tables if tables <= table_memory else stream_table_memory if is_stream else table_memory
-    waiting = PAIR_BYTES * pairs
+    waiting = _PAIR_BYTES * pairs
     if is_stream:
         frozen = FROZEN_BYTES * max(HEAP_PAIRS, pairs // 16)
         again = min(1.0, max(0.0, edges / n - 1.0))  # with few edges a run ends in the first pass
-        waiting = int((again * HEAP_BYTES + FROZEN_BYTES) * pairs) if pairs <= HEAP_PAIRS else pairs + frozen
-    scored = min(cells, SCORED_CELLS / 8 if is_stream else SCORED_CELLS)
+        waiting = int((again * _HEAP_BYTES + FROZEN_BYTES) * pairs) if pairs <= HEAP_PAIRS else pairs + frozen
+    scored = min(cells, _SCORED_CELLS / 8 if is_stream else _SCORED_CELLS)
     parameters = int(48 * edges * (cells / max(pairs, 1)))
     rows = sides = 0
     if loss == "pseudolikelihood":
         rows = int(4 * n_rows * states * min(1.0, 2 * edges / max(n, 1))) + codes
         sides = 0 if is_stream else 4 * states**2 + 8 * n * n
     if loss == "bethe" and is_stream:
-        rounds = FIRST_ROUNDS * n + max(0.0, edges - n)
-        parameters += int(min(ITERATE_BYTES, 8 * rounds * (edges / 2 * cells / max(pairs, 1) + states)))
+        rounds = _FIRST_ROUNDS * n + max(0.0, edges - n)
+        parameters += int(min(_ITERATE_BYTES, 8 * rounds * (edges / 2 * cells / max(pairs, 1) + states)))
     if loss == "exact":
         parameters += int(min(32 * np.prod(cards.astype(float)), 1 << 27))
     return LearningCost.from_bytes(

@@ -27,9 +27,9 @@ from pgmx.estimators.markov.path import (
 from pgmx.estimators.markov.problem import MarkovProblem, refuse_distributed
 from pgmx.estimators.paths import (
     choose_stable,
-    compute_instability,
     count_subsample_rows,
     find_smallest,
+    measure_instability,
     space_penalties,
 )
 from pgmx.inference import PairwisePotentials
@@ -69,7 +69,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
     gamma : float, default=0.25
         Weight of the number of possible edges, for ``"ebic"``.
     stability : float, default=0.05
-        Largest compute_instability of the edges, for ``"stars"``.
+        Largest instability of the edges, for ``"stars"``.
     n_subsamples : int, default=20
         Number of subsamples of 10 √N rows, for ``"stars"``.
     lam : float, default=None
@@ -304,22 +304,24 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         seed = random_draws(1, self.random_state)[1]
         measures = self._make_measures(problem)
         with self._open_run(problem, seed) as run:
-            stored = SelectionCheckpoint(run)
+            checkpoint = SelectionCheckpoint(run)
             loss = self._make_loss(problem)
             selector = self._make_selector(problem, loss, 0)
             smallest = self._choose_lam(selector, loss)
             lams = space_penalties(self.lam_max_, smallest, self.n_lams)
             run.count_steps(self.n_lams * (1 + self._count_subsets()), "penalties")
-            part = stored.open(RegularizationPath(problem.names, list(problem.table.states), lams))
-            grafting = self._graft_path(problem, loss, selector, run, part, measures)
-            path = part.path
+            store = checkpoint.open(RegularizationPath(problem.names, list(problem.table.states), lams))
+            grafting = self._graft_path(problem, loss, selector, run, store, measures)
+            path = store.path
             run.expect_steps(self._count_subsets() * (len(path.lams) - self.n_lams))  # fewer may be needed
+            # the choice of a run that is interrupted before the criterion is known
             path.selected = len(path) - 1
             if run.error is None:
                 with run.catch_interrupt():
-                    path.criterion, path.selected = self._select(problem, path, run, stored, seed)
-            run.end(run.stopped_by if run.is_over() else part.reason)  # time limit: choose among the finished ones
+                    path.criterion, path.selected = self._select(problem, path, run, checkpoint, seed)
+            run.end(run.stopped_by if run.is_over() else store.reason)  # time limit: choose among the finished ones
         self.path_ = path
+        # a run that was cut has not tried its smallest penalties
         if path.at_end and run.stopped_by == "converged":
             warnings.warn(
                 f"selection={self.selection!r} chose the smallest of {len(path)} penalties, "
@@ -346,16 +348,16 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         loss: PenalisedLoss,
         selector: EdgeSelector,
         run: Run,
-        part: PathStore,
+        store: PathStore,
         measures: RoundMeasures | None = None,
     ) -> Grafting:
         """Solve for each unsolved penalty, the largest first, until a run does not converge."""
-        path, most = part.path, self._limit_edges(problem)
-        grafting = Grafting(loss, selector, run, tol=self.tol, max_edges=most, measure=measures, store=part)
-        part.check_networks(self._make_loss(problem))
+        path, most = store.path, self._limit_edges(problem)
+        grafting = Grafting(loss, selector, run, tol=self.tol, max_edges=most, measure=measures, store=store)
+        store.check_networks(self._make_loss(problem))
         n_lams = len(path.lams)
-        if part.reason:
-            part.restore_counts(grafting)
+        if store.reason:
+            store.restore_counts(grafting)
             run.advance(self.n_lams)
             return grafting
         first, reason = len(path), "interrupt"
@@ -367,35 +369,36 @@ class GroupLassoMarkovNetwork(MarkovLearner):
                 if k > first:
                     loss.lam = path.lams[k]
                 reason = grafting.graft()
-                part.append(loss)
+                store.append(loss)
                 run.advance()
+                # a longer path would start from parameters that are not an optimum
                 if reason != "converged":
                     break
         if not len(path):
             run.raise_error()
         if reason in COMPLETE:  # smaller penalties are not needed
             run.advance(n_lams - len(path))
-        part.end(reason, grafting)
+        store.end(reason, grafting)
         return grafting
 
     def _graft_subset(
-        self, problem: MarkovProblem, run: Run, stored: SelectionCheckpoint, lams: np.ndarray
+        self, problem: MarkovProblem, run: Run, checkpoint: SelectionCheckpoint, lams: np.ndarray
     ) -> RegularizationPath:
         """Return the path of a subset of the rows, within the time of the run."""
-        part = stored.open(RegularizationPath(problem.names, list(problem.table.states), lams))
-        if part.reason:
+        store = checkpoint.open(RegularizationPath(problem.names, list(problem.table.states), lams))
+        if store.reason:
             run.advance(len(lams))
         else:
             loss, own_run = self._make_loss(problem), Run.from_wall_deadline(GraftingProgress, run.wall_deadline)
             own_run.count_with(run)
-            self._graft_path(problem, loss, self._make_selector(problem, loss, 0), own_run, part)
+            self._graft_path(problem, loss, self._make_selector(problem, loss, 0), own_run, store)
             own_run.raise_error()
-        return part.path
+        return store.path
 
     # ---- the choice ----
 
     def _select(
-        self, problem: MarkovProblem, path: RegularizationPath, run: Run, stored: SelectionCheckpoint, seed: int
+        self, problem: MarkovProblem, path: RegularizationPath, run: Run, checkpoint: SelectionCheckpoint, seed: int
     ) -> tuple[np.ndarray, int]:
         """Return the criterion of each network of the path, and the position of the chosen network."""
         rng = np.random.default_rng(seed)
@@ -403,16 +406,17 @@ class GroupLassoMarkovNetwork(MarkovLearner):
             n_rows, sets = problem.table.n_rows, []
             for _ in range(self.n_subsamples):
                 rows = rng.choice(n_rows, count_subsample_rows(n_rows), replace=False)
-                part = self._graft_subset(problem.subset(rows, self.n_jobs), run, stored, path.lams)
-                sets.append([potentials.edges for potentials in part.potentials])
+                subset_path = self._graft_subset(problem.subset(rows, self.n_jobs), run, checkpoint, path.lams)
+                sets.append([potentials.edges for potentials in subset_path.potentials])
+            # paths that the time limit ended are compared up to the shortest
             shortest = min(map(len, sets))
-            criterion = compute_instability([part[:shortest] for part in sets], problem.n)
+            criterion = measure_instability([edges[:shortest] for edges in sets], problem.n)
             return criterion, choose_stable(criterion, self.stability)
         is_ebic = self.selection == "ebic"
         criterion = (
             self._compute_ebic(problem, path, run)
             if is_ebic
-            else self._measure_held_out(problem, path, run, stored, rng)
+            else self._measure_held_out(problem, path, run, checkpoint, rng)
         )
         return criterion, len(path) - 1 if np.isnan(criterion).all() else find_smallest(criterion)
 
@@ -433,7 +437,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         problem: MarkovProblem,
         path: RegularizationPath,
         run: Run,
-        stored: SelectionCheckpoint,
+        checkpoint: SelectionCheckpoint,
         rng: np.random.Generator,
     ) -> np.ndarray:
         """Return the loss of each network on held-out rows. The default holds out a fifth of the rows.
@@ -443,13 +447,14 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         codes, weights, tested = code_held_out(self.held_out, problem.table), None, path
         if codes is None:
             order = rng.permutation(problem.table.n_rows)
+            # at least one row to test
             cut = max(1, problem.table.n_rows // 5)
             if cut == problem.table.n_rows:
                 raise ValueError("selection='held_out' needs at least 2 rows: give more rows, or rows in held_out")
             codes = np.ascontiguousarray(problem.table.codes[:, order[:cut]])
             weights = None if problem.weights is None else problem.weights[order[:cut]]
             problem = problem.subset(order[cut:], self.n_jobs)
-            tested = self._graft_subset(problem, run, stored, path.lams)
+            tested = self._graft_subset(problem, run, checkpoint, path.lams)
         losses = self._measure_path(problem, tested, run, codes, weights)
         path.relaxation = np.array(RELAXATIONS)[losses.argmin(axis=1)] if self.refit else None
         return losses.min(axis=1)
@@ -460,6 +465,7 @@ class GroupLassoMarkovNetwork(MarkovLearner):
         """Return the loss of each network on other rows; with `refit`, for each weight in `RELAXATIONS` (in rows)."""
         if not self.refit:
             return np.array([[measure_loss(one, codes, weights)] for one in path.potentials])
+        # infinite where time is over, so that the penalised parameters are chosen
         losses = np.full((len(path), len(RELAXATIONS)), inf)
         for k, one in enumerate(path.potentials):
             losses[k, 0] = measure_loss(one, codes, weights)

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import caller_level, warn_of_target
 from pgmx.data import DiscreteTable, Frame, encode
+from pgmx.data.distributed.remote_table import is_remote
 from pgmx.estimators.base import (
     DISCRETE_COLUMNS,
     NA_VALUES,
@@ -44,7 +45,7 @@ from pgmx.estimators.markov.problem import (
 )
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
-from pgmx.models.distributed_rows import is_distributed, sum_parts
+from pgmx.models.distributed_rows import average_answers
 from pgmx.models.markov_queries import measure_strengths
 from pgmx.runs.progress import GraftingProgress, ProgressBar
 from pgmx.runs.run import Run
@@ -138,9 +139,8 @@ class MarkovResults(BaseStructureLearner):
         """
         check_is_fitted(self, "edges_")
         self._check_n_features(X)
-        if is_distributed(X):
-            return sum_parts(self.model_, "log_likelihood", X) / X.n_rows
-        return float(np.mean(self.model_.log_likelihood(X if self.missing == "error" else self._code_rows(X))))
+        rows = X if self.missing == "error" or is_remote(X) else self._code_rows(X)
+        return average_answers(self.model_, "log_likelihood", rows)
 
     def _code_rows(self, X: Any) -> DiscreteTable:
         """Return rows without missing values: they become a state, or their rows are dropped."""
@@ -336,11 +336,13 @@ class MarkovLearner(MarkovResults):
 
     def _learn(self, problem: MarkovProblem, start: PairwisePotentials | None) -> Run:
         """Activate the edges that violate the optimality condition most and optimise, until no edge violates it."""
+        # drawn first, since the seed is part of the identity of a checkpoint
         seed = random_draws(1, self.random_state)[1]
         measures = self._make_measures(problem)
         with self._open_run(problem, seed) as run:
             loss = self._make_loss(problem)
             selector = self._make_selector(problem, loss, seed)
+            # the loss is made without λ, because the selector needs the loss to find the largest λ
             loss.lam = self._choose_lam(selector, loss)
             grafting = Grafting(
                 loss, selector, run, tol=self.tol, max_edges=self._limit_edges(problem, start), measure=measures
@@ -380,6 +382,7 @@ class MarkovLearner(MarkovResults):
 
     def _choose_lam(self, selector: EdgeSelector, loss: PenalisedLoss) -> float:
         """Return `lam`, or `lam_ratio` times the smallest λ without edges."""
+        # a stream would have to count all pairs for the largest λ: it does so only if λ depends on it
         self.lam_max_ = selector.find_largest_ratio(loss) if self.lam is None or selector.is_exhaustive else nan
         return float(self.lam_ratio * self.lam_max_ if self.lam is None else self.lam)
 
@@ -411,7 +414,7 @@ class MarkovLearner(MarkovResults):
                 f"{LEAST_TOL:g} or more, or loss='exact' or 'bethe'"
             )
 
-    def _holds_numbers(self, opened: Any) -> bool:
+    def _reads_continuous(self, opened: Any) -> bool:
         return False  # columns of floats are refused
 
     def _open(self, X):
@@ -468,6 +471,7 @@ class MarkovLearner(MarkovResults):
             start = read_start(self.start, self.rows_)
         else:
             self.rows_ = self._add_rows(rows, opened, sample_weight)
+            # the current parameters are a better start than `start`
             if hasattr(self, "edges_"):
                 start = drop_forbidden(self._potentials, self.rows_.knowledge)
             else:  # the first run did not finish
@@ -489,6 +493,7 @@ class MarkovLearner(MarkovResults):
         """Return the problem of the earlier and the new rows, with the prior knowledge of the current options."""
         names = list(opened.columns if isinstance(opened, DiscreteTable) else opened.names)
         check_columns(names, rows.names, type(self).__name__)
+        # the states of the first rows, so that codes of all rows mean the same
         states = dict(zip(names, map(list, rows.table.states), strict=True))
         table, weights = code_rows(opened, sample_weight, state_names=states, missing=self.missing, n_jobs=self.n_jobs)
         knowledge = self._read_knowledge(names)
@@ -513,6 +518,7 @@ class MarkovLearner(MarkovResults):
         self.n_activated_, self.n_iter_ = grafting.n_active, grafting.n_iter
         self.n_tests_, self.n_tables_ = grafting.selector.n_tests, problem.statistics.n_counted
         self.history_ = run.history
+        # the value of the last recorded round: computing it again could be interrupted
         self.objective_ = float(self.history_["objective"][-1])
         self.kkt_residual_ = nan
         with run.catch_interrupt():
@@ -532,6 +538,7 @@ class MarkovLearner(MarkovResults):
     def _set_network(self, problem: MarkovProblem, potentials: PairwisePotentials, run: Run, share: float) -> None:
         """Set edges and parameters; `share` is the weight of parameters refitted without λ."""
         pairs = np.concatenate([potentials.edges, problem.knowledge.required])
+        # required edges belong to the graph even if their parameters are zero
         self.edges_ = np.unique(pairs, axis=0).astype(np.int64).reshape(-1, 2)
         self._potentials = potentials
         if self.refit and share > 0 and run.error is None:
@@ -540,6 +547,7 @@ class MarkovLearner(MarkovResults):
 
     def _refit(self, problem: MarkovProblem, potentials: PairwisePotentials, deadline: float = inf) -> PenalisedLoss:
         """Return the loss at its optimum without λ, over the edges with parameters and the required edges."""
+        # without λ there is no penalty on nodes either
         loss = self._make_loss(problem, penalize_nodes=False)
         loss.set_potentials(potentials)
         loss.require(problem.knowledge.required)

@@ -1,14 +1,14 @@
 """Recall of the edges of a true graph, and loss on held-out rows, for the history."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import nan
 
 import numpy as np
 
 from pgmx.checks import check_same_names, join_names
 from pgmx.data import DiscreteTable, encode
+from pgmx.data.columns import MAX_BYTE_STATES, list_unknown_states, match_states
 from pgmx.data.errors import MissingValuesError, UnknownColumnsError
-from pgmx.data.table import recode_table
 from pgmx.search.knowledge import read_pairs
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
@@ -48,7 +48,7 @@ def code_held_out(held_out, table: DiscreteTable, option: str = "held_out") -> n
         kind = TypeError if isinstance(error, TypeError) else ValueError  # other types have no constructor from a text
         raise kind(f"{option} cannot be read with the states of the data: {error}") from None
     check_same_names(coded.columns, table.columns, option, "the data", "columns")
-    return recode_table(coded, table.columns, table.states)
+    return _recode_table(coded, table.columns, table.states)
 
 
 class RoundMeasures:
@@ -67,8 +67,10 @@ class RoundMeasures:
         figures = {}
         if self._true is not None:
             edges = loss.edges
+            # edges are only added: those of earlier rounds are known
             self._is_true += [pair in self._true for pair in map(tuple, edges[len(self._is_true) :].tolist())]
             n_hits = np.count_nonzero(np.array(self._is_true, dtype=bool) & (loss.norms() > 0))
+            # without true edges there is no recall
             figures["recall"] = n_hits / len(self._true) if self._true else nan
         if self._held_out is not None:
             # if no edge was activated, only the parameters have changed
@@ -81,3 +83,19 @@ class RoundMeasures:
 
     def _measure_fit(self, loss: PenalisedLoss, codes: np.ndarray) -> float:
         return -float(loss.potentials().pseudo_log_likelihood(codes).mean())
+
+
+def _recode_table(table: DiscreteTable, columns: Sequence, states: Sequence[Sequence]) -> np.ndarray:
+    """Return the codes of `columns` in given states, shape (len(columns), n_rows); raise if a state is unknown."""
+    largest = max(map(len, states))
+    codes = np.empty((len(columns), table.n_rows), dtype=np.uint8 if largest <= MAX_BYTE_STATES else np.uint16)
+    for row, name, target in zip(codes, columns, states, strict=True):
+        v = table.index(name)
+        unknown = list_unknown_states(table.states[v], target, table.codes[v])
+        if unknown:
+            raise ValueError(
+                f"column {name!r} holds the state(s) {join_names(unknown)}, which are not among those expected: "
+                f"{join_names(target)}"
+            )
+        row[:] = match_states(table.states[v], target).astype(codes.dtype)[table.codes[v]]
+    return codes

@@ -156,6 +156,7 @@ class OnlineEdgeGrafting(MarkovLearner):
     """
 
     _parameter_constraints = {**MarkovLearner._parameter_constraints, **HUB_CONSTRAINTS, **RESERVOIR_CONSTRAINTS}
+    # without `side_memory`: mean conditionals of all pairs are worth their memory only if all pairs are scored
     _loss_options = {}
 
     _is_stream = True

@@ -100,6 +100,7 @@ def compute_ebic(networks: list[PairwisePotentials], losses: list[float], n_rows
 
 def average_potentials(penalised: PairwisePotentials, refitted: PairwisePotentials, share: float) -> PairwisePotentials:
     """Return (1 - share) times the first parameters plus share times the second, over the edges of both."""
+    # exactly the given parameters, without rounding of a sum with zero
     if share in (0.0, 1.0):
         return refitted if share else penalised
     nodes = (1 - share) * penalised.node_values + share * refitted.node_values
@@ -134,8 +135,8 @@ class PathStore(SectionStore):
     `reason` is the reason why the path ended, "" while it is running.
     """
 
-    def __init__(self, stored: "SelectionCheckpoint", run: Run, path: RegularizationPath, state: Snapshot):
-        self.path, self.reason, self._stored, self._state = path, "", stored, state
+    def __init__(self, checkpoint: "SelectionCheckpoint", run: Run, path: RegularizationPath, state: Snapshot):
+        self.path, self.reason, self._checkpoint, self._state = path, "", checkpoint, state
         grafting, self._selector_state = state.take_part("grafting_"), state.take_part("selector_")
         if state:
             _read_networks(state, path)
@@ -150,10 +151,11 @@ class PathStore(SectionStore):
 
     def _save(self, state: dict[str, Any], n_rows: int | None) -> None:
         grafting = {f"grafting_{name}": value for name, value in state.items()}
-        self._stored.save({**_pack_networks(self.path), **grafting}, n_rows)
+        self._checkpoint.save({**_pack_networks(self.path), **grafting}, n_rows)
 
     def check_networks(self, loss: PenalisedLoss) -> None:
         """Raise an error unless the stored networks have their stored objectives. The loss is set to each of them."""
+        # the objective of the Bethe loss depends on its messages, which the snapshot of a path does not hold
         for k, network in enumerate(self.path.potentials if loss.is_convex else ()):
             loss.lam = self.path.lams[k]
             loss.set_potentials(network)
@@ -179,9 +181,9 @@ class PathStore(SectionStore):
         if reason in COMPLETE:
             selected = {f"selector_{name}": value for name, value in grafting.selector.state().items()}
             counts = {name: getattr(grafting, name) for name in _COUNTS}
-            self._stored.add({**_pack_networks(self.path), "reason": COMPLETE.index(reason), **counts, **selected})
+            self._checkpoint.add({**_pack_networks(self.path), "reason": COMPLETE.index(reason), **counts, **selected})
         else:
-            self._stored.close()
+            self._checkpoint.close()
 
 
 class SelectionCheckpoint:
@@ -194,6 +196,7 @@ class SelectionCheckpoint:
         self._parts: list[Snapshot] = []
         snapshot = run.restore()
         if snapshot is not None:
+            # each path has arrays of its own: a file cannot declare more paths than arrays
             n_parts = snapshot.integer("n_paths", 1, len(snapshot.names))
             self._parts = [snapshot.take_part(f"{k}_") for k in range(n_parts)]
             snapshot.check_names(("n_paths",))
@@ -247,6 +250,7 @@ def _read_networks(state: Snapshot, path: RegularizationPath) -> None:
     cards = np.array([len(states) for states in path.states], dtype=np.int64)
     n_edges = state.array("n_edges", np.int64, (None,), least=0, most=n * (n - 1) // 2)
     k = len(n_edges)
+    # checked before arrays of this size are read
     state.check(k <= len(lams) and n_edges.sum() < 10**9, "more networks than penalties, or too many edges")
     edges = state.array("edges", np.int64, (int(n_edges.sum()), 2), least=0, most=n - 1)
     n_cells = np.prod(cards[edges], axis=1)

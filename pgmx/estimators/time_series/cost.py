@@ -13,7 +13,7 @@ BLOCK_BYTES, SMALL_BYTES = 1 << 26, 1 << 21
 
 #: Copies of lagged rows that are solved without cross-products, of the columns of additive models, and of the second
 #: moments of windows.
-DESIGN_COPIES, COLUMN_COPIES, MOMENT_COPIES = 4, 5, 6
+_DESIGN_COPIES, _COLUMN_COPIES, _MOMENT_COPIES = 4, 5, 6
 
 
 class SeriesSize(NamedTuple):
@@ -21,7 +21,7 @@ class SeriesSize(NamedTuple):
 
     n_rows: int
     n_series: int
-    n_beside: int = 0
+    n_unpenalised: int = 0
     in_chunks: bool = False
 
     @property
@@ -31,7 +31,7 @@ class SeriesSize(NamedTuple):
 
     def count_predictors(self, lags: int) -> int:
         """Return P."""
-        return lags * self.n_series + self.n_beside
+        return lags * self.n_series + self.n_unpenalised
 
 
 def estimate_reading(size: SeriesSize) -> int:
@@ -49,7 +49,7 @@ def estimate_products(size: SeriesSize, lags: int, *, copies: int = 2) -> int:
 def estimate_rows(size: SeriesSize, lags: int, *, has_covariance: bool = True) -> int:
     """Return the bytes of lagged rows, and of the covariance of the residuals."""
     covariance = 24 * size.n_series**2 if has_covariance else 0
-    return 8 * DESIGN_COPIES * size.n_rows * size.count_predictors(lags) + covariance
+    return 8 * _DESIGN_COPIES * size.n_rows * size.count_predictors(lags) + covariance
 
 
 def estimate_pattern(size: SeriesSize, lags: int) -> int:
@@ -61,9 +61,9 @@ def estimate_pattern(size: SeriesSize, lags: int) -> int:
 def estimate_additive(size: SeriesSize, n_columns: int, *, has_gram: bool) -> int:
     """Return the bytes for a group lasso of all series on columns of additive models."""
     gram = 16 * n_columns**2 if has_gram else 0
-    return 8 * COLUMN_COPIES * n_columns * (size.n_rows + size.n_series) + gram
+    return 8 * _COLUMN_COPIES * n_columns * (size.n_rows + size.n_series) + gram
 
 
 def estimate_equations(size: SeriesSize, n_windows: int) -> int:
     """Return the bytes for structural equations from the second moments of windows."""
-    return 8 * MOMENT_COPIES * max(1, n_windows) * size.n_series**2
+    return 8 * _MOMENT_COPIES * max(1, n_windows) * size.n_series**2

@@ -168,7 +168,7 @@ class DenseLDS(LDSLearner):
     def _solve(self, problem: LDSProblem, run: Run | None = None) -> LDSSolution:
         supports = problem.list_supports()
         if supports is None:
-            return split_coefficients(problem, solve_all(problem, self.solver))
+            return split_coefficients(problem, _solve_all(problem, self.solver))
         _ = problem.moments  # computed before threads need them
         columns = solve_supports(supports, lambda predictors, targets: solve_some(problem, predictors, targets))
         coefficients = np.zeros(problem.moments.cross.shape)
@@ -177,7 +177,7 @@ class DenseLDS(LDSLearner):
         return split_coefficients(problem, coefficients)
 
 
-def solve_all(problem: LDSProblem, solver: str) -> np.ndarray:
+def _solve_all(problem: LDSProblem, solver: str) -> np.ndarray:
     """Return the coefficients (P, N) of all predictors."""
     if solver == "svd":
         return solve_svd(*problem.design).coefficients
@@ -201,6 +201,7 @@ def solve_some(problem: LDSProblem, predictors: np.ndarray, targets: np.ndarray)
 def _solve_spectrum(gram: np.ndarray, cross: np.ndarray) -> LeastSquares:
     """Return the solution from cross-products alone for ill-conditioned predictors, with a warning."""
     solution = solve_spectrum(gram, cross)
+    # float64 has about 15 digits; the condition number of the cross-products takes its share of them
     digits = max(0, round(15 + log10(max(solution.rcond, 1e-15))))
     warnings.warn(
         "the predictors are nearly dependent: the coefficients of series that are read in chunks have about "

@@ -163,21 +163,22 @@ class SparsityEnforcingLDS(LDSLearner):
         return estimate_pattern(size, self.lags)
 
     def _solve(self, problem: LDSProblem, run: Run | None = None) -> LDSSolution:
-        pattern = read_structure(self.structure, problem.names, problem.lags)
+        pattern = _read_structure(self.structure, problem.names, problem.lags)
         lag, target, source = problem.knowledge.required.T
         pattern = _set_entries(pattern, target, (lag - 1) * problem.n_series + source, True)
         lag, target, source = problem.knowledge.forbidden.T
         pattern = _set_entries(pattern, target, (lag - 1) * problem.n_series + source, False)
-        return solve_pattern(problem, pattern)
+        return _solve_pattern(problem, pattern)
 
 
-def solve_pattern(problem: LDSProblem, pattern: csr_array) -> LDSSolution:
+def _solve_pattern(problem: LDSProblem, pattern: csr_array) -> LDSSolution:
     """Return the least-squares solution for a pattern (N, L N) of lagged predictors and all unpenalised ones."""
     supports = [
         np.concatenate([np.sort(pattern.indices[a:b]), problem.free_predictors])
         for a, b in zip(pattern.indptr[:-1], pattern.indptr[1:], strict=True)
     ]
     sizes = np.array([len(support) for support in supports])
+    # with large supports the common cross-products cost less than those of each target
     if problem.panel is None or 2 * (sizes**2).sum() > (problem.n_lagged + len(problem.free_predictors)) ** 2:
         _ = problem.moments  # computed before threads need them
         columns = solve_supports(supports, lambda predictors, targets: solve_some(problem, predictors, targets))
@@ -207,7 +208,7 @@ def _set_entries(pattern: csr_array, rows: np.ndarray, columns: np.ndarray, valu
     return csr_array((np.ones(changed.nnz), changed.indices, changed.indptr), shape=pattern.shape)
 
 
-def read_structure(structure: Any, names: tuple, lags: int) -> csr_array:
+def _read_structure(structure: Any, names: tuple, lags: int) -> csr_array:
     """Return the lagged predictors that a structure allows: ones in a csr array (N, L N), lag 1 first."""
     if structure is None:
         raise ValueError("structure is None: give a DiGraph, a TimeSeriesGraph or a mask[target, source]")
@@ -231,6 +232,7 @@ def read_structure(structure: Any, names: tuple, lags: int) -> csr_array:
         raise ValueError(
             "structure has edges of lag 0, but a linear dynamical system has no instantaneous edges: leave them out"
         )
+    # one mask holds for all lags; of several, the first is lag 0
     blocks = [masks[0]] * lags if len(masks) == 1 else masks[1:]
     entries = [csr_array(block).nonzero() for block in blocks]
     targets = np.concatenate([rows for rows, _ in entries])
@@ -265,5 +267,6 @@ def _read_graph(graph: nx.Graph, names: tuple, lags: int) -> csr_array:
     targets, columns = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
     if over_lags:
         return _make_pattern(targets, columns, n, lags)
+    # an ordinary graph has no lags: its edges are allowed at each lag
     shifts = np.repeat(np.arange(lags), len(targets)) * n
     return _make_pattern(np.tile(targets, lags), np.tile(columns, lags) + shifts, n, lags)

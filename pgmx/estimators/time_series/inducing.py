@@ -37,7 +37,7 @@ from pgmx.solvers.time_series.screening import (
 )
 
 #: Bytes of correlations of blocks of targets with all predictors.
-CANDIDATE_BYTES = 1 << 24
+_CANDIDATE_BYTES = 1 << 24
 
 
 class SparsityInducingLDS(SparseLDSLearner):
@@ -249,13 +249,14 @@ class SparsityInducingLDS(SparseLDSLearner):
         self.n_jobs = n_jobs
 
     def _reads_chunks(self) -> bool:
+        # screening and stochastic gradients need the rows, not their cross-products
         return self.screen is None and self.solver == "lasso"
 
     def _estimate_solving(self, size: SeriesSize) -> int:
         if self._reads_chunks():
             return estimate_products(size, self.lags, copies=4)
         rows = estimate_rows(size, self.lags, has_covariance=size.n_series <= MOST_COVARIANCES)
-        return rows + CANDIDATE_BYTES
+        return rows + _CANDIDATE_BYTES
 
     def _solve(self, problem: LDSProblem, run: Run | None = None) -> LDSSolution:
         if self.solver == "sgd" and self.k is None:
@@ -268,6 +269,7 @@ class SparsityInducingLDS(SparseLDSLearner):
         record = TargetCounter(run, problem.n_series)
         coefs = solve_lasso(products, self.lam_, required, record)
         self._end_blocks(record, problem.n_series, run)
+        # before `k` and `refit`, which change the coefficients of the lasso
         self.kkt_residual_ = measure_violation(products, coefs, self.lam_, required)
         coefs = keep_largest(coefs, self.k, required)
         return make_sparse_solution(problem, reduction, fit_support(products, coefs) if self.refit else coefs)
@@ -276,6 +278,7 @@ class SparsityInducingLDS(SparseLDSLearner):
         row_problem = make_rows(problem, range(1, self.lags + 1))
         rows, record = row_problem.rows, TargetCounter(run, problem.n_series)
         if self.solver == "sgd":
+            # the strongest correlation of any target is the largest penalty
             self._set_penalty(find_candidates(rows, 1)[1])
             coefs = csr_array(descend_lasso(rows, self.lam_, self.random_state))
             record(problem.n_series, coefs.nnz)

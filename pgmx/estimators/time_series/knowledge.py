@@ -35,6 +35,7 @@ def read_lagged_knowledge(
     """Read edges ``((source, lag), (target, 0))`` of the lags of a learner; the error names an invalid edge."""
     if not required_edges and not forbidden_edges:
         return LaggedKnowledge(np.empty((0, 3), dtype=np.int64), np.empty((0, 3), dtype=np.int64))
+    # node v is the series v % n at the lag v // n
     nodes = [(name, lag) for lag in range(max(lags) + 1) for name in names]
     knowledge = read_knowledge(nodes, required_edges=required_edges, forbidden_edges=forbidden_edges)
     required = _read_statements(knowledge.required, nodes, len(names), lags)

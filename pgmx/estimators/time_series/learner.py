@@ -25,7 +25,7 @@ from pgmx.data.series import (
     open_series,
     read_history,
 )
-from pgmx.estimators.base import NA_VALUES, BaseStructureLearner, Interval, StrOptions, clone_learner, config
+from pgmx.estimators.base import N_JOBS, NA_VALUES, BaseStructureLearner, Interval, StrOptions, clone_learner, config
 from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_reading
 from pgmx.estimators.time_series.knowledge import LaggedKnowledge, read_lagged_knowledge
@@ -64,7 +64,7 @@ class TimeSeriesLearner(BaseStructureLearner):
         "seasonal_period": [Interval(Integral, 2, None, closed="left"), None],
         "required_edges": "no_validation",
         "forbidden_edges": "no_validation",
-        "n_jobs": [Interval(Integral, None, -1, closed="right"), Interval(Integral, 1, None, closed="left"), None],
+        "n_jobs": N_JOBS,
     }
 
     lags: int
@@ -163,6 +163,7 @@ class TimeSeriesLearner(BaseStructureLearner):
         """Return the size of series; series in chunks are read once."""
         opened = self._open(X)
         if isinstance(opened, SeriesChunks):
+            # the numbers of rows and columns are known at the end of the stream only
             for _ in opened.read():
                 pass
             return SeriesSize(opened.n_rows, len(opened.names), len(opened.exogenous_names), in_chunks=True)
@@ -216,6 +217,7 @@ class TimeSeriesLearner(BaseStructureLearner):
         return rows, steps, exogenous
 
     def _append_seasons(self, exogenous: Any, seasons: np.ndarray) -> np.ndarray:
+        # the last exogenous columns are the seasons, which the user does not give
         names = self._exogenous_names[: len(self._exogenous_names) - seasons.shape[1]]
         values = read_exogenous(exogenous, names, len(seasons))
         return seasons if values is None else np.hstack([values, seasons])
@@ -223,6 +225,7 @@ class TimeSeriesLearner(BaseStructureLearner):
     def _read_same_series(self, X: Any) -> Panel:
         """Return other rows of the training series, in the same column order."""
         check_is_fitted(self)
+        # the origin continues the seasons of the training series
         panel = open_series(X, origin=self._index, **self._list_series_options())
         if isinstance(X, np.ndarray) and panel.n_series != self.n_features_in_:
             self._check_n_features(np.empty((0, panel.n_series)))

@@ -62,6 +62,7 @@ class LDSLearner(TimeSeriesLearner):
             summed = compute_lagged_moments(series, self.lags, intercept=intercept, shifts=shifts)
             deviations = series.columns.scales()
             scales = deviations if self.standardize else np.ones(len(names))
+            # the scales are known only after the chunks were read
             summed = summed.rescale(scales)
         else:
             shifts = series.means() if intercept else shifts
@@ -77,6 +78,7 @@ class LDSLearner(TimeSeriesLearner):
         """Set the results, in the user's units."""
         scales, shifts, n = problem.scales, problem.shifts, problem.n_series
         matrices: Any = tuple(change_units(matrix, scales) for matrix in solution.coefficients)
+        # one lag: a matrix; several: an axis for the lags, with zeros for lag 0, so that positions are lags
         self.coef_ = matrices[0]
         if problem.lags > 1:
             first: Any = matrices[0]
@@ -86,6 +88,7 @@ class LDSLearner(TimeSeriesLearner):
         self.exogenous_coef_ = scales[:, None] * solution.exogenous
         self.intercept_ = scales * solution.intercept
         if problem.has_intercept:
+            # the model of shifted series, in terms of the series themselves
             self.intercept_ += shifts - sum(matrix @ shifts for matrix in matrices)
         noise = solution.residual_gram / problem.n_targets
         self.noise_covariance_ = noise * (scales**2 if noise.ndim == 1 else np.multiply.outer(scales, scales))

@@ -19,7 +19,7 @@ MOST_COVARIANCES = 2000
 
 #: If the squares of residuals are below this share of the sum of their terms, they lose digits and are summed row by
 #: row.
-SMALLEST_SHARE = 1e-6
+_SMALLEST_SHARE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class LDSProblem:
 class LDSSolution(NamedTuple):
     """The result of a solver, in its units: coefficients of lag 1, lag 2, ..., (N, N) [target, source], dense or csr.
 
-    `exogenous` is (N, K), `intercept` (N,). `residual_gram` is the result of `sum_residuals`.
+    `exogenous` is (N, K), `intercept` (N,). `residual_gram` is the result of `_sum_residuals`.
     """
 
     coefficients: tuple[np.ndarray | csr_array, ...]
@@ -105,7 +105,7 @@ def split_coefficients(problem: LDSProblem, stacked: np.ndarray) -> LDSSolution:
         tuple(np.ascontiguousarray(stacked[lag * n : (lag + 1) * n].T) for lag in range(problem.lags)),
         np.ascontiguousarray(stacked[lagged : lagged + problem.n_exogenous].T),
         stacked[-1].copy() if problem.has_intercept else np.zeros(n),
-        sum_residuals(problem, stacked),
+        _sum_residuals(problem, stacked),
     )
 
 
@@ -119,11 +119,11 @@ def split_sparse_coefficients(
         tuple(csr_array(stacked[:, lag * n : (lag + 1) * n]) for lag in range(problem.lags)),
         free[:, : problem.n_exogenous],
         free[:, -1].copy() if problem.has_intercept else np.zeros(n),
-        sum_residuals(problem, stacked.T) if residuals is None else residuals,
+        _sum_residuals(problem, stacked.T) if residuals is None else residuals,
     )
 
 
-def sum_residuals(problem: LDSProblem, coefficients: Any) -> np.ndarray:
+def _sum_residuals(problem: LDSProblem, coefficients: Any) -> np.ndarray:
     """Return the cross-products (N, N) of the residuals of coefficients (P, N), or squares (N,) of many series.
 
     They are computed from the cross-products of the data. The residuals themselves are used if the cross-products would
@@ -135,9 +135,11 @@ def sum_residuals(problem: LDSProblem, coefficients: Any) -> np.ndarray:
         dense = np.asarray(coefficients.todense() if issparse(coefficients) else coefficients)
         squares = sum_squares(moments.gram, moments.cross, moments.target_gram, dense)
         terms = np.abs(dense).T @ np.sqrt(moments.gram.diagonal()) + np.sqrt(moments.target_gram.diagonal())
-        if (squares.diagonal() > SMALLEST_SHARE * terms**2).all():
+        # the difference of nearly equal sums loses as many digits as it is smaller than its terms
+        if (squares.diagonal() > _SMALLEST_SHARE * terms**2).all():
             return squares
         if problem.panel is None:
+            # without rows nothing more exact is possible, but a covariance must not be negative
             return drop_negative_directions(squares)
     predictors, targets = problem.design
     residuals = targets - np.asarray((coefficients.T @ predictors.T).T)
@@ -160,6 +162,7 @@ def list_knowledge(problem: LDSProblem) -> tuple[dict[int, np.ndarray], dict[int
     sides: list[dict[int, np.ndarray]] = []
     for edges in (problem.knowledge.forbidden, problem.knowledge.required):
         lag, target, source = edges.T
+        # predictors are ordered by lag, then by series
         places = (lag - 1) * problem.n_series + source
         sides.append({int(one): np.sort(places[target == one]) for one in np.unique(target)})
     return sides[0], sides[1]
@@ -173,6 +176,7 @@ def reduce_moments(problem: LDSProblem) -> Reduction:
         moments.gram / count, moments.cross.T / count, moments.target_gram.diagonal() / count, problem.n_lagged
     )
     for target, predictors in forbidden.items():
+        # the solvers leave out predictors with NaN
         reduction.products.cross[target, predictors] = np.nan
     return reduction
 
@@ -186,16 +190,19 @@ def make_rows(problem: LDSProblem, lags: range, targets: np.ndarray | None = Non
         raise ValueError(f"no series has {longest + 1} consecutive complete rows: give longer series")
     predictors = _stack_rows(problem.panel, lags, longest, None)
     responses = _stack_rows(problem.panel, range(1), longest, targets)
-    beside = np.zeros((responses.shape[1], 0))
+    unpenalised = np.zeros((responses.shape[1], 0))
     if problem.n_exogenous:
-        beside = np.concatenate([part[longest:] for part in problem.panel.exogenous if len(part) > longest])
+        unpenalised = np.concatenate([part[longest:] for part in problem.panel.exogenous if len(part) > longest])
     if problem.has_intercept:
-        beside = np.column_stack([beside, np.ones(len(beside))])
+        unpenalised = np.column_stack([unpenalised, np.ones(len(unpenalised))])
     of_predictors, of_targets = np.zeros((0, len(predictors))), np.zeros((0, len(responses)))
-    if beside.shape[1]:
-        of_predictors, of_targets = (np.linalg.lstsq(beside, part.T, rcond=None)[0] for part in (predictors, responses))
-        predictors -= of_predictors.T @ beside.T
-        responses -= of_targets.T @ beside.T
+    if unpenalised.shape[1]:
+        of_predictors, of_targets = (
+            np.linalg.lstsq(unpenalised, part.T, rcond=None)[0] for part in (predictors, responses)
+        )
+        predictors -= of_predictors.T @ unpenalised.T
+        responses -= of_targets.T @ unpenalised.T
+    # other lags are no edges of the model
     forbidden, required = list_knowledge(problem) if lags[0] == 1 else ({}, {})
     if targets is not None:
         forbidden, required = (
@@ -220,6 +227,6 @@ def make_sparse_solution(
     problem: LDSProblem, reduction: Reduction | RowProblem, coefs: csr_array, residuals: np.ndarray | None = None
 ) -> LDSSolution:
     """Return the solution of coefficients (N, L N), with unpenalised ones and residuals (summed if not given)."""
-    beside = reduction.of_targets - reduction.of_predictors @ coefs.T
-    stacked = csr_array(hstack([coefs, csr_array(beside.T)], format="csr"))
+    unpenalised = reduction.of_targets - reduction.of_predictors @ coefs.T
+    stacked = csr_array(hstack([coefs, csr_array(unpenalised.T)], format="csr"))
     return split_sparse_coefficients(problem, stacked, residuals)

@@ -236,11 +236,13 @@ class ScalableLDS(SparseLDSLearner):
         self.seeds_ = [problem.names[seed] for seed in seeds]
         whole = make_rows(problem, range(1, lags + 1))
         self._set_penalty(problem, whole.rows)
+        # each seed has two regressions: on one step and on two steps before
         record = TargetCounter(run, 2 * n_seeds)
         one_step = self._regress(_select_targets(whole.rows, seeds), rng, record)
         two_steps = self._regress(make_rows(problem, range(2, 2 * lags + 1), seeds).rows, rng, record)
         self._end_blocks(record, 2 * n_seeds, run)
         if self.solver == "sgd":
+            # stochastic gradients leave no coefficient at zero
             two_steps = keep_largest(two_steps, MOST_TWO_STEPS, {})
         scores = share_parents(one_step, two_steps, seeds, n, lags, self.k, whole.rows.forbidden)
         parents = add_required(scores, whole.rows.required)
@@ -252,6 +254,7 @@ class ScalableLDS(SparseLDSLearner):
         assert problem.panel is not None
         p, length = rows.predictors.shape
         variance = 1.0 if self.standardize else np.mean(problem.panel.scales() ** 2)
+        # about the largest of p correlations with noise over this number of rows
         smallest = 1e-3 if self.solver == "sgd" else np.sqrt(2.0 * np.log(max(p, 2)) / length)
         self.lam_ = float(smallest * variance) if self.lam is None else float(self.lam)
 

@@ -85,10 +85,12 @@ class SeriesPathSolver:
         self._learner, self._gamma, self._selection = learner, gamma, selection
         self._early_stopping = early_stopping
         self._problem: LDSProblem = learner._make_problem(panel)
+        # computed once here: each penalty uses them
         _ = self._problem.moments
+        # several orders have the same units, so that their criteria can be compared
         self.units = self._problem.scales if units is None else units
         self._ratios = (self._problem.scales / self.units) ** 2
-        self._folds = make_folds(self._problem, n_folds) if selection == "cv" else []
+        self._folds = _make_folds(self._problem, n_folds) if selection == "cv" else []
         self.lam_max = self._find_largest()
         self._edges: list[np.ndarray] = []
         self._criterion: list[float] = []
@@ -96,6 +98,7 @@ class SeriesPathSolver:
         self._longest = 0.0  # seconds per solution
 
     def _find_largest(self) -> float:
+        # a solution at the largest penalty, which has no edges, only to find this penalty
         learner: Any = clone_learner(self._learner).set_params(lam=None, lam_ratio=1.0)
         learner._solve(self._problem)
         return learner.lam_max_
@@ -113,6 +116,7 @@ class SeriesPathSolver:
             solution = self._solve(self._problem, lam, self._selection == "ebic")
             if self._lams and run.is_over():  # the last solution may be incomplete
                 break
+            # the final fit with the chosen penalty takes about as long as a solution of the path
             self._longest = max(self._longest, run.seconds - began)
             edges = list_edges(solution)
             self._lams.append(lam)
@@ -143,6 +147,7 @@ class SeriesPathSolver:
         """Return T' sum ln(RSS / T') + |E| ln T' + 2 γ |E| ln P, with least squares given the edges."""
         count, squares = self._problem.n_targets, solution.residual_gram
         squares = squares if squares.ndim == 1 else squares.diagonal()
+        # 1e-300 for series that are predicted exactly
         fit = count * float(np.log(np.maximum(squares / count, 1e-300) * self._ratios).sum())
         return fit + n_edges * (log(count) + 2 * self._gamma * log(self._problem.n_lagged))
 
@@ -150,7 +155,7 @@ class SeriesPathSolver:
         total, count = 0.0, 0
         for before, after in self._folds:
             solution = self._solve(replace(self._problem, panel=None, summed=before), lam, False)
-            stacked = stack_coefficients(solution, self._problem.has_intercept)
+            stacked = _stack_coefficients(solution, self._problem.has_intercept)
             squares = sum_squares(after.gram, after.cross, after.target_gram, stacked)
             total += float((squares.diagonal() * self._ratios).sum())
             count += after.n_targets * len(squares)
@@ -187,7 +192,7 @@ def list_edges(solution: LDSSolution) -> np.ndarray:
     return np.concatenate(parts).astype(np.int64)
 
 
-def stack_coefficients(solution: LDSSolution, has_intercept: bool) -> np.ndarray:
+def _stack_coefficients(solution: LDSSolution, has_intercept: bool) -> np.ndarray:
     """Return all coefficients (P, N) as one dense array, predictors in rows, the constant last."""
     parts = [csr_array(matrix).toarray().T for matrix in solution.coefficients]
     return np.vstack([*parts, solution.exogenous.T, *([solution.intercept[None]] if has_intercept else [])])
@@ -213,6 +218,7 @@ class PanelFolds:
         sizes = np.array([max(len(segment) - lags, 0) for segment in panel.segments])
         lengths = -(-sizes // n_parts)
         cuts = np.minimum(np.arange(n_parts + 1) * lengths[:, None], sizes[:, None])
+        # panels of many short segments are divided between segments, not within them
         short = np.flatnonzero((sizes > 0) & (sizes < n_parts))
         parts = np.arange(len(short)) * n_parts // max(len(short), 1)
         cuts[short] = np.where(np.arange(n_parts + 1) > parts[:, None], sizes[short, None], 0)
@@ -234,7 +240,7 @@ class PanelFolds:
         return replace(self.panel, segments=segments, exogenous=exogenous)
 
 
-def make_folds(problem: LDSProblem, n_folds: int) -> list[tuple[LaggedMoments, LaggedMoments]]:
+def _make_folds(problem: LDSProblem, n_folds: int) -> list[tuple[LaggedMoments, LaggedMoments]]:
     """Return, per fold, the moments of all rows before an origin and of the rows up to the next origin."""
     assert problem.panel is not None
     divided = PanelFolds.divide(problem.panel, problem.lags, n_folds + 1)
@@ -242,4 +248,5 @@ def make_folds(problem: LDSProblem, n_folds: int) -> list[tuple[LaggedMoments, L
         compute_lagged_moments(divided.take(k, k + 1), problem.lags, intercept=problem.has_intercept)
         for k in range(n_folds + 1)
     ]
+    # moments are sums over rows: those of the first folds together are the sum of the folds
     return [(reduce(add, parts[: k + 1]), parts[k + 1]) for k in range(n_folds)]

@@ -15,10 +15,10 @@ from pgmx.estimators.time_series.learner import TimeSeriesLearner
 from pgmx.models import TimeSeriesGraph
 from pgmx.solvers.time_series.sem_likelihood import SecondMoments, cut_windows
 
-EXOGENOUS = ("known", "partial", "blind")
+_EXOGENOUS = ("known", "partial", "blind")
 
 #: If an eigenvalue of the second moments of unit series is below this, it is rounding error: the series are dependent.
-LEAST_EIGENVALUE = 1e-12
+_LEAST_EIGENVALUE = 1e-12
 
 
 class EquationsLearner(TimeSeriesLearner):
@@ -28,7 +28,7 @@ class EquationsLearner(TimeSeriesLearner):
 
     _parameter_constraints: dict[str, Any] = {
         **TimeSeriesLearner._parameter_constraints,
-        "exogenous": [StrOptions(set(EXOGENOUS))],
+        "exogenous": [StrOptions(set(_EXOGENOUS))],
         "threshold": [Interval(Real, 0, None, closed="left")],
     }
 
@@ -108,6 +108,7 @@ def _read_boundaries(panel: Panel, boundaries: Sequence[int], lengths: list[int]
     if any(b <= a for a, b in pairwise(rows)) or (rows and rows[-1] >= total):
         raise ValueError(f"boundaries must increase and be below the {total} rows, got {join_names(rows)}")
     starts = np.cumsum([0, *lengths])
+    # a boundary between two segments is there already
     inner = np.setdiff1d(rows, starts)
     return [
         np.append(inner[(inner > start) & (inner < start + length)] - start, length)
@@ -181,7 +182,8 @@ def check_moments(data: SecondMoments, names: Sequence, n_left_out: int = 0) -> 
         raise ValueError(f"{data.n_rows.sum():.0f} rows are too few for {n} series: give more than {n}")
     scales = data.scales
     values, vectors = np.linalg.eigh(np.einsum("m,mij->ij", data.shares, data.moments) / np.outer(scales, scales))
-    if values[0] < LEAST_EIGENVALUE:
+    if values[0] < _LEAST_EIGENVALUE:
         weights = np.abs(vectors[:, 0])
+        # the series with a share in the direction without variance
         culprits = [repr(names[i]) for i in np.flatnonzero(weights > 0.1 * weights.max()).tolist()]
         raise ValueError(f"the series {', '.join(culprits)} are linearly dependent: leave one of them out")

@@ -303,6 +303,7 @@ class TensorSEM(IterativeLearner, EquationsLearner):
         self._refuse_weights(sample_weight)
         self._check_options()
         knowledge = self._read_knowledge(opened.names, range(1))
+        # windows count rows: rows that are left out would shift them against the given powers
         if self.exogenous != "blind" and opened.n_left_out:
             raise ValueError(
                 f"{opened.n_left_out} rows are left out because of missing values, so the windows do not match "
@@ -314,6 +315,7 @@ class TensorSEM(IterativeLearner, EquationsLearner):
         with self._open_run() as run, self._on_threads():
             data = gather_moments(windows, powers)
             check_moments(data, opened.names, opened.n_left_out)
+            # the likelihood does not depend on the units, and unit series are better conditioned
             scales = opened.scales() if self.standardize or self.method == "likelihood" else np.ones(opened.n_series)
             allowed = knowledge.allow(opened.n_series, 0)
             converged = self._learn(data.rescale(scales), opened.names, scales, run, allowed)
@@ -348,6 +350,7 @@ class TensorSEM(IterativeLearner, EquationsLearner):
         units = scales[:, None] / scales
         self.standard_errors_ = None
         if self.method == "likelihood":
+            # turns the log-likelihood of the solver's units into that of the user's
             constant = float(np.log(scales).sum() + 0.5 * len(names) * np.log(2.0 * np.pi))
 
             def record(point: Separation) -> bool:
@@ -357,6 +360,7 @@ class TensorSEM(IterativeLearner, EquationsLearner):
                 data, tol=self.tol, max_iter=self.max_iter, record=record, allowed=allowed
             )
             errors = compute_standard_errors(data, point) * units
+            # forbidden coefficients are zero without an error
             self.standard_errors_ = errors if allowed is None else np.where(allowed, errors, 0.0)
             self.objective_ = point.log_likelihood - constant
         else:
@@ -370,6 +374,7 @@ class TensorSEM(IterativeLearner, EquationsLearner):
             )
         shown = read_coefficients(data, point)
         self.coef_ = shown.matrix * units
+        # without any power of an input its scale is free: the gain is set to 1
         unknown = ~np.isfinite(data.powers).any(axis=0)
         self.gain_ = np.where(unknown, 1.0, shown.gains * scales)
         self.exogenous_power_ = np.where(unknown, shown.powers * scales**2, shown.powers)
@@ -392,6 +397,7 @@ class TensorSEM(IterativeLearner, EquationsLearner):
 
     def _count_edges(self, rows: np.ndarray) -> int:
         """Return the number of |a_ij| above the threshold, given W (N, N) of series with standard deviation 1."""
+        # a row of W is proportional to the equation of its series
         is_edge = np.abs(rows) > self.threshold * np.abs(rows.diagonal())[:, None]
         return int(is_edge.sum() - is_edge.trace())
 
@@ -399,4 +405,5 @@ class TensorSEM(IterativeLearner, EquationsLearner):
         if self.edge_statistic == "scaled":
             return super()._rank_edges()
         assert self.standard_errors_ is not None
+        # coefficients that are fixed to zero have no standard error
         return np.abs(self.coef_) / np.where(self.standard_errors_ > 0, self.standard_errors_, np.inf)

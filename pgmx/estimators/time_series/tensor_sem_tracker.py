@@ -204,6 +204,7 @@ class TensorSEMTracker(EquationsLearner):
             raise ValueError("X has no windows: give at least one frame")
         panels = [self._open(window) for window in windows]
         powers = read_powers(exogenous_power, panels[0].names, len(panels), self.exogenous)
+        # a rejected window must not change a learner that was fitted before
         fresh = clone_learner(self)
         for panel, power in zip(panels, powers, strict=True):
             fresh._add_window(panel, power)
@@ -263,6 +264,7 @@ class TensorSEMTracker(EquationsLearner):
         names, rows = panel.names, np.concatenate(panel.segments)
         if hasattr(self, "_tracker"):
             check_same_names(self.variables_, names, "the windows before", "this window", "series")
+            # later windows may have their columns in another order
             order = [names.index(name) for name in self.variables_]
             names, rows, powers = tuple(self.variables_), rows[:, order], powers[order]
         if self.fit_intercept:

@@ -78,6 +78,7 @@ def estimate_by_annealing(
     sweep = n_chains * max(1, sum(int(factors.cardinalities[list(scope)].sum()) for scope in factors.scopes))
     temperatures = np.linspace(0.0, 1.0, FIRST_STEPS + 1)
     while True:
+        # Each run has streams of its own, so that its estimate is independent of the runs that chose its temperatures.
         seeds, words = sequence.spawn(1)[0].spawn(2)
         states = tree.draw_samples(n_chains, np.random.default_rng(seeds))
         log_weights, variances = _run_chains(layout, base, target, temperatures, states, words, n_jobs)
@@ -86,6 +87,7 @@ def estimate_by_annealing(
         estimate = AnnealingEstimate(*_average(tree.log_partition, log_weights), float(scores.max()))
         n_steps = len(temperatures) - 1
         max_work -= n_steps * sweep
+        # The variance falls like one over the number of temperatures.
         growth = min(max(LEAST_GROWTH, GROWTH_MARGIN * (estimate.standard_error / tol) ** 2), MOST_GROWTH)
         next_steps = min(int(growth * n_steps), max_work // sweep)
         if estimate.standard_error <= tol or next_steps <= n_steps:
@@ -117,6 +119,7 @@ def _lay_out(factors: LogFactors) -> tuple[_Layout, np.ndarray]:
     sizes = np.array([table.size for _, table in others], dtype=np.int64)
     arity = np.array([len(scope) for scope, _ in others], dtype=np.int64)
     member = np.array([v for scope, _ in others for v in scope], dtype=np.int64)
+    # numpy's strides are in bytes, the kernel's in cells.
     stride = np.array([step // 8 for _, table in others for step in table.strides], dtype=np.int64)
     layout = _Layout(
         node_at.astype(np.int64),
@@ -170,10 +173,12 @@ def _run_chains(
 def _choose_temperatures(temperatures: np.ndarray, variances: np.ndarray, n_steps: int) -> np.ndarray:
     """Return temperatures with equal standard deviations of the steps of the logarithm of a weight."""
     lengths = np.sqrt(variances) * np.diff(temperatures)
+    # All variances may be 0.
     lengths = lengths / max(lengths.sum(), 1e-300)
     lengths = (1.0 - EVEN_SHARE) * lengths + EVEN_SHARE / len(lengths)
     reached = np.concatenate([[0.0], np.cumsum(lengths)])
     chosen = np.interp(np.linspace(0.0, reached[-1], n_steps + 1), reached, temperatures)
+    # Exactly the base and the target, however interpolation rounds.
     chosen[0], chosen[-1] = 0.0, 1.0
     return chosen
 
@@ -192,6 +197,7 @@ def _average(log_partition: float, log_weights: np.ndarray) -> tuple[float, floa
     variance = weights.var(ddof=1) / mean**2
     alive = log_weights > -np.inf
     spread = float(np.var(log_weights[alive]))
+    # exp(50) stands for any larger variance, and stays finite.
     variance = max(variance, np.expm1(min(spread, 50.0)) * alive.mean())
     size = float(weights.sum() ** 2 / (weights**2).sum())
     return float(log_partition + top + np.log(mean)), float(np.sqrt(variance / n_chains)), size

@@ -69,6 +69,7 @@ def fit_tree_field(potentials: PairwisePotentials) -> float:
     tree = potentials.edges[find_forest(potentials.n_variables, potentials.edges, strengths)]
     rooted = _root_tree(potentials, tree)
     starts = (
+        # The logarithm of 0 would be infinite.
         (np.log(np.maximum(beliefs, 1e-300)), np.zeros(len(potentials.edge_values))),
         (potentials.node_values, potentials.edge_values),
     )
@@ -96,6 +97,7 @@ def _climb_bound(
     share = 1.0
     for _ in range(MOST_STEPS):
         goal_fields, goal_tables, value = new_fields.copy(), new_tables.copy(), -np.inf
+        # A step that had to be short once may be long again.
         share = min(1.0, 4.0 * share)
         while share > LEAST_SHARE:
             trial_fields = fields + share * (goal_fields - fields)
@@ -125,6 +127,7 @@ def fit_naive_field(factors: LogFactors) -> float:
             field = np.zeros(len(beliefs[v]))
             for k, axis in incidences:
                 field += _average_table(tables[k], factors.scopes[k], beliefs, axis)
+            # The exact optimum for one variable given the beliefs of all others, so that no sweep lowers the bound.
             beliefs[v] = np.exp(field - log_sum_exp(field))
     for v, belief in enumerate(beliefs):
         belief[belief < LEAST] = 0.0
@@ -134,6 +137,7 @@ def fit_naive_field(factors: LogFactors) -> float:
         joint = np.ones(())
         for v in scope:
             joint = joint[..., None] * beliefs[v]
+        # The score of a forbidden cell is minus infinity: the bound then says nothing.
         if table[joint > 0].min() == -np.inf:
             return -np.inf
         score += float((joint * np.where(joint > 0, table, 0.0)).sum())
@@ -246,6 +250,7 @@ class _DirectedEdges:
         """
         if self.n > MOST_UNIFORM:
             return self._cover_edges()
+        # The matrix of ones divided by n makes the Laplacian of a connected graph invertible.
         laplacian = np.full((self.n, self.n), 1.0 / self.n)
         laplacian[self.owner, self.neighbour] -= 1.0
         laplacian[np.arange(self.n), np.arange(self.n)] += np.bincount(self.owner, minlength=self.n)
@@ -255,6 +260,7 @@ class _DirectedEdges:
     def _cover_edges(self) -> np.ndarray:
         """Return the mean of spanning trees; each tree prefers the edges that occur in the fewest previous trees."""
         uses, total, n_trees = np.zeros(len(self.edges)), np.zeros(len(self.edge)), 0
+        # Every edge needs a positive probability, by which messages are divided.
         while uses.min() == 0 or n_trees < LEAST_TREES:
             tree = find_forest(self.n, self.edges, -uses)
             uses[tree] += 1

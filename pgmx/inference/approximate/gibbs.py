@@ -119,12 +119,14 @@ def gibbs_sample(
     thinning, n_chains = check_natural(thinning, "thinning", 1), check_natural(n_chains, "n_chains", 1)
     fixed = check_evidence(evidence, cards)
     sequence = np.random.SeedSequence(check_seed(seed))
-    states = _first_states(start, cards, n_chains, sequence.spawn(1)[0])
+    states = _choose_first_states(start, cards, n_chains, sequence.spawn(1)[0])
+    # A seed per chain: the samples do not depend on the number of threads.
     words = sequence.generate_state(n_chains, np.uint64)
     free = np.setdiff1d(np.arange(len(cards)), list(fixed)).astype(np.int64)
     for variable, code in fixed.items():
         states[variable] = code
     codes = np.empty((len(cards), n_samples), dtype=np.uint8 if cards.max() <= 256 else np.uint16)
+    # The chains differ by at most one sample.
     bounds = [n_samples * c // n_chains for c in range(n_chains + 1)]
 
     def run(c: int) -> bool:
@@ -154,7 +156,7 @@ def gibbs_sample(
     return codes
 
 
-def _first_states(
+def _choose_first_states(
     start: np.ndarray | None, cards: np.ndarray, n_chains: int, entropy: np.random.SeedSequence
 ) -> np.ndarray:
     """Return the first configuration of each chain, (n, n_chains)."""
@@ -174,6 +176,7 @@ def _first_states(
 
 def _scale_rows(logs: np.ndarray, starts: np.ndarray) -> np.ndarray:
     """Return the exponentials of rows, scaled to a maximum of 1; rows of minus infinity become zeros."""
+    # `reduceat` needs one row at least.
     if not logs.size:
         return logs
     tops = np.maximum.reduceat(logs, starts)
@@ -227,6 +230,7 @@ def _copy_factors(factors: LogFactors) -> Conditionals:
             incident[v].append((copy, [other for other in scope if other != v]))
     copies = [copy for of_variable in incident for copy, _ in of_variable]
     others = [rest for of_variable in incident for _, rest in of_variable]
+    # numpy's strides are in bytes, the kernel's in cells.
     strides = [stride // 8 for copy in copies for stride in copy.strides[:-1]]
     sizes = np.array([copy.size for copy in copies], dtype=np.int64)
     logs = np.concatenate([copy.ravel() for copy in copies]) if copies else np.empty(0)

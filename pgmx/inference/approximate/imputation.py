@@ -44,27 +44,28 @@ def impute(
     touched = np.flatnonzero(missing.any(axis=0))
     if not len(touched):
         return filled
+    # Rows with the same missing variables have the same connected components.
     patterns, of_row = np.unique(np.packbits(missing[:, touched], axis=0), axis=1, return_inverse=True)
     order = np.argsort(of_row.ravel(), kind="stable")
     for rows in np.split(touched[order], np.cumsum(np.bincount(of_row.ravel(), minlength=patterns.shape[1]))[:-1]):
-        gone = np.flatnonzero(missing[:, rows[0]])
-        fields = _fields(potentials, filled, rows, set(gone.tolist()))
-        for part in _find_connected_parts(potentials, gone):
-            _fill(potentials, filled, rows, part, fields, method, inference)
+        hidden = np.flatnonzero(missing[:, rows[0]])
+        fields = _compute_fields(potentials, filled, rows, set(hidden.tolist()))
+        for component in _find_components(potentials, hidden):
+            _fill(potentials, filled, rows, component, fields, method, inference)
     return filled
 
 
-def _fields(
-    potentials: PairwisePotentials, codes: np.ndarray, rows: np.ndarray, gone: set[int]
+def _compute_fields(
+    potentials: PairwisePotentials, codes: np.ndarray, rows: np.ndarray, hidden: set[int]
 ) -> dict[int, np.ndarray]:
     """Return the log-potentials of each missing variable, plus the terms of its observed neighbours: (states, rows)."""
     pointer, neighbour, edge = potentials.neighbours()
     fields = {}
-    for v in sorted(gone):
+    for v in sorted(hidden):
         field = np.repeat(potentials.node(v)[:, None], len(rows), axis=1)
         for at in range(pointer[v], pointer[v + 1]):
             u, table = int(neighbour[at]), potentials.table(int(edge[at]))
-            if u not in gone:
+            if u not in hidden:
                 field += (table if v < u else table.T)[:, codes[u, rows]]
         impossible = np.flatnonzero(field.max(axis=0) == -np.inf)
         if len(impossible):
@@ -77,50 +78,51 @@ def _fields(
     return fields
 
 
-def _find_connected_parts(potentials: PairwisePotentials, gone: np.ndarray) -> list[list[int]]:
+def _find_components(potentials: PairwisePotentials, hidden: np.ndarray) -> list[list[int]]:
     """Return the connected components of the missing variables."""
     pointer, neighbour, _ = potentials.neighbours()
-    unvisited = dict.fromkeys(gone.tolist())
-    parts = []
+    unvisited = dict.fromkeys(hidden.tolist())
+    components = []
     while unvisited:
-        part = [next(iter(unvisited))]
-        del unvisited[part[0]]
-        for v in part:
+        component = [next(iter(unvisited))]
+        del unvisited[component[0]]
+        for v in component:
             for u in neighbour[pointer[v] : pointer[v + 1]].tolist():
                 if u in unvisited:
                     del unvisited[u]
-                    part.append(u)
-        parts.append(sorted(part))
-    return parts
+                    component.append(u)
+        components.append(sorted(component))
+    return components
 
 
 def _fill(
     potentials: PairwisePotentials,
     filled: np.ndarray,
     rows: np.ndarray,
-    part: list[int],
+    component: list[int],
     fields: dict[int, np.ndarray],
     method: str,
     inference: str,
 ) -> None:
     """Fill one connected component of the missing variables in all rows."""
-    if len(part) == 1:
-        filled[part[0], rows] = fields[part[0]].argmax(axis=0)
+    if len(component) == 1:
+        filled[component[0], rows] = fields[component[0]].argmax(axis=0)
         return
     inside = [
-        (part.index(i), part.index(j), potentials.table(e))
+        (component.index(i), component.index(j), potentials.table(e))
         for e, (i, j) in enumerate(potentials.edges.tolist())
-        if i in set(part) and j in set(part)
+        if i in set(component) and j in set(component)
     ]
-    shape = [int(potentials.cardinalities[v]) for v in part]
-    surroundings = np.concatenate([fields[v] for v in part])
+    shape = [int(potentials.cardinalities[v]) for v in component]
+    surroundings = np.concatenate([fields[v] for v in component])
+    # Rows whose observed neighbours act on the component in the same way have the same answer.
     _, first, same = np.unique(surroundings, axis=1, return_index=True, return_inverse=True)
-    distinct = [fields[v][:, first] for v in part]
+    distinct = [fields[v][:, first] for v in component]
     if prod(shape) <= MAX_CONFIGURATIONS:
         states = _enumerate(shape, inside, distinct, method, rows[first])
     else:
         states = _infer(shape, inside, distinct, method, inference, rows[first])
-    filled[np.ix_(np.array(part), rows)] = states[:, same.ravel()]
+    filled[np.ix_(np.array(component), rows)] = states[:, same.ravel()]
 
 
 def _enumerate(
@@ -136,8 +138,10 @@ def _enumerate(
     for begin in range(0, n, step):
         total = base[..., None]
         for axis, field in enumerate(fields):
-            part = field[:, begin : begin + step]
-            total = total + part.reshape([len(part) if a == axis else 1 for a in range(len(shape))] + [-1])
+            field_of_chunk = field[:, begin : begin + step]
+            total = total + field_of_chunk.reshape(
+                [len(field_of_chunk) if a == axis else 1 for a in range(len(shape))] + [-1]
+            )
         flat = total.reshape(base.size, -1)
         impossible = np.flatnonzero(flat.max(axis=0) == -np.inf)
         if len(impossible):
@@ -190,4 +194,4 @@ def _choose_states(
         _refuse_row(row)
     if method == "map":
         return choose_configuration(network, {}, beliefs.node_beliefs, beliefs.edge_beliefs)
-    return [int(part.argmax()) for part in np.split(beliefs.node_beliefs, network.node_offsets[1:-1])]
+    return [int(belief.argmax()) for belief in np.split(beliefs.node_beliefs, network.node_offsets[1:-1])]

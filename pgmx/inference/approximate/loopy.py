@@ -175,6 +175,7 @@ def loopy_belief_propagation(
                 fixed,
                 template="no configuration has positive probability{given}: every state of some variable is ruled out",
             )
+        # Products of messages were all zero by underflow, or the evidence is impossible: logarithms tell which.
         logs = True
     return BeliefResult(
         node_beliefs, edge_beliefs, log_partition, residual <= tol, n_iter, residual, passing.messages_out(), used
@@ -246,6 +247,7 @@ def choose_configuration(
                 table = potentials.table(edge[at])
                 field += table[:, codes[neighbour[at]]] if v < neighbour[at] else table[codes[neighbour[at]]]
             best = int(np.argmax(field))
+            # Strictly, so that ties do not change states for ever.
             if field[best] > field[codes[v]]:
                 codes[v], changed = best, True
         if not changed:
@@ -270,5 +272,6 @@ def _choose_state(
         column = table[:, codes[u]] if v < u else table[codes[u]]
         with np.errstate(invalid="ignore"):
             total = total + np.where(column == -np.inf, -np.inf, column - log_belief)
+    # Minus infinity minus minus infinity: the state is impossible.
     total[np.isnan(total)] = -np.inf
     return int(np.argmax(total))

@@ -53,6 +53,7 @@ def search_configuration(
     bound = dual.bound
     if isinstance(network, LogFactors):  # the pairwise network leaves out constants
         bound += sum(float(table) for scope, table in zip(network.scopes, network.tables, strict=True) if not scope)
+    # Auxiliary variables come after the network's.
     best = dual.codes[:n]
     replicas = Replicas(network, evidence, seed, choose_search_betas)
     n_replicas = len(replicas.states)
@@ -60,6 +61,7 @@ def search_configuration(
     for at in range(max(1, n_sweeps // n_replicas)):
         if at and n_sweeps:
             replicas.advance()
+        # The score is computed anew from the tables, since sums of changes collect rounding errors.
         if replicas.chains.improve(best, at % (2 * COPIES)) > 0.0 or not at:
             value = float(network.log_score(best[:, None])[0])
             if bound - value <= ROUNDING * max(1.0, abs(bound)):

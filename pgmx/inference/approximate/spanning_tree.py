@@ -61,6 +61,7 @@ def find_forest(n: int, edges: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
     if not len(edges):
         return np.empty(0, dtype=np.int64)
+    # Ranks from 1 in place of weights: scipy takes 0 for no edge, weights may be infinite, and ties need an order.
     ranks = np.empty(len(edges))
     ranks[np.argsort(-weights, kind="stable")] = np.arange(1, len(edges) + 1)
     forest = minimum_spanning_tree(coo_array((ranks, edges.T), shape=(n, n)).tocsr())

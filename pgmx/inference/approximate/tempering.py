@@ -158,6 +158,7 @@ def estimate_by_sampling(
     means = batches.mean(axis=(0, 1))
     halves = batches.reshape(2 * N_GROUPS, -1, n_cells).mean(axis=1)
     variances = means * (1.0 - means)
+    # Variables that always have the same state have no variance to compare with.
     is_free = variances > 1e-9
     r_hats = np.sqrt(1.0 + halves.var(axis=0, ddof=1)[is_free] / variances[is_free])
     r_hat = float(r_hats.max(initial=1.0))
@@ -184,6 +185,7 @@ def correct_beliefs(beliefs: np.ndarray, sampling: SampleMeans, offsets: np.ndar
     is_drawn = noise > 0
     shared = max(0.0, float(np.mean((distance - noise)[is_drawn]))) if is_drawn.any() else 0.0
     bias = np.maximum(np.maximum(shared, distance - noise), LEAST_BIAS_SHARE * noise)
+    # Observed variables have neither noise nor bias.
     total = np.maximum(noise + bias, 1e-300)
     weight = np.repeat(noise / total, np.diff(offsets))
     return weight * beliefs + (1.0 - weight) * sampling.means, ERROR_WIDTH * np.sqrt(noise * bias / total)

@@ -216,7 +216,7 @@ def search_order(
         )
         names = np.array(core)
         order += names[best].tolist()
-        cliques += [names[part].tolist() for part in np.split(around, pointer[1:-1])]
+        cliques += [names[clique].tolist() for clique in np.split(around, pointer[1:-1])]
     return _build_plan(graph.cards, order, cliques)
 
 
@@ -233,6 +233,7 @@ def bound_width(cardinalities: Sequence[int] | np.ndarray, scopes: Iterable[Sequ
 def _pack_adjacency(adjacent: Sequence[set[int]], core: Sequence[int]) -> np.ndarray:
     """Return the adjacency of some vertices as bit sets: uint64 (n, words)."""
     place = {v: i for i, v in enumerate(core)}
+    # Bytes in little-endian words: the same bit sets on all machines.
     bits = np.zeros((len(core), -(-len(core) // 64) * 8), dtype=np.uint8)
     for i, v in enumerate(core):
         others = np.array([place[u] for u in adjacent[v]], dtype=np.int64)
@@ -366,6 +367,7 @@ def _build_plan(cards: list[int], order: list[int], around: list[list[int]]) -> 
     cliques: list[list[int]] = []
     parents: list[int] = []
     sepsets: list[tuple[int, ...]] = []
+    # From the last variable, so that a parent's clique exists before the cliques of its children.
     for v, adjacent in zip(reversed(order), reversed(around), strict=True):
         above = homes[min(adjacent, key=rank.__getitem__)] if adjacent else -1
         if above >= 0 and len(cliques[above]) == len(adjacent):  # v extends the clique above

@@ -67,7 +67,7 @@ class FamilyMarginals:
         self._cache: dict[tuple[int, ...], np.ndarray | None] = {}
         self._cache_cells = 0
 
-    def of(self, variables: Sequence[int]) -> np.ndarray | None:
+    def joint(self, variables: Sequence[int]) -> np.ndarray | None:
         """Return the joint distribution of distinct variables, one axis per variable in their order.
 
         None if a table would have more than `max_cells` cells.
@@ -81,6 +81,7 @@ class FamilyMarginals:
             return self._cache[key]
         joint = self._compute(key)
         cells = 1 if joint is None else joint.size
+        # A full cache keeps what it has: results do not depend on the cache, only the time does.
         if self._cache_cells + cells <= CACHE_CELLS:
             self._cache[key] = joint
             self._cache_cells += cells
@@ -89,6 +90,7 @@ class FamilyMarginals:
     def _compute(self, key: tuple[int, ...]) -> np.ndarray | None:
         wanted = set(key)
         for family in self._families_of[key[0]]:
+            # The families that follow are not larger, and cannot contain the variables.
             if family == key:
                 break
             if wanted.issubset(family):

@@ -262,6 +262,7 @@ class ExactInference:
             codes[v] = code
         for clique, conditional in enumerate(self._conditionals):
             rest = self._tree.rest(clique)
+            # The clique adds only variables of one state.
             if conditional.shape[1] == 1:
                 continue
             row = np.zeros(n_samples, dtype=np.int64)
@@ -304,6 +305,7 @@ class ExactInference:
         """Return the joint of `wanted` from the joint of its free variables; the others have one possible state."""
         if len(free) == len(wanted):
             return np.ascontiguousarray(values)
+        # Observed states have all the probability of their variable.
         joint = np.zeros([int(self.cardinalities[v]) for v in wanted])
         joint[tuple(slice(None) if v in free else self.evidence.get(v, 0) for v in wanted)] = values.reshape(
             [self._cards[v] for v in free]
@@ -443,6 +445,7 @@ def log_partition_and_conditionals(tree: JunctionTree) -> tuple[float, list[np.n
         for clique in tree.list_upward():
             table = tree.collect(clique, messages)
             top = table.max(axis=1)
+            # Minus infinity minus minus infinity would be NaN.
             top[top == -np.inf] = 0.0
             table -= top[:, None]
             np.exp(table, out=table)
@@ -453,6 +456,7 @@ def log_partition_and_conditionals(tree: JunctionTree) -> tuple[float, list[np.n
             scale = float(message.max())
             if scale == -np.inf:
                 return scale, conditionals
+            # Rows of impossible sepsets stay zero.
             sums[sums == 0.0] = 1.0
             table /= sums[:, None]
             conditionals[clique] = table
@@ -485,6 +489,7 @@ def most_probable(tree: JunctionTree) -> tuple[float, list[int]]:
         for v in tree.plan.sepsets[clique]:
             at = at * tree.cards[v] + states[v]
         cell = int(choice[at])
+        # The last variable of a clique varies fastest.
         for v in reversed(tree.rest(clique)):
             cell, states[v] = divmod(cell, tree.cards[v])
     return fsum(scales), states
@@ -537,11 +542,11 @@ def joint_over_cliques(
     for clique, is_top in paths:
         table = belief(clique) if is_top else conditionals[clique].reshape(tree.shapes[clique])
         scope = carried[clique] if is_top else [*plan.sepsets[clique], *carried[clique]]
-        part = (scope, _sum_out([(list(plan.cliques[clique]), table), *waiting.pop(clique, [])], scope))
+        product = (scope, _sum_out([(list(plan.cliques[clique]), table), *waiting.pop(clique, [])], scope))
         if is_top:
-            tops.append(part)
+            tops.append(product)
         else:
-            waiting.setdefault(tree.parents[clique], []).append(part)
+            waiting.setdefault(tree.parents[clique], []).append(product)
     return _sum_out(tops, list(free))
 
 
@@ -562,6 +567,7 @@ def _find_paths(parents: Sequence[int], homes: Iterable[int]) -> list[tuple[int,
             roots.append(clique)
     tops = set()
     for top in roots:
+        # A top clique without wanted variables and with one path through it is not needed.
         while top not in ends and len(marked[top]) == 1:
             (top,) = marked.pop(top)
         tops.add(top)

@@ -54,6 +54,7 @@ class RowPosteriors:
         cards_of_free = [self.cards[v] for v in self.free]
         plan = search_order(cards_of_free, [scope for scope in self._scopes if scope])
         self.tree = JunctionTree(plan, cards_of_free, [])
+        # By code: a state allows itself only, a missing value (the code after the last state) allows all.
         self._evidence = [np.vstack([np.eye(card), np.ones(card)]) for card in cards_of_free]
         self._missing = missing[self.free]
         self._chunk = max(1, CHUNK_BYTES // (CELL_BYTES * max(plan.cells, 1)))
@@ -107,6 +108,7 @@ class RowPosteriors:
         draws = np.repeat(self.codes[:, :, None], n_draws, axis=2)
         for rows, conditionals in self._chunks(tables, np.empty(self.n_rows)):
             states = draws[self.free, rows]
+            # A stream per chunk: its draws do not depend on the chunks before it.
             rng = np.random.default_rng([*seed, rows.start])
             for clique, conditional in enumerate(conditionals):
                 uniforms = draw_strata(rng, len(conditional), n_draws)
@@ -157,6 +159,7 @@ class RowPosteriors:
             sums = table.sum(axis=2)
             scale = sums.max(axis=1)
             logs[rows] += np.log(scale)
+            # Impossible rows: their logarithm is minus infinity, and their tables stay zero.
             scale[scale == 0.0] = 1.0
             table /= np.where(sums == 0.0, 1.0, sums)[:, :, None]
             conditionals[clique] = table
@@ -194,6 +197,7 @@ class RowPosteriors:
     ) -> None:
         at = np.zeros((len(rows), uniforms.shape[1]), dtype=np.int64)
         for k in self.tree.plan.sepsets[clique]:
+            # The parent's clique is drawn first, so the states of the sepset are known.
             at = at * self.tree.cards[k] + states[k][rows]
         sums = conditional[rows[:, None], at].cumsum(axis=2)
         # u < 1, so that some cell passes u times the total
@@ -307,8 +311,8 @@ class RowGroups:
         """Return the log-probabilities of the rows, and the expected counts of each family."""
         logs, counts = np.empty(self._codes.shape[1]), [np.zeros(table.shape) for table in tables]
         for rows, group in self._groups:
-            logs[rows], part = group.compute_expected_counts(tables, weights[rows])
-            for total, count in zip(counts, part, strict=True):
+            logs[rows], counts_of_group = group.compute_expected_counts(tables, weights[rows])
+            for total, count in zip(counts, counts_of_group, strict=True):
                 total += count
         return logs, counts
 
@@ -357,6 +361,7 @@ class RowCompleter:
         self.weights = weights
         self._families = [tuple(family) for family in families]
         missing = codes == np.asarray(cards)[:, None]
+        # As floats, since the numbers may exceed 64 bits.
         n_completions = np.where(missing, np.asarray(cards, dtype=float)[:, None], 1.0).prod(axis=0)
         self._few = np.flatnonzero(n_completions <= n_draws)
         self._many = np.flatnonzero(n_completions > n_draws)

@@ -85,6 +85,7 @@ def count_elimination_cost(plan: EliminationPlan, cards: Sequence[int], *, maxim
 
 def count_state_bits(n_states: int) -> int:
     """Return the bits in which a state is stored: a power of two."""
+    # With a power of two no state crosses the border of a byte, or of a group of whole bytes.
     return next(bits for bits in (1, 2, 4, 8, 16, 32) if n_states <= 2**bits)
 
 
@@ -139,6 +140,7 @@ def _sum_out(tables: list[_ScaledTable], cards: Sequence[int], rank: Sequence[in
     small = [table for table in tables if len(table.cells) <= MOST_SMALL_CELLS]
     small_scope = join_scopes((table.scope for table in small), rank)
     if 1 < len(small) < len(tables) and prod(cards[u] for u in small_scope) <= MOST_SMALL_CELLS:
+        # Each cell of the large product then reads fewer tables.
         large = [table for table in tables if len(table.cells) > MOST_SMALL_CELLS]
         tables = [*large, _multiply(small, small_scope, cards)]
     shape, strides = lay_out(joint, [table.scope for table in tables], cards)
@@ -146,7 +148,9 @@ def _sum_out(tables: list[_ScaledTable], cards: Sequence[int], rank: Sequence[in
     largest = _contraction.sum_product([table.cells for table in tables], strides, shape, cards[joint[-1]], cells)
     if largest == 0.0:
         return _ScaledTable(scope, cells, 0.0, -np.inf)
+    # A maximum of 1 keeps products of thousands of tables within the range of double precision.
     cells /= largest
+    # Zeros do not count for the range: they stay zero in any product.
     least = float(cells.min()) or float(cells.min(initial=1.0, where=cells > 0.0))
     return _ScaledTable(scope, cells, -log(least), scale + log(largest))
 
@@ -238,6 +242,7 @@ def sum_out_low_degrees(cards: Sequence[int], factors: Factors) -> tuple[np.ndar
         shares[v] = 0.0 if others else float(sums)
         if others:
             add(tuple(others), sums)
+            # They may have fewer neighbours now.
             waiting += others
     return shares, _list_components(cards, tables, shares)
 
@@ -303,6 +308,7 @@ def choose_conditioning(
     chosen: list[int] = []
     while True:
         plan, cost = plan_rest(cards, scopes, chosen, maximise=maximise)
+        # Each configuration of the cutset takes one elimination.
         operations = (cost.operations + OVERHEAD * len(cards)) * prod(cards[v] for v in chosen)
         if operations > most_operations:
             return None
@@ -326,6 +332,7 @@ def _find_most_costly(plan: EliminationPlan, cards: Sequence[int]) -> int:
     savings = np.zeros(len(cards))
     for clique in plan.cliques:
         savings[list(clique)] += prod(cards[v] for v in clique)
+    # Setting a variable to a state divides the cells of its cliques by its number of states.
     return int(np.argmax(savings * (1.0 - 1.0 / np.asarray(cards))))
 
 
@@ -401,6 +408,7 @@ def find_most_probable(
     best = MostProbable(np.empty(0, dtype=np.int64), -np.inf)
     for configuration in product(*(range(reduced.cards[v]) for v in fixed)):
         answer = _maximise_others(network, {**evidence, **dict(zip(fixed, configuration, strict=True))}, plan)
+        # `max` keeps the first of equal values.
         best = max(best, answer, key=lambda candidate: candidate.log_value)
     if best.log_value == -np.inf:
         raise ZeroProbabilityError(reduced.evidence)

@@ -62,6 +62,7 @@ def find_components(network: MixedFamilies, members: Iterable[int], observed: np
             root[find(u)] = find(continuous[0])
     for v in members:
         # A family without unobserved continuous variables is a group of its own, under an unused number.
+        # Negative numbers differ from those of all variables.
         groups.setdefault(find(hidden[v][0]) if hidden[v] else -1 - v, set()).add(v)
     components = []
     for families in groups.values():
@@ -86,6 +87,7 @@ def solve_component(
     With J = QR the posterior mean is :math:`R^{-1} Q^T t`, the posterior covariance :math:`(R^T R)^{-1}`.
     """
     parents = sorted({d for v in component.members for d in _family(network, v).discrete_parents if observed[d]})
+    # Rows with the same states of the observed parents have the same equations, and share one factorisation.
     groups, group = np.unique(rows.codes[parents], axis=1, return_inverse=True)  # observed parents
     n_groups = groups.shape[1] if parents else 1
     group = group.reshape(-1) if parents else np.zeros(rows.codes.shape[1], dtype=np.intp)
@@ -118,6 +120,7 @@ def solve_component(
     if not n_continuous:
         log_evidence = constant[group] - 0.5 * np.square(targets).sum(axis=2)
         return Solution(log_evidence, np.empty((len(group), n_cells, 0)), np.empty((1, n_cells, 0, 0)))
+    # Not the normal equations: they would square the condition number.
     orthogonal, upper = np.linalg.qr(equations)
     constant -= np.log(np.abs(np.diagonal(upper, axis1=2, axis2=3))).sum(axis=2)
     rotated = np.einsum("bqek,bqe->bqk", _take(orthogonal, group), targets)

@@ -147,6 +147,7 @@ class MixedFamilies:
 def normalise(table: np.ndarray) -> np.ndarray:
     """Scale probabilities to the sum 1 along the first axis; return the table itself if they already sum to 1."""
     sums = table.sum(axis=0)
+    # A table that is already normalised keeps every bit.
     return table if (np.abs(sums - 1.0) < 1e-12).all() else table / sums
 
 
@@ -161,6 +162,7 @@ def _regress(family: GaussianFamily, configuration: tuple, rows: MixedRows) -> t
 
 def _draw_states(table: np.ndarray, configuration: tuple, uniform: np.ndarray) -> np.ndarray:
     cumulative = table.cumsum(axis=0)
+    # The sum may differ from 1 by rounding errors.
     cumulative /= cumulative[-1]
     shares = np.moveaxis(cumulative, 0, -1)[configuration]  # (n_rows, states), or (states,)
     # The last state's share is 1, above every uniform number; states without probability are never drawn.

@@ -113,10 +113,10 @@ def compute_log_evidence(
     total = np.zeros(rows.codes.shape[1])
     cards = [network.cards[u] for u in question.discrete]
     for block in split_rows(question, len(total)):
-        part = rows.take(block)
-        factors, _ = make_factors(network, question, part, observed)
+        chunk = rows.take(block)
+        factors, _ = make_factors(network, question, chunk, observed)
         if question.plan is not None:
-            total[block] = RowBeliefs(question.plan, cards, factors, part.codes.shape[1]).log_sums
+            total[block] = RowBeliefs(question.plan, cards, factors, chunk.codes.shape[1]).log_sums
         for _, table in factors if question.plan is None else ():
             total[block] += table
     return total
@@ -196,6 +196,7 @@ def _restrict(
     """Return a discrete family restricted to its unobserved variables."""
     family = network.families[v]
     assert isinstance(family, DiscreteFamily)
+    # The observed axes come first, and are indexed by the states of each row.
     variables = (v, *family.discrete_parents)
     free = [u for u in variables if not observed[u]]
     bound = [axis for axis, u in enumerate(variables) if observed[u]]
@@ -253,6 +254,7 @@ class RowBeliefs:
             table, sepset = tables[clique], self.plan.sepsets[clique]
             axes = self._axes(clique, set(sepset))
             top = table.max(axis=axes, keepdims=True)
+            # Minus infinity minus minus infinity would be NaN.
             top = np.where(np.isfinite(top), top, 0.0)
             np.exp(table - top, out=table)
             sums = table.sum(axis=axes, keepdims=True)

@@ -62,6 +62,7 @@ class IncompleteContinuousRows(IncompleteRows):
         filled = np.where(self._missing, 0.0, self.numbers)
         self._totals = shares.sum(axis=0)
         seen = np.where(self._totals > 0, self._totals, 1.0)
+        # standard units, in which tolerances mean the same for all columns
         self.location = (shares * filled).sum(axis=0) / seen
         centred = np.where(self._missing, 0.0, filled - self.location)
         self.scale = np.sqrt((shares * centred**2).sum(axis=0) / seen)
@@ -70,9 +71,10 @@ class IncompleteContinuousRows(IncompleteRows):
         #: Positions of columns without two different observed values: they prevent learning.
         self.constant = find_constant_columns(low, high, self.scale**2)
         self._standard = centred / np.where(self.scale > 0, self.scale, 1.0)
+        # rows with the same missing columns share one inverse
         packed = np.packbits(self._missing, axis=1)
         patterns, of = np.unique(packed, axis=0, return_inverse=True)
-        self._of = of.reshape(-1)
+        self._of = of.reshape(-1)  # NumPy 2.0 returns a column
         self._patterns = np.unpackbits(patterns, axis=1, count=p).astype(bool)
         self._pattern_weights = np.bincount(self._of, self.weights, len(self._patterns))
 

@@ -31,8 +31,8 @@ from pgmx.runs.checkpoint import Snapshot
 
 #: Number of draws for a row with missing values.
 N_DRAWS = 10
-#: Most values per row, most values per pass over the rows, and the least number of values that a chunk counts.
-MOST_ROW_CELLS, MOST_CELLS, PIECE_CELLS = 10**6, 2 * 10**9, 20_000
+#: Most values per row, most values per pass over the rows, and the least number of values that a block counts.
+MOST_ROW_CELLS, MOST_CELLS, BLOCK_CELLS = 10**6, 2 * 10**9, 20_000
 
 _PLAIN = Smoothing()
 
@@ -61,10 +61,10 @@ class IncompleteMixedRows(IncompleteRows):
         self.missing = np.zeros((n_columns, n_rows), dtype=bool)
         self.location, self.scale = np.zeros(n_columns), np.ones(n_columns)
         self.rows = MixedRows(np.zeros((n_columns, n_rows), dtype=np.intp), np.zeros((n_columns, n_rows)))
-        self._jacobian = 0.0
+        self._jacobian = 0.0  # what the log-likelihood in standard units lacks for the units of the table
         for v, place in enumerate(mixed.positions.tolist()):
-            if mixed.is_float[v]:
-                self._read_floats(v, mixed.numbers[place])
+            if mixed.is_continuous[v]:
+                self._read_continuous(v, mixed.numbers[place])
             else:
                 assert mixed.table is not None
                 code, card = int(mixed.table.missing_codes[place]), int(mixed.table.cardinalities[place])
@@ -73,9 +73,9 @@ class IncompleteMixedRows(IncompleteRows):
                 self.missing[v] = mixed.table.codes[place] == code
                 self.rows.codes[v] = np.where(self.missing[v], 0, mixed.table.codes[place])
 
-    def _read_floats(self, v: int, cells: np.ndarray) -> None:
+    def _read_continuous(self, v: int, cells: np.ndarray) -> None:
         self.missing[v] = np.isnan(cells)
-        known = ~self.missing[v] & (self.weights > 0)
+        known = ~self.missing[v] & (self.weights > 0)  # a row of weight 0 is as if it were not there
         if known.any():
             self.location[v] = np.average(cells[known], weights=self.weights[known])
             spread = np.average((cells[known] - self.location[v]) ** 2, weights=self.weights[known])
@@ -141,6 +141,7 @@ class IncompleteMixedRows(IncompleteRows):
     def count(self, edges: np.ndarray, completed: CompletedMixedRows) -> list[np.ndarray]:
         """Return the counts and moments of the families of a graph in weighted complete rows."""
         whole = IncompleteMixedRows(completed.mixed)  # codes and values by column
+        # in the standard units of these rows, which differ from those of the draws
         numbers = whole.rows.numbers * whole.scale[:, None] + whole.location[:, None]
         rows = MixedRows(whole.rows.codes, (numbers - self.location[:, None]) / self.scale[:, None])
         shapes = shape_families(self.cards, self.families(edges))
@@ -153,53 +154,55 @@ class IncompleteMixedRows(IncompleteRows):
         draws have exactly the conditional means and covariances.
         """
         plan = self._plan(fit.families)
-        lacking, place, drawn = self._repeat(self.n_draws)
+        incomplete, place, drawn = self._repeat(self.n_draws)
         rng = np.random.default_rng(seed)
-        shape = (len(lacking), self.n_draws)
+        shape = (len(incomplete), self.n_draws)
         discrete = [v for v in np.flatnonzero(self.missing.any(axis=1)).tolist() if self.cards[v]]
         uniforms = np.empty((len(discrete), *shape))
+        # one number per stratum of width 1 / n_draws: the draws of a row spread over its distribution
         for numbers in uniforms:
             strata = rng.permuted(np.broadcast_to(np.arange(self.n_draws), shape), axis=1)
             numbers[:] = (strata + rng.random(shape)) / self.n_draws
-        normals = _make_design(rng, self.n_draws)
-        ranks = np.zeros((len(self.cards), len(lacking)), dtype=np.int64)
+        normals = _draw_design(rng, self.n_draws)
+        ranks = np.zeros((len(self.cards), len(incomplete)), dtype=np.int64)
         ranks[discrete] = np.arange(len(discrete))[:, None]
         continuous = np.flatnonzero(np.array(self.cards) == 0)
-        ranks[continuous] = (self.missing[np.ix_(continuous, lacking)].cumsum(axis=0) - 1) % len(normals)
+        # each missing value of a row has its own vector; vectors are reused if there are too few
+        ranks[continuous] = (self.missing[np.ix_(continuous, incomplete)].cumsum(axis=0) - 1) % len(normals)
         plan.cells.draw(fit.parameters, self.rows, RandomNumbers(place, uniforms, normals, ranks), drawn)
-        return self._join(lacking, drawn, self.n_draws)
+        return self._join(incomplete, drawn, self.n_draws)
 
     def complete_at_random(self, seed: int) -> CompletedMixedRows:
         """Return the rows with missing values drawn from the observed values of their columns, and their weights."""
         rng = np.random.default_rng(seed)
-        lacking, _, drawn = self._repeat(1)
-        for v, missing in enumerate(self.missing[:, lacking]):
+        incomplete, _, drawn = self._repeat(1)
+        for v, missing in enumerate(self.missing[:, incomplete]):
             shares = self.weights * ~self.missing[v]
             rows = rng.choice(len(shares), int(missing.sum()), p=shares / shares.sum())
             drawn.codes[v, missing], drawn.numbers[v, missing] = self.rows.codes[v, rows], self.rows.numbers[v, rows]
-        return self._join(lacking, drawn, 1)
+        return self._join(incomplete, drawn, 1)
 
     def _repeat(self, n_draws: int) -> tuple[np.ndarray, np.ndarray, MixedRows]:
         """Return the incomplete rows, the position of each row among them, and copies of them."""
-        lacking = np.flatnonzero(self.missing.any(axis=0))
+        incomplete = np.flatnonzero(self.missing.any(axis=0))
         place = np.full(self.mixed.n_rows, -1)
-        place[lacking] = np.arange(len(lacking))
-        copies = np.repeat(lacking, n_draws)
-        return lacking, place, MixedRows(*(np.take(cells, copies, axis=1) for cells in self.rows))
+        place[incomplete] = np.arange(len(incomplete))
+        copies = np.repeat(incomplete, n_draws)
+        return incomplete, place, MixedRows(*(np.take(cells, copies, axis=1) for cells in self.rows))
 
-    def _join(self, lacking: np.ndarray, drawn: MixedRows, n_draws: int) -> CompletedMixedRows:
+    def _join(self, incomplete: np.ndarray, drawn: MixedRows, n_draws: int) -> CompletedMixedRows:
         """Return the complete rows, and draws for the other rows."""
-        whole = np.setdiff1d(np.arange(self.mixed.n_rows), lacking)
-        is_float = self.mixed.is_float
-        numbers = np.concatenate([self.rows.numbers[:, whole], drawn.numbers], axis=1)[is_float]
-        numbers = numbers * self.scale[is_float][:, None] + self.location[is_float][:, None]
+        whole = np.setdiff1d(np.arange(self.mixed.n_rows), incomplete)
+        is_continuous = self.mixed.is_continuous
+        numbers = np.concatenate([self.rows.numbers[:, whole], drawn.numbers], axis=1)[is_continuous]
+        numbers = numbers * self.scale[is_continuous][:, None] + self.location[is_continuous][:, None]
         table = None
         if self.mixed.table is not None:
-            codes = np.concatenate([self.rows.codes[:, whole], drawn.codes], axis=1)[~is_float]
+            codes = np.concatenate([self.rows.codes[:, whole], drawn.codes], axis=1)[~is_continuous]
             codes = np.ascontiguousarray(codes.astype(self.mixed.table.codes.dtype))
             table = DiscreteTable._from_parts(self.mixed.table.columns, tuple(self.states), codes)
-        weights = np.concatenate([self.weights[whole], np.repeat(self.weights[lacking] / n_draws, n_draws)])
-        return CompletedMixedRows(MixedTable(self.mixed.columns, is_float, numbers, table), weights)
+        weights = np.concatenate([self.weights[whole], np.repeat(self.weights[incomplete] / n_draws, n_draws)])
+        return CompletedMixedRows(MixedTable(self.mixed.columns, is_continuous, numbers, table), weights)
 
     def impute(self, fit: EMFit) -> MixedTable:
         """Return the rows; a missing value becomes its most probable state or its mean given the row."""
@@ -207,7 +210,7 @@ class IncompleteMixedRows(IncompleteRows):
         self._plan(fit.families).cells.impute(fit.parameters, self.rows, filled)
         order = np.arange(self.mixed.n_rows)
         mixed = self._join(order, filled, 1).mixed
-        known = ~self.missing[self.mixed.is_float]
+        known = ~self.missing[self.mixed.is_continuous]  # without the rounding of the conversion to standard units
         mixed.numbers[known] = self.mixed.numbers[known]
         return mixed
 
@@ -218,7 +221,7 @@ class IncompleteMixedRows(IncompleteRows):
         shapes = shape_families(self.cards, self.families(edges))
         snapshot.check_names([f"counts_{v}" for v in range(len(shapes))])
         zeros = [make_zeros(self.cards, shape) for shape in shapes]
-        least = [0 if card else None for card in self.cards]
+        least = [0 if card else None for card in self.cards]  # moments of continuous variables may be negative
         return [snapshot.array(f"counts_{v}", float, z.shape, least=least[v]) for v, z in enumerate(zeros)]
 
 
@@ -228,10 +231,10 @@ class _Plan:
     def __init__(self, rows: IncompleteMixedRows, families: list[tuple[int, ...]]):
         self.rows, self.families = rows, families
         self.shapes = shape_families(rows.cards, families)
-        self.known = [np.flatnonzero(~rows.missing[list(family)].any(axis=0)) for family in families]
+        self.complete_rows = [np.flatnonzero(~rows.missing[list(family)].any(axis=0)) for family in families]
 
-    def _list_plans(self) -> list[tuple[MissingBlock, Question]]:
-        """Return the chunks with their plans; raise if one is too large."""
+    def _plan_blocks(self) -> list[tuple[MissingBlock, Question]]:
+        """Return the blocks of missing values with their plans; raise if one is too large."""
         rows, shapes = self.rows, self.shapes
         bare = [
             DiscreteFamily(s.discrete[1:], np.empty(0))
@@ -241,11 +244,11 @@ class _Plan:
         ]
         network = MixedFamilies(tuple(rows.cards), tuple(bare))
         plans, total = [], 0.0
-        for piece in find_blocks(self.families, rows.missing):
-            question = plan_block(network, piece)
-            total += max(PIECE_CELLS, float(question.cells) * len(piece.rows))
+        for block in find_blocks(self.families, rows.missing):
+            question = plan_block(network, block)
+            total += max(BLOCK_CELLS, float(question.cells) * len(block.rows))
             if question.cells > MOST_ROW_CELLS or total > MOST_CELLS:
-                names = join_names([rows.mixed.columns[v] for v in piece.hidden])
+                names = join_names([rows.mixed.columns[v] for v in block.hidden])
                 what = (
                     f"{question.cells:.2g} values for a row without {names}, more than {MOST_ROW_CELLS:,}"
                     if question.cells > MOST_ROW_CELLS
@@ -255,27 +258,27 @@ class _Plan:
                     f"missing='em' would need {what}: give a smaller max_indegree, choose missing='drop', or leave out "
                     "the columns with the most missing values"
                 )
-            plans.append((piece, question))
+            plans.append((block, question))
         return plans
 
     @cached_property
     def cells(self) -> MissingValues:
         """The missing values with their plans; raises if the plans are too large."""
-        return MissingValues(self.rows.cards, self.shapes, self._list_plans())
+        return MissingValues(self.rows.cards, self.shapes, self._plan_blocks())
 
     @cached_property
-    def of_known(self) -> list[np.ndarray]:
+    def observed(self) -> list[np.ndarray]:
         """Counts and moments of the rows that are complete in each family."""
         rows = self.rows
         return [
-            sum_known(rows.cards, shape, rows.rows.take(known), rows.weights[known])
-            for shape, known in zip(self.shapes, self.known, strict=True)
+            sum_known(rows.cards, shape, rows.rows.take(complete), rows.weights[complete])
+            for shape, complete in zip(self.shapes, self.complete_rows, strict=True)
         ]
 
     def count_complete(self) -> list[np.ndarray]:
-        """Return `of_known` plus one row, divided equally among all cells, with independent continuous variables."""
+        """Return `observed` plus one row, divided equally among all cells, with independent continuous variables."""
         counts = []
-        for shape, total in zip(self.shapes, self.of_known, strict=True):
+        for shape, total in zip(self.shapes, self.observed, strict=True):
             if self.rows.cards[shape.child]:
                 counts.append(total + 1.0 / total.size)
             else:
@@ -286,14 +289,15 @@ class _Plan:
         """Return the log-likelihood of the observed values, and expected counts and moments."""
         rows = self.rows
         likelihood, expected = self.cells.expect(network, rows.rows, rows.weights)
-        for v, known in enumerate(self.known):
-            weights = rows.weights[known]
-            likelihood += float(weights[weights > 0] @ network.log_density(v, rows.rows)[known][weights > 0])
-        totals = [whole + part.reshape(whole.shape) for whole, part in zip(self.of_known, expected, strict=True)]
+        # families that are observed in a row need no inference
+        for v, complete in enumerate(self.complete_rows):
+            weights = rows.weights[complete]
+            likelihood += float(weights[weights > 0] @ network.log_density(v, rows.rows)[complete][weights > 0])
+        totals = [whole + part.reshape(whole.shape) for whole, part in zip(self.observed, expected, strict=True)]
         return likelihood, totals
 
 
-def _make_design(rng: np.random.Generator, n_draws: int) -> np.ndarray:
+def _draw_design(rng: np.random.Generator, n_draws: int) -> np.ndarray:
     """Return orthogonal vectors (n_draws - 1, n_draws) with means of 0 and variances of 1."""
     normal = rng.standard_normal((n_draws, n_draws))
     normal[:, 0] = 1.0

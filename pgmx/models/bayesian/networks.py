@@ -172,12 +172,12 @@ def fit_discrete(
     for tail, head in edges:
         parents[head].append(tail)
     cards = (table.cardinalities - (table.missing_codes >= 0)).tolist()
-    for child, family in enumerate(parents):
+    for child, family in enumerate(parents):  # before the first pass over the rows
         _check_size(names, cards, child, family)
     states = [states[:card] for states, card in zip(table.states, cards, strict=True)]
     counts = (
         _sum_families(table, cards, parents, weights)
-        if isinstance(table, DistributedTable)
+        if table.is_remote  # all families in few messages
         else (_count_family(table, cards, child, family, weights) for child, family in enumerate(parents))
     )
     return make_network(
@@ -267,7 +267,7 @@ def to_linear_gaussian(
     stand_in_model = _add_graph(LinearGaussianBayesianNetwork(), stand_ins, edges).fit(data)
     model = _add_graph(LinearGaussianBayesianNetwork(), names, edges)
     for cpd in stand_in_model.cpds:
-        freedom = max(len(data) - len(cpd.evidence) - 1, 1)
+        freedom = max(len(data) - len(cpd.evidence) - 1, 1)  # at least 1: few rows have no degree of freedom
         least = np.sqrt(NOISE * len(data) / freedom) * data[cpd.variable].to_numpy().std()
         evidence = [names[int(parent)] for parent in cpd.evidence]
         model.add_cpds(LinearGaussianCPD(names[int(cpd.variable)], cpd.beta, float(max(cpd.std, least)), evidence))
@@ -373,6 +373,7 @@ def _count_family(
 ) -> np.ndarray:
     """Count one family, float64 (states, configurations); the last parent varies fastest along the columns."""
     n_states, n_configurations = cards[child], prod(cards[p] for p in parents)
+    # the code of a missing value gives a wrong cell; such rows are removed below
     cell = table.codes[child].astype(np.int64)
     for parent in parents:
         cell *= cards[parent]

@@ -38,6 +38,7 @@ def write_archive(document: dict, arrays: dict[str, Any]) -> bytes:
 def read_archived_document(raw: bytes) -> dict:
     """Return the document of an archive without decompressing its arrays."""
     sizes = list_members(raw)
+    # The number of variables and the size of the file bound the document before it is decompressed.
     n_entries = next((sizes[key] // 8 for key in _PER_VARIABLE if key in sizes), 0)
     allowed: dict[str, float] = dict.fromkeys(sizes, inf)
     allowed["names"] = _DOCUMENT + min(_PER_ENTRY * n_entries, _PER_BYTE * len(raw))

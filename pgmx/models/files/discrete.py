@@ -23,7 +23,7 @@ from pgmx.models.files.formats import (
     decode,
     decode_text,
     drop_comments,
-    encode_all,
+    encode_distinct_texts,
     find_text,
     find_texts,
     parse_xml,
@@ -109,6 +109,7 @@ def check_family(name: str, parents: list[str], states: States, tables: Tables, 
         raise ValueError(f"there are two tables of {name!r}")
     check_distinct((name, *parents), f"the variables of the table of {name!r}")
     n_columns = math.prod(len(states[parent]) for parent in parents)
+    # A few letters could otherwise demand any amount of memory: each probability takes one character at least.
     if n_columns * len(states[name]) > n_cells:
         raise ValueError(
             f"the states of {name!r} and its parents require {n_columns * len(states[name])} probabilities"
@@ -177,8 +178,8 @@ _INTERVALS = re.compile(r"(?<![^,\s])(?:[(\[][^()\[\]]*[)\]]|[^,\s()\[\]]+)(?![^
 def write_bif(model: DiscreteBayesianNetwork, format: str) -> bytes:
     """Return a fitted network as "bif" or "xmlbif"."""
     # BIF readers ignore the case of names. XMLBIF allows only letters, digits and underscores in states.
-    encode_names = partial(encode_all, extra=_NAME_MARKS, ignore_case=format == "bif")
-    encode_states = partial(encode_all, extra=_NAME_MARKS if format == "bif" else frozenset())
+    encode_names = partial(encode_distinct_texts, extra=_NAME_MARKS, ignore_case=format == "bif")
+    encode_states = partial(encode_distinct_texts, extra=_NAME_MARKS if format == "bif" else frozenset())
     # A copy: the XMLBIF writer sorts the list of CPDs of its network.
     copy = build_network(*describe_network(model, format, encode_names, encode_states))
     if re.fullmatch("[A-Za-z0-9_-]+", model.name) and not re.search("variable|probability", model.name):

@@ -50,23 +50,23 @@ def describe_graph(graph: nx.Graph) -> dict:
     states = {name: labels for cpd in cpds for name, labels in getattr(cpd, "state_names", {}).items()}
     nodes = []
     for name in graph.nodes():
-        nodes.append({"id": plain(name, "the name")})
+        nodes.append({"id": to_json_value(name, "the name")})
         if name in states:
-            nodes[-1]["states"] = [plain(state, f"a state of {name!r}:") for state in states[name]]
-    edges = [_edge(graph, u, v, weight) for u, v, weight in graph.edges(data="weight")]
+            nodes[-1]["states"] = [to_json_value(state, f"a state of {name!r}:") for state in states[name]]
+    edges = [_describe_edge(graph, u, v, weight) for u, v, weight in graph.edges(data="weight")]
     kind = next(name for name, kind in _CLASSES.items() if isinstance(graph, kind))
-    document = make_document(kind, _name_of(graph), nodes, edges, directed=graph.is_directed())
+    document = make_document(kind, _describe_name(graph), nodes, edges, directed=graph.is_directed())
     if cpds:
-        document["cpds"] = [_parameters(cpd) for cpd in cpds]
+        document["cpds"] = [_describe_parameters(cpd) for cpd in cpds]
     return document
 
 
 def _describe_factors(tables: NamedTables, graph: DiscreteMarkovNetwork) -> dict:
     """Return the document of a Markov network: nodes with states, and the values of its factors of any order."""
-    names, states = plain_labels(tables.names, tables.states)
+    names, states = to_json_labels(tables.names, tables.states)
     nodes = [{"id": name, "states": labels} for name, labels in zip(names, states, strict=True)]
-    edges = [_edge(graph, u, v, weight) for u, v, weight in graph.edges(data="weight")]
-    document = make_document("DiscreteMarkovNetwork", _name_of(graph), nodes, edges)
+    edges = [_describe_edge(graph, u, v, weight) for u, v, weight in graph.edges(data="weight")]
+    document = make_document("DiscreteMarkovNetwork", _describe_name(graph), nodes, edges)
     document["factors"] = [
         {"variables": [names[v] for v in scope], "values": values.tolist()}
         for scope, values in zip(tables.scopes, tables.tables, strict=True)
@@ -74,7 +74,7 @@ def _describe_factors(tables: NamedTables, graph: DiscreteMarkovNetwork) -> dict
     return document
 
 
-def _name_of(graph: nx.Graph) -> dict:
+def _describe_name(graph: nx.Graph) -> dict:
     return {"name": graph.name} if isinstance(graph.name, str) and graph.name else {}
 
 
@@ -96,8 +96,9 @@ def read_document(raw: bytes) -> dict:
     return document
 
 
-def plain(value: object, what: str) -> object:
+def to_json_value(value: object, what: str) -> object:
     """Return a value of a json type, or raise; `what` describes the value in the error."""
+    # The json module refuses numpy's scalars.
     if isinstance(value, np.generic):
         value = value.item()
     if type(value) not in (str, int, float, bool, type(None)) or (type(value) is float and not math.isfinite(value)):
@@ -107,19 +108,19 @@ def plain(value: object, what: str) -> object:
     return value
 
 
-def plain_labels(names: Sequence, states: Sequence[Sequence]) -> tuple[list, list[list]]:
+def to_json_labels(names: Sequence, states: Sequence[Sequence]) -> tuple[list, list[list]]:
     """Return names and states as values of json types, or raise."""
     labels = zip(names, states, strict=True)
     return (
-        [plain(name, "the name") for name in names],
-        [[plain(state, f"a state of {name!r}:") for state in of_name] for name, of_name in labels],
+        [to_json_value(name, "the name") for name in names],
+        [[to_json_value(state, f"a state of {name!r}:") for state in of_name] for name, of_name in labels],
     )
 
 
-def _edge(graph: nx.Graph, u: object, v: object, weight: object) -> dict:
-    edge = {"source": plain(u, "the name"), "target": plain(v, "the name")}
+def _describe_edge(graph: nx.Graph, u: object, v: object, weight: object) -> dict:
+    edge = {"source": to_json_value(u, "the name"), "target": to_json_value(v, "the name")}
     if weight is not None:
-        edge["weight"] = check_weight(u, v, plain(weight, f"the weight of {u!r} -> {v!r}:"))
+        edge["weight"] = check_weight(u, v, to_json_value(weight, f"the weight of {u!r} -> {v!r}:"))
     if isinstance(graph, PDAG):
         edge["kind"] = "undirected" if graph.has_edge(v, u) else "directed"
         if edge["kind"] == "undirected" and (u, v) not in graph.undirected_edges:
@@ -127,17 +128,17 @@ def _edge(graph: nx.Graph, u: object, v: object, weight: object) -> dict:
     return edge
 
 
-def _parameters(cpd: TabularCPD | LinearGaussianCPD) -> dict:
+def _describe_parameters(cpd: TabularCPD | LinearGaussianCPD) -> dict:
     if isinstance(cpd, LinearGaussianCPD):
         return {
-            "variable": plain(cpd.variable, "the name"),
-            "evidence": [plain(name, "the name") for name in cpd.evidence],
+            "variable": to_json_value(cpd.variable, "the name"),
+            "evidence": [to_json_value(name, "the name") for name in cpd.evidence],
             "beta": np.asarray(cpd.beta, dtype=float).tolist(),
             "std": float(cpd.std),
         }
     return {
-        "variable": plain(cpd.variable, "the name"),
-        "evidence": [plain(name, "the name") for name in cpd.variables[1:]],
+        "variable": to_json_value(cpd.variable, "the name"),
+        "evidence": [to_json_value(name, "the name") for name in cpd.variables[1:]],
         "values": np.asarray(cpd.get_values(), dtype=float).tolist(),
     }
 
@@ -191,7 +192,7 @@ def build_graph(document: dict) -> nx.Graph:
         raise ValueError(f"its type is {document['type']!r}; expected one of {list(_CLASSES)}")
     graph = _CLASSES[document["type"]]()
     graph.graph.update(_read_name(document))
-    names = [plain(node["id"], "the name") for node in check_list(document["nodes"], "its nodes")]
+    names = [to_json_value(node["id"], "the name") for node in check_list(document["nodes"], "its nodes")]
     check_distinct(names, "the names of nodes")
     graph.add_nodes_from(names)
     _add_edges(graph, check_list(document["edges"], "its edges"))

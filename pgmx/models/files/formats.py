@@ -122,7 +122,9 @@ def pack_content(path: Path, raw: bytes) -> bytes:
     """Return the bytes to write to a file, compressed if its suffix is ``.gz``; the same for the same network."""
     if path.suffix.lower() != _COMPRESSED:
         return raw
+    # Without a time the same network gives the same file.
     packed = gzip.compress(raw, mtime=0)
+    # Readers refuse files that expand too much, as bombs do.
     if len(raw) > archives.most_unpacked(packed):
         raise ValueError(
             f"{path.name}: the content is compressed too much to be read again; write it without {_COMPRESSED}"
@@ -307,11 +309,12 @@ def decode(text: str) -> str:
 
 
 def _decode_escape(match: re.Match) -> str:
+    # `_xempty_` within a text has no code point and is kept: 110000 is above all of them.
     code = int(match[1] or "110000", 16)
     return chr(code) if code < 0x110000 else match[0]  # not a Unicode character: not written by `encode`
 
 
-def text_all(values: Iterable, what: str) -> dict:
+def list_distinct_texts(values: Iterable, what: str) -> dict:
     """Return the text of each name or state of any type; raise for two with the same text, such as 1 and "1".
 
     `what` describes them in the error.
@@ -326,14 +329,14 @@ def text_all(values: Iterable, what: str) -> dict:
     return {value: text for text, value in texts.items()}
 
 
-def encode_all(
+def encode_distinct_texts(
     values: Iterable, what: str, extra: Set[str] = frozenset(), *, ignore_case: bool = False, letter_first: bool = False
 ) -> dict:
-    """Return the encoded text of each name or state of any type: `encode` applied to the texts of `text_all`.
+    """Return the encoded text of each name or state of any type; raise as `list_distinct_texts`.
 
     With `ignore_case` the encoded texts differ by more than their case.
     """
-    texts = text_all(values, what)
+    texts = list_distinct_texts(values, what)
     in_lower = Counter(text.lower() for text in texts.values())
     return {
         value: encode(text, extra, lower=ignore_case and in_lower[text.lower()] > 1, letter_first=letter_first)

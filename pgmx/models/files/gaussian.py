@@ -15,8 +15,8 @@ from scipy.sparse import coo_array, csr_array
 
 from pgmx.archives import list_members
 from pgmx.models.files.archives import has_type, read_archived_document, read_arrays, write_archive
-from pgmx.models.files.documents import make_document, plain, read_document, write_document
-from pgmx.models.files.formats import MARKS, check_list, check_marks, check_name, load_json, text_all
+from pgmx.models.files.documents import make_document, read_document, to_json_value, write_document
+from pgmx.models.files.formats import MARKS, check_list, check_marks, check_name, list_distinct_texts, load_json
 from pgmx.models.files.graphml import write_graphml
 from pgmx.statistics import MarginalTransforms
 from pgmx.statistics.marginal_transforms import MOST_KNOTS
@@ -52,6 +52,7 @@ def _split_precision(parts: GaussianParts) -> tuple[np.ndarray, coo_array]:
 def _join_precision(diagonal, entries, rows, columns) -> csr_array:
     """Return the symmetric matrix with a diagonal and with entries on one side of it."""
     p = len(diagonal)
+    # An edge may be given from either end.
     ends = np.sort(np.array([rows, columns], dtype=np.int64).reshape(2, -1), axis=0)
     if ends.size and not (ends.min() >= 0 and ends.max() < p and (ends[0] < ends[1]).all()):
         raise ValueError(f"its edges must join two of its {p} variables")
@@ -62,8 +63,8 @@ def _join_precision(diagonal, entries, rows, columns) -> csr_array:
     return coo_array((data, (i.astype(np.int64), j.astype(np.int64))), shape=(p, p)).tocsr()
 
 
-def _plain_names(parts: GaussianParts) -> list:
-    return [plain(name, "the name") for name in parts.names]
+def _list_json_names(parts: GaussianParts) -> list:
+    return [to_json_value(name, "the name") for name in parts.names]
 
 
 def _describe_origin(parts: GaussianParts) -> dict:
@@ -92,7 +93,7 @@ def _describe(parts: GaussianParts) -> dict:
     The edges also hold partial correlations, for other programs.
     """
     diagonal, upper = _split_precision(parts)
-    names, roots = _plain_names(parts), np.sqrt(diagonal)
+    names, roots = _list_json_names(parts), np.sqrt(diagonal)
     columns = zip(names, parts.mean.tolist(), parts.scale.tolist(), diagonal.tolist(), strict=True)
     nodes = [{"id": name, "mean": mean, "scale": scale, "precision": entry} for name, mean, scale, entry in columns]
     weights = (-(upper.data / (roots[upper.row] * roots[upper.col]))).tolist()
@@ -131,7 +132,7 @@ def parse_gaussian(document: dict) -> GaussianParts:
 
 
 def _write_npz(parts: GaussianParts) -> bytes:
-    document = {**MARKS, "type": _TYPE, "names": _plain_names(parts), "graph": _describe_origin(parts)}
+    document = {**MARKS, "type": _TYPE, "names": _list_json_names(parts), "graph": _describe_origin(parts)}
     diagonal, upper = _split_precision(parts)
     arrays = {"diagonal": diagonal, "entries": upper.data, "rows": upper.row, "columns": upper.col}
     arrays |= {"mean": parts.mean, "scale": parts.scale}
@@ -166,7 +167,7 @@ def is_gaussian_npz(path: str | os.PathLike) -> bool:
 
 def _write_graphml(parts: GaussianParts) -> bytes:
     document = _describe(parts)
-    text_all(parts.names, "names of variables")  # raises for two names that become the same text
+    list_distinct_texts(parts.names, "names of variables")  # raises for two names that become the same text
     graph = nx.Graph(type=_TYPE, **{key: value for key, value in document["graph"].items() if value is not None})
     if "transforms" in document:
         graph.graph["transforms"] = json.dumps(document["transforms"])

@@ -10,7 +10,7 @@ import networkx as nx
 from pgmpy.base import PDAG
 from pgmpy.factors.discrete import TabularCPD
 
-from pgmx.models.files.formats import text_all
+from pgmx.models.files.formats import list_distinct_texts
 
 # A carriage return would be read as a line break.
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -44,7 +44,7 @@ def replace_forbidden(text: str) -> str:
 
 def write_graph(model: nx.Graph) -> bytes:
     """Return the file of any graph, with names and states as text, and numeric weights (pgmpy's may be None)."""
-    names = text_all(model.nodes(), "names of variables")
+    names = list_distinct_texts(model.nodes(), "names of variables")
     copy = nx.DiGraph() if model.is_directed() else nx.Graph()
     tables = [cpd for cpd in getattr(model, "cpds", []) if isinstance(cpd, TabularCPD)]
     states = {cpd.variable: cpd.state_names[cpd.variable] for cpd in tables}

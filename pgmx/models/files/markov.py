@@ -15,8 +15,16 @@ import numpy as np
 from pgmx.inference import PairwisePotentials
 from pgmx.inference.named_networks import NamedTables
 from pgmx.models.files.archives import read_archived_document, read_arrays, write_archive
-from pgmx.models.files.documents import make_document, plain_labels, read_document, write_document
-from pgmx.models.files.formats import MARKS, check_labels, check_list, check_marks, check_name, load_json, text_all
+from pgmx.models.files.documents import make_document, read_document, to_json_labels, write_document
+from pgmx.models.files.formats import (
+    MARKS,
+    check_labels,
+    check_list,
+    check_marks,
+    check_name,
+    list_distinct_texts,
+    load_json,
+)
 from pgmx.models.files.graphml import write_graphml
 from pgmx.models.files.uai import UaiNetwork, read_uai, write_uai
 
@@ -40,13 +48,17 @@ class MarkovParts(NamedTuple):
 def _describe(parts: MarkovParts) -> dict:
     """Return the document of the fields: a node-link graph with states and log-potentials, null for minus infinity."""
     potentials = parts.potentials
-    names, states = plain_labels(parts.names, parts.states)
+    names, states = to_json_labels(parts.names, parts.states)
     nodes = [
-        {"id": name, "states": labels, "log_potentials": _nulls(potentials.node(v))}
+        {"id": name, "states": labels, "log_potentials": _replace_infinities(potentials.node(v))}
         for v, (name, labels) in enumerate(zip(names, states, strict=True))
     ]
     edges = [
-        {"source": names[i], "target": names[j], "log_potentials": [_nulls(row) for row in potentials.table(e)]}
+        {
+            "source": names[i],
+            "target": names[j],
+            "log_potentials": [_replace_infinities(row) for row in potentials.table(e)],
+        }
         for e, (i, j) in enumerate(potentials.edges.tolist())
     ]
     return make_document("PairwiseMarkovNetwork", {"name": parts.name} if parts.name else {}, nodes, edges)
@@ -57,8 +69,8 @@ def parse_markov(document: dict) -> MarkovParts:
     check_marks(document, "PairwiseMarkovNetwork")
     nodes, edges = check_list(document["nodes"], "its nodes"), check_list(document["edges"], "its edges")
     names, states = check_labels([node["id"] for node in nodes], [node["states"] for node in nodes])
-    vectors = [_numbers(node["log_potentials"]) for node in nodes]
-    tables = {(edge["source"], edge["target"]): _numbers(edge["log_potentials"]) for edge in edges}
+    vectors = [_restore_infinities(node["log_potentials"]) for node in nodes]
+    tables = {(edge["source"], edge["target"]): _restore_infinities(edge["log_potentials"]) for edge in edges}
     potentials = _build_potentials(names, states, vectors, tables, len(edges))
     return MarkovParts(names, states, potentials, check_name(document["graph"].get("name", "")))
 
@@ -72,13 +84,14 @@ def _build_potentials(names: list, states: list, vectors: list, tables: dict, n_
     return PairwisePotentials.build([len(labels) for labels in states], vectors, pairs)
 
 
-def _nulls(values: np.ndarray) -> list:
+def _replace_infinities(values: np.ndarray) -> list:
+    # JSON has no infinities.
     return [None if value == -np.inf else value for value in values.tolist()]
 
 
-def _numbers(values: list) -> np.ndarray:
+def _restore_infinities(values: list) -> np.ndarray:
     if values and isinstance(values[0], list):
-        return np.array([_numbers(row) for row in values])
+        return np.array([_restore_infinities(row) for row in values])
     return np.array([-np.inf if value is None else value for value in values], dtype=np.float64)
 
 
@@ -86,7 +99,7 @@ def _numbers(values: list) -> np.ndarray:
 
 
 def _write_npz(parts: MarkovParts) -> bytes:
-    names, states = plain_labels(parts.names, parts.states)
+    names, states = to_json_labels(parts.names, parts.states)
     arrays = {key: getattr(parts.potentials, key) for key in ("node_values", "edges", "edge_values")}
     return write_archive({**MARKS, "name": parts.name, "names": names, "states": states}, arrays)
 
@@ -97,6 +110,7 @@ def _read_npz(raw: bytes) -> MarkovParts:
     cards = np.array([len(labels) for labels in states], dtype=np.int64)
     total, n_pairs = sum(map(len, states)), len(names) * (len(names) - 1) // 2
     most = {"node_values": total, "edges": 2 * n_pairs, "edge_values": total**2}
+    # Edges first: they tell how many cells the tables may have, before these are decompressed.
     edges = read_arrays(raw, most, ["edges"])["edges"].reshape(-1, 2)
     if edges.size and not 0 <= edges.min() <= edges.max() < len(names):
         raise ValueError(f"its edges join variables outside its {len(names)} variables")
@@ -111,10 +125,10 @@ def _read_npz(raw: bytes) -> MarkovParts:
 
 def _write_graphml(parts: MarkovParts) -> bytes:
     document = _describe(parts)
-    text_all(parts.names, "names of variables")  # raises for two names that become the same text
+    list_distinct_texts(parts.names, "names of variables")  # raises for two names that become the same text
     graph = nx.Graph(**document["graph"])
     for node in document["nodes"]:
-        text_all(node["states"], f"states of {node['id']!r}")
+        list_distinct_texts(node["states"], f"states of {node['id']!r}")
         states = [str(state) for state in node["states"]]
         graph.add_node(str(node["id"]), states=json.dumps(states), log_potentials=json.dumps(node["log_potentials"]))
     for e, edge in enumerate(document["edges"]):
@@ -129,12 +143,12 @@ def _read_graphml(raw: bytes) -> MarkovParts:
     graph = nx.read_graphml(BytesIO(raw))
     nodes = [attributes for _, attributes in graph.nodes(data=True)]
     names, states = check_labels(list(graph.nodes()), [load_json(node["states"]) for node in nodes])
-    vectors = [_numbers(load_json(node["log_potentials"])) for node in nodes]
+    vectors = [_restore_infinities(load_json(node["log_potentials"])) for node in nodes]
     tables = {}
     for u, v, edge in graph.edges(data=True):
         if edge["rows"] not in (u, v):
             raise ValueError(f"the rows of the edge of {u!r} and {v!r} belong to {edge['rows']!r}")
-        table = _numbers(load_json(edge["log_potentials"]))
+        table = _restore_infinities(load_json(edge["log_potentials"]))
         tables[u, v] = table if edge["rows"] == u else table.T
     potentials = _build_potentials(names, states, vectors, tables, graph.number_of_edges())
     return MarkovParts(names, states, potentials, graph.graph.get("name", ""))

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily, MixedFamilies, normalise
-from pgmx.models.files.documents import make_document, plain, read_document, write_document
+from pgmx.models.files.documents import make_document, read_document, to_json_value, write_document
 from pgmx.models.files.formats import check_distinct, check_list, check_marks, check_name, check_probabilities
 
 MIXED_TYPE = "ConditionalGaussianNetwork"
@@ -30,9 +30,9 @@ class MixedParts(NamedTuple):
 
 def describe_mixed(parts: MixedParts) -> dict:
     """Return the document of the fields."""
-    names = [plain(name, "the name") for name in parts.names]
+    names = [to_json_value(name, "the name") for name in parts.names]
     levels = [
-        None if states is None else [plain(state, f"a state of {name!r}:") for state in states]
+        None if states is None else [to_json_value(state, f"a state of {name!r}:") for state in states]
         for name, states in zip(parts.names, parts.states, strict=True)
     ]
     nodes = [
@@ -65,12 +65,12 @@ def parse_mixed(document: dict) -> MixedParts:
     """Return the fields in a document; raise if it has another type or is damaged."""
     check_marks(document, MIXED_TYPE)
     nodes = check_list(document["nodes"], "its nodes")
-    names = [plain(node["id"], "the name") for node in nodes]
+    names = [to_json_value(node["id"], "the name") for node in nodes]
     check_distinct(names, "the names of nodes")
     states = [tuple(check_list(node["states"], "the states")) if "states" in node else None for node in nodes]
     for name, own in zip(names, states, strict=True):
         if own is not None:
-            check_distinct([plain(state, f"a state of {name!r}:") for state in own], f"the states of {name!r}")
+            check_distinct([to_json_value(state, f"a state of {name!r}:") for state in own], f"the states of {name!r}")
             if not own:
                 raise ValueError(f"{name!r} has no states")
     place = {name: v for v, name in enumerate(names)}

@@ -22,7 +22,7 @@ from pgmx.models.files.discrete import (
     explain_block,
     read_table,
 )
-from pgmx.models.files.formats import decode, decode_text, drop_comments, encode_all, text_all
+from pgmx.models.files.formats import decode, decode_text, drop_comments, encode_distinct_texts, list_distinct_texts
 
 _COMMENTS = r"/\*.*?(?:\*/|\Z)|(?:%|//)[^\n]*"
 _BLOCK = re.compile(r"([^{}]*)\{([^{}]*)\}\s*")
@@ -32,7 +32,9 @@ _ATTRIBUTE = re.compile(r"(\w+)\s*=(?:\s*\((.*?)\)\s*|([^;(]*));\s*", re.DOTALL)
 
 def write_net(model: DiscreteBayesianNetwork) -> bytes:
     """Return the file of a fitted network."""
-    states, tables = describe_network(model, "net", partial(encode_all, letter_first=True), text_all)
+    states, tables = describe_network(
+        model, "net", partial(encode_distinct_texts, letter_first=True), list_distinct_texts
+    )
     blocks = ["net\n{\n    node_size = (80 40);\n}\n"]
     for name, labels in states.items():
         quoted = " ".join('"' + re.sub(r'(["\\])', r"\\\1", label) + '"' for label in labels)
@@ -72,6 +74,7 @@ def _split_blocks(text: str, wanted: str) -> Iterator[tuple[int, str, str]]:
     while at < len(text):
         match = _BLOCK.match(text, at)
         with explain_block(text, at):
+            # The kind comes first: for a network of another kind the message says so.
             kind, rest = _parse_kind(text[at : at + 80] if match is None else match[1])
             if match is None:
                 raise ValueError(f"there is no complete block: {text[at : at + 40]!r}")

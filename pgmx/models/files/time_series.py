@@ -13,8 +13,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from pgmx.models.files.archives import has_type, read_archived_document, read_arrays, write_archive
-from pgmx.models.files.documents import make_document, plain, read_document, write_document
-from pgmx.models.files.formats import MARKS, check_distinct, check_list, check_marks, check_name, text_all
+from pgmx.models.files.documents import make_document, read_document, to_json_value, write_document
+from pgmx.models.files.formats import MARKS, check_distinct, check_list, check_marks, check_name, list_distinct_texts
 from pgmx.models.files.graphml import write_graphml
 
 GRAPH_TYPE = "TimeSeriesGraph"
@@ -48,10 +48,11 @@ class SystemParts(NamedTuple):
 def describe_time_series_graph(parts: GraphParts) -> dict:
     """Return the document of the fields: a node-link graph."""
     _check_marks(parts.edges)
-    places = {node: [plain(node[0], "the name"), node[1]] for node in parts.nodes}
+    places = {node: [to_json_value(node[0], "the name"), node[1]] for node in parts.nodes}
     nodes = [{"id": place} for place in places.values()]
     edges = [
-        {"source": places[u], "target": places[v], **_plain_attributes(u, v, numbers)} for u, v, numbers in parts.edges
+        {"source": places[u], "target": places[v], **_describe_attributes(u, v, numbers)}
+        for u, v, numbers in parts.edges
     ]
     return make_document(GRAPH_TYPE, {"name": parts.name} if parts.name else {}, nodes, edges, directed=True)
 
@@ -64,9 +65,11 @@ def _check_marks(edges: Sequence[tuple[tuple, tuple, dict[str, Any]]]) -> None:
             raise ValueError(f"the undirected edge {u!r} -> {v!r} must be instantaneous and occur in both directions")
 
 
-def _plain_attributes(u: tuple, v: tuple, numbers: dict[str, Any]) -> dict[str, Any]:
+def _describe_attributes(u: tuple, v: tuple, numbers: dict[str, Any]) -> dict[str, Any]:
     attributes: dict[str, Any] = {
-        key: plain(numbers[key], f"the {key} of {u!r} -> {v!r}:") for key in _NUMBERS if numbers.get(key) is not None
+        key: to_json_value(numbers[key], f"the {key} of {u!r} -> {v!r}:")
+        for key in _NUMBERS
+        if numbers.get(key) is not None
     }
     return attributes | ({"undirected": True} if numbers.get("undirected") else {})
 
@@ -108,13 +111,15 @@ def _read_attributes(u: tuple, v: tuple, edge: dict[str, Any]) -> dict[str, Any]
 
 def _write_graph_as_graphml(parts: GraphParts) -> bytes:
     _check_marks(parts.edges)
-    text_all((name for name, _ in parts.nodes), "names of variables")  # raises for two names that become the same text
+    list_distinct_texts(
+        (name for name, _ in parts.nodes), "names of variables"
+    )  # raises for two names that become the same text
     graph = nx.DiGraph(type=GRAPH_TYPE, **({"name": parts.name} if parts.name else {}))
     labels = {node: f"{node[0]}@t-{node[1]}" for node in parts.nodes}
     for (name, lag), label in labels.items():
         graph.add_node(label, variable=str(name), lag=lag)
     for u, v, numbers in parts.edges:
-        attributes = _plain_attributes(u, v, numbers)
+        attributes = _describe_attributes(u, v, numbers)
         for key in attributes.keys() & set(_NUMBERS):
             attributes[key] = float(attributes[key])
         graph.add_edge(labels[u], labels[v], **attributes)
@@ -136,6 +141,7 @@ def _read_graph_from_graphml(raw: bytes) -> GraphParts:
 
 def is_time_series_graphml(raw: bytes) -> bool:
     """Return whether a graphml file is marked as a graph over (variable, lag)."""
+    # A search in the bytes: parsing a large graph twice would take long.
     return GRAPH_TYPE.encode() in raw
 
 
@@ -147,8 +153,8 @@ def _write_system(parts: SystemParts) -> bytes:
     document = {
         **MARKS,
         "type": _SYSTEM_TYPE,
-        "names": [plain(name, "the name") for name in parts.names],
-        "exogenous_names": [plain(name, "the name") for name in parts.exogenous_names],
+        "names": [to_json_value(name, "the name") for name in parts.names],
+        "exogenous_names": [to_json_value(name, "the name") for name in parts.exogenous_names],
         "lags": len(parts.matrices),
         "noise": None if parts.noise is None else parts.noise.ndim,
         "sparse": is_sparse,
@@ -158,10 +164,10 @@ def _write_system(parts: SystemParts) -> bytes:
         arrays["noise"] = parts.noise
     if is_sparse:
         entries = [csr_array(matrix).tocoo() for matrix in parts.matrices]
-        document["counts"] = [len(part.data) for part in entries]
-        arrays["entries"] = np.concatenate([part.data for part in entries])
-        arrays["rows"] = np.concatenate([part.row.astype(np.int64) for part in entries])
-        arrays["columns"] = np.concatenate([part.col.astype(np.int64) for part in entries])
+        document["counts"] = [len(matrix.data) for matrix in entries]
+        arrays["entries"] = np.concatenate([matrix.data for matrix in entries])
+        arrays["rows"] = np.concatenate([matrix.row.astype(np.int64) for matrix in entries])
+        arrays["columns"] = np.concatenate([matrix.col.astype(np.int64) for matrix in entries])
     else:
         arrays["coef"] = np.stack([np.asarray(matrix) for matrix in parts.matrices])
     return write_archive(document, arrays)
@@ -212,10 +218,11 @@ def _split_entries(arrays: dict[str, np.ndarray], counts: list[int], n: int) -> 
     bounds = np.cumsum([0, *counts])
     matrices = []
     for start, stop in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-        part = slice(start, stop)
-        if len(np.unique(rows[part] * n + columns[part])) < stop - start:
+        of_lag = slice(start, stop)
+        # csr would add the two values silently.
+        if len(np.unique(rows[of_lag] * n + columns[of_lag])) < stop - start:
             raise ValueError("a coefficient occurs twice")
-        matrices.append(csr_array((entries[part], (rows[part], columns[part])), shape=(n, n)))
+        matrices.append(csr_array((entries[of_lag], (rows[of_lag], columns[of_lag])), shape=(n, n)))
     return matrices
 
 

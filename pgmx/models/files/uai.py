@@ -17,7 +17,7 @@ from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
 from pgmx.inference.named_networks import NamedTables
-from pgmx.models.files.documents import make_factor, plain_labels
+from pgmx.models.files.documents import make_factor, to_json_labels
 from pgmx.models.files.formats import (
     check_distinct,
     check_labels,
@@ -49,7 +49,7 @@ class UaiNetwork(NamedTuple):
 
 def write_uai(tables: NamedTables, name: str) -> bytes:
     """Return the file of a network of factors."""
-    names, states = plain_labels(tables.names, tables.states)
+    names, states = to_json_labels(tables.names, tables.states)
     cards = [len(labels) for labels in states]
     lines = ["MARKOV", str(len(names)), " ".join(map(str, cards)), str(len(tables.scopes))]
     lines += [" ".join(map(str, [len(scope), *scope])) for scope in tables.scopes]
@@ -69,6 +69,7 @@ def read_uai(raw: bytes) -> UaiNetwork:
     if kind.upper() not in _KINDS:
         raise ValueError(f"it begins with {kind!r:.60}, not with {' or '.join(map(repr, _KINDS))}")
     cards = [words.read_count("a number of states") for _ in range(words.read_count("the number of variables"))]
+    # A few digits could otherwise declare states beyond all memory.
     if sum(cards) > len(raw) + _FREE_STATES:
         raise ValueError(f"it declares {sum(cards):,} states, but has fewer values")
     n_factors = words.read_count("the number of factors")
@@ -114,6 +115,7 @@ def build_network(network: UaiNetwork) -> DiscreteBayesianNetwork | DiscreteMark
     if not nx.is_directed_acyclic_graph(bayesian):
         raise ValueError("the parents in its tables form a cycle")
     for (*parents, child), table in zip(families, tables, strict=True):
+        # In this format the child varies fastest; pgmpy's tables have it first.
         values = table.reshape(-1, table.shape[-1]).T
         check_probabilities(values, child)
         bayesian.add_cpds(TabularCPD(child, len(values), values, parents, table.shape[:-1], state_names=labels))
@@ -126,6 +128,7 @@ def read_codes(raw: bytes, cards: list[int]) -> dict[int, int]:
     Files until 2010 begin with the number of samples, which must be 1.
     """
     words = _Words(re.sub("#.*", "", decode_text(raw)).split())
+    # A count and pairs are an odd number of words: one more is the number of samples.
     if len(words.words) % 2 == 0 and words.words:
         n_samples = words.read_count("the number of samples")
         if n_samples != 1:
@@ -171,6 +174,7 @@ class _Words:
         count = self.read_count(f"the number of values of {what}")
         if count != n:
             raise ValueError(f"{what} declares {count} values, its variables require {n}")
+        # Before anything of this size is allocated.
         if n > len(self.words) - self.at:
             raise ValueError(f"it ends too early, in {what}")
         try:

@@ -21,7 +21,7 @@ from pgmx.models.files.discrete import (
     describe_network,
     read_table,
 )
-from pgmx.models.files.formats import decode, encode_all, find_text, find_texts, parse_xml
+from pgmx.models.files.formats import decode, encode_distinct_texts, find_text, find_texts, parse_xml
 from pgmx.models.files.graphml import replace_forbidden
 
 #: Unlike GeNIe, pyAgrum lets the states of the first parent vary fastest; its files name the program.
@@ -33,11 +33,12 @@ _WIDTH, _HEIGHT, _COLUMNS = 120, 60, 8
 
 def write_xdsl(model: DiscreteBayesianNetwork) -> bytes:
     """Return the file of a fitted network; parents precede their children."""
-    encode_texts = partial(encode_all, letter_first=True)
+    encode_texts = partial(encode_distinct_texts, letter_first=True)
     states, tables = describe_network(model, "xdsl", encode_texts, encode_texts)
     places = {name: v for v, name in enumerate(states)}
     graph = nx.DiGraph((parent, name) for name, (parents, _) in tables.items() for parent in parents)
     graph.add_nodes_from(states)
+    # Ties keep the order of the nodes: the same network gives the same file.
     order = list(nx.lexicographical_topological_sort(graph, key=lambda name: places[name]))
     root = ElementTree.Element("smile", version="1.0", id="network", numsamples="10000", discsamples="10000")
     nodes = ElementTree.SubElement(root, "nodes")
@@ -49,6 +50,7 @@ def write_xdsl(model: DiscreteBayesianNetwork) -> bytes:
             ElementTree.SubElement(node, "state", id=state)
         if parents:
             ElementTree.SubElement(node, "parents").text = " ".join(parents)
+        # `repr` keeps every bit.
         ElementTree.SubElement(node, "probabilities").text = " ".join(map(repr, table.T.ravel().tolist()))
         extension = ElementTree.SubElement(shown, "node", id=name)
         ElementTree.SubElement(extension, "name").text = replace_forbidden(decode(name))
@@ -93,6 +95,7 @@ def read_xdsl(raw: bytes) -> DiscreteBayesianNetwork:
 def _read_results(name: str, parents: list[str], text: str, states: States, tables: Tables) -> np.ndarray:
     """Return the table of a deterministic node from its states for the configurations of the parents."""
     results = [decode(word) for word in text.split()]
+    # The text holds one state per column, not a column of probabilities.
     n_columns = check_family(name, parents, states, tables, len(text) * len(states[name]))
     codes = {state: code for code, state in enumerate(states[name])}
     unknown = [state for state in results if state not in codes]

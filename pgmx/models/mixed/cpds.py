@@ -143,7 +143,7 @@ class ConditionalGaussianCPD:
 def make_parts(mixed: MixedTable, families: MixedFamilies, name: str = "") -> MixedParts:
     """Return the fields of a network over the columns of a table."""
     discrete_states = iter(() if mixed.table is None else mixed.table.states)
-    states = [None if is_float else tuple(next(discrete_states)) for is_float in mixed.is_float.tolist()]
+    states = [None if is_continuous else tuple(next(discrete_states)) for is_continuous in mixed.is_continuous.tolist()]
     return MixedParts(tuple(map(python_scalar, mixed.columns)), states, families, name)
 
 
@@ -227,8 +227,8 @@ def freeze_families(network: MixedFamilies) -> MixedFamilies:
     """Return a network with read-only copies of the arrays."""
     families: list = []
     for family in network.families:
-        arrays = {key: part for key, part in family._asdict().items() if isinstance(part, np.ndarray)}
-        copies: dict[str, Any] = {key: read_only(part.copy()) for key, part in arrays.items()}
+        arrays = {key: values for key, values in family._asdict().items() if isinstance(values, np.ndarray)}
+        copies: dict[str, Any] = {key: read_only(values.copy()) for key, values in arrays.items()}
         families.append(family._replace(**copies))
     return MixedFamilies(network.cards, tuple(families))
 
@@ -262,5 +262,6 @@ def _read_cpd(cpd: Any, place: dict, states: tuple) -> DiscreteFamily | Gaussian
         check_probabilities(cpd.get_values(), cpd.variable)
         return DiscreteFamily(parents, normalise(np.array(cpd.values, dtype=np.float64)))
     if isinstance(cpd, LinearGaussianCPD):
+        # The constructor checks shapes and numbers.
         cpd = ConditionalGaussianCPD(cpd.variable, cpd.beta, float(cpd.std), (), continuous)
     return GaussianFamily(parents, tuple(place[name] for name in continuous), cpd.coefficients, cpd.std)

@@ -39,18 +39,18 @@ def fit_families(
     check_parameter_prior(smoothing.equivalent_sample_size, smoothing.pseudo_counts)
     mixed.refuse_constant(weights)
     edges = sorted({(int(tail), int(head)) for tail, head in edges})
-    check_arcs(mixed.columns, mixed.is_float, edges)
+    check_arcs(mixed.columns, mixed.is_continuous, edges)
     cards = np.zeros(len(mixed.columns), dtype=np.int64)
     families: list = [None] * len(cards)
     if mixed.table is not None:
-        cards[~mixed.is_float] = mixed.table.cardinalities
+        cards[~mixed.is_continuous] = mixed.table.cardinalities
         for v, family in _fit_discrete(mixed, edges, weights, smoothing).items():
             families[v] = family
     numbers = _Numbers(mixed, weights)
-    for v in np.flatnonzero(mixed.is_float).tolist():
+    for v in np.flatnonzero(mixed.is_continuous).tolist():
         parents = [tail for tail, head in edges if head == v]
-        discrete = [u for u in parents if not mixed.is_float[u]]
-        continuous = [u for u in parents if mixed.is_float[u]]
+        discrete = [u for u in parents if not mixed.is_continuous[u]]
+        continuous = [u for u in parents if mixed.is_continuous[u]]
         sizes = cards[discrete].tolist()
         if prod(sizes) * (len(continuous) + 2) > MAX_CPT_CELLS:
             raise ValueError(
@@ -62,12 +62,14 @@ def fit_families(
     return MixedFamilies(tuple(cards.tolist()), tuple(families))
 
 
-def check_arcs(names: Sequence, is_float: np.ndarray, edges: Sequence[tuple[int, int]]) -> None:
+def check_arcs(names: Sequence, is_continuous: np.ndarray, edges: Sequence[tuple[int, int]]) -> None:
     """Raise for cycles, and for edges from continuous to discrete variables, which the model does not allow."""
     cycle = find_cycle(len(names), edges)
     if cycle is not None:
         raise ValueError(f"the edges form the cycle {' -> '.join(repr(names[v]) for v in [*cycle, cycle[0]])}")
-    wrong = [f"{names[tail]} -> {names[head]}" for tail, head in edges if is_float[tail] and not is_float[head]]
+    wrong = [
+        f"{names[tail]} -> {names[head]}" for tail, head in edges if is_continuous[tail] and not is_continuous[head]
+    ]
     if wrong:
         raise ValueError(
             "a conditional linear Gaussian network has no edges from continuous to discrete variables, got "
@@ -79,7 +81,7 @@ def _fit_discrete(
     mixed: MixedTable, edges: list, weights: np.ndarray | None, smoothing: Smoothing
 ) -> dict[int, DiscreteFamily]:
     assert mixed.table is not None
-    members = np.flatnonzero(~mixed.is_float).tolist()
+    members = np.flatnonzero(~mixed.is_continuous).tolist()
     place = {v: k for k, v in enumerate(members)}
     discrete_edges = [(place[tail], place[head]) for tail, head in edges if head in place]
     prior = {"equivalent_sample_size": smoothing.equivalent_sample_size, "pseudo_counts": smoothing.pseudo_counts}
@@ -95,6 +97,7 @@ class _Numbers:
     """The columns of a table without rows of weight 0; continuous columns are standardised."""
 
     def __init__(self, mixed: MixedTable, weights: np.ndarray | None):
+        # Rows of weight 0 would count as rows of a configuration.
         rows = slice(None) if weights is None else np.flatnonzero(weights > 0)
         numbers = mixed.numbers[:, rows]
         self.n_rows = numbers.shape[1]
@@ -104,6 +107,7 @@ class _Numbers:
         self.mean = numbers @ shares
         centred = numbers - self.mean[:, None]
         self.scale = np.sqrt(centred**2 @ shares)
+        # Standardised, so that tolerances do not depend on units.
         self.standard = centred / self.scale[:, None]
         self.codes = np.empty((0, self.n_rows)) if mixed.table is None else mixed.table.codes[:, rows]
         self.positions = mixed.positions
@@ -124,16 +128,16 @@ def _fit_continuous(
     if numbers.is_weighted:
         design *= np.sqrt(weights)[:, None]
     slices = [slice(start, stop) for start, stop in pairwise(bounds)]
-    triangles = [None if part.start == part.stop else _triangle(design[part]) for part in slices]
+    triangles = [None if rows.start == rows.stop else _triangle(design[rows]) for rows in slices]
     # The triangular factor of one average row of the whole table.
     row = _triangle(np.vstack([triangle for triangle in triangles if triangle is not None])) / np.sqrt(weights.sum())
     prior = smoothing.rows_per_cell(n_cells)
     unseen = _regress(np.zeros((k + 2, k + 2)), 0, 0.0, row, prior, smoothing.unbiased)
     coefficients = np.tile(unseen[0], (n_cells, 1))
     variances = np.full(n_cells, unseen[1])
-    for cell, (part, triangle) in enumerate(zip(slices, triangles, strict=True)):
+    for cell, (rows, triangle) in enumerate(zip(slices, triangles, strict=True)):
         if triangle is not None:
-            weight, n_rows = float(weights[part].sum()), part.stop - part.start
+            weight, n_rows = float(weights[rows].sum()), rows.stop - rows.start
             coefficients[cell], variances[cell] = _regress(triangle, n_rows, weight, row, prior, smoothing.unbiased)
     parents, v = columns[:-1], columns[-1]
     slopes = coefficients[:, 1:] * (numbers.scale[v] / numbers.scale[parents])
@@ -166,6 +170,7 @@ def _regress(
     k = len(triangle) - 2
     is_regular = n_rows > k + 1 < weight and (np.diagonal(triangle)[1:] ** 2 > TOLERANCE * weight).all()
     if not is_regular:
+        # As many average rows as the regression has numbers, so that its triangle is regular.
         prior += k + 2
     if prior:
         triangle = _triangle(np.vstack([triangle, np.sqrt(prior) * row]))

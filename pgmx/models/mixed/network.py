@@ -238,11 +238,13 @@ class ConditionalGaussianNetwork(MixedQueries, FixedGraph, DAG):
         names = tuple(parts.names)
         self._plain.clear(self)
         self._plain.add_nodes_from(self, names)
+        # Sorted: the order of the edges does not depend on the order of the parents.
         ends = sorted((p, v) for v, parents in enumerate(parts.families.parents) for p in parents)
         self._plain.add_edges_from(self, ((names[p], names[v], {"weight": None}) for p, v in ends))
         if parts.name:
             self.graph["name"] = parts.name
         self._names, self._states = names, tuple(parts.states)
+        # Copies: later changes of the caller's arrays have no effect.
         self._families = freeze_families(parts.families)
 
     def parts(self) -> MixedParts:

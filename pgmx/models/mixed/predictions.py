@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pgmx.checks import DEFAULT_SEED, caller_level, check_natural, check_seed, join_names
+from pgmx.data.distributed.remote_table import is_remote
 from pgmx.inference import ApproximationWarning, TreewidthError
 from pgmx.inference.mixed.families import MixedFamilies, RowChunk
 from pgmx.inference.mixed.missing_values import find_blocks
@@ -22,7 +23,7 @@ from pgmx.inference.mixed.posterior import (
 )
 from pgmx.inference.mixed.weighting import make_key, weigh_samples
 from pgmx.inference.networks import show_evidence
-from pgmx.models.distributed_rows import ask_parts, is_distributed
+from pgmx.models.distributed_rows import let_workers_answer
 from pgmx.models.rows import MixedColumns, read_mixed_rows
 
 #: Most values per row of exact inference with "auto"; beyond that it uses weighting.
@@ -83,6 +84,9 @@ class MixedPredictions:
     @abstractmethod
     def _require_families(self) -> MixedFamilies:
         """Return the parameters, or raise if there are none."""
+
+    def _require_parameters(self) -> None:
+        self._require_families()
 
     def read_rows(self, rows: Any) -> MixedColumns:
         """Return rows in the order of the network; columns may be absent, values may be missing."""
@@ -167,8 +171,9 @@ class MixedPredictions:
         distributions, Statistics and Computing 11. R. Fung, K.-C. Chang (1990), Weighing and integrating evidence for
         stochastic simulation in Bayesian networks, UAI 5.
         """
-        return self._ask("_predict", X, variables, method, n_samples, random_state)
+        return self._compute("_predict", X, variables, method, n_samples, random_state)
 
+    @let_workers_answer
     def _predict(self, X: Any, prediction: Prediction, first_row: int) -> pd.DataFrame:
         read, wanted = self._read_rows_for(X, prediction)
         cells: dict[int, np.ndarray] = {
@@ -228,8 +233,9 @@ class MixedPredictions:
         ValueError, TreewidthError
             As `predict`.
         """
-        return self._ask("_predict_proba", X, variables, method, n_samples, random_state)
+        return self._compute("_predict_proba", X, variables, method, n_samples, random_state)
 
+    @let_workers_answer
     def _predict_proba(self, X: Any, prediction: Prediction, first_row: int) -> pd.DataFrame:
         read, wanted = self._read_rows_for(X, prediction)
         labels = [(self._names[v], label) for v in wanted for label in self._states[v] or ("mean", "std")]
@@ -249,7 +255,7 @@ class MixedPredictions:
                 begin += shares.shape[1]
         return pd.DataFrame(values, index=read.index, columns=pd.MultiIndex.from_tuples(labels) if labels else None)
 
-    def _ask(
+    def _compute(
         self,
         what: str,
         X: Any,
@@ -266,10 +272,9 @@ class MixedPredictions:
         key = make_key(check_seed(random_state, "random_state"))
         chosen = None if variables is None else self._check_variables(variables)
         prediction = Prediction(chosen, method, n_samples, key)
-        if not is_distributed(X):
-            return getattr(self, what)(X, prediction, 0)
-        answers = ask_parts(self, what, X, prediction=prediction, first_row=0)
-        self._warn_of_partitions(X, prediction)
+        answers = getattr(self, what)(X, prediction=prediction, first_row=0)
+        if is_remote(X):  # the workers, which know the effective sample sizes, can only log them
+            self._warn_of_partitions(X, prediction)
         return answers
 
     def _read_rows_for(self, X: Any, prediction: Prediction) -> tuple[MixedColumns, list[int]]:
@@ -294,22 +299,24 @@ class MixedPredictions:
             cells = read.take(chunk)
             n_rows = chunk.stop - chunk.start
             answers = _make_answers(network, wanted, n_rows)
+            # Rows without sampling have no effective sample size.
             effective = np.full(n_rows, np.inf)
             to_sample = np.zeros(cells.missing.shape, dtype=bool)
-            for part in find_blocks(families, cells.missing):
-                targets = [v for v in part.hidden if v in answers.probabilities or v in answers.means]
+            for block in find_blocks(families, cells.missing):
+                targets = [v for v in block.hidden if v in answers.probabilities or v in answers.means]
                 observed = np.ones(len(network.cards), dtype=bool)
-                observed[part.hidden] = False  # other missing values of the row do not matter
-                if (questions := plans.get(tuple(part.hidden))) is None:
+                observed[block.hidden] = False  # other missing values of the row do not matter
+                if (questions := plans.get(tuple(block.hidden))) is None:
                     questions = list(self._questions(network, observed, targets, prediction.method))
                     if len(plans) < _MOST_PLANS:
-                        plans[tuple(part.hidden)] = questions
+                        # A full cache keeps the plans of the first blocks; results do not depend on it.
+                        plans[tuple(block.hidden)] = questions
                 for one in questions:
                     if isinstance(one, Question):
-                        found = answer_question(network, one, cells.rows.take(part.rows), observed)
-                        _set_answers(answers, found, part.rows)
+                        found = answer_question(network, one, cells.rows.take(block.rows), observed)
+                        _set_answers(answers, found, block.rows)
                     else:
-                        to_sample[np.array(one)[:, None], part.rows] = True
+                        to_sample[np.array(one)[:, None], block.rows] = True
             for rows, missing, targets in _split_samples(cells.missing, to_sample):
                 numbers = first_row + chunk.start + rows
                 found, effective[rows] = weigh_samples(
@@ -334,6 +341,7 @@ class MixedPredictions:
             return
         most = AUTO_CELLS if method == "auto" else EXACT_CELLS
         left = []
+        # All targets together share their work; if that is too large, each alone may be small enough.
         whole = None if method == "weighting" else plan_question(network, observed, targets)
         if whole is not None and whole.cells <= most:
             yield whole

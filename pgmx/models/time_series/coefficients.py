@@ -47,8 +47,8 @@ def _read_sparse(matrix: object, n: int, what: str) -> csr_array:
     _check_finite(array.data, what)
     array.sum_duplicates()
     array.eliminate_zeros()
-    for part in (array.data, array.indices, array.indptr):
-        read_only(part)
+    for values in (array.data, array.indices, array.indptr):
+        read_only(values)
     return array
 
 
@@ -72,6 +72,7 @@ def list_entries(matrix: Matrix) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     else:
         entries = matrix.tocoo()
         targets, sources, values = entries.row.astype(np.int64), entries.col.astype(np.int64), entries.data
+    # The same order for dense and sparse matrices.
     order = np.lexsort((targets, sources))
     return targets[order], sources[order], values[order]
 
@@ -135,10 +136,12 @@ def read_noise(values: ArrayLike | None, n: int) -> np.ndarray | None:
     if not np.isfinite(array).all():
         raise ValueError(f"noise_covariance must be finite, got {float(array[~np.isfinite(array)][0])}")
     scale = np.sqrt(np.maximum(array.diagonal(), 0.0))
+    # Checked on the scale of correlations, since units differ.
     units = np.where(scale > 0.0, scale, 1.0)
     correlation = array / np.outer(units, units)
     if np.abs(correlation - correlation.T).max() > 1e-8:
         raise ValueError("noise_covariance must be symmetric: average it with its transpose")
+    # A singular covariance is allowed: fits to few rows have one.
     lowest = float(np.linalg.eigvalsh((correlation + correlation.T) / 2.0)[0])
     if lowest < -1e-8:
         raise ValueError(

@@ -38,20 +38,21 @@ def compute_spectral_radius(matrices: tuple[Matrix, ...]) -> float:
     """
     if not matrices:
         return 0.0
+    # Absolute values: coefficients of several lags must not cancel.
     pattern = sum(abs(csr_array(matrix)) for matrix in matrices)
-    n_parts, labels = connected_components(pattern, connection="strong")
+    n_components, labels = connected_components(pattern, connection="strong")
     order = np.argsort(labels, kind="stable")
-    bounds = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=n_parts))])
+    bounds = np.concatenate([[0], np.cumsum(np.bincount(labels, minlength=n_components))])
     alone = order[bounds[:-1][np.diff(bounds) == 1]]
-    radius = _radius_of_scalars(np.stack([matrix.diagonal()[alone] for matrix in matrices], axis=1))
-    for part in np.flatnonzero(np.diff(bounds) > 1):
-        nodes = np.sort(order[bounds[part] : bounds[part + 1]])
+    radius = _compute_radius_of_scalars(np.stack([matrix.diagonal()[alone] for matrix in matrices], axis=1))
+    for component in np.flatnonzero(np.diff(bounds) > 1):
+        nodes = np.sort(order[bounds[component] : bounds[component + 1]])
         blocks = tuple(matrix[nodes][:, nodes] for matrix in matrices)
-        radius = max(radius, _radius_of_part(blocks))
+        radius = max(radius, _compute_radius_of_component(blocks))
     return radius
 
 
-def _radius_of_scalars(coefficients: np.ndarray) -> float:
+def _compute_radius_of_scalars(coefficients: np.ndarray) -> float:
     """Return the largest spectral radius of series that depend only on themselves, coefficients (n, lags)."""
     n, lags = coefficients.shape
     if not n:
@@ -64,7 +65,7 @@ def _radius_of_scalars(coefficients: np.ndarray) -> float:
     return float(np.abs(np.linalg.eigvals(companions)).max())
 
 
-def _radius_of_part(matrices: tuple[Matrix, ...]) -> float:
+def _compute_radius_of_component(matrices: tuple[Matrix, ...]) -> float:
     n, lags = len(matrices[0].diagonal()), len(matrices)
     if n * lags <= _DENSE:
         return float(np.abs(np.linalg.eigvals(make_companion(matrices))).max())
@@ -76,6 +77,7 @@ def _radius_of_part(matrices: tuple[Matrix, ...]) -> float:
 
     make: Any = LinearOperator
     operator = make((n * lags, n * lags), matvec=multiply, dtype=np.float64)
+    # A fixed seed: the same system always has the same radius.
     start = np.random.default_rng(0).standard_normal(n * lags)
     try:
         # Ten eigenvalues in a wide basis: in large random graphs they are so close that a search for two misses the
@@ -107,12 +109,14 @@ def compute_stationary_covariance(companion: np.ndarray, noise: np.ndarray) -> n
     covariance = np.zeros_like(companion)
     covariance[: len(noise), : len(noise)] = noise
     power = companion
+    # After 64 doublings the sum has 2^64 terms; stable systems converge long before.
     for _ in range(64):
         change = power @ covariance @ power.T
         covariance = covariance + change
         if not np.abs(change).max() > 1e-17 * np.abs(covariance).max():
             break
         power = power @ power
+    # Rounding makes the sum slightly asymmetric.
     return (covariance + covariance.T) / 2.0
 
 
@@ -145,6 +149,7 @@ def compute_forecast_variances(matrices: tuple[Matrix, ...], noise: np.ndarray, 
         for step in range(steps):
             increments[step, start:stop] = _weigh_columns(rows[-1], noise)
             if step + 1 < steps:
+                # Older responses have no effect any more.
                 rows = rows[-lags:]
                 following = transposes[0] @ rows[-1]
                 for transpose, row in zip(transposes[1:], reversed(rows[:-1]), strict=False):

@@ -324,6 +324,7 @@ class SystemForecasts:
         return np.zeros((n_rows, len(self._names))) if rows is None else rows @ self._exogenous_coef.T
 
     def _choose_burn_in(self) -> int:
+        # The logarithm of 0 is infinite.
         radius = max(self.spectral_radius, 1e-6)
         return min(ceil(log(1e-6) / log(radius)) + self.lags, _MOST_BURN_IN)
 
@@ -338,6 +339,7 @@ class SystemForecasts:
         if noise.ndim == 1:
             return np.sqrt(noise)
         if "root" not in self._cache:
+            # Not Cholesky: the covariance may be singular.
             values, vectors = np.linalg.eigh(noise)
             self._cache["root"] = vectors * np.sqrt(np.maximum(values, 0.0))
         return self._cache["root"]
@@ -359,13 +361,14 @@ def score_origins(
     """
     origins = np.arange(start, len(rows))
     scales = rows[:start].std(axis=0)
+    # Constant series keep their units.
     scales[scales == 0.0] = 1.0
     errors = {name: np.zeros(steps) for name in (*systems, "naive")}
     for name in errors:
-        past: list[np.ndarray] = []
+        earlier: list[np.ndarray] = []
         for step in range(steps):
             first = origins[: len(origins) - step]  # the forecast rows are within the data
-            past = [part[: len(first)] for part in past]
+            earlier = [means[: len(first)] for means in earlier]
             if name == "naive":
                 means = rows[first - 1]
             else:
@@ -374,9 +377,9 @@ def score_origins(
                 if exogenous is not None:
                     means += exogenous[first + step] @ effects.T
                 for lag, matrix in enumerate(matrices, start=1):
-                    source = past[-lag] if lag <= step else rows[first + step - lag]
+                    source = earlier[-lag] if lag <= step else rows[first + step - lag]
                     means += (matrix @ source.T).T
-                past.append(means)
+                earlier.append(means)
             errors[name][step] = np.sqrt((((rows[first + step] - means) / scales) ** 2).mean())
     return errors
 
@@ -386,10 +389,10 @@ def fit_autoregression(
 ) -> tuple[list[np.ndarray], np.ndarray, np.ndarray]:
     """Return matrices, intercept and exogenous coefficients of the vector autoregression by least squares."""
     n_rows, n = rows.shape
-    parts = [rows[lags - lag : n_rows - lag] for lag in range(1, lags + 1)]
+    predictors = [rows[lags - lag : n_rows - lag] for lag in range(1, lags + 1)]
     if exogenous is not None:
-        parts.append(exogenous[lags:])
-    design = np.column_stack([*parts, np.ones(n_rows - lags)])
+        predictors.append(exogenous[lags:])
+    design = np.column_stack([*predictors, np.ones(n_rows - lags)])
     solution = np.linalg.lstsq(design, rows[lags:], rcond=None)[0].T
     matrices = [solution[:, lag * n : (lag + 1) * n] for lag in range(lags)]
     return matrices, solution[:, -1], solution[:, lags * n : -1]

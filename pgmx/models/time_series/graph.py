@@ -9,7 +9,7 @@ from pgmpy.models import DynamicBayesianNetwork
 from scipy.sparse import csr_array
 
 from pgmx.graphs.cycles import find_cycle
-from pgmx.models.base import SavedByParts, check_names
+from pgmx.models.base import FileMixin, check_names
 from pgmx.models.files.time_series import GRAPH_READERS, GRAPH_WRITERS, GraphParts
 from pgmx.models.time_series.coefficients import (
     Coefficients,
@@ -27,7 +27,7 @@ NUMBERS = ("weight", "strength", "confidence")
 Node = tuple[Hashable, int]
 
 
-class TimeSeriesGraph(SavedByParts, nx.DiGraph):
+class TimeSeriesGraph(FileMixin, nx.DiGraph):
     r"""A directed graph over (variable, lag): the variables, and their lags, on which each variable depends.
 
     The node ``(name, l)`` is a variable l rows before the present, l >= 0. All edges ``(source, l) -> (target, 0)`` end

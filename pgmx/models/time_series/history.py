@@ -33,9 +33,10 @@ def read_series(X, names: tuple, least: int, what: str) -> SeriesRows:
     absent = [name for name, known in zip(names, rows.known, strict=True) if not known]
     if absent:
         raise ValueError(f"{what} lacks the series {join_names(absent)}: give a column for each series of the model")
-    holes = [name for name, hole in zip(names, np.isnan(rows.values).any(axis=0).tolist(), strict=True) if hole]
-    if holes:
-        raise ValueError(f"{what} has missing values in {join_names(holes)}: fill them, or give later rows")
+    is_missing = np.isnan(rows.values).any(axis=0).tolist()
+    incomplete = [name for name, missing in zip(names, is_missing, strict=True) if missing]
+    if incomplete:
+        raise ValueError(f"{what} has missing values in {join_names(incomplete)}: fill them, or give later rows")
     if len(rows.values) < least:
         unit = "row" if least == 1 else "rows"
         raise ValueError(f"{what} must hold at least the last {least} {unit}, oldest first; got {len(rows.values)}")
@@ -88,6 +89,7 @@ def continue_index(index: pd.Index, steps: int) -> pd.Index:
     elif pd.api.types.is_integer_dtype(index) and len(index) > 1 and len(set(np.diff(index.to_numpy()).tolist())) == 1:
         width = int(index[1] - index[0])
         return pd.Index(int(index[-1]) + width * np.arange(1, steps + 1), name=index.name)
+    # Labels without a rule: the forecasts are numbered.
     return pd.RangeIndex(1, steps + 1, name=index.name)
 
 

@@ -12,7 +12,7 @@ from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.sparse import csr_array, issparse
 
 from pgmx.checks import join_names, read_only
-from pgmx.models.base import SavedByParts, check_names
+from pgmx.models.base import FileMixin, check_names
 from pgmx.models.files.time_series import SYSTEM_READERS, SYSTEM_WRITERS, SystemParts
 from pgmx.models.gaussian_queries import ROUNDING
 from pgmx.models.time_series.coefficients import (
@@ -29,7 +29,7 @@ from pgmx.models.time_series.forecasts import SystemForecasts
 from pgmx.models.time_series.graph import TimeSeriesGraph
 
 
-class LinearDynamicalSystem(SystemForecasts, SavedByParts):
+class LinearDynamicalSystem(SystemForecasts, FileMixin):
     r"""A linear dynamical system: each row is a linear function of the L rows before it, plus noise.
 
     .. math:: x_t = c + \sum_{l=1}^{L} A_l\, x_{t-l} + B\, z_t + \varepsilon_t, \qquad \varepsilon_t \sim N(0, Q)

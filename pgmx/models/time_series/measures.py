@@ -36,6 +36,7 @@ def measure_graph(graph: nx.Graph) -> GraphMeasures:
     n, place = len(names), {name: v for v, name in enumerate(names)}
     edges = {(place[u], place[v]) for u, v in graph.edges() if u != v}
     if not graph.is_directed():
+        # An undirected graph lists each edge once.
         edges |= {(v, u) for u, v in edges}
     ends = np.array(sorted(edges), dtype=np.int64).reshape(-1, 2).T
     arcs = coo_array((np.ones(ends.shape[1]), (ends[0], ends[1])), shape=(n, n)).tocsr()
@@ -69,6 +70,7 @@ def _measure_distances(arcs: csr_array) -> tuple[np.ndarray, np.ndarray, int]:
     sums, counts, longest = np.zeros(n), np.zeros(n, dtype=np.int64), 0
     for start in range(0, n, _ROWS):
         nodes = np.arange(start, min(start + _ROWS, n))
+        # Some rows of the matrix of distances at a time: the whole would take n^2 values.
         distances = dijkstra(arcs, indices=nodes, unweighted=True)
         reached = np.isfinite(distances) & (distances > 0)
         distances[~reached] = 0.0
@@ -163,6 +165,7 @@ def measures_by_window(series: Any, learner: Any, boundaries: int | Sequence[int
     """
     rows, places = [], []
     for place, window in _split(series, boundaries):
+        # Earlier windows must not affect the fit.
         fresh: Any = clone(learner)
         graph = fresh.fit(window).graph_
         measures = measure_graph(graph.summary_graph() if hasattr(graph, "summary_graph") else graph)
@@ -214,8 +217,10 @@ def make_lagged_strength_table(names: Sequence[Hashable], shares: np.ndarray, un
     listed[0] &= (direction[0] > 0.5) | ((direction[0] == 0.5) & is_first)
     lags, targets, sources = np.nonzero(listed)
     strength, direction = either[listed], direction[listed]
+    # Ties are ordered by position, so that equal graphs give equal tables.
     order = np.lexsort((targets, sources, lags, -direction, -strength))
     by_id = np.empty(n, dtype=object)
+    # By assignment, since numpy would make a second axis of names that are tuples.
     by_id[:] = list(names)
     columns = {
         "from": pd.Series(by_id[sources[order]], dtype=object),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pgmpy.models import LinearGaussianBayesianNetwork
 
-from pgmx.data import DistributedNumericTable
+from pgmx.data import NumericTable
 from pgmx.data.mixed import MixedTable
 from pgmx.data.weights import combine_weights
 from pgmx.models import fit_discrete, fit_linear_gaussian, to_linear_gaussian
@@ -30,7 +30,7 @@ class GaussianScoring(PriorMixin):
     def __init__(
         self,
         score: GaussianScore,
-        rows: "pd.DataFrame | DistributedNumericTable | None",
+        rows: "pd.DataFrame | NumericTable | None",
         structure_prior: StructurePrior | None = None,
         *,
         weights: np.ndarray | None = None,
@@ -76,7 +76,7 @@ class GaussianScoring(PriorMixin):
 
     def model(self, edges: list, **prior: float | None) -> LinearGaussianBayesianNetwork:
         """Return a linear Gaussian network; `prior` applies to discrete networks only."""
-        if self.weights is None and self.rows is not None and not isinstance(self.rows, DistributedNumericTable):
+        if self.weights is None and self.rows is not None and not isinstance(self.rows, NumericTable):
             return to_linear_gaussian(self.rows.astype(float), self.names, edges)
         return fit_linear_gaussian(self.moments, self.names, edges)
 
@@ -111,10 +111,10 @@ class MixedScoring(PriorMixin):
     @property
     def arc_mask(self) -> np.ndarray | None:
         """The allowed arcs, ``allowed[child, parent]``: none from continuous to discrete variables; None allows all."""
-        is_float = self.mixed.is_float
-        if self.score.scores_discrete_children or is_float.all() or not is_float.any():
+        is_continuous = self.mixed.is_continuous
+        if self.score.scores_discrete_children or is_continuous.all() or not is_continuous.any():
             return None
-        return (is_float[:, None] | ~is_float[None, :]).astype(np.uint8)
+        return (is_continuous[:, None] | ~is_continuous[None, :]).astype(np.uint8)
 
     def gains(
         self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
@@ -142,7 +142,7 @@ class MixedScoring(PriorMixin):
 
     def model(self, edges: list, **prior: float | None) -> Any:
         """Return a conditional Gaussian, discrete or linear Gaussian network; `prior` is for discrete variables."""
-        if not self.mixed.is_float.any() and self.mixed.table is not None:
+        if not self.mixed.is_continuous.any() and self.mixed.table is not None:
             table, weights = self.mixed.table, self.weights
             if weights is not None:
                 table, weights = combine_weights(table, None, weights)

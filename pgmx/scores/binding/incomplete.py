@@ -320,8 +320,8 @@ class JointGaussianScoring(PriorMixin):
     @property
     def arc_mask(self) -> np.ndarray | None:
         """The allowed arcs, ``allowed[child, parent]``: none from continuous to discrete variables."""
-        is_float = self.rows.mixed.is_float
-        return (is_float[:, None] | ~is_float[None, :]).astype(np.uint8)
+        is_continuous = self.rows.mixed.is_continuous
+        return (is_continuous[:, None] | ~is_continuous[None, :]).astype(np.uint8)
 
     @cached_property
     def _summary(self) -> RowSummary:
@@ -379,7 +379,7 @@ class IncompleteMixedScoring(IncompleteScoring):
     def _check_columns(self) -> None:
         keep = slice(None) if self.weights is None else self.weights > 0
         constant = []
-        for name, cells in zip(self.mixed.float_names, self.mixed.numbers, strict=True):
+        for name, cells in zip(self.mixed.continuous_columns, self.mixed.numbers, strict=True):
             known = cells[keep][~np.isnan(cells[keep])]
             if not known.size or np.ptp(known) <= np.abs(known).max() * 1e-15:
                 constant.append(name)
@@ -392,7 +392,7 @@ class IncompleteMixedScoring(IncompleteScoring):
     def warn_of_collinearity(self) -> None:
         """Warn of three or more continuous columns that determine each other in the rows in which all are observed."""
         _, collinearity = summarise_complete_rows(self.mixed.numbers.T)
-        RowSummary(collinearity, self.mixed.float_names).warn_of_collinearity()
+        RowSummary(collinearity, self.mixed.continuous_columns).warn_of_collinearity()
 
     @cached_property
     def rows(self) -> IncompleteMixedRows:
@@ -430,7 +430,9 @@ class IncompleteMixedScoring(IncompleteScoring):
         smoothing = Smoothing(prior.get("equivalent_sample_size"), prior.get("pseudo_counts"))
         network = self.rows.to_units(self.rows.estimate(fit.families, fit.statistics, smoothing))
         of_states = iter(self.rows.states)
-        states = [None if is_float else tuple(next(of_states)) for is_float in self.mixed.is_float.tolist()]
+        states = [
+            None if is_continuous else tuple(next(of_states)) for is_continuous in self.mixed.is_continuous.tolist()
+        ]
         parts = MixedParts(tuple(map(python_scalar, self.names)), states, network)
         return ConditionalGaussianNetwork.from_parts(parts)
 
@@ -449,7 +451,7 @@ def make_frame(mixed: MixedTable) -> Frame:
     states = None if mixed.table is None else mixed.table.to_pandas()
     columns: list = []
     for v, place in enumerate(mixed.positions.tolist()):
-        columns.append(mixed.numbers[place] if mixed.is_float[v] else states.iloc[:, place].array)  # type: ignore
+        columns.append(mixed.numbers[place] if mixed.is_continuous[v] else states.iloc[:, place].array)  # type: ignore
     return Frame(mixed.columns, columns, mixed.n_rows)
 
 

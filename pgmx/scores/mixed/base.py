@@ -46,7 +46,7 @@ def summarise_floats(mixed: MixedTable, weights: np.ndarray | None = None) -> Ro
     if len(mixed.numbers) > 2:
         of_floats = moments(mixed.numbers.T, weights)
         collinearity = find_collinearity(of_floats.correlation, of_floats.n_rows)
-    return RowSummary(collinearity, mixed.float_names)
+    return RowSummary(collinearity, mixed.continuous_columns)
 
 
 def mixed_scorer(
@@ -78,7 +78,7 @@ def mixed_scorer(
     return MixedGains(
         MixedSums(mixed.numbers, mixed.table, weights),
         terms,
-        mixed.is_float,
+        mixed.is_continuous,
         discrete=discrete,
         allowed=allowed,
         max_indegree=max_indegree,

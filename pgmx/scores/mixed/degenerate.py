@@ -162,14 +162,14 @@ def embed_states(mixed: MixedTable, weights: np.ndarray | None = None) -> tuple[
     """
     shown = []
     for v, position in enumerate(mixed.positions):
-        if mixed.is_float[v] or mixed.table is None:
+        if mixed.is_continuous[v] or mixed.table is None:
             continue
         counts = np.bincount(mixed.table.codes[position], weights, minlength=int(mixed.table.cardinalities[position]))
         occurs = counts > 0
         occurs[int(np.argmax(counts))] = False
         shown.append(np.flatnonzero(occurs))
     widths = np.ones(len(mixed.columns), dtype=np.int64)
-    widths[~mixed.is_float] = [len(states) for states in shown]
+    widths[~mixed.is_continuous] = [len(states) for states in shown]
     starts = np.concatenate([[0], np.cumsum(widths)])
     n_columns = int(starts[-1])
     sample_moments = Moments(n_columns)
@@ -179,7 +179,7 @@ def embed_states(mixed: MixedTable, weights: np.ndarray | None = None) -> tuple[
         block = np.empty((rows.stop - rows.start, n_columns))
         for v, position in enumerate(mixed.positions):
             columns = slice(starts[v], starts[v + 1])
-            if mixed.is_float[v]:
+            if mixed.is_continuous[v]:
                 block[:, columns] = mixed.numbers[position, rows, None]
             elif mixed.table is not None:
                 block[:, columns] = mixed.table.codes[position, rows, None] == shown[position]

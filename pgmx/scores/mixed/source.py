@@ -45,7 +45,7 @@ class MixedGains:
         self,
         sums: MixedSums,
         terms: MixedTerms,
-        is_float: np.ndarray,
+        is_continuous: np.ndarray,
         *,
         discrete: GainSource | None,
         allowed: np.ndarray | None = None,
@@ -58,11 +58,11 @@ class MixedGains:
         self.collinearity = collinearity
         self.terms = terms
         self.discrete = discrete
-        self.n = len(is_float)
-        self.is_float = is_float
-        self.positions = np.where(is_float, np.cumsum(is_float), np.cumsum(~is_float)) - 1
-        self._places = list(zip(self.positions.tolist(), is_float.tolist(), strict=True))
-        self.floats, self.states = np.flatnonzero(is_float), np.flatnonzero(~is_float)
+        self.n = len(is_continuous)
+        self.is_continuous = is_continuous
+        self.positions = np.where(is_continuous, np.cumsum(is_continuous), np.cumsum(~is_continuous)) - 1
+        self._places = list(zip(self.positions.tolist(), is_continuous.tolist(), strict=True))
+        self.floats, self.states = np.flatnonzero(is_continuous), np.flatnonzero(~is_continuous)
         self.max_indegree = self.n if max_indegree is None else max_indegree
         self.deadline = deadline
         self.names = range(self.n) if names is None else names
@@ -91,9 +91,9 @@ class MixedGains:
     def family_score(self, child: int, parents: np.ndarray) -> float:
         """Return the score of a family."""
         states, floats = self._split(parents)
-        if not self.is_float[child] and not floats:
+        if not self.is_continuous[child] and not floats:
             return self._discrete().family_score(int(self.positions[child]), np.array(states, dtype=np.int32))
-        if not self.is_float[child] and not self.terms.discrete_children:
+        if not self.is_continuous[child] and not self.terms.discrete_children:
             return -inf
         return self._score(child, states, floats)
 
@@ -102,8 +102,10 @@ class MixedGains:
         row = gains[child]
         row[:] = -inf
         states, floats = self._split(parents)
-        if self.is_float[child] or floats:  # before the family, so that its sums do not depend on earlier calls
-            self.sums.sum_all(states if self.is_float[child] else tuple(sorted((*states, int(self.positions[child])))))
+        if self.is_continuous[child] or floats:  # before the family, so that its sums do not depend on earlier calls
+            self.sums.sum_all(
+                states if self.is_continuous[child] else tuple(sorted((*states, int(self.positions[child]))))
+            )
         now = self.family_score(child, parents)
         if not isfinite(now):
             raise UnscorableFamilyError(
@@ -113,11 +115,11 @@ class MixedGains:
             )
         in_time = perf_counter() <= self.deadline
         candidates = self._candidates(child, parents) if in_time else np.zeros(self.n, dtype=bool)
-        of_states = not self.is_float[child] and not floats
+        of_states = not self.is_continuous[child] and not floats
         if not of_states:
             self._fill_deletions(child, states, floats, row)
             self._fill_states(child, states, floats, row, candidates)
-        if self.is_float[child] or self.terms.discrete_children:
+        if self.is_continuous[child] or self.terms.discrete_children:
             self._fill_floats(child, states, floats, row, candidates)
         row -= now
         np.round(row, self._decimals, out=row)
@@ -130,8 +132,8 @@ class MixedGains:
     def _split(self, parents: np.ndarray) -> tuple[tuple[int, ...], list[int]]:
         """Return the parents as positions among the discrete columns and among the continuous columns."""
         places = [self._places[p] for p in parents.tolist()]
-        states = tuple(position for position, is_float in places if not is_float)
-        return states, [position for position, is_float in places if is_float]
+        states = tuple(position for position, is_continuous in places if not is_continuous)
+        return states, [position for position, is_continuous in places if is_continuous]
 
     def _discrete(self) -> GainSource:
         assert self.discrete is not None
@@ -148,7 +150,7 @@ class MixedGains:
     def _cost(self, child: int, states: tuple[int, ...], n_floats: int) -> float:
         """Return the penalty of a family."""
         n_cells = prod(float(self.sums.cards[d]) for d in states)
-        if self.is_float[child]:
+        if self.is_continuous[child]:
             return self.terms.penalty * n_cells * (n_floats + 2)
         free = self.sums.cards[self.positions[child]] - 1
         return self.terms.penalty * n_cells * free * (n_floats + 2 if n_floats else 1)
@@ -156,7 +158,7 @@ class MixedGains:
     def _score(self, child: int, states: tuple[int, ...], floats: list[int]) -> float:
         """Return the score of a continuous child, or of a discrete child with continuous parents."""
         v = int(self.positions[child])
-        if self.is_float[child]:
+        if self.is_continuous[child]:
             terms = self._regress([*floats, v], self.sums.moments(states, [*floats, v])[None])[0]
         else:
             joint = tuple(sorted((*states, v)))
@@ -214,13 +216,13 @@ class MixedGains:
         for u in floats:
             rest = [w for w in floats if w != u]
             parent = self.floats[u]
-            if self.is_float[child] or rest:
+            if self.is_continuous[child] or rest:
                 row[parent] = self._score(child, states, rest)
             else:
                 row[parent] = self._discrete().family_score(v, np.array(states, dtype=np.int32))
         for d in states:
             rest_of_states = tuple(e for e in states if e != d)
-            if self.is_float[child]:
+            if self.is_continuous[child]:
                 moments = self.sums.pool(self.sums.moments(states, [*floats, v]), states, d)
                 terms = self._regress([*floats, v], moments[None])
                 score = float(terms[0]) - self._cost(child, rest_of_states, len(floats))
@@ -231,11 +233,11 @@ class MixedGains:
     def _fill_floats(
         self, child: int, states: tuple[int, ...], floats: list[int], row: np.ndarray, candidates: np.ndarray
     ) -> None:
-        ids = np.flatnonzero(candidates & self.is_float)
+        ids = np.flatnonzero(candidates & self.is_continuous)
         if not len(ids):
             return
         v, others = int(self.positions[child]), self.positions[ids]
-        if self.is_float[child]:
+        if self.is_continuous[child]:
             moments = self.sums.moments_with_floats(states, floats, others, v)
             terms = self._regress([[*floats, u, v] for u in others], moments)
         else:
@@ -248,11 +250,11 @@ class MixedGains:
     def _fill_states(
         self, child: int, states: tuple[int, ...], floats: list[int], row: np.ndarray, candidates: np.ndarray
     ) -> None:
-        ids = np.flatnonzero(candidates & ~self.is_float)
+        ids = np.flatnonzero(candidates & ~self.is_continuous)
         if not len(ids):
             return
         v = int(self.positions[child])
-        if self.is_float[child]:
+        if self.is_continuous[child]:
             moments = self.sums.moments_by_state(states, [*floats, v])
             scores = self._regress([*floats, v], moments, self.sums.offsets * moments.shape[1])
         else:

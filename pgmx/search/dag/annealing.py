@@ -24,6 +24,7 @@ def anneal(
     initial to the final temperature over `N_LEVELS` levels of equally many draws. `state` must offer all moves.
     """
     memo = tracker.read_memo("word", "n_drawn")
+    # the state of the random numbers is one word, which a checkpoint stores
     word = np.array([memo.integer("word", 0, 2**64 - 1) if memo else seed], dtype=np.uint64)
     n_drawn = memo.integer("n_drawn", tracker.n_iter, n_draws) if memo else 0
     tracker.run.count_steps(n_draws, "draws", n_drawn)
@@ -31,11 +32,13 @@ def anneal(
     while n_drawn < n_draws:
         tracker.check()
         level = n_drawn * N_LEVELS // n_draws
+        # rounded up: the last draw of this level; one call of the kernel draws at one temperature
         end = -(-(level + 1) * n_draws // N_LEVELS)
         op, tail, head, _, n_tried = state.moves.draw(float(temperatures[level]), end - n_drawn, word)
         n_drawn += n_tried
         tracker.run.advance_to(n_drawn)
         if op >= 0:
+            # draws are uphill and downhill: the best graph must be copied before it is left
             tracker.keep_best(state)
             state.moves.make_drawn(op, tail, head, float(temperatures[level]), end - n_drawn, int(word[0]))
             tracker.record_move(state)

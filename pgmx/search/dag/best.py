@@ -7,7 +7,6 @@ import numpy as np
 
 from pgmx._ext._row_cache import RowStore
 from pgmx.parallel.threads import count_threads
-from pgmx.runs.checkpoint import Snapshot
 from pgmx.scores.gains import ROW_MEMORY
 from pgmx.search.dag.equivalence import KINDS, search_classes
 from pgmx.search.dag.exact import finish_exactly
@@ -26,7 +25,9 @@ MEMBERS = (
 )
 GREEDY, THOROUGH, BEST_ORDER, RANDOM_ORDER, LAST_CLIMB, CLASSES, ALL_SETS, PAIRS, GREEDY_ORDER = range(len(MEMBERS))
 
-#: Searches over orders from random orders; two further searches start at orders of a greedy and of the best graph.
+#: Searches over orders from random orders; two further searches start at orders of a greedy and of the best graph. Over
+#: ten data sets and eight column orders, four random orders and a greedy graph's order reached the highest score in 72
+#: of 80 cases, five random orders in 66 (tests/benchmarks/README.md).
 N_RANDOM_ORDERS = 4
 
 #: Kicks without a better order that end a search over orders: a constant, and the number added per variable.
@@ -70,6 +71,7 @@ def search_for_best(
     tracker.member = CLASSES
     if tracker.enter_stage(first_stage_of_orders - 1) and problem.n <= MOST_VARIABLES_IN_CLASSES:
         if not tracker.memo:
+            # this stage starts from the first graph, the second stage of classes from the best
             tracker.keep_best(state)
             state.reset(problem.start)
             state.moves.clear_tabu()
@@ -89,6 +91,7 @@ def search_for_best(
     if tracker.enter_stage(first_stage_of_orders + 3):
         tracker.keep_best(state)
         tracker.member = ALL_SETS
+        # pairs of parents are only needed where the exact search did not cover all families
         if not finish_exactly(problem, state, tracker):
             tracker.member = PAIRS
             if not tracker.memo:
@@ -103,6 +106,7 @@ def _search_orders(problem: DagProblem, state: DagState, tracker: SearchTracker,
     patience = KICK_PATIENCE + KICK_PATIENCE_PER_VARIABLE * n
     first = tracker.memo.integer("start", 0, N_RANDOM_ORDERS + 1) if tracker.memo else 0
     tracker.keep_best(state)
+    # searches on threads share the rows of gains that they compute
     store = RowStore(n, ROW_MEMORY) if n_threads > 1 else None
     orders = OrderSearch(state, tracker, required=problem.required, seed=seed, store=store)
     if store is not None:
@@ -118,7 +122,7 @@ def _search_orders(problem: DagProblem, state: DagState, tracker: SearchTracker,
         else:
             tracker.member, order = BEST_ORDER, sort_topologically(n, tracker.best_edges(state), state.priority)
         orders.search(order, number, patience=patience)
-        tracker.memo = Snapshot({})  # the memo belongs to the start that was resumed
+        tracker.memo = None  # the memo belongs to the start that was resumed
 
 
 def _find_greedy_order(problem: DagProblem, state: DagState, tracker: SearchTracker) -> np.ndarray:
@@ -138,10 +142,12 @@ def _climb_with_patience(problem: DagProblem, state: DagState, tracker: SearchTr
     if not state.is_compiled:
         climb(state, tracker)
         return
+    # a state lists only additions that gain unless all moves are asked for; a walk past a local optimum needs all
     walker = state if problem.all_moves else replace(problem, all_moves=True).make_state()
     if walker is not state:
         walker.reset(state.edges())
         walker.moves.clear_tabu()
+        # a resumed climb continues with the tabu list of the checkpoint
         walker.moves.bar_moves(state.moves.tabu_moves())
     try:
         climb(walker, tracker, patience=LAST_PATIENCE)

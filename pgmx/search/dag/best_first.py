@@ -8,7 +8,7 @@ import numpy as np
 
 from pgmx._ext._dag_moves import ADD, REVERSE
 from pgmx.runs.checkpoint import Snapshot
-from pgmx.scores.gains import expect_families, is_far
+from pgmx.scores.gains import FamilyMessage, prefetch_families
 from pgmx.search.dag.state import DagState
 from pgmx.search.dag.tracker import SearchTracker, StopSearch
 
@@ -31,6 +31,7 @@ def best_first(state: DagState, tracker: SearchTracker, *, width: int, patience:
     else:
         first = _make_key(map(tuple, state.edges().tolist()))
         open_list, seen, idle = [(-state.score, 0, first)], {_hash_key(first)}, 0
+    # the running number breaks ties of scores: the graph found first is expanded first
     number = n_stored = max((entry[1] for entry in open_list), default=0)
     while open_list and idle <= patience:
         over = tracker.is_over()
@@ -50,6 +51,7 @@ def best_first(state: DagState, tracker: SearchTracker, *, width: int, patience:
             checker.check_score(memo, -less_score, "open_scores", rounding=1e-6)  # a sum of a score and a rounded gain
         idle = 0 if tracker.record_move(state) else idle + 1
         moves, gains = state.moves.legal_moves(width)
+        # ties of gains: by the kind of move, then the head, then the tail
         order = np.lexsort((state.priority[moves[:, 1]], state.priority[moves[:, 2]], moves[:, 0], -gains))[:width]
         score, present = state.score, set(map(tuple, arcs.tolist()))
         for op, tail, head, gain in zip(*moves[order].T.tolist(), gains[order].tolist(), strict=True):
@@ -60,6 +62,7 @@ def best_first(state: DagState, tracker: SearchTracker, *, width: int, patience:
                 seen.add(_hash_key(after))
                 number += 1
                 heapq.heappush(open_list, (-(score + gain), number, after))
+        # only at twice the size, so that dropping costs little per graph
         if len(open_list) > 2 * max_open:
             open_list = heapq.nsmallest(max_open, open_list)
             heapq.heapify(open_list)
@@ -67,14 +70,17 @@ def best_first(state: DagState, tracker: SearchTracker, *, width: int, patience:
 
 def _prefetch_graphs(state: DagState, arcs: np.ndarray, open_list: list[_Entry]) -> None:
     """Prefetch the families that a graph changes, then those of the next graphs of the open list."""
-    if not is_far(state.source):
-        return
-    now, families, n_needed = state.edges(), [], 0
-    for graph in (arcs, *(_read_arcs(key) for _, _, key in heapq.nsmallest(GRAPHS_TO_PREFETCH, open_list))):
-        families += _list_changes(now, graph)
-        n_needed = n_needed or len(families)
-        now = arcs
-    expect_families(state.source, families, n_needed=n_needed)
+
+    def list_messages() -> list[FamilyMessage]:
+        # the families of the expanded graph come first: only they are needed now
+        now, families, n_needed = state.edges(), [], 0
+        for graph in (arcs, *(_read_arcs(key) for _, _, key in heapq.nsmallest(GRAPHS_TO_PREFETCH, open_list))):
+            families += _list_changes(now, graph)
+            n_needed = n_needed or len(families)
+            now = arcs
+        return [(families, n_needed, True)]
+
+    prefetch_families(state.source, list_messages)
 
 
 def _list_changes(before: np.ndarray, after: np.ndarray) -> list[tuple[int, np.ndarray]]:

@@ -15,7 +15,7 @@ import numpy as np
 from pgmx._ext._dag_moves import ADD, DELETE, REVERSE
 from pgmx.graphs.cycles import find_cycle
 from pgmx.graphs.partial_dag import PartialDag
-from pgmx.scores.gains import expect_families, is_far
+from pgmx.scores.gains import FamilyMessage, prefetch_families
 from pgmx.search.dag.state import DagState
 from pgmx.search.dag.tracker import SearchTracker
 
@@ -43,6 +43,7 @@ def search_classes(state: DagState, tracker: SearchTracker, *, phases: Sequence[
             moved = True
             tracker.record_move(state)
             tracker.mark_safe_point(state, phase=phase, idle=idle, moved=moved)
+        # after a phase with moves all other phases are worthwhile again
         idle = idle + 1 if not (repeat and moved) else 1
         phase, moved = (phase + 1) % len(phases), False
 
@@ -70,7 +71,7 @@ class Operators:
         self._rows = np.empty((state.n, state.n))
         self._scores: dict[tuple[int, bytes], float] = {}
         self._expected: list[dict[tuple[int, bytes], np.ndarray]] | None = None  # families of scores, and of rows
-        allowed = np.unpackbits(state.allowed, axis=1, count=state.n).astype(bool)
+        allowed = state.unpack_allowed()
         self._forced = ~allowed.T  # arcs that may not be reversed, by child and parent
         self._required = np.zeros((state.n, state.n), dtype=bool)
         self._required[state.required[:, 1], state.required[:, 0]] = True
@@ -86,21 +87,22 @@ class Operators:
 
     def prefetch_operators(self, kind: int, heads: Sequence[int]) -> None:
         """Prefetch the families that `list_operators` needs for some heads, if counts are remote."""
-        source = self.state.source
-        if not is_far(source):
-            return
-        self._expected = [{}, {}]
-        for head in heads:
-            self.list_operators(kind, head)
-        scores, rows = ([(child, ids) for (child, _), ids in of_kind.items()] for of_kind in self._expected)
-        self._expected = None
-        expect_families(source, rows, n_needed=len(rows))
-        expect_families(source, scores, n_needed=len(scores), has_rows=False)
+
+        def list_messages() -> list[FamilyMessage]:
+            self._expected = [{}, {}]
+            for head in heads:
+                self.list_operators(kind, head)
+            scores, rows = ([(child, ids) for (child, _), ids in of_kind.items()] for of_kind in self._expected)
+            self._expected = None
+            return [(rows, len(rows), True), (scores, len(scores), False)]
+
+        prefetch_families(self.state.source, list_messages)
 
     def list_operators(self, kind: int, head: int) -> list[Operator]:
         """Return the operators at a head that gain enough, the best first; paths are not checked yet."""
         listing = {ADD: self._list_insertions, DELETE: self._list_deletions, REVERSE: self._list_reversals}
         rank, least = self.state.priority, self._course.least_gain()
+        # ties: by the tail, smaller cliques first, then their ids, so that the order of sets has no effect
         return sorted(
             (operator for operator in listing[kind](head) if operator.gain >= least),
             key=lambda o: (-o.gain, rank[o.tail], len(o.clique), sorted(o.clique)),
@@ -113,6 +115,7 @@ class Operators:
             if row is None:
                 continue
             gains = row + self.state.bonus[ADD]
+            # the clique must contain all neighbours of the head that are adjacent to the tail (theorem 15)
             excluded = set().union(graph.adjacent[head], *(graph.adjacent[v] for v in graph.neighbours[head] - clique))
             for tail in np.flatnonzero(gains >= least).tolist():
                 if tail not in excluded:
@@ -190,6 +193,7 @@ class Operators:
             try:
                 self._scores[key] = self.state.source.family_score(child, ids)
             except ValueError:
+                # the score refuses the family, for instance collinear parents
                 self._scores[key] = -np.inf
         return self._scores[key]
 
@@ -223,13 +227,15 @@ class Operators:
         changes = [v for v in range(len(after)) if after[v] != before[v]]
         if any(len(after[v]) > max(max_indegree, len(before[v])) for v in changes):
             return None
-        families = [(v, _sort_ids(parents[v])) for parents in (after, before) for v in changes]
-        n_needed = len(families)
-        if is_far(self.state.source):
-            families += self._list_insertion(operator)
-            families += [family for one in following for family in self._list_insertion(one)[:1]]
-        expect_families(self.state.source, families, n_needed=n_needed)
+
+        def list_messages() -> list[FamilyMessage]:
+            needed = [(v, _sort_ids(parents[v])) for parents in (after, before) for v in changes]
+            later = [family for one in following for family in self._list_insertion(one)[:1]]
+            return [([*needed, *self._list_insertion(operator), *later], len(needed), True)]
+
+        prefetch_families(self.state.source, list_messages)
         gain = sum(self._score(v, after[v]) - self._score(v, before[v]) for v in changes)
+        # `not >=`, since the gain is NaN if the score refuses the family before and after
         if not gain + self.state.bonus[operator.kind] >= self._course.least_gain():
             return None
         edges = [(tail, head) for head in range(len(after)) for tail in sorted(after[head])]
@@ -300,11 +306,13 @@ class OperatorQueue:
             self._course.check()
             entry = heappop(self._heap)
             gain, _, head, version, position = entry
+            # an entry of an older list, which stays in the heap until it is reached
             if version != self._version[head]:
                 continue
             if -gain < least:
                 heappush(self._heap, entry)
                 break
+            # the list of a head is sorted, so that one entry at a time represents it in the heap
             if position == self._next[head]:
                 self._next[head] += 1
                 self._push(head)

@@ -84,10 +84,11 @@ def search_exactly(problem: DagProblem, state: DagState, tracker: SearchTracker)
             f"strategy='exact' needs a structure prior that is a sum over arcs; this one changes by {problem.bonus} "
             "for an addition, a deletion and a reversal: choose another structure_prior or strategy"
         )
+    # the bound that holds if a limit ends the search before it has computed any other
     tracker.upper_bound = inf
     tracker.check()
     tracker.run.count_steps(state.n, "lists of parents")
-    allowed = _read_allowed(state)
+    allowed = state.unpack_allowed()
     has_deadline = tracker.run.deadline < inf
     if not has_deadline:
         _refuse_large(problem, allowed)
@@ -129,13 +130,14 @@ def finish_exactly(problem: DagProblem, state: DagState, tracker: SearchTracker)
     """
     if not _prior_decomposes(problem) or state.n > MOST_MEMBERS_TO_FINISH:
         return False
-    allowed, most = _read_allowed(state), int(min(problem.limits.max_indegree, state.n))
+    allowed, most = state.unpack_allowed(), int(min(problem.limits.max_indegree, state.n))
     source: Any = source_of_rows(state.source)
     limit = MOST_COMPILED_FAMILIES if state.is_compiled else MOST_PYTHON_FAMILIES
     if isinstance(source, FamilyScorer):
         limit = min(MOST_DISCRETE_FAMILIES, MOST_ROWS_TO_COUNT // source.n_rows)
     size, small = most, min(limit, MOST_SMALL_FAMILIES)
     if _count_families(allowed, most) > limit:
+        # all families are too many: as many parents as the smaller limit allows
         size = max((k for k in range(most) if _count_families(allowed, k) <= small), default=0)
     lists = _find_lists(
         problem, allowed, max_indegree=size, most_families=inf, make_limit=lambda child: tracker.is_over
@@ -144,6 +146,7 @@ def finish_exactly(problem: DagProblem, state: DagState, tracker: SearchTracker)
     edges = tracker.best_edges(state)
     families = [(v, np.sort(edges[edges[:, 1] == v, 0]).astype(np.int32)) for v in range(state.n)]
     expect_families(state.source, families, n_needed=state.n, has_rows=False)
+    # with the families of the best graph the result cannot be worse
     lists = [_extend_list(parents, *family, state) for parents, family in zip(lists, families, strict=True)]
     bound = tracker.upper_bound
     solved = _solve_components(lists, find_components(lists), state, tracker)
@@ -161,6 +164,7 @@ def _solve_components(
         if not component.solve(tracker.is_over, tracker.run.advance):
             return False
         arcs += component.best_arcs()
+    # by head and tail, as in all searches
     edges = np.array(sorted(arcs, key=lambda arc: arc[::-1]), dtype=np.int64).reshape(-1, 2)
     score = state.score_graph(edges)
     if tracker.is_better(score):
@@ -173,10 +177,6 @@ def _solve_components(
 def _prior_decomposes(problem: DagProblem) -> bool:
     add, delete, reverse = problem.bonus
     return delete == -add and reverse == 0
-
-
-def _read_allowed(state: DagState) -> np.ndarray:
-    return np.unpackbits(state.allowed, axis=1, count=state.n).astype(bool)
 
 
 def _count_families(allowed: np.ndarray, most: int) -> int:
@@ -202,6 +202,7 @@ def _begin_list(tracker: SearchTracker, n: int, child: int) -> Callable[[], bool
     """Count the lists before this child as done, and return the function that ends its list."""
     tracker.run.advance_to(child)
     now = perf_counter()
+    # an equal share of the time that is left for each remaining list
     end = now + SHARE_OF_LISTS * (tracker.run.deadline - now) / (n - child)
     return lambda: perf_counter() >= end or tracker.is_over()
 
@@ -323,6 +324,7 @@ def find_components(lists: list[ParentList]) -> list[list[int]]:
     optimal Bayesian network structures with constraints learned from data, UAI).
     """
     n = len(lists)
+    # sets of variables are bits of Python integers; the loops form the transitive closure (Warshall)
     ancestors = [int(np.bitwise_or.reduce(parents.sets)) | 1 << v for v, parents in enumerate(lists)]
     for w in range(n):
         for v in range(n):
@@ -398,6 +400,7 @@ def compute_group_bound(lists: list[ParentList], components: list[list[int]]) ->
     A variable whose list is incomplete contributes its own bound (Yuan and Malone, 2013, Learning optimal Bayesian
     networks: a shortest path perspective, JAIR 48, section 5.2: static pattern databases).
     """
+    # an incomplete list has no best set: its variable takes part in no group
     total = sum(parents.upper_bound for parents in lists if not parents.is_complete)
     for component in components:
         members = [v for v in component if lists[v].is_complete]

@@ -38,6 +38,7 @@ def climb(
 def _climb(state: DagState, tracker: SearchTracker, helpers: RowPrefetcher, idle: int, patience: int) -> None:
     while True:
         tracker.check()
+        # many moves in one call of compiled code; otherwise each move is recorded before the next
         if patience == 0 and tracker.can_climb_at_once(state):
             if _climb_at_once(state, tracker, helpers):
                 return
@@ -57,6 +58,7 @@ def _climb(state: DagState, tracker: SearchTracker, helpers: RowPrefetcher, idle
 
 def _climb_at_once(state: DagState, tracker: SearchTracker, helpers: RowPrefetcher) -> bool:
     """Make moves in compiled code; return whether they end in a local optimum."""
+    # processor time of this thread, since other programs may use the processors too
     began, left = thread_time(), tracker.limits.max_iter - tracker.n_iter
     scores, n_edges, is_optimum = state.climb_on_record(tracker.least_gain(), left)
     seconds = thread_time() - began
@@ -64,6 +66,7 @@ def _climb_at_once(state: DagState, tracker: SearchTracker, helpers: RowPrefetch
     tracker.mark_safe_point(state, idle=0)
     if helpers.may_begin and len(scores):
         helpers.begin(estimate_moves_left(state, tracker), seconds / len(scores))
+    # after the last allowed move the next check ends the search, even at a local optimum
     return is_optimum and len(scores) < left and not state.moves.clear_tabu()
 
 
@@ -85,5 +88,6 @@ def climb_on_trial(state: DagState, tracker: SearchTracker) -> None:
         tracker.n_iter += n_moves
         if not is_optimum:
             tracker.check()
+        # forbidden moves may still gain: the climb ends only if none is left
         elif not state.moves.clear_tabu():
             return

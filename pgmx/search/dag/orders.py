@@ -147,6 +147,7 @@ class OrderSearch:
             best = climb.score
             if self.kicks_left == inf:
                 self.kicks_left = self.count_kicks(climb.n_rows)
+        # two variables have only two orders, which the first climb compares
         while idle < patience and self.may_kick and self.state.n > 2:
             if tracker.run.checkpoint is not None:
                 tracker.mark_safe_point(
@@ -160,6 +161,7 @@ class OrderSearch:
                 )
             tracker.check()
             climb.save()
+            # one word per kick, so that a resumed search makes the same kicks
             climb.kick(KICK_SIZE, (seed + n_kicks) % 2**64)
             self._improve()
             n_kicks += 1
@@ -193,6 +195,7 @@ class OrderSearch:
     def _offer(self) -> None:
         """Adopt the graph of the order if it is better than the best graph."""
         if self.tracker.is_better(self._climb.score + self.state.offset):
+            # scored again by the state: the sum of the climb has other rounding errors
             edges = self._climb.edges()
             self.tracker.offer(edges, self.state.score_graph(edges), 0)
 
@@ -260,6 +263,7 @@ class RandomStarts:
             with closing(in_order(results)) as ordered:
                 for number, start in enumerate(ordered):
                     kicks_left = self._most_kicks if number == 0 else kicks_left
+                    # later starts may have been searched in vain: a sequential search would not have begun them
                     if number > 0 and kicks_left <= 0:
                         break
                     kicks_left -= self._offer(start, number, kicks_left)
@@ -324,6 +328,7 @@ class RandomStarts:
         if number == 0:
             self._most_kicks = self._count_first(n_rows)
             self._is_known.set()
+        # waits in short steps, so that limits and Ctrl-C end it
         while not self._is_known.wait(0.05):
             tracker.check()
         if number > 0 and self._most_kicks < FEWEST_KICKS * self.patience:

@@ -122,9 +122,12 @@ class Reinsertion:
         """Try all queued nodes, the smallest blocks first, in random orders."""
         n = self.state.n
         while self._waiting.any():
+            # smallest blocks first: a trial costs about two rows of gains per arc of its block
             if self._position == 0:
                 self._size = int(np.flatnonzero(self._waiting.any(axis=1))[0])
             size = self._size
+            # a generator per sweep, so that a resumed search draws the same blocks
+            # the second word separates the random numbers of the different parts of a search
             rng = np.random.default_rng([self.seed, 0, self._n_sweeps])
             order = rng.permutation(n)
             draws = rng.random((n, BLOCK_SIZES[size])).tolist()
@@ -204,6 +207,7 @@ class Reinsertion:
     def _reverse_covered_arcs(self, rng: np.random.Generator) -> int:
         """Reverse random covered arcs, at most half the number of nodes; return the number of reversals."""
         n_reversed = 0
+        # each reversal keeps the class, but changes which arcs are covered: the list is made again
         for _ in range(self.state.n // 2):
             covered = self.state.moves.covered_edges()
             if not len(covered):
@@ -259,7 +263,7 @@ class Reinsertion:
         near = variables.union(*map(self._neighbours, variables))
         self._waiting[:, list(near)] = True
 
-    def _read_memo(self, *names: str) -> Snapshot:
+    def _read_memo(self, *names: str) -> Snapshot | None:
         """Return the memo of the stage, and continue from its position among the nodes."""
         memo = self.tracker.read_memo("waiting", "n_sweeps", "position", "size", *names)
         if memo:
@@ -310,6 +314,7 @@ class BlockTrials:
         return int(min(max(_CALL_SECONDS / self._seconds, _FEWEST), _MOST))
 
     def _count_threads(self) -> int:
+        # short calls are not worth a thread
         pays = self._seconds * self._n_per_thread > THREAD_PAYS
         return self._most_threads() if pays else 1
 
@@ -329,6 +334,7 @@ class BlockTrials:
         nodes = np.array(list(chain.from_iterable(blocks)), dtype=np.int32)
         begins = np.array([0, *accumulate(map(len, blocks))], dtype=np.int64)
         n_moves, success = np.zeros(len(blocks), dtype=np.int64), np.array([len(blocks)])
+        # half the margin of `is_better`, so that rounding in compiled code hides no success; `_conclude` decides
         better = tracker.best_score + 0.5e-12 * abs(tracker.best_score) - state.offset
         limits = (tracker.least_gain(), better, self._most_rows, n_moves, success)
         next_block = np.zeros(1, dtype=np.int64)
@@ -345,6 +351,7 @@ class BlockTrials:
         stop = min([k for end in ends for k in end[:2] if k >= 0], default=len(blocks))
         # processor time, since other programs may use the processors too
         self._seconds = sum(end[3] for end in ends) / max(sum(end[2] for end in ends), 1)
+        # fewer rows per call: between calls the time limit and Ctrl-C are checked
         if seconds > _LONG:
             self._most_rows = max(self._most_rows // 2, 1)
         else:
@@ -354,6 +361,7 @@ class BlockTrials:
     def _conclude(self, states: list[DagState], winners: list[int], n_moves: np.ndarray, stop: int) -> tuple[int, End]:
         """Keep the first success in the state that found it, and undo all other trials."""
         tracker = self.tracker
+        # a success on a copy is undone; if it is the first, its trial is repeated on the state itself
         for one, winner in zip(states[1:], winners[1:], strict=True):
             if winner >= 0:
                 one.undo()
@@ -364,6 +372,7 @@ class BlockTrials:
         if winners[0] >= 0 and not is_better:
             states[0].undo()
         stop = min(stop, cut)
+        # moves of later trials do not count, so that the number does not depend on the threads
         tracker.n_iter += sum(moves[: stop + is_better])
         if is_better:
             return stop, End.BETTER

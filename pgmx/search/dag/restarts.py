@@ -49,6 +49,7 @@ def restart(
     if memo and tracker.checker is not None:
         optimum, done = tracker.checker.read(memo, "optimum"), memo.integer("done", 0, n_restarts)
     tracker.keep_best(state)
+    # each restart gets all remaining moves; results are cut in their order below
     task = _Task(_remaining(tracker), tracker.run.wall_deadline, optimum, n_moves, seed)
     compiled = state.is_compiled and shares_memory("threads")
     local = _OnThreads(task, state.copy_maker(problem.make_source)) if compiled and count_workers(n_jobs) > 1 else task
@@ -104,6 +105,7 @@ class _Task:
         tracker.set_best(state)
         try:
             perturb(state, tracker, self.n_moves, np.random.default_rng([self.seed, number]))
+            # the climb may undo the random moves
             state.moves.clear_tabu()
             climb_on_trial(state, tracker)
         except StopSearch:
@@ -125,6 +127,7 @@ class _OnThreads:
 def perturb(state: DagState, tracker: SearchTracker, n_moves: int, rng: np.random.Generator) -> None:
     """Make random legal moves: draw a possible kind of move, then pairs of variables until the move is legal."""
     for _ in range(n_moves if state.n > 1 else 0):
+        # the limit ends the draw if no move is legal
         for _ in range(20 * state.n):
             edges = state.moves.n_edges
             op = int(rng.choice((ADD, DELETE, REVERSE))) if edges else ADD
@@ -132,6 +135,7 @@ def perturb(state: DagState, tracker: SearchTracker, n_moves: int, rng: np.rando
                 tail, head = (int(v) for v in rng.choice(state.n, size=2, replace=False))
             else:
                 tail, head = (int(v) for v in state.edges()[rng.integers(edges)])
+            # a gain of -inf: the arc is forbidden, or the score refuses the family
             if state.moves.is_legal(op, tail, head) and state.gains[head, tail] > -np.inf:
                 tracker.count_trial_move()
                 state.make(op, tail, head)

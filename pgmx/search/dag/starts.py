@@ -17,6 +17,7 @@ def find_forest(state: DagState) -> Forest:
     The weights of a variable with required parents are conditional on them.
     """
     present = state.edges()
+    # negative weights are never used: arcs that are forbidden, refused by the score, or present already
     weights = np.where(np.isfinite(state.gains), state.gains + state.bonus[ADD], -1.0)
     weights[present[:, 1], present[:, 0]] = -1.0
     allowed = (state.gains > -np.inf).astype(np.uint8)
@@ -36,6 +37,7 @@ def grow_tree(state: DagState) -> None:
 
 def grow_at_random(state: DagState, seed: int) -> None:
     """Add random arcs: in a random order, each variable gets one random predecessor as parent, if legal."""
+    # the second word separates these random numbers from those of other parts of a search
     rng = np.random.default_rng([seed, 2])
     order = rng.permutation(state.n).tolist()
     _add_arcs(state, [(order[int(rng.integers(i))], order[i]) for i in range(1, state.n)])

@@ -67,6 +67,7 @@ class DagState:
         self.gains = np.empty((n, n))
         self.scores = np.empty(n)
         source.start(self.gains, self.scores)
+        # the gains without arcs are kept, since the first temperature of annealing depends on them
         self.first_gains = self.gains.max(axis=1)
         self.priority = np.asarray(priority(self.gains) if callable(priority) else priority, dtype=np.int64)
         #: The arcs that may be added if candidates were chosen, uint8 (n, n).
@@ -138,7 +139,12 @@ class DagState:
     @property
     def score(self) -> float:
         """Score of the graph, structure prior included."""
+        # summed again each time: a running sum would depend on the moves made
         return float(self.scores.sum()) + self.prior
+
+    def unpack_allowed(self) -> np.ndarray:
+        """Return whether each arc may be added, bool (n, n) by child and parent."""
+        return np.unpackbits(self.allowed, axis=1, count=self.n).astype(bool)
 
     def edges(self) -> np.ndarray:
         """Return the arcs as int64 (m, 2), (tail, head), by head and tail."""
@@ -188,6 +194,7 @@ class DagState:
         trace = np.empty((int(min(most_moves, max(_TRACE // (self.n + 1), 1))), self.n + 1))
         n_made, is_optimum = self._climb(least_gain, len(trace), trace)
         n_edges = trace[:n_made, -1].astype(np.int64)
+        # contiguous, so that the terms are summed in the same order as in `score`
         scores = np.ascontiguousarray(trace[:n_made, :-1]).sum(axis=1)
         return scores + (self.offset + n_edges * self.bonus[ADD]), n_edges, is_optimum
 
@@ -197,6 +204,7 @@ class DagState:
         seconds = perf_counter() - began
         if seconds > _MOST_SECONDS or not self.is_compiled:
             self._most_rows = max(self._most_rows // 2, 1)
+        # doubled only if the limit of rows ended the call, not a local optimum
         elif seconds < _LEAST_SECONDS and n_made >= self._most_rows:
             self._most_rows = min(2 * self._most_rows, _MOST_ROWS)
         return n_made, is_optimum
@@ -297,6 +305,7 @@ def choose_candidates(gains: np.ndarray, priority: np.ndarray, k: int) -> np.nda
     allowed = np.zeros((n, n), dtype=np.uint8)
     for child in range(n):
         row = gains[child]
+        # the k-th largest gain decides; equal gains at the cut are chosen by `priority`
         best = np.argpartition(-row, min(k, n - 1))[: k + 1]
         cut = np.sort(-row[best])[min(k, n) - 1] if k else -np.inf
         sure = np.flatnonzero(-row < cut)

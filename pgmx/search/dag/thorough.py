@@ -13,7 +13,9 @@ from pgmx.search.dag.tracker import SearchTracker, SideTracker
 #: Number of stages.
 N_STAGES = 6
 
-#: Kicks without a better order that end the kicks, and the largest number of variables for which kicks are cheap.
+#: Kicks without a better order that end the kicks, and the largest number of variables for which kicks are cheap. Of
+#: 100 problems with a proven optimum, the search solved 92 with this patience and 89 with 20 (see
+#: tests/benchmarks/README.md).
 KICK_PATIENCE, MOST_VARIABLES_TO_KICK = 60, 24
 
 
@@ -100,6 +102,7 @@ class _Optima:
                 tracker.mark_safe_point(state, idle=0)
             climb(state, tracker, make_source=self.problem.make_source, n_threads=self.count_free_threads())
         if tracker.enter_stage(self.first_stage + 2):
+            # another seed: the second optimum gets other orders of nodes than the first
             self.reinsertion(state, tracker, self.seed + 1).reinsert_small_blocks()
 
     def search_together(self, state: DagState, tracker: SearchTracker, climb_first: Callable[[int], None]) -> None:
@@ -121,9 +124,11 @@ class _Optima:
             call_both(search_first, search_second)
         finally:
             self._n_running = 1
+        # the first search used moves that the second one assumed: repeat the second in sequence
         if side.is_cut_by(tracker):
             self.search_second(state, tracker)
             return
+        # from here on as in a sequential search: the first optimum is set aside, then the second is recorded
         tracker.enter_stage(self.first_stage + 2)
         tracker.set_aside(state)
         state.reverse_ties()

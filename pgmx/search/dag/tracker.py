@@ -35,7 +35,7 @@ class GraphChecker:
         self._state = state
         self._first = state.edges()
         self._most = np.maximum(max_indegree, np.bincount(self._first[:, 1], minlength=state.n))
-        self._allowed = np.unpackbits(state.allowed, axis=1, count=state.n).astype(bool)
+        self._allowed = state.unpack_allowed()
         self._allowed[self._first[:, 1], self._first[:, 0]] = True
 
     def read(self, snapshot: Snapshot, name: str) -> np.ndarray:
@@ -87,7 +87,8 @@ class SearchTracker:
         self.stage = 0
         #: The part of the search that finds the recorded graphs, as a number in the history; None leaves it out.
         self.member: int | None = None
-        self.memo = Snapshot({})
+        #: State of the stage from which the search was resumed; None at the beginning of a stage.
+        self.memo: Snapshot | None = None
         #: Checks for graphs of the checkpoint; None if the search was not resumed.
         self.checker: GraphChecker | None = None
         self._best_edges: np.ndarray | None = None  # None while the present graph is the best
@@ -148,6 +149,7 @@ class SearchTracker:
 
     def is_over(self) -> bool:
         """Return whether a limit allows no further move."""
+        # a limit that ended the run before keeps its name
         if self.n_iter >= self.limits.max_iter and not self.run.stopped_by:
             self.run.end("max_iter")
         return self.run.is_over()
@@ -223,7 +225,7 @@ class SearchTracker:
             return False
         self.run.stage = stage + 1
         if stage > self.stage:
-            self.stage, self.memo, self._last_safe_point = stage, Snapshot({}), None
+            self.stage, self.memo, self._last_safe_point = stage, None, None
         return True
 
     def mark_safe_point(self, state: DagState, **memo: Any) -> None:
@@ -253,6 +255,7 @@ class SearchTracker:
         Later trials are repeated after a resume, and must not be counted twice.
         """
         place = self._last_safe_point
+        # a stage without a safe point is repeated from its beginning
         if place is None and state is not None and self.run.checkpoint is not None:
             place = self._describe(state, {})
         if place is not None:
@@ -270,6 +273,7 @@ class SearchTracker:
         self.stage = snapshot.integer("stage", 0, last_stage)
         self.n_iter = snapshot.integer("n_iter", self.run.n_rows)
         self.checker = GraphChecker(state, self.limits.max_indegree)
+        # `read_score` moves the state to each graph; the present graph is restored last
         edges, best_edges = (self.checker.read(snapshot, name) for name in ("edges", "best_edges"))
         self.best_score = self.checker.read_score(snapshot, "best_score", best_edges)
         if aside:
@@ -292,8 +296,8 @@ class SearchTracker:
         snapshot.check(is_move.all() and len(tabu) <= self.limits.tabu_length, "tabu moves that are none, or too many")
         return tabu
 
-    def read_memo(self, *names: str) -> Snapshot:
-        """Return the last memo of the stage, which has exactly these names; empty at the beginning of a stage."""
+    def read_memo(self, *names: str) -> Snapshot | None:
+        """Return the last memo of the stage, which has exactly these names; None or empty at its beginning."""
         if self.memo:
             self.memo.check_names(names)
         return self.memo
@@ -301,6 +305,7 @@ class SearchTracker:
 
 def _exceeds(score: float, best: float) -> bool:
     """Return whether a score exceeds the best by more than rounding."""
+    # scores of equivalent graphs differ by rounding; for best = -inf the margin would give NaN
     return score > (best + 1e-12 * abs(best) if np.isfinite(best) else best)
 
 

@@ -52,6 +52,7 @@ class ExhaustiveEdges:
         sizes = np.sqrt(cardinalities[pairs[:, 0]] * cardinalities[pairs[:, 1]].astype(float))
         self._weight = np.ones(len(pairs)) if weight is None else weight(pairs.astype(np.int64))
         self._reach = 0.5 / (sizes * self._weight)  # change of s_e / c_e per unit of drift
+        # infinite: a pair without a score is never excluded by its bound
         self._scores = np.full(len(pairs), np.inf)
         self._seen = np.zeros(len(pairs))  # total drift of both ends when the pair was scored
         self._alive = np.ones(len(pairs), dtype=bool)
@@ -89,6 +90,7 @@ class ExhaustiveEdges:
         again = np.flatnonzero(stale & (bounds > known))
         while len(again):
             now = again
+            # pairs without a score are all scored at once: their bounds say nothing about the order
             if len(again) > _BATCH and np.isfinite(bounds[again]).all():
                 now = again[np.argpartition(-bounds[again], _BATCH)[:_BATCH]]
             self._score(loss, now)
@@ -107,6 +109,7 @@ class ExhaustiveEdges:
         pairs, ratios = self.find_violators(loss, lam)
         if not len(pairs):
             return pairs, ratios
+        # rounding must not raise the threshold above the maximum: at least one pair is chosen
         least = min((1 - alpha) * ratios.mean() + alpha * ratios[0], ratios[0])
         n_above = int(np.searchsorted(-ratios, -least, side="right"))
         chosen = non_adjacent(pairs[:n_above], self._n, limit)
@@ -287,6 +290,7 @@ class WorkingSet(_PairSelector):
 
     def state(self) -> dict[str, Any]:
         """Return the number of tests, and the size of the next batch."""
+        # at most 2**62, since a checkpoint stores it as int64
         return {**super().state(), "size": min(self._size, 1 << 62)}
 
     def restore(self, state: Snapshot | None, loss: PenalisedLoss) -> None:

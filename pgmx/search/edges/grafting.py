@@ -187,6 +187,7 @@ class Grafting:
         if self.run.is_over():
             return self.run.stopped_by
         limit = self.max_edges - self.n_active
+        # `max_edges` may be infinite, but selectors take an integer
         n_added = self.selector.activate_next(self.loss, int(min(limit, 1 << 62)), self.run) if limit > 0 else 0
         if n_added:
             self.n_active += n_added
@@ -196,6 +197,7 @@ class Grafting:
         elif limit <= 0:
             return "max_edges"
         else:
+            # more accurate by up to 64 times if the residual stays too large
             tol = self.tol * 0.5 ** min(self._n_presses, 6)
             variables = self.loss.optimise(tol=tol, deadline=self.run.deadline)
             if not len(variables):
@@ -265,6 +267,7 @@ class Iterates:
             self._stored.append(self._loss.snapshot())
             self._n_numbers += sum(map(len, self._stored[-1]))
         self._n_offered += 1
+        # every second iterate is dropped, so that they stay evenly spaced over the run
         if len(self._stored) > _FEW and self._n_numbers > _MOST_NUMBERS:
             self._stored, self._stride = self._stored[::2], 2 * self._stride
             self._n_numbers = sum(len(nodes) + len(tables) for nodes, tables in self._stored)

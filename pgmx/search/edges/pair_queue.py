@@ -279,6 +279,7 @@ class UnseenPairs:
     def _open_window(self, count: int) -> bool:
         """Compute the next pairs; return False if none is left."""
         self._advance()
+        # some of the computed pairs will be skipped; the window grows until new hubs change the order
         size = max(2 * count, self._window_size)
         self._window_size = min(2 * self._window_size, _LARGEST_WINDOW)
         unseen: np.ndarray | None = None
@@ -350,6 +351,7 @@ class EdgeQueue:
         self.order = order = RandomPairs(n_variables, seed)
         self.tested: TestedPairs = ExactPairs(order)
         if mode == "all":
+            # one byte per pair from the beginning, since all pairs are stored
             if len(order) > MOST_EXACT:
                 self.tested = LevelledPairs(order)
             for first in range(0, len(order), _BLOCK):
@@ -400,6 +402,7 @@ class EdgeQueue:
         self.partners.add(hubs)
         if self._unseen is not None:
             self._unseen.add_hubs(hubs)
+        # untested pairs are moved by `add_hubs`; only stored pairs have priorities to lower
         if self.tested.n_waiting:
             for hub in hubs.tolist():
                 self.tested.lower(*self.partners.edges(hub))

@@ -7,7 +7,9 @@ from math import isqrt
 
 import numpy as np
 
+# rounds of the Feistel network: four give a strong pseudo-random permutation (Luby and Rackoff, 1988)
 _ROUNDS = 4
+# increment of SplitMix64: 2**64 divided by the golden ratio, made odd
 _GOLDEN = 0x9E3779B97F4A7C15
 _WORD = (1 << 64) - 1
 
@@ -75,6 +77,7 @@ class RandomOrder:
     def _digit(self, digits: np.ndarray, key: np.uint64) -> np.ndarray:
         """Return pseudo-random digits, a function of the digits and the key."""
         words = _mixed(digits + key)
+        # the upper half of the word times the number of digits, shifted back: a digit without a division
         words >>= np.uint64(32)
         words *= self._side
         words >>= np.uint64(32)

@@ -233,6 +233,7 @@ class EdgeStream:
         n_tests, ahead = 0, 1
         while True:
             wanted = self.reservoir.room if self._filling else self.max_tests - n_tests
+            # without any edge that passed, tests go on beyond `max_tests` until one passes
             one_by_one = wanted <= 0 and not len(self.reservoir)
             if one_by_one:
                 wanted, ahead = ahead, min(2 * ahead, self.lookahead)
@@ -289,6 +290,7 @@ class EdgeStream:
             return
         ids, scores = self.reservoir.items()
         which = np.flatnonzero(self._changed[ends_of(ids, self.n_variables)].any(axis=1))
+        # sorted, so that the order of scores does not depend on the heap
         ids = np.sort(ids[which])
         self._changed[:] = False
         if not len(ids):

@@ -99,9 +99,11 @@ class FrozenEdges:
 
     def _pack(self, edges: np.ndarray) -> np.ndarray:
         """Return edges as runs of positions, int64 (2, runs) of begins and lengths, or else as ids."""
+        # a sample decides first, since the positions of a whole block cost time
         if self._order is not None and self._follows_order(edges[:_FROZEN_SAMPLE]):
             places = self._order.position(ends_of(edges, self._order.n_variables))
             begins = np.concatenate(([0], np.flatnonzero(np.diff(places) != 1) + 1))
+            # a run has 16 bytes: at most half a byte per edge, where an id has 4 or 8
             if 32 * len(begins) <= len(edges):
                 return np.stack((places[begins], np.diff(begins, append=len(edges))))
         return edges.astype(np.uint32) if edges.max() < 1 << 32 else edges
@@ -331,6 +333,7 @@ class LevelledPairs:
     def from_exact(cls, exact: ExactPairs) -> "LevelledPairs":
         """Return the same pairs with levels; the exact store is emptied."""
         pairs = cls(exact._order)
+        # in blocks, so that both stores together need little more memory than the exact one
         while exact.n_waiting:
             ids, priorities, _ = exact.heap.pop_many(_BLOCK)
             pairs.levels.add(pairs._places(ids), level_of(priorities))

@@ -33,7 +33,7 @@ SOLVERS = ("auto", "homotopy", "admm")
 ALLOWANCE = 10_000.0
 
 #: Floating-point operations between two checks of the clock and of interrupts: a few hundredths of a second.
-PIECE = 2e8
+OPERATIONS_PER_CHECK = 2e8
 
 #: Largest excess and largest relative gap of a solution that counts as exact. Gaps are about 1e-10 unless the active
 #: submatrix is nearly singular, so that its inverse amplifies rounding errors of y.
@@ -251,7 +251,7 @@ def _follow(paths: Paths, deadline: float) -> None:
     """Follow the paths to their ends, or to the deadline."""
     ended = False
     while not ended and not is_past(deadline):
-        ended = paths.advance(PIECE)
+        ended = paths.advance(OPERATIONS_PER_CHECK)
     if not ended:
         paths.finish()
 

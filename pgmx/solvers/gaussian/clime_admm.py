@@ -32,12 +32,12 @@ from pgmx.runs.run import is_past
 from pgmx.solvers.gaussian.column_estimates import ColumnEstimates
 
 #: Initial ratio of the dual step to the primal step; later it follows the distances that y and q move.
-WEIGHT = 10.0
+FIRST_WEIGHT = 10.0
 
 #: A restart is due if the residual falls below the first share of the residual after the last restart, if it is below
 #: the second share and rises, or if the iterations since then are the third share of all and at least the fourth
 #: number. Distances over few iterations mainly reflect the steps, and a ratio that follows them diverges.
-NEAR, NEARER, LONGEST, SHORTEST = 0.2, 0.8, 0.36, 64
+SUFFICIENT_DECAY, NECESSARY_DECAY, ARTIFICIAL_SHARE, FEWEST_ITERATIONS = 0.2, 0.8, 0.36, 64
 
 #: Largest change of the ratio by a restart, and largest ratio or reciprocal. If a column has no feasible point, y
 #: diverges along a ray and q does not, so the ratio would grow without limit.
@@ -53,30 +53,30 @@ CHECK_EVERY = 25
 BLOCK = 512
 
 #: Smallest tolerance for single precision, and its share of the iterations.
-SINGLE, SINGLE_SHARE = 1e-5, 0.15
+LEAST_SINGLE_TOL, SINGLE_SHARE = 1e-5, 0.15
 
 #: Number of products for the norm, and the factor by which the result is raised, since it is approached from below.
 #: (The same number of power iterations gives a value 3 % too small if R has fewer rows than columns.)
 LANCZOS_STEPS, MARGIN = 40, 1.02
 
 #: Largest excess and relative gap of a vertex that counts as optimal.
-EXACT = 1e-9
+VERTEX_TOL = 1e-9
 
 #: Initial penalties of the splits q and z, and their maximum change.
-FIRST, RANGE = (1.0, 100.0), 1e6
+FIRST_PENALTIES, PENALTY_RANGE = (1.0, 100.0), 1e6
 
 #: Over-relaxation.
 RELAXATION = 1.8
 
 #: Iterations between two balances of the residuals. Penalties do not change if the root of their ratio is within the
 #: second number, and change at most by the third.
-BALANCE, UNBALANCED, MOST_MOVED = 100, 2.0, 10.0
+BALANCE_EVERY, LEAST_IMBALANCE, MOST_PENALTY_CHANGE = 100, 2.0, 10.0
 
 #: Cost of the eigenvalues of S in units of p³, and cost of an iteration of one column in units of p².
 EIGEN_COST, STEP_COST = 25.0, 8.0
 
 #: Maximum bytes of an R that is formed from its factor for the eigenvalues.
-FORMED = 2**28
+MOST_FORMED_BYTES = 2**28
 
 #: Added to shares of residuals to avoid division by zero.
 TINY = 1e-12
@@ -134,17 +134,17 @@ class ShiftedProduct:
             x = np.cos(np.arange(1.0, self.n_variables + 1.0))
             basis = (x / np.linalg.norm(x))[None]
             diagonal: list[float] = []
-            beside: list[float] = []
+            off_diagonal: list[float] = []
             for _ in range(min(LANCZOS_STEPS, self.n_variables)):
                 image = self(basis[-1:])[0]
                 diagonal.append(float(image @ basis[-1]))
                 for _ in range(2):  # one pass leaves rounding errors, which grow
                     image -= basis.T @ (basis @ image)
-                beside.append(float(np.linalg.norm(image)))
-                if beside[-1] <= 1e-12 * max(diagonal):
+                off_diagonal.append(float(np.linalg.norm(image)))
+                if off_diagonal[-1] <= 1e-12 * max(diagonal):
                     break
-                basis = np.concatenate([basis, image[None] / beside[-1]])
-            self._norm = MARGIN * float(eigvalsh_tridiagonal(diagonal, beside[:-1])[-1])
+                basis = np.concatenate([basis, image[None] / off_diagonal[-1]])
+            self._norm = MARGIN * float(eigvalsh_tridiagonal(diagonal, off_diagonal[:-1])[-1])
         return self._norm
 
 
@@ -208,7 +208,7 @@ def find_vertices(product: ShiftedProduct, columns, lam: float, points, multipli
     exact = np.zeros(len(columns), dtype=bool)
     rows = np.flatnonzero(solved)
     if len(rows):
-        exact[rows] = Certificates.from_points(product, columns[rows], lam, q[rows], y[rows]).are_within(EXACT)
+        exact[rows] = Certificates.from_points(product, columns[rows], lam, q[rows], y[rows]).are_within(VERTEX_TOL)
     return exact, q, y
 
 
@@ -281,7 +281,7 @@ class _Block:
     ):
         self.product, self.columns = product, np.ascontiguousarray(columns, dtype=np.int64)
         self.points, self.multipliers = points, multipliers
-        self.weights = np.full(len(columns), WEIGHT)
+        self.weights = np.full(len(columns), FIRST_WEIGHT)
         self.single = np.full(len(columns), single)
         self.n_iter = np.zeros(len(columns), dtype=np.int64)
         self.best = points.copy(), multipliers.copy()
@@ -310,7 +310,7 @@ class _Block:
         single = int(SINGLE_SHARE * max_iter)
         double = int(LINEAR_SHARE * max_iter) - single
         for make, most, bound in (
-            (_Single, single, max(tol, SINGLE)),
+            (_Single, single, max(tol, LEAST_SINGLE_TOL)),
             (_Double, double, tol),
             (_Projected, max_iter - single - double, tol),
         ):
@@ -436,9 +436,11 @@ class _Double(_Iterates):
         """Move the anchor of rows whose residual has fallen enough or rises, or whose last restart is long ago."""
         begun = self.since > 0
         self.first = np.where(begun, self.first, residuals)
-        nearer = residuals <= NEAR * self.first
-        turns = (residuals <= NEARER * self.first) & (residuals > self.last)
-        which = np.flatnonzero(begun & (nearer | turns | (self.since >= max(SHORTEST, LONGEST * iteration))))
+        nearer = residuals <= SUFFICIENT_DECAY * self.first
+        turns = (residuals <= NECESSARY_DECAY * self.first) & (residuals > self.last)
+        which = np.flatnonzero(
+            begun & (nearer | turns | (self.since >= max(FEWEST_ITERATIONS, ARTIFICIAL_SHARE * iteration)))
+        )
         self.last = np.where(begun, residuals, inf)
         self.since += 1
         if not len(which):
@@ -500,7 +502,7 @@ class _Projected(_Iterates):
 
 def is_projection_cheaper(product: ShiftedProduct, n_columns: int, n_iter: int) -> bool:
     """Return whether the eigenvalues of S cost less than the iterations of the columns that they replace."""
-    is_formed = product.has_matrix or 8 * product.n_variables**2 <= FORMED
+    is_formed = product.has_matrix or 8 * product.n_variables**2 <= MOST_FORMED_BYTES
     return is_formed and EIGEN_COST * product.n_variables <= STEP_COST * n_columns * n_iter
 
 
@@ -525,7 +527,7 @@ class ProjectedSteps:
     def __init__(self, product: ShiftedProduct, columns, lam: float, points, multipliers):
         self.product, self.columns, self.lam = product, columns, lam
         self.values, self.vectors = product.eigenvalues()
-        self.r, self.s = (np.full(len(columns), first) for first in FIRST)
+        self.r, self.s = (np.full(len(columns), first) for first in FIRST_PENALTIES)
         self.q = points.copy()
         self.z = self._into_box(product(points))
         self.a, self.b = product(multipliers) / self.r[:, None], -multipliers / self.s[:, None]
@@ -551,9 +553,9 @@ class ProjectedSteps:
         self.a -= q
         self.b -= z
         before, self.q, self.z = (self.q, self.z), q, z
-        if iteration % BALANCE == 0:
-            _balance(self.r, self.a, x, q, before[0], FIRST[0])
-            _balance(self.s, self.b, y, z, before[1], FIRST[1])
+        if iteration % BALANCE_EVERY == 0:
+            _balance(self.r, self.a, x, q, before[0], FIRST_PENALTIES[0])
+            _balance(self.s, self.b, y, z, before[1], FIRST_PENALTIES[1])
 
     @property
     def multipliers(self) -> np.ndarray:
@@ -571,9 +573,9 @@ def _balance(penalties, scaled, graph_point, split, before, first: float) -> Non
     apart = _norms(graph_point - split) / np.maximum(_norms(split), TINY)
     moved = _norms(split - before) / np.maximum(_norms(scaled), TINY)
     factors = np.sqrt((apart + TINY) / (moved + TINY))
-    factors[(factors > 1 / UNBALANCED) & (factors < UNBALANCED)] = 1.0
-    factors = np.clip(factors, 1 / MOST_MOVED, MOST_MOVED)
-    new = np.clip(penalties * factors, first / RANGE, first * RANGE)
+    factors[(factors > 1 / LEAST_IMBALANCE) & (factors < LEAST_IMBALANCE)] = 1.0
+    factors = np.clip(factors, 1 / MOST_PENALTY_CHANGE, MOST_PENALTY_CHANGE)
+    new = np.clip(penalties * factors, first / PENALTY_RANGE, first * PENALTY_RANGE)
     scaled *= (penalties / new)[:, None]
     penalties[:] = new
 

@@ -24,7 +24,7 @@ ROUNDS = 4
 #: If R has no inverse to working precision, these penalties (as shares of the largest correlation) replace all
 #: penalties below the last of them. Smaller penalties suffer from rounding, since Θ grows with 1/λ. Even the last may
 #: be too small.
-STAND_INS = (1e-3, 1e-5, 1e-7, 1e-9)
+STAND_IN_PENALTIES = (1e-3, 1e-5, 1e-7, 1e-9)
 
 #: Sizes of components whose factorisation is up to twice as fast with one thread of OpenBLAS as with two. Smaller
 #: components always use one thread.
@@ -193,7 +193,7 @@ class GraphicalLassoPath:
         """Yield a solution for each penalty."""
         self._correlations.scan(float(penalties.min()))
         for lam in penalties.tolist():
-            is_nearly_free = lam <= STAND_INS[-1] * self._correlations.largest
+            is_nearly_free = lam <= STAND_IN_PENALTIES[-1] * self._correlations.largest
             solution = self._solve_nearly_free(lam) if is_nearly_free else self._solve(lam)
             if self._callback is not None:
                 edges = (solution.precision.nnz - self._p) // 2
@@ -305,21 +305,21 @@ class GraphicalLassoPath:
     def _run(self, blocks: list[DualAscent], lam: float, tol: float) -> None:
         """Solve all components to a relative tolerance."""
 
-        def watch(n_iter: int, edges: int) -> bool:
+        def report_sweep(n_iter: int, edges: int) -> bool:
             if self._callback is not None:
                 with self._lock:
                     self._stopped |= bool(self._callback(lam, n_iter, nan, edges))
             return self._is_over()
 
         def solve(block: DualAscent) -> None:
-            block.solve(tol, self._max_iter, watch, self._is_over)
+            block.solve(tol, self._max_iter, report_sweep, self._is_over)
 
         try:
             sizes = sorted(len(block.nodes) for block in blocks)
-            beside = CUBE_SECONDS * sum(
+            other_seconds = CUBE_SECONDS * sum(
                 m**3 for m in sizes[:-1]
             )  # time of the other components, parallel to the largest
-            if self._n_jobs in (None, 1) or beside < THREAD_PAYS:
+            if self._n_jobs in (None, 1) or other_seconds < THREAD_PAYS:
                 small = max(sizes, default=0) in ONE_BLAS_THREAD
                 with one_blas_thread() if small else nullcontext():
                     for block in blocks:
@@ -358,7 +358,7 @@ class GraphicalLassoPath:
         best, sweeps = self._solve(largest), 0  # no edges
         objective = compute_objective(R, best.precision, lam)
         last = [lam] if lam > LEAST_PENALTY * largest else []
-        for penalty in [share * largest for share in STAND_INS] + last:
+        for penalty in [share * largest for share in STAND_IN_PENALTIES] + last:
             solution = self._solve(penalty)
             sweeps += solution.n_iter
             value = compute_objective(R, solution.precision, lam)

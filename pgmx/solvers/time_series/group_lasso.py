@@ -20,7 +20,7 @@ from pgmx.runs.run import is_past
 Record = Callable[[float, int], bool]
 
 #: Iterations between two checks of the gaps, and between two balances of the residuals.
-LOOK = 20
+CHECK_EVERY = 20
 
 #: Share of the new point in each step: over-relaxation.
 RELAXATION = 1.6
@@ -170,18 +170,18 @@ def solve_by_admm(
 ) -> GroupEstimates:
     """Return the solution at one penalty by `SharedADMM`, with gaps of at most `tol` times the objectives."""
     solver = SharedADMM(problem, lam)
-    everyone = np.arange(len(problem.targets))
+    all_targets = np.arange(len(problem.targets))
     for step in range(1, max_iter + 1):
         solver.iterate()
-        if step % LOOK and step < max_iter:
+        if step % CHECK_EVERY and step < max_iter:
             continue
-        objectives, gaps, _ = problem.certify(solver.z, lam, everyone)
+        objectives, gaps, _ = problem.certify(solver.z, lam, all_targets)
         is_over = record is not None and record(float(objectives.sum()), problem.count_blocks(solver.z))
         if (gaps <= tol * objectives).all() or is_over or is_past(deadline):
             break
-        if step <= 40 * LOOK:
+        if step <= 40 * CHECK_EVERY:
             solver.balance()
-    return GroupEstimates(solver.z, objectives, gaps, np.full(len(everyone), step))
+    return GroupEstimates(solver.z, objectives, gaps, np.full(len(all_targets), step))
 
 
 def solve_path(

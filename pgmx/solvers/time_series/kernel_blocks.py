@@ -184,7 +184,7 @@ def build_blocks(
     the columns. O(N T r^2) time for kernels of rank r, with one pivoted factor per series and kernel for all lags.
     """
     series = np.concatenate(segments).T
-    pieces, starts = [], [0]
+    all_columns, starts = [], [0]
     places: list[tuple[int, int, int]] = []
     means: list[np.ndarray] = []
     rotations: list[np.ndarray] = []
@@ -204,17 +204,17 @@ def build_blocks(
                 if size == 0:
                     continue
                 rank = factor.ranks[source]
-                turn = np.ascontiguousarray(rotation[source][:rank, :size])
-                column = window[source][:, :rank] @ turn
-                pieces.append(column if basis is None else column - basis @ (basis.T @ column))
+                rotation_of_source = np.ascontiguousarray(rotation[source][:rank, :size])
+                column = window[source][:, :rank] @ rotation_of_source
+                all_columns.append(column if basis is None else column - basis @ (basis.T @ column))
                 places.append((lag, source, k))
                 means.append(middle[source][:rank])
-                rotations.append(turn)
+                rotations.append(rotation_of_source)
                 starts.append(starts[-1] + size)
     n_rows = len(rows)
     table = np.array(places, dtype=np.int64).reshape(-1, 3)
     return KernelBlocks(
-        columns=np.ascontiguousarray(np.concatenate(pieces, axis=1)) if pieces else np.zeros((n_rows, 0)),
+        columns=np.ascontiguousarray(np.concatenate(all_columns, axis=1)) if all_columns else np.zeros((n_rows, 0)),
         starts=np.array(starts, dtype=np.int64),
         lags=table[:, 0],
         sources=table[:, 1],

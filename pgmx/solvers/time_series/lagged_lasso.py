@@ -14,10 +14,10 @@ from pgmx.solvers.time_series.least_squares import solve_spectrum
 #: Number of targets that are checked together: rows of dense arrays.
 BLOCK = 256
 #: Number of targets per task of a thread.
-TURN = 16
+TARGETS_PER_TASK = 16
 #: Allowed violation of optimality, as a share of the penalty, and maximum number of passes over the predictors per
 #: target.
-TOLERANCE, ROUNDS = 1e-10, 200
+TOLERANCE, MOST_PASSES = 1e-10, 200
 #: If a squared coefficient of unit predictors exceeds this multiple of the target's square, the predictors are
 #: dependent.
 LARGEST_SQUARE = 1e10
@@ -50,12 +50,12 @@ def partial_out(gram: np.ndarray, cross: np.ndarray, squares: np.ndarray, n: int
     m = len(cross)
     if n == len(gram):
         return Reduction(Products(gram, cross, squares), np.zeros((0, n)), np.zeros((0, m)))
-    beside = gram[n:, :n]
-    weights = np.linalg.lstsq(gram[n:, n:], np.hstack([beside, cross[:, n:].T]), rcond=None)[0]
+    unpenalised_gram = gram[n:, :n]
+    weights = np.linalg.lstsq(gram[n:, n:], np.hstack([unpenalised_gram, cross[:, n:].T]), rcond=None)[0]
     of_predictors, of_targets = weights[:, :n], weights[:, n:]
     products = Products(
-        _symmetrise(gram[:n, :n] - beside.T @ of_predictors),
-        cross[:, :n] - of_targets.T @ beside,
+        _symmetrise(gram[:n, :n] - unpenalised_gram.T @ of_predictors),
+        cross[:, :n] - of_targets.T @ unpenalised_gram,
         np.maximum(squares - np.einsum("ij,ji->i", cross[:, n:], of_targets), 0.0),
     )
     return Reduction(products, of_predictors, of_targets)
@@ -98,8 +98,15 @@ def solve_lasso(
         rows = _join_squares(products.cross[targets], products.squares[targets])
         solved = call_on_threads(
             [
-                partial(_lagged_lasso.lasso_rows, products.gram, rows[part : part + TURN], lam, TOLERANCE * lam, ROUNDS)
-                for part in range(0, len(rows), TURN)
+                partial(
+                    _lagged_lasso.lasso_rows,
+                    products.gram,
+                    rows[part : part + TARGETS_PER_TASK],
+                    lam,
+                    TOLERANCE * lam,
+                    MOST_PASSES,
+                )
+                for part in range(0, len(rows), TARGETS_PER_TASK)
             ],
             None,
         )
@@ -110,7 +117,7 @@ def solve_lasso(
     for target, predictors in required.items():
         if is_over:
             break
-        parts[target] = _solve_beside(products, target, predictors, lam)
+        parts[target] = _solve_with_required(products, target, predictors, lam)
         is_over = record is not None and record(1, len(parts[target][0]))
     nothing = np.zeros(0, dtype=np.int32), np.zeros(0)
     for target in range(m):
@@ -130,7 +137,9 @@ def _assemble(counts: np.ndarray, places: list, values: list, p: int) -> csr_arr
     return csr_array((np.concatenate(values), np.concatenate(places), indptr), shape=(len(counts), p))
 
 
-def _solve_beside(products: Products, target: int, predictors: np.ndarray, lam: float) -> tuple[np.ndarray, np.ndarray]:
+def _solve_with_required(
+    products: Products, target: int, predictors: np.ndarray, lam: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Return the places and values of a target's coefficients if some are not penalised."""
     gram, s = products.gram, products.cross[target]
     inner = gram[np.ix_(predictors, predictors)]
@@ -140,10 +149,10 @@ def _solve_beside(products: Products, target: int, predictors: np.ndarray, lam: 
     square = max(products.squares[target] - s[predictors] @ weights[:, -1], 0.0)
     reduced = _symmetrise(gram - gram[:, predictors] @ weights[:, :-1])
     _, places, values, _ = _lagged_lasso.lasso_rows(
-        reduced, np.append(rest, square)[None], lam, TOLERANCE * lam, ROUNDS
+        reduced, np.append(rest, square)[None], lam, TOLERANCE * lam, MOST_PASSES
     )
-    beside = weights[:, -1] - weights[:, places] @ values
-    places, values = np.concatenate([places, predictors]), np.concatenate([values, beside])
+    required_values = weights[:, -1] - weights[:, places] @ values
+    places, values = np.concatenate([places, predictors]), np.concatenate([values, required_values])
     order = np.argsort(places)
     return places[order].astype(np.int32), values[order]
 

@@ -12,11 +12,11 @@ from scipy.sparse import csr_array
 
 from pgmx._ext import _lagged_lasso
 from pgmx.parallel.threads import call_on_threads
-from pgmx.solvers.time_series.lagged_lasso import BLOCK, ROUNDS, TOLERANCE, Record, find_violation
+from pgmx.solvers.time_series.lagged_lasso import BLOCK, MOST_PASSES, TOLERANCE, Record, find_violation
 
 #: Maximum number of checks of the other predictors per target.
-CHECKS = 100
-NONE = np.empty(0, dtype=np.int64)
+MOST_CHECKS = 100
+NO_PREDICTORS = np.empty(0, dtype=np.int64)
 
 #: Number of steps per predictor, and the step length in units of the reciprocal mean square of a row of predictors.
 STEPS, LENGTH = 20, 0.5
@@ -83,8 +83,8 @@ def find_candidates(rows: Rows, n_best: int) -> tuple[list[np.ndarray], float]:
     for first in range(0, len(rows.targets), BLOCK):
         sizes = np.abs(rows.targets[first : first + BLOCK] @ rows.predictors.T)
         for place, row in enumerate(sizes):
-            required = rows.required.get(first + place, NONE)
-            row[rows.forbidden.get(first + place, NONE)] = -1.0
+            required = rows.required.get(first + place, NO_PREDICTORS)
+            row[rows.forbidden.get(first + place, NO_PREDICTORS)] = -1.0
             row[required] = -1.0
             best = np.argpartition(row, p - n_best)[p - n_best :] if n_best < p else np.arange(p)
             best = best[row[best] >= 0]
@@ -101,7 +101,7 @@ def _solve_block(
     solutions = _solve_targets(rows, places, lam)
     largest: dict[int, float] = {}
     open_targets = list(block)
-    for _ in range(CHECKS):
+    for _ in range(MOST_CHECKS):
         residuals = np.array(
             [rows.targets[target] - solutions[target] @ rows.predictors[places[target]] for target in open_targets]
         )
@@ -109,7 +109,7 @@ def _solve_block(
         gradients /= residuals.shape[1]
         joined = {}
         for target, gradient in zip(open_targets, gradients, strict=True):
-            gradient[rows.forbidden.get(target, NONE)] = 0.0
+            gradient[rows.forbidden.get(target, NO_PREDICTORS)] = 0.0
             gradient[places[target]] = 0.0
             sizes = np.abs(gradient, out=gradient)
             largest[target] = max(float(sizes.max()) - lam, 0.0)
@@ -155,21 +155,24 @@ def _solve_target(rows: Rows, target: int, places: np.ndarray, lam: float) -> np
     """Return the coefficients of a target on some predictors, in their order."""
     part, y = rows.predictors[places], rows.targets[target]
     required = rows.required.get(target)
-    beside = None
+    weights = None
     if required is not None:
         is_free = np.isin(places, required)
-        beside, part_free = np.linalg.lstsq(part[is_free].T, np.column_stack([part.T, y]), rcond=None)[0], part[is_free]
-        part, y = part - beside[:, :-1].T @ part_free, y - beside[:, -1] @ part_free
+        weights, part_free = (
+            np.linalg.lstsq(part[is_free].T, np.column_stack([part.T, y]), rcond=None)[0],
+            part[is_free],
+        )
+        part, y = part - weights[:, :-1].T @ part_free, y - weights[:, -1] @ part_free
     gram = part @ part.T
     gram /= len(y)
     s = np.append(part @ y, y @ y) / len(y)
-    if beside is not None:
+    if weights is not None:
         s[:-1][is_free] = np.nan
-    _, nonzeros, values, _ = _lagged_lasso.lasso_rows(gram, s[None], lam, TOLERANCE * lam, ROUNDS)
+    _, nonzeros, values, _ = _lagged_lasso.lasso_rows(gram, s[None], lam, TOLERANCE * lam, MOST_PASSES)
     solution = np.zeros(len(places))
     solution[nonzeros] = values
-    if beside is not None:
-        solution[is_free] = beside[:, -1] - beside[:, :-1] @ solution
+    if weights is not None:
+        solution[is_free] = weights[:, -1] - weights[:, :-1] @ solution
     return solution
 
 
@@ -207,7 +210,7 @@ def measure_row_violation(rows: Rows, coefs: csr_array, lam: float) -> float:
         gradients = (rows.targets[first : first + BLOCK] - part @ rows.predictors) @ rows.predictors.T
         gradients /= rows.predictors.shape[1]
         for place in range(len(gradients)):
-            gradients[place, rows.forbidden.get(first + place, NONE)] = 0.0
+            gradients[place, rows.forbidden.get(first + place, NO_PREDICTORS)] = 0.0
         largest = max(largest, find_violation(gradients, part, lam, first, rows.required))
     return largest
 
@@ -232,8 +235,8 @@ def descend_lasso(rows: Rows, lam: float, seed: int | None) -> np.ndarray:
     together = [target for target in range(len(coefs)) if target not in apart]
     coefs[together] = _descend(rows.predictors, rows.targets[together], lam, seed)
     for target in sorted(apart):
-        free = rows.required.get(target, NONE)
-        penalised = np.setdiff1d(np.arange(coefs.shape[1]), np.union1d(free, rows.forbidden.get(target, NONE)))
+        free = rows.required.get(target, NO_PREDICTORS)
+        penalised = np.setdiff1d(np.arange(coefs.shape[1]), np.union1d(free, rows.forbidden.get(target, NO_PREDICTORS)))
         part, y = rows.predictors[penalised], rows.targets[target]
         weights = np.linalg.lstsq(rows.predictors[free].T, np.column_stack([part.T, y]), rcond=None)[0]
         residuals = np.column_stack([part.T, y]).T - weights.T @ rows.predictors[free]

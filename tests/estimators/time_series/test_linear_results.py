@@ -1,4 +1,4 @@
-"""Forecasts, scores and conditions of learners of linear dynamical systems; files and pieces."""
+"""Forecasts, scores and conditions of learners of linear dynamical systems; files and chunks."""
 
 import numpy as np
 import pandas as pd

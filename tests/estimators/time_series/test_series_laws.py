@@ -1,4 +1,4 @@
-"""Laws of learners of series: what permuting, scaling, splitting and cutting into pieces does to their answers."""
+"""Laws of learners of series: what permuting, scaling, splitting and cutting into chunks does to their answers."""
 
 import numpy as np
 import pandas as pd

@@ -52,7 +52,7 @@ CASES = [
 @pytest.mark.parametrize(("learner", "options"), CASES, ids=[str(k) for k in range(len(CASES))])
 def test_any_number_of_threads(learner, options, monkeypatch):
     monkeypatch.setattr(threads, "THREAD_PAYS", 1e-12)  # threads begin whatever they cost
-    monkeypatch.setattr(lagged_lasso, "TURN", 2)
+    monkeypatch.setattr(lagged_lasso, "TARGETS_PER_TASK", 2)
     monkeypatch.setattr(least_squares, "BLOCK", 5)
     monkeypatch.setattr(moments, "_BLOCK_COLUMNS", 5)
     started = []

@@ -22,7 +22,7 @@ def draw_rows(seed, resample, n_rows, length):
 
 
 def centre_again(matrix, rows):
-    """Return the kernel matrix of drawn rows, centred but not scaled anew."""
+    """Return the kernel matrix of drawn rows, centred but not scaled again."""
     h = np.eye(len(rows)) - 1.0 / len(rows)
     return h @ matrix[np.ix_(rows, rows)] @ h
 

@@ -217,6 +217,7 @@ class KernelSVARM(SVARMLearner):
                     f"each kernel must be one of {', '.join(NAMES)} or a function of two arrays, got {kernel!r}"
                 )
         names = [kernel for kernel in kernels if isinstance(kernel, str)]
+        # two equal kernels would share their effect in an arbitrary way
         if len(set(names)) < len(names):
             raise ValueError(f"kernels has a duplicate name, got {self.kernels!r}: give each name once")
         return [

@@ -295,6 +295,7 @@ class SVARMLearner(IterativeLearner, TimeSeriesLearner):
                 criteria[:, 2] = self._compute_errors(panel, penalties, n_folds, run)
             elif criterion is not None:
                 criteria[:, :2] = [problem.compute_criteria(estimate) for estimate in estimates]
+                # in the user's units, so that orders with other rows and scales can be compared
                 criteria[:, :2] += 2.0 * problem.n_targets * np.log(learner.scales_).sum()
         run.raise_error()
         self._warn_unless_converged(estimates)
@@ -379,6 +380,7 @@ class SVARMLearner(IterativeLearner, TimeSeriesLearner):
             problem = learner._make_problem(before)
             after = divided.take(k + 1, k + 2).rescale(learner.scales_, learner.means_)
             targets = np.concatenate([segment[self.lags :] for segment in after.segments])
+            # the loss is a sum over rows, so that a penalty for fewer rows is smaller
             share = before.count_targets(self.lags) / n_targets
             for place, estimate in enumerate(self._solve(problem, share * lams, run)):
                 errors = (targets - problem.make_terms(estimate).evaluate(after)) * (learner.scales_ / scales)
@@ -413,6 +415,7 @@ class SVARMLearner(IterativeLearner, TimeSeriesLearner):
         _, learner, path = min(choices, key=lambda choice: choice[0])
         limit(learner.set_params(lam=float(path.lams[path.selected])), 1)
         learn_or_raise(learner, panel.crop(orders[-1] - learner.lags))  # the rows on which the penalty was chosen
+        # the user's limit again, in place of the shares
         learner.set_params(max_time=self.max_time)
         learner.path_ = path
         return learner
@@ -428,6 +431,7 @@ class SVARMLearner(IterativeLearner, TimeSeriesLearner):
     def _find_edges(self, strengths: np.ndarray) -> np.ndarray:
         """Return the edges [lag, target, source] of the graph; at lag 0 both directions or, if oriented, one."""
         edges, present = strengths > 0, strengths[0]
+        # without orientation an instantaneous edge is undirected; with it the stronger direction is kept
         edges[0] = edges[0] | edges[0].T if self.orient is None else present > present.T
         return edges
 
@@ -516,10 +520,13 @@ class SVARMLearner(IterativeLearner, TimeSeriesLearner):
         steps = check_natural(steps, "steps", 1)
         rows = read_series(history, tuple(self.variables_), self.lags, "history")
         inputs = read_exogenous(exogenous, self._exogenous_names, steps)
+        # only the last rows matter, in the units of the functions
         values = (rows.values[len(rows.values) - self.lags :] - self.means_) / self.scales_
         inputs = np.zeros((steps, 0)) if inputs is None else inputs
+        # exogenous columns act without a lag: their earlier rows are not used
         inputs = np.vstack([np.zeros((self.lags, inputs.shape[1])), inputs])
         for step in range(steps):
+            # the last row is the one to forecast: its values are not used, since there are no instantaneous terms
             window = np.vstack([values[step:], np.zeros((1, values.shape[1]))])
             values = np.vstack([values, self._terms.evaluate_segment(window, inputs[step : step + self.lags + 1])])
         result = values[self.lags :] * self.scales_ + self.means_

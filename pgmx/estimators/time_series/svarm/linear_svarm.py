@@ -198,6 +198,7 @@ class LinearSVARM(SVARMLearner):
         scales = self.scales_
         slopes, shift = read_lines(self._terms.terms, self.strengths_.shape)
         self.coef_ = slopes * scales[:, None] / scales
+        # linear functions are centred on the rows: their value at zero belongs to the intercept
         level = scales * (self._terms.intercept + shift) + self.means_
         self.intercept_ = level - (self.coef_ @ self.means_).sum(axis=0)
         return run

@@ -163,6 +163,7 @@ class SVARMProblem:
         build = partial(build_blocks, segments, lags, kernels, instantaneous=instantaneous, max_rank=max_rank)
         self.free = build(basis=basis if basis.shape[1] else None)
         allowed = np.ones((self.n, lags + 1, self.n), dtype=bool)
+        # no series explains itself at the same time
         allowed[np.arange(self.n), 0, np.arange(self.n)] = False
         allowed[knowledge.forbidden[:, 1], knowledge.forbidden[:, 0], knowledge.forbidden[:, 2]] = False
         required = np.zeros_like(allowed)
@@ -177,6 +178,7 @@ class SVARMProblem:
             blocks, rows = free, centred[members]
             if len(needed):
                 wide = span_columns(np.hstack([self.basis, free.columns[:, list_columns(free, needed)]]))
+                # required blocks are not penalised: they are removed from targets and columns, and solved at the end
                 blocks = build(basis=wide)
                 rows = rows - (rows @ wide) @ wide.T
             mask = self.knowledge.penalise(members, blocks)
@@ -240,6 +242,7 @@ class SVARMProblem:
         for part, solution in zip(self.parts, estimate.parts, strict=True):
             everyone = np.arange(len(part.targets))
             residuals = part.problem.compute_residuals(solution.coefficients, everyone)
+            # 1e-300 for targets that are fitted exactly
             squares = np.maximum(np.einsum("nt,nt->n", residuals, residuals), 1e-300)
             loss += float(self.n_targets * np.log(squares / self.n_targets).sum())
             width = len(list_columns(part.free, part.required))
@@ -294,4 +297,5 @@ def list_columns(blocks: KernelBlocks, chosen: np.ndarray) -> np.ndarray:
 def span_columns(columns: np.ndarray) -> np.ndarray:
     """Return an orthonormal basis of the span of some columns."""
     vectors, values, _ = np.linalg.svd(columns, full_matrices=False)
+    # smaller singular values are rounding: their directions are arbitrary
     return vectors[:, values > 1e-10 * values.max(initial=0.0)]

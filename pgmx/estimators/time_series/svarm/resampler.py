@@ -87,6 +87,7 @@ class SVARMResampler:
         for targets, needed in self.knowledge.divide(self.blocks):
             required = list_columns(self.blocks, needed)
             basis = span_columns(sample.columns[:, required])
+            # the group lasso needs columns that are orthogonal within each block, which resampling has changed
             columns, rotations = _orthogonalise(_project(sample.columns, basis), self.blocks.starts)
             rows = np.ascontiguousarray(_project(sample.targets[:, targets], basis).T)
             problem = GroupLassoProblem(
