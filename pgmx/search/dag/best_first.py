@@ -8,7 +8,7 @@ import numpy as np
 
 from pgmx._ext._dag_moves import ADD, REVERSE
 from pgmx.runs.checkpoint import Snapshot
-from pgmx.scores.gains import expect_families, is_far
+from pgmx.scores.gains import FamilyMessage, prefetch_families
 from pgmx.search.dag.state import DagState
 from pgmx.search.dag.tracker import SearchTracker, StopSearch
 
@@ -70,15 +70,17 @@ def best_first(state: DagState, tracker: SearchTracker, *, width: int, patience:
 
 def _prefetch_graphs(state: DagState, arcs: np.ndarray, open_list: list[_Entry]) -> None:
     """Prefetch the families that a graph changes, then those of the next graphs of the open list."""
-    if not is_far(state.source):
-        return
-    # the families of the expanded graph come first: only they are needed now
-    now, families, n_needed = state.edges(), [], 0
-    for graph in (arcs, *(_read_arcs(key) for _, _, key in heapq.nsmallest(GRAPHS_TO_PREFETCH, open_list))):
-        families += _list_changes(now, graph)
-        n_needed = n_needed or len(families)
-        now = arcs
-    expect_families(state.source, families, n_needed=n_needed)
+
+    def list_messages() -> list[FamilyMessage]:
+        # the families of the expanded graph come first: only they are needed now
+        now, families, n_needed = state.edges(), [], 0
+        for graph in (arcs, *(_read_arcs(key) for _, _, key in heapq.nsmallest(GRAPHS_TO_PREFETCH, open_list))):
+            families += _list_changes(now, graph)
+            n_needed = n_needed or len(families)
+            now = arcs
+        return [(families, n_needed, True)]
+
+    prefetch_families(state.source, list_messages)
 
 
 def _list_changes(before: np.ndarray, after: np.ndarray) -> list[tuple[int, np.ndarray]]:

@@ -35,7 +35,7 @@ class GraphChecker:
         self._state = state
         self._first = state.edges()
         self._most = np.maximum(max_indegree, np.bincount(self._first[:, 1], minlength=state.n))
-        self._allowed = np.unpackbits(state.allowed, axis=1, count=state.n).astype(bool)
+        self._allowed = state.unpack_allowed()
         self._allowed[self._first[:, 1], self._first[:, 0]] = True
 
     def read(self, snapshot: Snapshot, name: str) -> np.ndarray:
