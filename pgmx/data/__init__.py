@@ -1,22 +1,23 @@
-"""Data: one door opens any input as a discrete, a numeric or a mixed table; the calls go from left to right.
+"""Data: one door opens any input as a discrete, a numeric or a mixed table.
 
-    input                        reader                    columns               table
-    -----                        ------                    -------               -----
-    frame, array, rows --------> open_columns ---> Frame --> code_columns ---+-> table.DiscreteTable    discrete
-                                                                             |
-    file, folder, iterator --+-> read_whole -----> Frame --> as above        +-> numeric.NumericTable   numeric
-                             |                                               |
-                             +-> open_chunks ----> Frames -> chunk_coder ----+-> mixed.MixedTable       mixed
-    plane file, own tables ------------------------------------------------------> as they are
+    input                  door            reader                 columns                 table
+    ---------------------  --------------  ---------------------  ----------------------  -------------------------
+    frame, array, rows --> inputs._open -> open_columns: Frame -> code_columns ---------> table.DiscreteTable
+                                                                  make_rows ------------> numeric.NumericTable
+                                                                  both (read_mixed) ----> mixed.MixedTable
+    file, folder, -------> inputs._open -> open_chunks: Frames -> chunk_coder ----------> DiscreteTable, mapped
+      iterator                                                    make_rows, per pass --> NumericTable, in chunks
+                                           read_whole: Frame ---> as a frame in memory
+    plane file ----------> inputs._open -> open_table ----------------------------------> DiscreteTable, mapped
+    table of pgmx -------> inputs._open ------------------------------------------------> as it is
+    dask, partitions ----> distribute ---> workers read alike --> chunk_coder ----------> DistributedTable
+                                                                  make_rows ------------> DistributedNumericTable
 
-    inputs._open                 readers                   columns               local, or mapped from a file
+Calls go from left to right. The public functions are the kinds of the door: `encode` gives a discrete table,
+`open_numeric` a numeric one, `open_frame` columns (`Frame`), and `open_any` a discrete table if the input is coded or
+arrives in chunks of discrete columns, else columns, which learners and scores turn into the table that they need.
 
-`inputs` is the door: `encode` asks it for a discrete table, `open_numeric` for a numeric one, `open_frame` for columns,
-and `open_any` for a discrete table if the columns need no decision, else for columns (`Frame`), which scores and
-`mixed` turn into one of the three. A table is local (in memory), mapped from a plane file, or distributed: `distribute`
-has the workers of a dask cluster open the partitions in the same way, and gives a `DistributedTable` or a
-`DistributedNumericTable`, which the door passes through.
-
+- `inputs`: the door
 - `readers`: tables in memory, files and iterators as columns, whole or in chunks; `csv_files`: the layout of CSV files
 - `columns`: kinds of columns, and their coding as states; `table`: `Frame` and `DiscreteTable`
 - `chunk_coder`: coding of tables that arrive in chunks; `plane_file`: coded tables on disk

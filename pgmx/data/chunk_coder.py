@@ -32,7 +32,7 @@ from pgmx.data.columns import (
     list_categories,
     list_unknown_states,
     match_states,
-    missing_name,
+    name_missing_state,
     name_numbers,
     order_states,
     raise_too_many,
@@ -44,9 +44,9 @@ from pgmx.data.plane_file import BLOCK_ROWS, PLANE_SUFFIX, PlaneWriter, open_tab
 from pgmx.data.readers import CHUNK_ROWS, CSV_OPTIONS, open_chunks
 
 #: Codes of missing values among the codes of a chunk, for codes of one and of two bytes.
-NARROW_MISSING = 255
+_NARROW_MISSING = 255
 
-WIDE_MISSING = 65535
+_WIDE_MISSING = 65535
 
 
 # ---- the states of one column, chunk by chunk ----
@@ -91,7 +91,7 @@ class GrowingColumn:
         incomplete = coded.obstacle is not None
         self.note(coded.obstacle)
         if coded.obstacle == "float":
-            return np.full(len(row), NARROW_MISSING, dtype=np.uint8)
+            return np.full(len(row), _NARROW_MISSING, dtype=np.uint8)
         if incomplete:
             coded = code_observed(values, row, self.name, self.is_discrete)
         self._check_kind(values, bool(coded.states))
@@ -103,10 +103,10 @@ class GrowingColumn:
             self._seen.update(np.array(numbers, dtype=int)[np.bincount(codes, minlength=len(numbers) + 1)[:-1] > 0])
         elif counts:
             self._seen.update(numbers)
-        if len(self._numbers) > NARROW_MISSING:
-            labels = np.array([*numbers, WIDE_MISSING], dtype=np.uint16)
+        if len(self._numbers) > _NARROW_MISSING:
+            labels = np.array([*numbers, _WIDE_MISSING], dtype=np.uint16)
         else:
-            labels = np.array([*numbers, NARROW_MISSING], dtype=np.uint8)
+            labels = np.array([*numbers, _NARROW_MISSING], dtype=np.uint8)
             if not incomplete and numbers == list(range(len(numbers))):
                 return codes
         out = np.empty(len(codes), dtype=labels.dtype)
@@ -172,7 +172,7 @@ class GrowingColumn:
         codes = match_states(values, states)
         if not self.has_missing or missing in ("error", "drop"):
             return FinalStates(states, codes, -1)
-        states = (*states, missing_name(states))
+        states = (*states, name_missing_state(states))
         if len(states) > MAX_STATES:
             raise_too_many(self.name)
         return FinalStates(states, codes, len(states) - 1)
@@ -331,10 +331,10 @@ class StateCoder(ABC):
 
 def label_codes(final, dtype):
     """Return the final code of each number of a column by the bytes of the number, 1 or 2, missing values included."""
-    labels = {1: np.zeros(NARROW_MISSING + 1, dtype=dtype), 2: np.zeros(WIDE_MISSING + 1, dtype=dtype)}
-    labels[1][: min(len(final.codes), NARROW_MISSING)] = final.codes[:NARROW_MISSING]
+    labels = {1: np.zeros(_NARROW_MISSING + 1, dtype=dtype), 2: np.zeros(_WIDE_MISSING + 1, dtype=dtype)}
+    labels[1][: min(len(final.codes), _NARROW_MISSING)] = final.codes[:_NARROW_MISSING]
     labels[2][: len(final.codes)] = final.codes
-    labels[1][NARROW_MISSING] = labels[2][WIDE_MISSING] = max(final.missing_code, 0)
+    labels[1][_NARROW_MISSING] = labels[2][_WIDE_MISSING] = max(final.missing_code, 0)
     return labels
 
 

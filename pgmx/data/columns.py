@@ -28,7 +28,7 @@ MAX_BYTE_STATES = 255
 MISSING = "missing"
 
 #: Kinds of columns that are discrete.
-DISCRETE_KINDS = ("category", "integer", "boolean", "string", "object", "empty")
+_DISCRETE_KINDS = ("category", "integer", "boolean", "string", "object", "empty")
 
 #: Smaller tables are coded by one thread, since joblib needs 12 ms to start others.
 THREADED_CELLS = 4_000_000
@@ -44,7 +44,7 @@ _KIND_OF_LETTER = {
 }
 
 
-class Coded(NamedTuple):
+class CodedColumn(NamedTuple):
     """One coded column."""
 
     states: tuple
@@ -54,9 +54,9 @@ class Coded(NamedTuple):
     obstacle: str | None = None
 
 
-INCOMPLETE = Coded((), None, "missing")
+_INCOMPLETE = CodedColumn((), None, "missing")
 
-FLOAT = Coded((), None, "float")
+_FLOAT = CodedColumn((), None, "float")
 
 
 def python_scalar(value):
@@ -68,7 +68,7 @@ def python_scalar(value):
 
 
 def column_kind(values):
-    """Return the kind of a column: one of `DISCRETE_KINDS`, "float", or the name of a dtype that is none of them."""
+    """Return the kind of a column: one of `_DISCRETE_KINDS`, "float", or the name of a dtype that is none of them."""
     if isinstance(values, np.ndarray):
         return _KIND_OF_LETTER.get(values.dtype.kind) or str(values.dtype)
     if isinstance(values, pa.ChunkedArray):
@@ -103,7 +103,7 @@ def _is_arrow_string(dtype):
 def is_float_column(values):
     """Return whether a column holds floating-point values, in a float dtype or as Python objects."""
     kind = column_kind(values)
-    return kind == "float" or (kind == "object" and objects_are_floats(values))
+    return kind == "float" or (kind == "object" and _objects_are_floats(values))
 
 
 def unwrap_array(values):
@@ -192,8 +192,8 @@ def _code_kind(values, out, name):
     """Code a column by its kind."""
     kind = column_kind(values)
     if kind == "float":
-        return FLOAT
-    if kind not in DISCRETE_KINDS:
+        return _FLOAT
+    if kind not in _DISCRETE_KINDS:
         if kind.startswith("complex"):
             remedy = COMPLEX_REMEDY
         elif kind.startswith("Sparse"):
@@ -202,7 +202,7 @@ def _code_kind(values, out, name):
             remedy = "convert it to str or category, or leave it out"
         raise TypeError(f"column {name!r} has dtype {kind}, which cannot hold states: {remedy}")
     if kind == "empty":
-        return INCOMPLETE
+        return _INCOMPLETE
     if isinstance(values, pa.ChunkedArray):
         return _code_arrow(values, out, name)
     if kind == "category":
@@ -213,7 +213,7 @@ def _code_kind(values, out, name):
         return _sort_codes(code_objects(values, name), out, name)
     if not isinstance(values, np.ndarray):  # nullable integers and booleans
         if values.isna().any():
-            return INCOMPLETE
+            return _INCOMPLETE
         values = values.to_numpy(dtype=values.dtype.numpy_dtype)
     return code_integers(values[:, None], out[None], [name])[0]
 
@@ -222,16 +222,16 @@ def _code_floats(values, out, name):
     """Code a floating-point column; each distinct value is a state."""
     cells = read_floats(values)
     if np.isnan(cells).any():
-        return INCOMPLETE
+        return _INCOMPLETE
     check_no_infinite(cells, name)
     distinct, codes = np.unique(cells, return_inverse=True)
     if len(distinct) > MAX_STATES:
         raise_too_many(name)
     states = name_numbers(distinct.tolist())
     if len(states) > MAX_BYTE_STATES:
-        return Coded(states, codes.astype(np.uint16))
+        return CodedColumn(states, codes.astype(np.uint16))
     out[:] = codes
-    return Coded(states)
+    return CodedColumn(states)
 
 
 def check_no_infinite(cells, name):
@@ -247,7 +247,7 @@ def name_numbers(values):
 
 
 def code_integers(cells, out, names):
-    """Code integer or boolean columns `cells`, shape (n_rows, n_columns) in any memory order; return a Coded for each.
+    """Code integer or boolean columns `cells`, shape (n_rows, n_columns) in any memory order; return one result each.
 
     The codes of columns with at most 255 states go to `out`, uint8 of shape (n_columns, n_rows).
     """
@@ -261,7 +261,7 @@ def code_integers(cells, out, names):
         low, present = outcome
         states = tuple(low + i for i, mark in enumerate(present) if mark)
         wide = out[j].astype(np.uint16) if len(states) > MAX_BYTE_STATES else None  # the bytes hold 256 of them
-        coded.append(Coded(tuple(map(bool, states)) if boolean else states, wide))
+        coded.append(CodedColumn(tuple(map(bool, states)) if boolean else states, wide))
     return coded
 
 
@@ -277,8 +277,8 @@ def _code_categories(codes, categories, out, name):
         raise_too_many(name)
     if len(categories) <= MAX_BYTE_STATES:
         missing = _encode.narrow_categories(_plain(codes), out)
-        return INCOMPLETE if missing else Coded(tuple(categories))
-    return INCOMPLETE if codes.min() < 0 else Coded(tuple(categories), codes.astype(np.uint16))
+        return _INCOMPLETE if missing else CodedColumn(tuple(categories))
+    return _INCOMPLETE if codes.min() < 0 else CodedColumn(tuple(categories), codes.astype(np.uint16))
 
 
 def _code_strings(values, out, name):
@@ -305,7 +305,7 @@ def _code_bytes(offsets, text, decode, out, name):
 def _code_arrow(column, out, name):
     """Code an Arrow column."""
     if column.null_count:
-        return INCOMPLETE
+        return _INCOMPLETE
     dtype = column.type
     if pa.types.is_dictionary(dtype):
         array = column.chunk(0) if column.num_chunks == 1 else column.unify_dictionaries().combine_chunks()
@@ -331,7 +331,7 @@ def _code_arrow(column, out, name):
 def _sort_codes(outcome, out, name):
     """Renumber a column that was coded by first occurrence in the sorted order of its states."""
     if isinstance(outcome, str):
-        return INCOMPLETE if outcome == "missing" else FLOAT
+        return _INCOMPLETE if outcome == "missing" else _FLOAT
     states, raw = outcome
     if states is None:
         raise_too_many(name)
@@ -340,9 +340,9 @@ def _sort_codes(outcome, out, name):
     rank[order] = np.arange(len(order), dtype=np.uint16)
     ordered = tuple(states[i] for i in order)
     if len(ordered) > MAX_BYTE_STATES:
-        return Coded(ordered, rank[raw])
+        return CodedColumn(ordered, rank[raw])
     _encode.relabel(raw, rank.astype(np.uint8), out)
-    return Coded(ordered)
+    return CodedColumn(ordered)
 
 
 def order_states(states):
@@ -397,7 +397,7 @@ def code_objects(values, name):
     return states, codes if len(states) == len(cells) else np.array(place, dtype=np.uint16)[codes]
 
 
-def objects_are_floats(values):
+def _objects_are_floats(values):
     """Return whether the observed values of an object column are numbers, not all integers; False if there are none."""
     raw = np.empty(len(values), dtype=np.uint16)
     rows = _encode.code_objects(values, raw)
@@ -496,10 +496,10 @@ def code_observed(values, out, name, is_discrete=False):
         wide = np.full(len(known), len(states), dtype=np.uint16)
         if codes is not None:
             wide[known] = codes
-        return Coded(states, wide)
+        return CodedColumn(states, wide)
     out[:] = len(states)
     out[known] = part
-    return Coded(states)
+    return CodedColumn(states)
 
 
 def add_missing_state(coded, row, name):
@@ -507,15 +507,15 @@ def add_missing_state(coded, row, name):
 
     `row` holds its codes if `coded` has none; the result has codes of its own if it now has more than 255 states.
     """
-    states = (*coded.states, missing_name(coded.states))
+    states = (*coded.states, name_missing_state(coded.states))
     if len(states) > MAX_STATES:
         raise_too_many(name)
     if len(states) > MAX_BYTE_STATES and coded.codes is None:
-        return Coded(states, row.astype(np.uint16))
+        return CodedColumn(states, row.astype(np.uint16))
     return coded._replace(states=states)
 
 
-def missing_name(states):
+def name_missing_state(states):
     """Return the name of the state of missing values: "missing", or "missing_1", ... if a state has that name."""
     names, name, k = set(states), MISSING, 0
     while name in names:
@@ -607,9 +607,9 @@ def recode_column(coded, row, states, name):
     # the last entry maps the code of missing values to the code after the declared states
     rank = np.append(match_states(coded.states, states), len(states)).astype(np.uint16)
     if len(states) > MAX_BYTE_STATES:
-        return Coded(states, rank[codes])
+        return CodedColumn(states, rank[codes])
     row[:] = rank.astype(np.uint8)[codes]
-    return Coded(states)
+    return CodedColumn(states)
 
 
 # ---- all columns of a table ----

@@ -25,10 +25,10 @@ from pgmx.checks import caller_level, join_names
 from pgmx.data.errors import UnknownColumnsError
 
 #: First rows, which decide whether rows have names or end in separators.
-DECIDING_ROWS = 1000
+_DECIDING_ROWS = 1000
 
 #: The regular expression of pandas for any white space, with quotes; it ignores quotes for all other expressions.
-SPACES = r"\s+"
+_SPACES = r"\s+"
 
 #: Separators that are recognised if the usual one of the file's suffix is not in its header.
 _OTHERS = (";", "\t", "|", ",")
@@ -52,7 +52,7 @@ MISSING_WORDS = (
 )
 
 #: Most distinct non-numeric values of a column with markers, and its least number of distinct numeric values.
-MOST_WORDS, FEWEST_NUMBERS = 3, 3
+_MOST_WORDS, _FEWEST_NUMBERS = 3, 3
 
 
 class CsvRecord(NamedTuple):
@@ -108,7 +108,7 @@ class CsvLayout(NamedTuple):
     def options(self) -> dict[str, Any]:
         """The options of pandas."""
         options: dict[str, Any] = {"sep": self.sep, "decimal": self.decimal}
-        if len(self.sep) > 1 and self.sep != SPACES:  # the fast parser supports no other regular expression
+        if len(self.sep) > 1 and self.sep != _SPACES:  # the fast parser supports no other regular expression
             options |= {"engine": "python", "low_memory": True}
         return options
 
@@ -138,11 +138,11 @@ def find_layout(path: Any, sep: str | None = None, decimal: str | None = None) -
     decimal = decimal or _find_decimal(rows, sep)
     extra = None
     with open_text(path, errors="replace") as file, suppress(csv.Error):
-        extra = find_extra_fields(read_records(file, sep), sep, str(path))
+        extra = _find_extra_fields(read_records(file, sep), sep, str(path))
     names_rows = extra is not None and extra.names_rows
     counts_rows = len(rows[0]) > 1 and not rows[0][0].strip() and not names_rows and _is_count(rows)
     if counts_rows or names_rows:
-        warn_of_left_out(path.name, "counts the rows" if _is_count(rows) else "holds row names")
+        _warn_of_left_out(path.name, "counts the rows" if _is_count(rows) else "holds row names")
     return CsvLayout(sep, decimal, counts_rows, extra)
 
 
@@ -154,10 +154,10 @@ def is_text_table(path: Path) -> bool:
         return False
     if len(lines) < 2 or lines[0].lstrip()[:1] in tuple("{[<") or any("\0" in line for line in lines):
         return False  # JSON and XML may have as many commas in all lines
-    return any(_is_table(_split(lines, sep, is_whole)) for sep in (*_OTHERS, SPACES))
+    return any(_is_table(_split(lines, sep, is_whole)) for sep in (*_OTHERS, _SPACES))
 
 
-def point_words(column: Any) -> Any:
+def use_decimal_points(column: Any) -> Any:
     """Return a pandas column of words; numbers with a decimal comma get a point."""
     return column.str.replace(r"^([+-]?\d*),(\d+(?:[eE][+-]?\d+)?)$", r"\1.\2", regex=True)
 
@@ -188,7 +188,7 @@ def _is_table(rows: list[list[str]]) -> bool:
 
 
 def _refuse_spaces(path: Path, lines: list[str], is_whole: bool) -> None:
-    words = _split(lines, SPACES, is_whole)
+    words = _split(lines, _SPACES, is_whole)
     if len(words) > 1 and _is_table(words):
         if any(other in lines[0] for other in _OTHERS):
             return
@@ -246,7 +246,7 @@ def open_text(path: Path, errors: str = "strict") -> Iterator[io.TextIOBase]:
 def read_records(lines: Iterable[str], sep: str) -> Iterator[CsvRecord]:
     """Yield the rows of a text that are not blank."""
     numbered = enumerate(lines, 1)
-    has_quotes = len(sep) == 1 or sep == SPACES
+    has_quotes = len(sep) == 1 or sep == _SPACES
     for number, line in numbered:
         text = line.removeprefix("\ufeff") if number == 1 else line
         if not text.strip() and (len(sep) != 1 or sep not in text):
@@ -265,17 +265,17 @@ def _follow(taken: list[str], numbered: Iterator[tuple[int, str]], sep: str) -> 
     for k, line in enumerate(lines):
         if k:
             taken.append(line)
-        yield line.strip().replace("\t", " ") if sep == SPACES else line
+        yield line.strip().replace("\t", " ") if sep == _SPACES else line
 
 
 def _dialect(sep: str) -> dict[str, Any]:
-    return {"delimiter": " ", "skipinitialspace": True} if sep == SPACES else {"delimiter": sep}
+    return {"delimiter": " ", "skipinitialspace": True} if sep == _SPACES else {"delimiter": sep}
 
 
 # ---- fields outside the columns: row names, trailing separators ----
 
 
-def find_extra_fields(records: Iterator[CsvRecord], sep: str, name: str = "") -> ExtraFields | None:
+def _find_extra_fields(records: Iterator[CsvRecord], sep: str, name: str = "") -> ExtraFields | None:
     """Return the fields of the first rows outside the columns of the header, None if there are none.
 
     `name` is the name of the file in errors. Raise ValueError if a row has more fields than the header, unless these
@@ -289,7 +289,7 @@ def find_extra_fields(records: Iterator[CsvRecord], sep: str, name: str = "") ->
     widest, last = n_header, 0
     are_named = True
     culprit = None
-    for record in islice(records, DECIDING_ROWS):
+    for record in islice(records, _DECIDING_ROWS):
         n_fields = record.count(sep)
         widest = max(widest, n_fields)
         fields = record.split(sep) if n_fields > n_named else []
@@ -305,7 +305,7 @@ def find_extra_fields(records: Iterator[CsvRecord], sep: str, name: str = "") ->
     return ExtraFields(n_header, n_header, widest, names_rows=True)
 
 
-def warn_of_left_out(name: str, what: str) -> None:
+def _warn_of_left_out(name: str, what: str) -> None:
     """Warn that the first column of a file is left out."""
     warnings.warn(
         f"the first column of {name} has no name and {what}: it is left out; give it a name to keep it",
@@ -373,10 +373,10 @@ class _RowStream(io.TextIOBase):
         self._name = name
         first: list[CsvRecord] = []
         if extra is None:
-            first = list(islice(self._records, 1 + DECIDING_ROWS))
-            extra = find_extra_fields(iter(first), sep)
+            first = list(islice(self._records, 1 + _DECIDING_ROWS))
+            extra = _find_extra_fields(iter(first), sep)
             if extra is not None and extra.names_rows:
-                warn_of_left_out("the stream", "holds row names")
+                _warn_of_left_out("the stream", "holds row names")
         self._records = chain(first, self._records)
         header = next(self._records, None)
         if extra is None:
@@ -503,12 +503,12 @@ class MarkerCounts:
         number = _read_number(word)
         if number is None:
             self._words[word] = self._words.get(word, 0) + count
-        elif len(self._numbers) < FEWEST_NUMBERS:
+        elif len(self._numbers) < _FEWEST_NUMBERS:
             self._numbers.add(number)
 
     @property
     def _is_text(self) -> bool:
-        return len(self._markers) + len(self._words) > MOST_WORDS
+        return len(self._markers) + len(self._words) > _MOST_WORDS
 
     def merge(self, other: "MarkerCounts") -> None:
         """Enter the values of further rows of the column."""
@@ -518,7 +518,7 @@ class MarkerCounts:
 
     def list_markers(self) -> dict[str, int]:
         """Return the values that look like markers, with their counts."""
-        if self._is_text or len(self._numbers) < FEWEST_NUMBERS:
+        if self._is_text or len(self._numbers) < _FEWEST_NUMBERS:
             return dict(self._markers)
         return self._markers | self._words
 

@@ -31,10 +31,10 @@ STRATEGIES = {"quantile": "quantile", "interval": "uniform", "kmeans": "kmeans"}
 METHODS = (*STRATEGIES, "hartemink")
 
 #: Most bins of a column: more bins than a byte can count are of no use.
-MOST_BINS = 255
+_MOST_BINS = 255
 
 #: Losses that differ by less, in nats, are treated as equal: then the lower bins are merged.
-DECIMALS = 12
+_DECIMALS = 12
 
 #: Most bytes of the counts of all pairs of bins.
 MOST_BYTES = 2**31
@@ -170,7 +170,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
                 stacklevel=caller_level(),
             )
         if self.method == "interval":
-            _warn_of_empty_bins({name: count_values(_take_known(name, numbers[name]), edges[name]) for name in chosen})
+            _warn_of_empty_bins({name: _count_values(_take_known(name, numbers[name]), edges[name]) for name in chosen})
         self.bin_edges_ = edges
         self.categories_ = {name: label_bins(found) for name, found in edges.items()}
         self._names = frame.names
@@ -206,7 +206,7 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             result.columns = pd.Index(frame.names, tupleize_cols=False)
         for v, name in enumerate(frame.names):
             if name in self.bin_edges_:
-                bins = find_bins(_read_numbers(frame, name), self.bin_edges_[name])
+                bins = _find_bins(_read_numbers(frame, name), self.bin_edges_[name])
                 dtype = pd.CategoricalDtype(self.categories_[name], ordered=True)
                 result.isetitem(v, pd.Categorical.from_codes(bins, dtype=dtype))
         return result
@@ -246,13 +246,13 @@ class Discretizer(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         # other floating-point columns have no states, and are left out
         others = [v for v, name in enumerate(frame.names) if name not in (*numbers, *frame.float_columns)]
         codes, n_states = _code_states(frame, others)
-        codes = [*(find_bins(cells, initial[name]) for name, cells in numbers.items()), *codes]
+        codes = [*(_find_bins(cells, initial[name]) for name, cells in numbers.items()), *codes]
         n_states = [*(len(edges) - 1 for edges in initial.values()), *n_states]
         if numbers and len(codes) < 2:
             raise ValueError(
                 "1 feature(s) with bins or states, while method='hartemink' needs at least 2: use method='quantile'"
             )
-        check_size(n_states, list(numbers))
+        _check_size(n_states, list(numbers))
         firsts = merge_bins(codes, n_states, {v: most[name] for v, name in enumerate(numbers)})
         return {name: np.append(edges[firsts[v]], edges[-1]) for v, (name, edges) in enumerate(initial.items())}
 
@@ -363,8 +363,8 @@ def _warn_of_empty_bins(counts: Mapping[Hashable, np.ndarray]) -> None:
 
 def _check_bins(value: object, name: str) -> int:
     count = check_natural(value, name, 2)
-    if count > MOST_BINS:
-        raise ValueError(f"{name} must be at most {MOST_BINS}, got {count}")
+    if count > _MOST_BINS:
+        raise ValueError(f"{name} must be at most {_MOST_BINS}, got {count}")
     return count
 
 
@@ -421,7 +421,7 @@ def find_edges(values: np.ndarray, method: str, n_bins: int) -> np.ndarray:
     edges = np.ldexp(found.bin_edges_[0], exponent)
     edges = edges[np.append(True, np.diff(edges) > 0)]
     if method != "interval":  # between ties there may be two quantiles, or a cluster, without a value
-        edges = edges[np.append(count_values(values, edges) > 0, True)]
+        edges = edges[np.append(_count_values(values, edges) > 0, True)]
     if len(edges) > 2:
         return edges
     below = np.searchsorted(np.sort(values), distinct[1:])  # nearly all rows have one value
@@ -436,12 +436,12 @@ def _part_values(distinct: np.ndarray, places: ArrayLike) -> np.ndarray:
     return np.concatenate([distinct[:1], cuts, [max(distinct[-1], np.nextafter(cuts[-1], np.inf))]])
 
 
-def count_values(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
+def _count_values(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """Return the number of values in each bin; none of the values is missing."""
-    return np.bincount(find_bins(values, edges), minlength=len(edges) - 1)
+    return np.bincount(_find_bins(values, edges), minlength=len(edges) - 1)
 
 
-def find_bins(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
+def _find_bins(values: np.ndarray, edges: np.ndarray) -> np.ndarray:
     """Return the bin of each value, -1 if it is missing; the k-th bin is [edges[k], edges[k + 1])."""
     bins = np.searchsorted(edges[1:-1], values, side="right")
     return np.where(np.isnan(values), -1, bins)
@@ -480,14 +480,14 @@ def merge_bins(codes: Sequence[np.ndarray], n_states: Sequence[int], n_bins: dic
             if len(firsts[v]) > most:
                 block = counts[starts[v] : stops[v]]
                 others = [u for u in range(len(codes)) if u != v]
-                first = int(np.argmin(np.round(_compute_losses(block, starts, stops, others), DECIMALS)))
+                first = int(np.argmin(np.round(_compute_losses(block, starts, stops, others), _DECIMALS)))
                 del firsts[v][first + 1]
                 _merge(counts, starts[v] + first, stops[v])
                 stops[v] -= 1
     return {v: np.array(kept) for v, kept in firsts.items()}
 
 
-def check_size(n_states: Sequence[int], names: Sequence) -> None:
+def _check_size(n_states: Sequence[int], names: Sequence) -> None:
     """Refuse columns whose pairs of bins would take more than `MOST_BYTES`."""
     size = 8 * sum(n_states) ** 2
     if size > MOST_BYTES:

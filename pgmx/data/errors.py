@@ -11,8 +11,8 @@ from pgmx.checks import caller_level, check_known_names, join_names
 COMPLEX_REMEDY = "use .real or .abs() of each, or both components as columns; a float would lose the imaginary part"
 
 #: How to make continuous variables discrete, and the scores that accept them unchanged.
-DISCRETIZE = "pgmx.data.discretize (pgmx learn --discretize quantile:5)"
-GAUSSIAN_SCORE = "a Gaussian score ('bic-g', or 'bic-clg' if there are discrete columns too)"
+_DISCRETIZE = "pgmx.data.discretize (pgmx learn --discretize quantile:5)"
+_GAUSSIAN_SCORE = "a Gaussian score ('bic-g', or 'bic-clg' if there are discrete columns too)"
 
 
 def spell_discrete(names):
@@ -86,11 +86,11 @@ class ContinuousColumnsError(ChoiceError):
     def __str__(self):
         remedy = ""
         if self.scores:
-            remedy = f", or use {GAUSSIAN_SCORE}"
+            remedy = f", or use {_GAUSSIAN_SCORE}"
             remedy += f" with {' or '.join(map(self.spell, self.choices))}" if self.choices else ""
         return (
             f"float column(s) {join_names(self.names)} in a table of discrete variables: discretise them with "
-            f"{DISCRETIZE}{remedy}.{self.hints}"
+            f"{_DISCRETIZE}{remedy}.{self.hints}"
         )
 
 
@@ -107,7 +107,7 @@ class StatesChoiceError(ChoiceError):
         names = join_names(self.names)
         return (
             f"{self.spell(self.choice)} is for discrete columns, and column(s) {names} are continuous. For missing "
-            f"values pass {', or '.join(ways)}; or discretise the columns with {DISCRETIZE}, or declare discrete ones "
+            f"values pass {', or '.join(ways)}; or discretise the columns with {_DISCRETIZE}, or declare discrete ones "
             "with discrete_columns=[...] (command line: --discrete)"
         )
 

@@ -14,10 +14,10 @@ from pgmx.data.readers import CHUNK_ROWS, is_iterator, is_path, open_chunks, ope
 from pgmx.data.table import Frame
 
 #: The warning names a floating-point column with at most this many distinct whole numbers, or other distinct values.
-MOST_WHOLE, MOST_OTHERS = 10, 3
+_MOST_WHOLE, _MOST_OTHERS = 10, 3
 
 #: Columns with fewer observed values are never named: few distinct values are expected there.
-FEWEST_CELLS = 20
+_FEWEST_CELLS = 20
 
 #: Rows whose distinct values are found at a time; most columns need only the first of them.
 _FIRST, _STEP = 64, 65_536
@@ -55,9 +55,9 @@ def warn_of_few_values(
             "(command line: --drop, or --method hill-climb --discrete)"
         )
         warnings.warn(
-            f"column(s) {join_names(names)} have at most {MOST_WHOLE} distinct whole numbers or {MOST_OTHERS} distinct "
-            f"values, and are used as continuous variables. If they are discrete, {remedy}. If they are continuous, "
-            "ignore pgmx.data.FewValuesWarning",
+            f"column(s) {join_names(names)} have at most {_MOST_WHOLE} distinct whole numbers or {_MOST_OTHERS} "
+            f"distinct values, and are used as continuous variables. If they are discrete, {remedy}. If they are "
+            "continuous, ignore pgmx.data.FewValuesWarning",
             FewValuesWarning,
             stacklevel=caller_level(),
         )
@@ -76,7 +76,7 @@ def _list_suspects(columns: dict, names: Collection[Hashable]) -> list[Hashable]
         return list(names)
     first = np.sort([columns[name][:_FIRST] for name in plain])
     n_steps = (first[:, 1:] > first[:, :-1]).sum(axis=1)  # a comparison with NaN is False
-    acquitted = {name for name, n in zip(plain, n_steps.tolist(), strict=True) if n >= MOST_WHOLE}
+    acquitted = {name for name, n in zip(plain, n_steps.tolist(), strict=True) if n >= _MOST_WHOLE}
     return [name for name in names if name not in acquitted]
 
 
@@ -88,10 +88,10 @@ def _has_few_values(values: Any) -> bool:
         cells = cells[~np.isnan(cells)]
         n_known += len(cells)
         seen = np.union1d(seen, cells)
-        most = MOST_WHOLE if (seen == np.floor(seen)).all() else MOST_OTHERS
+        most = _MOST_WHOLE if (seen == np.floor(seen)).all() else _MOST_OTHERS
         if len(seen) > most:
             return False
-    return len(seen) > 1 and n_known >= FEWEST_CELLS and bool(np.isfinite(seen).all())
+    return len(seen) > 1 and n_known >= _FEWEST_CELLS and bool(np.isfinite(seen).all())
 
 
 def _open_texts(path: Any, na_values: Any) -> Any:

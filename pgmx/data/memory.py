@@ -11,7 +11,7 @@ from pgmx.data.columns import MAX_BYTE_STATES, MAX_STATES
 #: Rows that are counted together at most: the memory for their counts does not grow with the table.
 SEGMENT_ROWS = 1 << 17
 #: Bytes per cell of a family; and most bytes of tables that are counted together, including a quarter of spare space.
-CELL_BYTES, MOST_TABLE_BYTES = 48, 5 << 23
+CELL_BYTES, _MOST_TABLE_BYTES = 48, 5 << 23
 
 
 class MemoryEstimate(NamedTuple):
@@ -121,7 +121,7 @@ def estimate_memory(
     if kept_memory is None:
         kept_memory = limit_kept_counts(codes + planes + gains + pairs)
     cells = min(n_rows, int(np.prod(np.sort(cards)[-2:])))
-    tables = min(5 * cells * int(packed.sum()), MOST_TABLE_BYTES)
+    tables = min(5 * cells * int(packed.sum()), _MOST_TABLE_BYTES)
     scratch = 40 * min(n_rows, SEGMENT_ROWS) + (1 << 16) + CELL_BYTES * cells + tables
     own = [check_natural(n_threads, "n_threads", 1) * part for part in (gains, min(kept, kept_memory), scratch)]
     parts = (codes, planes, own[0], pairs, own[1], row_memory, own[2])

@@ -21,6 +21,7 @@ from pgmx.data.readers import (
     CHUNK_ROWS,
     align_columns,
     explain_unreadable,
+    is_chunked,
     is_csv,
     is_iterator,
     is_path,
@@ -475,11 +476,14 @@ def iterate_targets(
     choose: Callable[[Sequence], Sequence] | None = None,
     na_values: Any = None,
 ) -> Iterator[tuple]:
-    """Yield rows and targets of a path, an iterator of frames, or an open CSV file; `labels`: the targets are text.
+    """Yield rows and targets of any input, or of an open CSV file, chunk by chunk; `labels`: the targets are text.
 
     `layout` gives sep and decimal of CSV, `na_values` further words for missing values, `choose` the columns to read.
     ValueError if there is no row.
     """
+    if not is_chunked(source) and not hasattr(source, "read"):
+        yield split_target(source, target)
+        return
     for chunk in _iterate_frames(source, chunk_rows, {target: str} if labels else None, layout or {}, na_values):
         if choose is not None:
             chunk = chunk.take_columns(choose(chunk.names))

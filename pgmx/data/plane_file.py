@@ -32,7 +32,7 @@ VERSION = 2
 #: Rows that a writer handles at a time, a multiple of 512.
 BLOCK_ROWS = 1 << 18
 
-MAGIC = b"PGMXTAB\n"
+_MAGIC = b"PGMXTAB\n"
 
 #: Codes and planes begin at multiples of this, so that mapped planes are aligned to 64 bytes.
 _PAGE = 4096
@@ -40,7 +40,7 @@ _PAGE = 4096
 # magic, version, bytes a code, variables, rows, planes, start and length of the JSON, its checksum, the header's own
 HEADER = struct.Struct("<8sIIQQQQQII")
 
-SCALARS = (str, int, bool, float, type(None))
+_SCALARS = (str, int, bool, float, type(None))
 
 _LARGEST_CHECKSUM = 2**64 - 1
 
@@ -60,7 +60,7 @@ class _Header(NamedTuple):
     checksum: int
 
 
-class Places:
+class SectionOffsets:
     """Offsets of the sections of a plane file."""
 
     def __init__(self, n_variables, n_rows, n_planes, itemsize):
@@ -87,9 +87,10 @@ class PlaneWriter:
         self._shape = (len(columns), n_rows)
         self._sums = {"codes": [0] * len(columns), "planes": [0] * int(self._n_planes.sum())}
         self._meta = {
-            "columns": [storable(name, "column name", name) for name in columns],
+            "columns": [_make_storable(name, "column name", name) for name in columns],
             "states": [
-                [storable(state, "state", name) for state in names] for name, names in zip(columns, states, strict=True)
+                [_make_storable(state, "state", name) for state in names]
+                for name, names in zip(columns, states, strict=True)
             ],
             "missing_codes": [int(code) for code in missing_codes],
             "checksums": self._sums,
@@ -107,7 +108,7 @@ class PlaneWriter:
 
     def write_column(self, v, blocks):
         """Write codes and planes of variable v from blocks of its codes, each of `BLOCK_ROWS` except for the last."""
-        places = Places(*self._shape, int(self._n_planes.sum()), self.dtype.itemsize)
+        places = SectionOffsets(*self._shape, int(self._n_planes.sum()), self.dtype.itemsize)
         first_plane, n_planes = int(self._first_plane[v]), int(self._n_planes[v])
         first = 0
         of_codes, of_planes = Checksum(), [Checksum() for _ in range(n_planes)]
@@ -133,10 +134,19 @@ class PlaneWriter:
     def _write_ends(self):
         """Write the JSON after the planes and the header before the codes."""
         n_planes = int(self._n_planes.sum())
-        places = Places(*self._shape, n_planes, self.dtype.itemsize)
+        places = SectionOffsets(*self._shape, n_planes, self.dtype.itemsize)
         text = json.dumps(self._meta, separators=(",", ":")).encode("ascii")
         self._write(places.meta, np.frombuffer(text, np.uint8))
-        fields = (MAGIC, VERSION, self.dtype.itemsize, *self._shape, n_planes, places.meta, len(text), zlib.crc32(text))
+        fields = (
+            _MAGIC,
+            VERSION,
+            self.dtype.itemsize,
+            *self._shape,
+            n_planes,
+            places.meta,
+            len(text),
+            zlib.crc32(text),
+        )
         # the header's own checksum counts as 0; written last, it marks the file as complete
         bare = HEADER.pack(*fields, 0)
         self._write(0, np.frombuffer(HEADER.pack(*fields, zlib.crc32(bare)), np.uint8))
@@ -149,15 +159,15 @@ def write_coded(table, path):
             writer.write_column(v, (row[i : i + BLOCK_ROWS] for i in range(0, len(row), BLOCK_ROWS)))
 
 
-def storable(value, what, name):
+def _make_storable(value, what, name):
     """Return a name or a state in the form in which JSON can keep it with its type."""
-    if type(value) in SCALARS:
+    if type(value) in _SCALARS:
         return value
     if type(value) is tuple:
-        return {"tuple": [storable(item, what, name) for item in value]}
+        return {"tuple": [_make_storable(item, what, name) for item in value]}
     raise TypeError(
         f"the {what} {value!r} of column {name!r} is of type {type(value).__name__}, which a plane file cannot hold: "
-        f"convert it to one of {join_names(kind.__name__ for kind in SCALARS[:-1])}"
+        f"convert it to one of {join_names(kind.__name__ for kind in _SCALARS[:-1])}"
     )
 
 
@@ -322,7 +332,7 @@ def _refuse(path: Path, why: str) -> NoReturn:
 
 
 def _read_header(path: Path, raw: bytes) -> _Header:
-    if len(raw) < HEADER.size or not raw.startswith(MAGIC):
+    if len(raw) < HEADER.size or not raw.startswith(_MAGIC):
         raise ValueError(f"{path} is not a plane file: pgmx.data.write_table makes one")
     header = _Header(*HEADER.unpack(raw))
     if header.version != VERSION:
@@ -335,11 +345,11 @@ def _read_header(path: Path, raw: bytes) -> _Header:
     return header
 
 
-def _check_header(path: Path, header: _Header, n_bytes: int) -> Places:
+def _check_header(path: Path, header: _Header, n_bytes: int) -> SectionOffsets:
     """Return the offsets of the sections of the file, after checking that its fields and its length agree."""
     if header.itemsize not in (1, 2) or not header.n_variables or not header.n_rows:
         _refuse(path, f"it has {header.n_variables} variables, {header.n_rows} rows, {header.itemsize} bytes per code")
-    places = Places(header.n_variables, header.n_rows, header.n_planes, header.itemsize)
+    places = SectionOffsets(header.n_variables, header.n_rows, header.n_planes, header.itemsize)
     if header.names_at != places.meta:
         _refuse(path, f"its names begin at byte {header.names_at}, not {places.meta}")
     if n_bytes != header.names_at + header.names_bytes:
@@ -406,7 +416,7 @@ def _count_planes(states: tuple) -> int:
 
 
 def _restore(value: Any) -> Any:
-    """Return a name or a state as it was before `plane_file.storable`."""
+    """Return a name or a state as it was before `plane_file._make_storable`."""
     if isinstance(value, dict):
         if list(value) != ["tuple"]:
             raise ValueError("a name is an object of another kind")

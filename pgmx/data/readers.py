@@ -29,8 +29,8 @@ from pgmx.data.csv_files import (
     is_text_table,
     open_row_stream,
     open_text,
-    point_words,
     read_records,
+    use_decimal_points,
     warn_of_markers,
 )
 from pgmx.data.plane_file import PLANE_SUFFIX
@@ -38,15 +38,15 @@ from pgmx.data.table import DiscreteTable, Frame
 
 ACCEPTED = "a pandas, polars or Arrow table, a 2-D numpy array, or a list of rows"
 
-ACCEPTED_CHUNKS = "pandas, polars or Arrow tables, record batches or 2-D numpy arrays"
+_ACCEPTED_CHUNKS = "pandas, polars or Arrow tables, record batches or 2-D numpy arrays"
 
 CODED_ALREADY = "a DiscreteTable is already coded: use it as it is"
 
-TEXT_SUFFIXES = tuple(
+_TEXT_SUFFIXES = tuple(
     kind + packed for kind in (".csv", ".tsv", ".txt", ".dat", ".tab") for packed in ("", ".gz", ".bz2", ".xz", ".zip")
 )
 
-PARQUET_SUFFIXES = (".parquet", ".pq")
+_PARQUET_SUFFIXES = (".parquet", ".pq")
 
 #: Options for reading every CSV file, whole or in chunks.
 CSV_OPTIONS: dict[str, Any] = {"keep_default_na": False, "na_values": list(MISSING_WORDS), "low_memory": False}
@@ -89,7 +89,7 @@ def open_chunk(X) -> Frame:
     """Return the columns of a chunk of a table, which may have any number of rows; raises as `open_columns` does."""
     if isinstance(X, (list, tuple)):
         # a list would pass as a table, but an iterator over lists gives single rows
-        raise TypeError(f"an iterator must give tables ({ACCEPTED_CHUNKS}), got a {type(X).__name__}")
+        raise TypeError(f"an iterator must give tables ({_ACCEPTED_CHUNKS}), got a {type(X).__name__}")
     return open_rows(X)
 
 
@@ -222,7 +222,7 @@ def _from_protocol(X) -> Frame:
 
 def is_csv(path):
     """Return whether a path is a table as text: not a folder, Parquet file or plane file."""
-    return not path.name.lower().endswith((*PARQUET_SUFFIXES, PLANE_SUFFIX)) and not path.is_dir()
+    return not path.name.lower().endswith((*_PARQUET_SUFFIXES, PLANE_SUFFIX)) and not path.is_dir()
 
 
 def list_table_files(path, sep=None):
@@ -237,11 +237,11 @@ def list_table_files(path, sep=None):
         files = sorted(
             file
             for file in path.iterdir()
-            if file.name.lower().endswith(PARQUET_SUFFIXES) and file.name[0] not in "._" and file.is_file()
+            if file.name.lower().endswith(_PARQUET_SUFFIXES) and file.name[0] not in "._" and file.is_file()
         )
         if not files:
             raise FileNotFoundError(
-                f"no Parquet file ({join_names(PARQUET_SUFFIXES)}) in the folder {path}; folders within it are not "
+                f"no Parquet file ({join_names(_PARQUET_SUFFIXES)}) in the folder {path}; folders within it are not "
                 f"searched"
             )
         return files
@@ -251,8 +251,8 @@ def list_table_files(path, sep=None):
 
 def _check_file(path, sep):
     """Refuse a path that is not a table."""
-    is_known = path.name.lower().endswith(TEXT_SUFFIXES + PARQUET_SUFFIXES)
-    suffixes = join_names((".csv", ".tsv", ".txt", ".dat", ".tab", *PARQUET_SUFFIXES))
+    is_known = path.name.lower().endswith(_TEXT_SUFFIXES + _PARQUET_SUFFIXES)
+    suffixes = join_names((".csv", ".tsv", ".txt", ".dat", ".tab", *_PARQUET_SUFFIXES))
     if not path.exists() and not is_known:
         raise FileNotFoundError(f"no such file or folder: {path}; a file of a table ends in one of {suffixes}")
     if not path.is_file():
@@ -375,7 +375,7 @@ def _read_csv(path, layout, na_values=None):
     if na_values is None:
         words = {name: column for name, column in table.items() if isinstance(column.dtype, pd.StringDtype)}
         is_comma = layout.decimal == ","
-        warn_of_markers({name: count_markers(point_words(w) if is_comma else w) for name, w in words.items()})
+        warn_of_markers({name: count_markers(use_decimal_points(w) if is_comma else w) for name, w in words.items()})
     return table
 
 
@@ -527,7 +527,7 @@ def read_csv_chunks(path, rows, dtype=None, layout=None, na_values=None):
     ):
         for chunk in reader:
             chunk = _leave_out(chunk, layout)
-            yield chunk.apply(point_words) if dtype is object and layout.decimal == "," else chunk
+            yield chunk.apply(use_decimal_points) if dtype is object and layout.decimal == "," else chunk
 
 
 def _leave_out(table, layout):

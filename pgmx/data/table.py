@@ -18,7 +18,7 @@ from pgmx.checks import check_known_names, check_missing_option, check_rows, joi
 from pgmx.data.columns import (
     MAX_BYTE_STATES,
     MAX_STATES,
-    Coded,
+    CodedColumn,
     add_missing_state,
     check_discrete_columns,
     check_state_names,
@@ -208,6 +208,11 @@ class DiscreteTable:
     def names(self) -> tuple:
         """Variable names: `columns` under the name that all kinds of tables share."""
         return self._columns
+
+    @property
+    def n_columns(self) -> int:
+        """Number of variables: `n_variables` under the name that all kinds of tables share."""
+        return len(self._columns)
 
     @property
     def float_columns(self) -> tuple:
@@ -652,7 +657,7 @@ class Frame:
             cells.update((name, categories[name]) for name in others)
         return pd.DataFrame({v: cells[name] for v, name in enumerate(self.names)}).set_axis(list(self.names), axis=1)
 
-    def code_columns(self, codes: np.ndarray, n_jobs: int | None = None) -> list[Coded]:
+    def code_columns(self, codes: np.ndarray, n_jobs: int | None = None) -> list[CodedColumn]:
         """Code every column into its row of `codes`, see `columns.code_columns`."""
         return code_columns(self.names, self.columns, codes, discrete=self.discrete, block=self._block, n_jobs=n_jobs)
 

@@ -152,5 +152,5 @@ def map_assignment(
     check_method(method, ("auto", "exact", "search", "loopy"))
     check_options(options, {"exact": (), "loopy": BELIEF_OPTIONS}.get(method, SEARCH_OPTIONS), method)
     problem = Problem.from_model(model)
-    with problem.naming_evidence():
-        return compute_map(problem, problem.codes_of(evidence), method, memory, options)
+    with problem.name_evidence():
+        return compute_map(problem, problem.encode_evidence(evidence), method, memory, options)

@@ -136,7 +136,9 @@ def _read_table(factor: DiscreteFactor, variables: list, known: dict[Hashable, t
     if not (values >= 0).all() or not np.isfinite(values).all():
         wrong = values[~((values >= 0) & (values < np.inf))][0]
         raise ValueError(f"the factor of {variables!r} holds {wrong}: values must be finite and not negative")
-    for axis, (name, states) in enumerate(zip(variables, _state_names(factor, variables, values.shape), strict=True)):
+    for axis, (name, states) in enumerate(
+        zip(variables, _list_state_names(factor, variables, values.shape), strict=True)
+    ):
         first = known.setdefault(name, states)
         if states == first:
             continue
@@ -149,7 +151,7 @@ def _read_table(factor: DiscreteFactor, variables: list, known: dict[Hashable, t
     return values
 
 
-def _state_names(factor: DiscreteFactor, variables: list, shape: tuple[int, ...]) -> Iterator[tuple]:
+def _list_state_names(factor: DiscreteFactor, variables: list, shape: tuple[int, ...]) -> Iterator[tuple]:
     state_names = getattr(factor, "state_names", None) or {}
     for name, size in zip(variables, shape, strict=True):
         yield tuple(state_names[name]) if name in state_names else tuple(range(size))

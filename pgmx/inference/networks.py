@@ -149,7 +149,7 @@ class PairwisePotentials:
                 raise ValueError(f"the vector of variable {i} has shape {values.shape}, it must have ({size},)")
             vectors.append(values)
         sums: dict[tuple[int, int], np.ndarray] = {}
-        for (first, second), table in _items(tables):
+        for (first, second), table in _list_tables(tables):
             i, j = int(first), int(second)
             if not (0 <= i < len(sizes) and 0 <= j < len(sizes)) or i == j:
                 raise ValueError(f"({i}, {j}) is not a pair of distinct variables in 0..{len(sizes) - 1}")
@@ -199,12 +199,12 @@ class PairwisePotentials:
     @cached_property
     def node_offsets(self) -> np.ndarray:
         """The offset of each variable's vector in `node_values`: int64 of shape (n + 1,)."""
-        return _offsets(self.cardinalities)
+        return _compute_offsets(self.cardinalities)
 
     @cached_property
     def edge_offsets(self) -> np.ndarray:
         """The offset of each edge's table in `edge_values`: int64 of shape (m + 1,)."""
-        return _offsets(self.cardinalities[self.edges[:, 0]] * self.cardinalities[self.edges[:, 1]])
+        return _compute_offsets(self.cardinalities[self.edges[:, 0]] * self.cardinalities[self.edges[:, 1]])
 
     def node(self, i: int) -> np.ndarray:
         """Return the log-potentials of variable `i`: a read-only view of shape (s_i,)."""
@@ -239,7 +239,7 @@ class PairwisePotentials:
         ends, others = self.edges.T.ravel(), self.edges[:, ::-1].T.ravel()
         # Each edge is listed at both ends.
         order = np.lexsort((others, ends))
-        pointer = _offsets(np.bincount(ends, minlength=self.n_variables))
+        pointer = _compute_offsets(np.bincount(ends, minlength=self.n_variables))
         edge = np.tile(np.arange(self.n_edges), 2)[order]
         return pointer, read_only(others[order]), read_only(edge)
 
@@ -320,11 +320,11 @@ class PairwisePotentials:
         total = np.zeros(n_rows)
         step = max(1, CHUNK_CELLS // int(self.cardinalities.max()))
         for start in range(0, n_rows, step):
-            part = codes[:, start : start + step]
-            rows = np.arange(part.shape[1])
+            chunk = codes[:, start : start + step]
+            rows = np.arange(chunk.shape[1])
             for i in range(self.n_variables):
-                field = self._field(i, part)
-                value, normaliser = field[part[i], rows], log_sum_exp(field.T)
+                field = self._field(i, chunk)
+                value, normaliser = field[chunk[i], rows], log_sum_exp(field.T)
                 # If every state is impossible, both are minus infinity and their difference would be NaN.
                 total[start : start + step] += value - np.where(normaliser == -np.inf, 0.0, normaliser)
         if weights is None:
@@ -344,7 +344,7 @@ class PairwisePotentials:
         return field
 
 
-def _items(tables) -> Iterator[tuple[tuple[int, int], np.ndarray]]:
+def _list_tables(tables) -> Iterator[tuple[tuple[int, int], np.ndarray]]:
     if tables is None:
         return iter(())
     return iter(tables.items() if isinstance(tables, Mapping) else tables)
@@ -682,6 +682,6 @@ def log_sum_exp(rows: np.ndarray) -> np.ndarray:
     return top + take_logs(np.exp(rows - top[..., None]).sum(axis=-1))
 
 
-def _offsets(sizes: np.ndarray) -> np.ndarray:
+def _compute_offsets(sizes: np.ndarray) -> np.ndarray:
     """Return the offsets of consecutive blocks of these k sizes, and the end of the last: read-only int64 (k + 1,)."""
     return read_only(np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]))

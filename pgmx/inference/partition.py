@@ -328,5 +328,5 @@ def log_partition(
     known: dict[str, tuple[str, ...]] = {"exact": ("n_jobs",), "loopy": BELIEF_OPTIONS}
     check_options(options, known.get(method, AIS_OPTIONS), method)
     problem = Problem.from_model(model)
-    with problem.naming_evidence():
-        return compute_log_partition(problem, problem.codes_of(evidence), method, memory, options)
+    with problem.name_evidence():
+        return compute_log_partition(problem, problem.encode_evidence(evidence), method, memory, options)

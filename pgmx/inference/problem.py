@@ -76,7 +76,7 @@ class Problem:
         except (KeyError, TypeError):
             raise ValueError(f"no variable {name!r}: the variables are {join_names(self.names)}") from None
 
-    def codes_of(self, evidence: Mapping[Hashable, Hashable] | None) -> dict[int, int]:
+    def encode_evidence(self, evidence: Mapping[Hashable, Hashable] | None) -> dict[int, int]:
         """Return evidence as {index of the variable: code of the state}, or raise for unknown names."""
         if evidence is not None and not isinstance(evidence, Mapping):
             raise TypeError(f"evidence must be a dict of {{name: state}}, got {type(evidence).__name__}")
@@ -89,14 +89,14 @@ class Problem:
         return codes
 
     @contextmanager
-    def naming_evidence(self) -> Iterator[None]:
+    def name_evidence(self) -> Iterator[None]:
         """Report evidence of probability zero by names and states, not by indices and codes."""
         try:
             yield
         except ZeroProbabilityError as error:
             raise error.with_names(self.names, self.states) from None
 
-    def ids_of(self, variables: Sequence[Hashable], codes: Mapping[int, int]) -> list[int]:
+    def find_variables(self, variables: Sequence[Hashable], codes: Mapping[int, int]) -> list[int]:
         """Return the indices of the queried variables, which must be distinct and not observed."""
         if isinstance(variables, str | bytes):
             raise TypeError(f"variables must be a list of names, got {variables!r}: use [{variables!r}]")

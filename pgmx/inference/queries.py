@@ -85,8 +85,8 @@ def estimate_cost(model: NetworkLike, evidence: Evidence | None = None) -> Infer
     5
     """
     problem = Problem.from_model(model)
-    with problem.naming_evidence():
-        return problem.estimate_cost(problem.codes_of(evidence))
+    with problem.name_evidence():
+        return problem.estimate_cost(problem.encode_evidence(evidence))
 
 
 def marginals(
@@ -162,7 +162,7 @@ def marginals(
     1.0
     """
     problem, codes = _read_question(model, evidence, method, options)
-    with problem.naming_evidence():
+    with problem.name_evidence():
         engine = _choose_engine(problem, codes, method, memory, options)
     free = [v for v in range(len(problem.names)) if v not in codes]
     names, states = [problem.names[v] for v in free], [problem.states[v] for v in free]
@@ -222,8 +222,8 @@ def joint(
     (2, 2)
     """
     problem, codes = _read_question(model, evidence, method, options)
-    ids = problem.ids_of(variables, codes)
-    with problem.naming_evidence():
+    ids = problem.find_variables(variables, codes)
+    with problem.name_evidence():
         return _compute_joint(problem, codes, ids, method, memory, options)
 
 
@@ -280,8 +280,8 @@ def sample(
     check_options(options, () if method == "exact" else GIBBS_OPTIONS, method)
     n_samples, seed = check_natural(n_samples, "n_samples", 1), check_seed(seed)
     problem = Problem.from_model(model)
-    codes = problem.codes_of(evidence)
-    with problem.naming_evidence():
+    codes = problem.encode_evidence(evidence)
+    with problem.name_evidence():
         tree = None if method == "gibbs" else _try_exact(problem, codes, method, memory)
         if tree is not None:
             rows = tree.sample(n_samples, seed)
@@ -298,7 +298,7 @@ def _read_question(
     known = {"exact": (), "gibbs": (*GIBBS_OPTIONS, "n_samples", "seed"), "loopy": BELIEF_OPTIONS}
     check_options(options, known.get(method, (*BELIEF_OPTIONS, *CORRECTION_OPTIONS)), method)
     problem = Problem.from_model(model)
-    return problem, problem.codes_of(evidence)
+    return problem, problem.encode_evidence(evidence)
 
 
 def _choose_engine(

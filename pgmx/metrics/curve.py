@@ -118,7 +118,7 @@ def learning_curve(
         check_natural(n_repeats, "n_repeats", 1), np.uint64
     )
     for v, parents in enumerate(arrays.parents):
-        marginals.of((v, *parents))  # cached here once, not in each process
+        marginals.joint((v, *parents))  # cached here once, not in each process
     repeats: Any = Parallel(n_jobs=n_jobs)(
         delayed(_run_repeat)(model, arrays, marginals, rows, dict(learners), options, int(seed)) for seed in seeds
     )

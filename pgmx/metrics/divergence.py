@@ -137,7 +137,7 @@ def compute_divergence(
     true = marginals.arrays
     nats, impossible, sampled = 0.0, [], []
     for v in range(len(true.names)):
-        joint, other_joint = (marginals.of((v, *network.parents[v])) for network in (true, other))
+        joint, other_joint = (marginals.joint((v, *network.parents[v])) for network in (true, other))
         if joint is None or other_joint is None:
             sampled.append(v)
             continue

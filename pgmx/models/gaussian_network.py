@@ -602,13 +602,13 @@ def _regress(scaled: csr_array, order: Sequence[int] | None) -> Iterator[tuple[i
         else:  # the last of equal degrees, so that a chain keeps its direction
             v = len(precision) - 1 - int(np.where(eliminated, len(precision), degrees)[::-1].argmin())
         eliminated[v] = True
-        near = np.flatnonzero(joined[v])
-        joined[near, v] = False
-        partial = precision[v, near] / np.sqrt(precision[v, v] * precision[near, near])
-        parents = near[np.abs(partial) > ROUNDING]
+        adjacent = np.flatnonzero(joined[v])
+        joined[adjacent, v] = False
+        partial = precision[v, adjacent] / np.sqrt(precision[v, v] * precision[adjacent, adjacent])
+        parents = adjacent[np.abs(partial) > ROUNDING]
         row = precision[v, parents]
         yield v, parents, -row / precision[v, v], 1.0 / np.sqrt(precision[v, v])
         precision[np.ix_(parents, parents)] -= np.outer(row, row) / precision[v, v]
         joined[np.ix_(parents, parents)] = True
         joined[parents, parents] = False
-        degrees[near] = joined[near].sum(axis=1)
+        degrees[adjacent] = joined[adjacent].sum(axis=1)

@@ -25,7 +25,7 @@ from pgmx.inference.approximate.imputation import impute
 from pgmx.inference.networks import log_sum_exp
 from pgmx.inference.partition import compute_shares
 from pgmx.inference.problem import Problem, check_memory
-from pgmx.models.distributed_rows import ask_parts, is_distributed
+from pgmx.models.distributed_rows import let_workers_answer
 from pgmx.models.rows import CodedRows, read_discrete_rows
 
 # ---- scaling: Z = 1 ----
@@ -85,13 +85,13 @@ def compute_scaling(problem: Problem) -> Scaling:
         shifts[n + edges] = log_sum_exp(flat) - np.log(flat.shape[1])
     # Tables without a possible cell are left as they are.
     shifts[shifts == -np.inf] = 0.0
-    parts, n_parts = _label_components(potentials)
-    with problem.naming_evidence():
+    labels, n_components = _label_components(potentials)
+    with problem.name_evidence():
         log_partition, shares = compute_shares(problem, {}, "auto", check_memory(None), {})
-    totals = np.bincount(parts, shares[:-1] + _read_settled(potentials), n_parts)
-    edge_parts = parts[potentials.edges[:, 0]]
-    known = np.bincount(parts, shifts[:n], n_parts) + np.bincount(edge_parts, shifts[n:], n_parts)
-    shifts[:n] += ((totals - known) / np.bincount(parts, minlength=n_parts))[parts]
+    totals = np.bincount(labels, shares[:-1] + _read_settled(potentials), n_components)
+    edge_labels = labels[potentials.edges[:, 0]]
+    known = np.bincount(labels, shifts[:n], n_components) + np.bincount(edge_labels, shifts[n:], n_components)
+    shifts[:n] += ((totals - known) / np.bincount(labels, minlength=n_components))[labels]
     return Scaling(shifts, log_partition)
 
 
@@ -101,8 +101,8 @@ def _label_components(potentials: PairwisePotentials) -> tuple[np.ndarray, int]:
     from scipy.sparse.csgraph import connected_components
 
     n, (first, second) = potentials.n_variables, potentials.edges.T
-    n_parts, parts = connected_components(coo_array((np.ones(len(first)), (first, second)), shape=(n, n)), False)
-    return parts, n_parts
+    n_components, labels = connected_components(coo_array((np.ones(len(first)), (first, second)), shape=(n, n)), False)
+    return labels, n_components
 
 
 def _read_settled(potentials: PairwisePotentials) -> np.ndarray:
@@ -146,11 +146,15 @@ class MarkovRowQueries:
         """Return rows in the codes of the network; columns may be absent, values may be missing."""
         return read_discrete_rows(rows, self.inference_problem(), allow_missing=True)
 
+    def _require_parameters(self) -> None:
+        """Do nothing: a network has its potentials."""
+
     def list_states(self) -> Mapping[Hashable, Sequence]:
         """Return the states of all variables, by name."""
         problem = self.inference_problem()
         return dict(zip(problem.names, problem.states, strict=True))
 
+    @let_workers_answer
     def log_likelihood(self, X) -> np.ndarray:
         """Return the log-probability of each row, in nats.
 
@@ -172,11 +176,10 @@ class MarkovRowQueries:
         ApproximationWarning
             If the exact log-partition needs too much memory; the warning reports the standard error.
         """
-        if is_distributed(X):
-            return ask_parts(self, "log_likelihood", X)
         rows = read_discrete_rows(X, self.inference_problem())
         return self.inference_problem().pairwise.log_score(rows.codes) - self.log_partition_
 
+    @let_workers_answer
     def pseudo_log_likelihood(self, X) -> np.ndarray:
         """Return the log-pseudolikelihood of each row: the sum of log p(one variable | all others), in nats.
 
@@ -191,11 +194,10 @@ class MarkovRowQueries:
             The log-partition is not needed. The negative mean is the NPLL of the literature. For a distributed table, a
             dask Series.
         """
-        if is_distributed(X):
-            return ask_parts(self, "pseudo_log_likelihood", X)
         rows = read_discrete_rows(X, self.inference_problem())
         return self.inference_problem().pairwise.pseudo_log_likelihood(rows.codes)
 
+    @let_workers_answer
     def predict(self, X, *, method: str = "map", inference: str = "auto") -> pd.DataFrame:
         """Predict missing values and absent columns given the rest of the row.
 
@@ -223,11 +225,9 @@ class MarkovRowQueries:
             If a column is not a variable, a value is not among its states, or the observed values of a row are
             impossible.
         """
-        if is_distributed(X):
-            return ask_parts(self, "predict", X, method=method, inference=inference)
         problem = self.inference_problem()
         rows = read_discrete_rows(X, problem, allow_missing=True)
-        with problem.naming_evidence():
+        with problem.name_evidence():
             codes = impute(problem.pairwise, rows.codes, rows.missing, method=method, inference=inference)
         n_rows = codes.shape[1]
         if not n_rows:  # a table needs at least one row: it is computed for the columns, then removed

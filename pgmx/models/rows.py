@@ -327,17 +327,17 @@ def _read_discrete(read: MixedColumns, v: int, name: Hashable, cells: Any, state
 
 def _read_continuous(frame: Frame, places: list[tuple[int, int]], read: MixedColumns) -> None:
     """Read the continuous columns, given as pairs of a variable and its column."""
-    part = Frame(tuple(frame.names[c] for _, c in places), [frame.columns[c] for _, c in places], frame.n_rows)
-    refuse_nonnumeric(part.names, list_nonnumeric_kinds(part))
+    numeric = Frame(tuple(frame.names[c] for _, c in places), [frame.columns[c] for _, c in places], frame.n_rows)
+    refuse_nonnumeric(numeric.names, list_nonnumeric_kinds(numeric))
     infinite = np.zeros(len(places), dtype=bool)
-    for k, ((v, _), cells) in enumerate(zip(places, part.columns, strict=True)):
+    for k, ((v, _), cells) in enumerate(zip(places, numeric.columns, strict=True)):
         numbers = read_column(cells)
         read.numbers[v] = numbers
         if numbers.dtype.kind == "f":
             infinite[k] = np.isinf(numbers).any()
             mask = np.isnan(numbers)
             read.missing[v] = mask if mask.any() else None
-    refuse_values(part.names, None, infinite)
+    refuse_values(numeric.names, None, infinite)
 
 
 def _open_mixed(X: Any, names: tuple) -> tuple[Frame, pd.Index]:

@@ -1,6 +1,5 @@
 """Prior probabilities of graphs, given by the change of their logarithm under a move."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from math import log
 
@@ -122,28 +121,3 @@ class ParameterPrior(StructurePrior):
     def parameter_cost(self) -> float:
         """Decrease of the log prior per free parameter, in nats."""
         return float(self.cost)
-
-
-def check_structure_prior(prior: object) -> None:
-    """Raise TypeError if `prior` is not a structure prior, ValueError if a value is infinite or a cost negative."""
-    if not isinstance(prior, StructurePrior):
-        raise TypeError(
-            f"structure_prior must be None or a prior of pgmx.scores (UniformPrior(), EdgePrior(c), "
-            f"ParameterPrior(cost)), got {prior!r}"
-        )
-    check_bonus(prior.bonus, f"structure_prior={prior!r}: its bonus")
-    if not is_number(prior.parameter_cost) or prior.parameter_cost < 0 or not is_number(prior.log_prior(0)):
-        raise ValueError(
-            f"structure_prior={prior!r}: its parameter_cost and log_prior must be finite, the former 0 or more, "
-            f"got {prior.parameter_cost!r} and {prior.log_prior(0)!r} without edges"
-        )
-
-
-def check_bonus(bonus: Iterable[float], what: str) -> tuple[float, float, float]:
-    """Return the changes of a log prior by an addition, a deletion and a reversal; raise if these are not numeric."""
-    values = tuple(bonus) if isinstance(bonus, Iterable) else ()
-    if len(values) != 3 or not all(map(is_number, values)):
-        raise ValueError(
-            f"{what} must be three finite numbers, of an addition, a deletion and a reversal of an edge, got {bonus!r}"
-        )
-    return float(values[0]), float(values[1]), float(values[2])

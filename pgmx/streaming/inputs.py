@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pgmx.data.numeric import iterate_rows, iterate_targets, read_rows, split_target
+from pgmx.data.numeric import iterate_rows, iterate_targets, read_rows
 from pgmx.data.readers import is_iterator, is_path
 
 #: Rows per chunk of a file; results do not depend on it.
@@ -18,14 +18,12 @@ def iterate_chunks(X: Any, y: Any) -> Iterator[tuple[Any, Any]]:
 
     `y` is the targets, the name of a column of frames or files, or None if an iterator yields pairs (X, y).
     """
-    if is_path(X):
-        if not isinstance(y, str):
-            raise ValueError(f"X is the path {X!r}, so y must be the name of its target column, got {y!r:.60}")
+    if isinstance(y, str):
         yield from iterate_targets(X, y, CHUNK_ROWS)
+    elif is_path(X):
+        raise ValueError(f"X is the path {X!r}, so y must be the name of its target column, got {y!r:.60}")
     elif is_iterator(X):
-        yield from iterate_targets(X, y, CHUNK_ROWS) if isinstance(y, str) else _iterate_pairs(X, y)
-    elif isinstance(y, str):
-        yield split_target(X, y)
+        yield from _iterate_pairs(X, y)
     else:
         yield X, y
 

@@ -49,17 +49,17 @@ def test_joint_distributions_of_any_variables(seed, n):
         expected = joint.sum(axis=tuple(v for v in range(n) if v not in chosen)).transpose(
             np.argsort(np.argsort(chosen))
         )
-        np.testing.assert_allclose(marginals.of([at[v] for v in chosen]), expected, rtol=1e-9, atol=1e-15)
+        np.testing.assert_allclose(marginals.joint([at[v] for v in chosen]), expected, rtol=1e-9, atol=1e-15)
 
 
 def test_answers_do_not_depend_on_what_was_asked_before():
     arrays = BayesianArrays.from_model(load_network("asia")).normalise()
     pairs = [(u, v) for u in range(8) for v in range(u)]
     first, second = FamilyMarginals(arrays, 2**10), FamilyMarginals(arrays, 2**10)
-    second.of(range(8))
+    second.joint(range(8))
     for pair in pairs:
-        second.of(pair[::-1])
-    assert all(first.of(pair).tobytes() == second.of(pair).tobytes() for pair in pairs)
+        second.joint(pair[::-1])
+    assert all(first.joint(pair).tobytes() == second.joint(pair).tobytes() for pair in pairs)
 
 
 def test_samples_stand_in_for_large_tables_and_say_so():

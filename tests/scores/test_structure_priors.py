@@ -10,7 +10,8 @@ import pytest
 from helpers.learning_tables import dependent_frame
 from pgmx.estimators import HillClimbSearch
 from pgmx.scores import BIC, EdgePrior, ParameterPrior, UniformPrior
-from pgmx.scores.priors import StructurePrior, check_structure_prior
+from pgmx.scores.binding.scoring import check_structure_prior
+from pgmx.scores.priors import StructurePrior
 
 PRIORS = [UniformPrior(), EdgePrior(0.25), EdgePrior(np.float64(0.9)), ParameterPrior(2), ParameterPrior(0.0)]
 

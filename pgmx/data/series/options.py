@@ -8,7 +8,7 @@ import numpy as np
 
 from pgmx.checks import check_missing_option, check_natural, join_names
 
-SERIES_MISSING = ("error", "drop")
+_SERIES_MISSING = ("error", "drop")
 IRREGULAR = ("error", "ignore")
 
 
@@ -26,7 +26,7 @@ class SeriesOptions:
     na_values: Any = None
 
     def __post_init__(self) -> None:
-        check_missing_option(self.missing, SERIES_MISSING, " for series")
+        check_missing_option(self.missing, _SERIES_MISSING, " for series")
         if self.irregular not in IRREGULAR:
             raise ValueError(f"irregular must be one of {join_names(IRREGULAR)}, got {self.irregular!r}")
         columns = () if self.exogenous_columns is None else self.exogenous_columns

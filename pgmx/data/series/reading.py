@@ -40,7 +40,7 @@ from pgmx.data.series.time_index import TimeIndex, is_same_kind, make_labels, re
 from pgmx.data.table import Frame
 
 #: Rows of a series that are read together first: fewer may not show its step (five business days, two rows at a gap).
-FIRST_ROWS = 64
+_FIRST_ROWS = 64
 
 #: Labels of the rows before a chunk that are read again with it, so that its step can be found.
 _LABELS_BEFORE = 3
@@ -80,7 +80,7 @@ def open_series(X: Any, *, lags: int, origin: TimeIndex | None = None, **options
         part_names, rows = (_read_all if in_chunks else read_rows)(table, settings, key)
         if names is None:
             names = part_names
-        parts += [align_names(part, part_names, names) for part in rows]
+        parts += [_align_names(part, part_names, names) for part in rows]
     assert names is not None
     readers = [SegmentReader(settings, part.where) for part in parts]
     segments = []
@@ -127,10 +127,10 @@ def _read_all(X: Any, options: SeriesOptions, key: Any) -> tuple[tuple, list[Ser
     for names, rows in read_chunks(X, options, key):  # noqa: B007 (the names of the last chunk are the names of all)
         for part in rows:
             groups.setdefault(part.key, []).append(part)
-    return names, [join_rows(parts) for parts in groups.values()]
+    return names, [_join_rows(parts) for parts in groups.values()]
 
 
-def join_rows(parts: list[SeriesRows]) -> SeriesRows:
+def _join_rows(parts: list[SeriesRows]) -> SeriesRows:
     """Return the rows of one series in chunks as one."""
     labels: list[pd.Index] = []
     if any(part.labels is not None for part in parts):
@@ -203,8 +203,8 @@ class SeriesChunks:
         for part in parts:
             reader = self._readers.setdefault(part.key, SegmentReader(self._options, part.where))
             held = self._held.get(part.key)
-            self._held[part.key] = part if held is None else join_rows([held, part])
-            if reader.n_rows or len(self._held[part.key].values) >= FIRST_ROWS:
+            self._held[part.key] = part if held is None else _join_rows([held, part])
+            if reader.n_rows or len(self._held[part.key].values) >= _FIRST_ROWS:
                 first = next(iter(self._readers))
                 if first in self._held and first != part.key:  # its index defines the seasons
                     yield from self._place(first)
@@ -248,7 +248,7 @@ def read_rows(
     return names, parts
 
 
-def align_names(part: SeriesRows, names: tuple, wanted: tuple) -> SeriesRows:
+def _align_names(part: SeriesRows, names: tuple, wanted: tuple) -> SeriesRows:
     """Return rows with their columns in another order, or raise if the names differ."""
     if names == wanted:
         return part
@@ -263,7 +263,7 @@ def read_chunks(X: Any, options: SeriesOptions, key: Any = None) -> Iterator[tup
     for chunk in _read_file_chunks(X, options.na_values) if is_path(X) else X:
         part_names, rows = read_rows(chunk, options, key, is_chunk=True)
         names = part_names if names is None else names
-        yield names, [align_names(part, part_names, names) for part in rows]
+        yield names, [_align_names(part, part_names, names) for part in rows]
     if names is None:
         raise ValueError("the iterator gave no table: it is empty, or it was used up before")
 

@@ -121,7 +121,7 @@ def make_labels(values: Any, where: str = "") -> pd.Index:
         raise ValueError(f"the time column{where} holds invalid times: {error}; give dates or numbers") from None
 
 
-def infer_offset(index: pd.DatetimeIndex | pd.TimedeltaIndex) -> Any:
+def _infer_offset(index: pd.DatetimeIndex | pd.TimedeltaIndex) -> Any:
     """Return the frequency that pandas infers, as an offset; None for fewer than three times or irregular ones."""
     return type(index)(index, freq="infer").freq if len(index) > 2 else None
 
@@ -170,7 +170,7 @@ def _check_increase(labels: pd.Index, numbers: np.ndarray, where: str, first: in
 def _place_rows(labels: pd.Index, numbers: np.ndarray, step: Any) -> tuple[np.ndarray | None, Any]:
     """Return the positions on the grid that holds all labels with the fewest gaps, and its step; None for no grid."""
     if isinstance(labels, pd.DatetimeIndex):
-        if step is None and (offset := infer_offset(labels)) is not None:
+        if step is None and (offset := _infer_offset(labels)) is not None:
             return np.arange(len(labels)), offset
         return _place_dates(labels, numbers, step)
     at = int(np.argmin(np.diff(numbers)))

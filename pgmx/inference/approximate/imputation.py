@@ -138,8 +138,10 @@ def _enumerate(
     for begin in range(0, n, step):
         total = base[..., None]
         for axis, field in enumerate(fields):
-            part = field[:, begin : begin + step]
-            total = total + part.reshape([len(part) if a == axis else 1 for a in range(len(shape))] + [-1])
+            field_of_chunk = field[:, begin : begin + step]
+            total = total + field_of_chunk.reshape(
+                [len(field_of_chunk) if a == axis else 1 for a in range(len(shape))] + [-1]
+            )
         flat = total.reshape(base.size, -1)
         impossible = np.flatnonzero(flat.max(axis=0) == -np.inf)
         if len(impossible):
@@ -192,4 +194,4 @@ def _choose_states(
         _refuse_row(row)
     if method == "map":
         return choose_configuration(network, {}, beliefs.node_beliefs, beliefs.edge_beliefs)
-    return [int(part.argmax()) for part in np.split(beliefs.node_beliefs, network.node_offsets[1:-1])]
+    return [int(belief.argmax()) for belief in np.split(beliefs.node_beliefs, network.node_offsets[1:-1])]

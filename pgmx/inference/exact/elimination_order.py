@@ -216,7 +216,7 @@ def search_order(
         )
         names = np.array(core)
         order += names[best].tolist()
-        cliques += [names[part].tolist() for part in np.split(around, pointer[1:-1])]
+        cliques += [names[clique].tolist() for clique in np.split(around, pointer[1:-1])]
     return _build_plan(graph.cards, order, cliques)
 
 

@@ -67,7 +67,7 @@ class FamilyMarginals:
         self._cache: dict[tuple[int, ...], np.ndarray | None] = {}
         self._cache_cells = 0
 
-    def of(self, variables: Sequence[int]) -> np.ndarray | None:
+    def joint(self, variables: Sequence[int]) -> np.ndarray | None:
         """Return the joint distribution of distinct variables, one axis per variable in their order.
 
         None if a table would have more than `max_cells` cells.

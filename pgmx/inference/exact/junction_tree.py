@@ -542,11 +542,11 @@ def joint_over_cliques(
     for clique, is_top in paths:
         table = belief(clique) if is_top else conditionals[clique].reshape(tree.shapes[clique])
         scope = carried[clique] if is_top else [*plan.sepsets[clique], *carried[clique]]
-        part = (scope, _sum_out([(list(plan.cliques[clique]), table), *waiting.pop(clique, [])], scope))
+        product = (scope, _sum_out([(list(plan.cliques[clique]), table), *waiting.pop(clique, [])], scope))
         if is_top:
-            tops.append(part)
+            tops.append(product)
         else:
-            waiting.setdefault(tree.parents[clique], []).append(part)
+            waiting.setdefault(tree.parents[clique], []).append(product)
     return _sum_out(tops, list(free))
 
 

@@ -311,8 +311,8 @@ class RowGroups:
         """Return the log-probabilities of the rows, and the expected counts of each family."""
         logs, counts = np.empty(self._codes.shape[1]), [np.zeros(table.shape) for table in tables]
         for rows, group in self._groups:
-            logs[rows], part = group.compute_expected_counts(tables, weights[rows])
-            for total, count in zip(counts, part, strict=True):
+            logs[rows], counts_of_group = group.compute_expected_counts(tables, weights[rows])
+            for total, count in zip(counts, counts_of_group, strict=True):
                 total += count
         return logs, counts
 

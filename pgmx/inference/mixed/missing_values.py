@@ -69,10 +69,10 @@ def find_blocks(families: Sequence[Sequence[int]], missing: np.ndarray) -> list[
         packed = np.packbits(labels[:, rows] == first, axis=0)
         _, place, group = np.unique(packed, axis=1, return_index=True, return_inverse=True)
         by_group = np.argsort(group.reshape(-1), kind="stable")
-        parts = np.split(rows[by_group], np.cumsum(np.bincount(group.reshape(-1)))[:-1])
-        for k, part in zip(place.tolist(), parts, strict=True):
+        groups = np.split(rows[by_group], np.cumsum(np.bincount(group.reshape(-1)))[:-1])
+        for k, sharing in zip(place.tolist(), groups, strict=True):
             hidden = np.flatnonzero(labels[:, rows[k]] == first).tolist()
-            blocks.append(MissingBlock(hidden, sorted({v for u in hidden for v in touching[u]}), part))
+            blocks.append(MissingBlock(hidden, sorted({v for u in hidden for v in touching[u]}), sharing))
     return blocks
 
 
@@ -167,28 +167,28 @@ class MissingValues:
     def __init__(
         self, cards: Sequence[int], shapes: Sequence[FamilyShape], plans: Sequence[tuple[MissingBlock, Question]]
     ):
-        discrete = [[shape.discrete, _steps([cards[u] for u in shape.discrete])] for shape in shapes]
+        discrete = [[shape.discrete, _compute_strides([cards[u] for u in shape.discrete])] for shape in shapes]
         continuous = [shape.continuous if cards[shape.child] else shape.continuous[:-1] for shape in shapes]
         parameters = [
             prod(cards[u] for u in shape.discrete) * (1 if cards[shape.child] else len(shape.continuous) + 1)
             for shape in shapes
         ]
-        self._total_begins = _begins(count_totals(cards, shape) for shape in shapes)
+        self._total_offsets = _compute_offsets(count_totals(cards, shape) for shape in shapes)
         programs = [_describe(shapes, block, question) for block, question in plans]
         rows = [block.rows for block, _ in plans]
         self._solver = PieceSolver(
             np.array(cards, dtype=np.int64),
-            _begins(len(shape.discrete) for shape in shapes),
+            _compute_offsets(len(shape.discrete) for shape in shapes),
             _join(members for members, _ in discrete),
             _join(steps for _, steps in discrete),
-            _begins(map(len, continuous)),
+            _compute_offsets(map(len, continuous)),
             _join(continuous),
-            _begins(parameters),
-            self._total_begins,
+            _compute_offsets(parameters),
+            self._total_offsets,
             _join(programs),
-            _begins(map(len, programs)),
+            _compute_offsets(map(len, programs)),
             np.concatenate([np.empty(0, dtype=np.int64), *rows]).astype(np.int64),
-            _begins(map(len, rows)),
+            _compute_offsets(map(len, rows)),
         )
 
     def expect(self, network: MixedFamilies, rows: MixedRows, weights: np.ndarray) -> tuple[float, list[np.ndarray]]:
@@ -197,10 +197,10 @@ class MissingValues:
         Both are weighted sums over rows. The totals are the counts and moments of the families with missing values, in
         the rows where these are missing; 0 for other families.
         """
-        totals = np.zeros(self._total_begins[-1])
+        totals = np.zeros(self._total_offsets[-1])
         solver = self._solver
         likelihood = solver.expect(0, solver.n_pieces, _flatten(network), rows.codes, rows.numbers, weights, totals)
-        return likelihood, np.split(totals, self._total_begins[1:-1])
+        return likelihood, np.split(totals, self._total_offsets[1:-1])
 
     def draw(self, network: MixedFamilies, rows: MixedRows, random: RandomNumbers, drawn: MixedRows) -> None:
         """Write joint draws into `drawn`, which has D consecutive copies of each incomplete row."""
@@ -216,13 +216,13 @@ class MissingValues:
 
 def _flatten(network: MixedFamilies) -> np.ndarray:
     """Return the parameters of all families in the layout of the solver."""
-    parts = [np.empty(0)]
+    parameters = [np.empty(0)]
     for family in network.families:
         if isinstance(family, DiscreteFamily):
-            parts.append(take_logs(family.table).ravel())
+            parameters.append(take_logs(family.table).ravel())
         else:
-            parts.append(np.concatenate([family.coefficients, family.std[..., None]], axis=-1).ravel())
-    return np.concatenate(parts)
+            parameters.append(np.concatenate([family.coefficients, family.std[..., None]], axis=-1).ravel())
+    return np.concatenate(parameters)
 
 
 def _describe(shapes: Sequence[FamilyShape], block: MissingBlock, question: Question) -> list[int]:
@@ -254,12 +254,12 @@ def _describe(shapes: Sequence[FamilyShape], block: MissingBlock, question: Ques
     return program
 
 
-def _steps(sizes: Sequence[int]) -> list[int]:
+def _compute_strides(sizes: Sequence[int]) -> list[int]:
     """Return the strides of an array of these sizes."""
     return [prod(sizes[k + 1 :]) for k in range(len(sizes))]
 
 
-def _begins(sizes: Iterable[int]) -> np.ndarray:
+def _compute_offsets(sizes: Iterable[int]) -> np.ndarray:
     """Return the offsets of consecutive segments of these sizes, and the end of the last."""
     return np.fromiter(accumulate(sizes, initial=0), dtype=np.int64)
 

@@ -113,10 +113,10 @@ def compute_log_evidence(
     total = np.zeros(rows.codes.shape[1])
     cards = [network.cards[u] for u in question.discrete]
     for block in split_rows(question, len(total)):
-        part = rows.take(block)
-        factors, _ = make_factors(network, question, part, observed)
+        chunk = rows.take(block)
+        factors, _ = make_factors(network, question, chunk, observed)
         if question.plan is not None:
-            total[block] = RowBeliefs(question.plan, cards, factors, part.codes.shape[1]).log_sums
+            total[block] = RowBeliefs(question.plan, cards, factors, chunk.codes.shape[1]).log_sums
         for _, table in factors if question.plan is None else ():
             total[block] += table
     return total

@@ -76,7 +76,7 @@ def weigh_samples(
         block = slice(begin, min(begin + step, n_rows))
         n = block.stop - begin
         # The samples of a row are adjacent, as the numbers of its stream.
-        samples = MixedRows(*(np.repeat(part, n_samples, axis=1) for part in rows.take(block)))
+        samples = MixedRows(*(np.repeat(values, n_samples, axis=1) for values in rows.take(block)))
         streams = RowStreams(key, row_numbers[block], n_samples)
         logs = network.draw(samples, observed, streams, relevant).reshape(n, n_samples)
         # The largest weight is 1, so that not all weights underflow.

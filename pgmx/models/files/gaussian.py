@@ -63,7 +63,7 @@ def _join_precision(diagonal, entries, rows, columns) -> csr_array:
     return coo_array((data, (i.astype(np.int64), j.astype(np.int64))), shape=(p, p)).tocsr()
 
 
-def _plain_names(parts: GaussianParts) -> list:
+def _list_json_names(parts: GaussianParts) -> list:
     return [to_json_value(name, "the name") for name in parts.names]
 
 
@@ -93,7 +93,7 @@ def _describe(parts: GaussianParts) -> dict:
     The edges also hold partial correlations, for other programs.
     """
     diagonal, upper = _split_precision(parts)
-    names, roots = _plain_names(parts), np.sqrt(diagonal)
+    names, roots = _list_json_names(parts), np.sqrt(diagonal)
     columns = zip(names, parts.mean.tolist(), parts.scale.tolist(), diagonal.tolist(), strict=True)
     nodes = [{"id": name, "mean": mean, "scale": scale, "precision": entry} for name, mean, scale, entry in columns]
     weights = (-(upper.data / (roots[upper.row] * roots[upper.col]))).tolist()
@@ -132,7 +132,7 @@ def parse_gaussian(document: dict) -> GaussianParts:
 
 
 def _write_npz(parts: GaussianParts) -> bytes:
-    document = {**MARKS, "type": _TYPE, "names": _plain_names(parts), "graph": _describe_origin(parts)}
+    document = {**MARKS, "type": _TYPE, "names": _list_json_names(parts), "graph": _describe_origin(parts)}
     diagonal, upper = _split_precision(parts)
     arrays = {"diagonal": diagonal, "entries": upper.data, "rows": upper.row, "columns": upper.col}
     arrays |= {"mean": parts.mean, "scale": parts.scale}

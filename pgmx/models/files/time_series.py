@@ -51,7 +51,8 @@ def describe_time_series_graph(parts: GraphParts) -> dict:
     places = {node: [to_json_value(node[0], "the name"), node[1]] for node in parts.nodes}
     nodes = [{"id": place} for place in places.values()]
     edges = [
-        {"source": places[u], "target": places[v], **_plain_attributes(u, v, numbers)} for u, v, numbers in parts.edges
+        {"source": places[u], "target": places[v], **_describe_attributes(u, v, numbers)}
+        for u, v, numbers in parts.edges
     ]
     return make_document(GRAPH_TYPE, {"name": parts.name} if parts.name else {}, nodes, edges, directed=True)
 
@@ -64,7 +65,7 @@ def _check_marks(edges: Sequence[tuple[tuple, tuple, dict[str, Any]]]) -> None:
             raise ValueError(f"the undirected edge {u!r} -> {v!r} must be instantaneous and occur in both directions")
 
 
-def _plain_attributes(u: tuple, v: tuple, numbers: dict[str, Any]) -> dict[str, Any]:
+def _describe_attributes(u: tuple, v: tuple, numbers: dict[str, Any]) -> dict[str, Any]:
     attributes: dict[str, Any] = {
         key: to_json_value(numbers[key], f"the {key} of {u!r} -> {v!r}:")
         for key in _NUMBERS
@@ -118,7 +119,7 @@ def _write_graph_as_graphml(parts: GraphParts) -> bytes:
     for (name, lag), label in labels.items():
         graph.add_node(label, variable=str(name), lag=lag)
     for u, v, numbers in parts.edges:
-        attributes = _plain_attributes(u, v, numbers)
+        attributes = _describe_attributes(u, v, numbers)
         for key in attributes.keys() & set(_NUMBERS):
             attributes[key] = float(attributes[key])
         graph.add_edge(labels[u], labels[v], **attributes)
@@ -163,10 +164,10 @@ def _write_system(parts: SystemParts) -> bytes:
         arrays["noise"] = parts.noise
     if is_sparse:
         entries = [csr_array(matrix).tocoo() for matrix in parts.matrices]
-        document["counts"] = [len(part.data) for part in entries]
-        arrays["entries"] = np.concatenate([part.data for part in entries])
-        arrays["rows"] = np.concatenate([part.row.astype(np.int64) for part in entries])
-        arrays["columns"] = np.concatenate([part.col.astype(np.int64) for part in entries])
+        document["counts"] = [len(matrix.data) for matrix in entries]
+        arrays["entries"] = np.concatenate([matrix.data for matrix in entries])
+        arrays["rows"] = np.concatenate([matrix.row.astype(np.int64) for matrix in entries])
+        arrays["columns"] = np.concatenate([matrix.col.astype(np.int64) for matrix in entries])
     else:
         arrays["coef"] = np.stack([np.asarray(matrix) for matrix in parts.matrices])
     return write_archive(document, arrays)
@@ -217,11 +218,11 @@ def _split_entries(arrays: dict[str, np.ndarray], counts: list[int], n: int) -> 
     bounds = np.cumsum([0, *counts])
     matrices = []
     for start, stop in zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True):
-        part = slice(start, stop)
+        of_lag = slice(start, stop)
         # csr would add the two values silently.
-        if len(np.unique(rows[part] * n + columns[part])) < stop - start:
+        if len(np.unique(rows[of_lag] * n + columns[of_lag])) < stop - start:
             raise ValueError("a coefficient occurs twice")
-        matrices.append(csr_array((entries[part], (rows[part], columns[part])), shape=(n, n)))
+        matrices.append(csr_array((entries[of_lag], (rows[of_lag], columns[of_lag])), shape=(n, n)))
     return matrices
 
 

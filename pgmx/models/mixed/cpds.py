@@ -227,8 +227,8 @@ def freeze_families(network: MixedFamilies) -> MixedFamilies:
     """Return a network with read-only copies of the arrays."""
     families: list = []
     for family in network.families:
-        arrays = {key: part for key, part in family._asdict().items() if isinstance(part, np.ndarray)}
-        copies: dict[str, Any] = {key: read_only(part.copy()) for key, part in arrays.items()}
+        arrays = {key: values for key, values in family._asdict().items() if isinstance(values, np.ndarray)}
+        copies: dict[str, Any] = {key: read_only(values.copy()) for key, values in arrays.items()}
         families.append(family._replace(**copies))
     return MixedFamilies(network.cards, tuple(families))
 

@@ -128,16 +128,16 @@ def _fit_continuous(
     if numbers.is_weighted:
         design *= np.sqrt(weights)[:, None]
     slices = [slice(start, stop) for start, stop in pairwise(bounds)]
-    triangles = [None if part.start == part.stop else _triangle(design[part]) for part in slices]
+    triangles = [None if rows.start == rows.stop else _triangle(design[rows]) for rows in slices]
     # The triangular factor of one average row of the whole table.
     row = _triangle(np.vstack([triangle for triangle in triangles if triangle is not None])) / np.sqrt(weights.sum())
     prior = smoothing.rows_per_cell(n_cells)
     unseen = _regress(np.zeros((k + 2, k + 2)), 0, 0.0, row, prior, smoothing.unbiased)
     coefficients = np.tile(unseen[0], (n_cells, 1))
     variances = np.full(n_cells, unseen[1])
-    for cell, (part, triangle) in enumerate(zip(slices, triangles, strict=True)):
+    for cell, (rows, triangle) in enumerate(zip(slices, triangles, strict=True)):
         if triangle is not None:
-            weight, n_rows = float(weights[part].sum()), part.stop - part.start
+            weight, n_rows = float(weights[rows].sum()), rows.stop - rows.start
             coefficients[cell], variances[cell] = _regress(triangle, n_rows, weight, row, prior, smoothing.unbiased)
     parents, v = columns[:-1], columns[-1]
     slopes = coefficients[:, 1:] * (numbers.scale[v] / numbers.scale[parents])

@@ -47,8 +47,8 @@ def _read_sparse(matrix: object, n: int, what: str) -> csr_array:
     _check_finite(array.data, what)
     array.sum_duplicates()
     array.eliminate_zeros()
-    for part in (array.data, array.indices, array.indptr):
-        read_only(part)
+    for values in (array.data, array.indices, array.indptr):
+        read_only(values)
     return array
 
 

@@ -5,7 +5,7 @@ Pickles leave out objects that cannot be pickled or are sent separately.
 
 import pickle
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import copy
 from functools import lru_cache
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 import numpy as np
 from pgmpy.structure_score import BaseStructureScore
 
-from pgmx.checks import count_workers, join_names
+from pgmx.checks import count_workers, is_number, join_names
 from pgmx.data import DiscreteTable, open_frame
 from pgmx.data.mixed import MixedTable, read_mixed
 from pgmx.data.weights import to_repetitions
@@ -24,7 +24,7 @@ from pgmx.models.mixed.network import fit_conditional_gaussian
 from pgmx.parallel.tasks import make_sendable, shares_memory
 from pgmx.scores.compiled import CompiledScore
 from pgmx.scores.gains import FamilyBounds, FunctionGains, GainSource
-from pgmx.scores.priors import StructurePrior, check_bonus
+from pgmx.scores.priors import StructurePrior
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -90,7 +90,7 @@ class PriorMixin:
             self.bonus = structure_prior.bonus
             return
         changes = [self.score.structure_prior_ratio(operation) for operation in ("+", "-", "flip")]
-        self.bonus = check_bonus(changes, f"structure_prior_ratio of {type(self.score).__name__}")
+        self.bonus = _check_bonus(changes, f"structure_prior_ratio of {type(self.score).__name__}")
 
     @property
     def parameter_cost(self) -> float:
@@ -104,6 +104,31 @@ class PriorMixin:
         if type(self.score).structure_prior is BaseStructureScore.structure_prior:
             return 0.0
         return float(self.score.structure_prior(to_dag(self.names, np.asarray(edges).tolist())))
+
+
+def check_structure_prior(prior: object) -> None:
+    """Raise TypeError if `prior` is not a structure prior, ValueError if a value is infinite or a cost negative."""
+    if not isinstance(prior, StructurePrior):
+        raise TypeError(
+            f"structure_prior must be None or a prior of pgmx.scores (UniformPrior(), EdgePrior(c), "
+            f"ParameterPrior(cost)), got {prior!r}"
+        )
+    _check_bonus(prior.bonus, f"structure_prior={prior!r}: its bonus")
+    if not is_number(prior.parameter_cost) or prior.parameter_cost < 0 or not is_number(prior.log_prior(0)):
+        raise ValueError(
+            f"structure_prior={prior!r}: its parameter_cost and log_prior must be finite, the former 0 or more, "
+            f"got {prior.parameter_cost!r} and {prior.log_prior(0)!r} without edges"
+        )
+
+
+def _check_bonus(bonus: Iterable[float], what: str) -> tuple[float, float, float]:
+    """Return the changes of a log prior by an addition, a deletion and a reversal; raise if these are not numeric."""
+    values = tuple(bonus) if isinstance(bonus, Iterable) else ()
+    if len(values) != 3 or not all(map(is_number, values)):
+        raise ValueError(
+            f"{what} must be three finite numbers, of an addition, a deletion and a reversal of an edge, got {bonus!r}"
+        )
+    return float(values[0]), float(values[1]), float(values[2])
 
 
 class FunctionMixin(PriorMixin, ABC):

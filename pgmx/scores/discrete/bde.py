@@ -148,7 +148,7 @@ class PriorCounts:
         )
 
     def _joint(self, family: list[int]) -> np.ndarray:
-        joint = self._marginals.of(family)
+        joint = self._marginals.joint(family)
         if joint is None:
             raise ValueError(
                 f"the joint distribution of {join_names([self.network.names[v] for v in family])} under the prior "

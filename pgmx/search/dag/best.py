@@ -7,7 +7,6 @@ import numpy as np
 
 from pgmx._ext._row_cache import RowStore
 from pgmx.parallel.threads import count_threads
-from pgmx.runs.checkpoint import Snapshot
 from pgmx.scores.gains import ROW_MEMORY
 from pgmx.search.dag.equivalence import KINDS, search_classes
 from pgmx.search.dag.exact import finish_exactly
@@ -123,7 +122,7 @@ def _search_orders(problem: DagProblem, state: DagState, tracker: SearchTracker,
         else:
             tracker.member, order = BEST_ORDER, sort_topologically(n, tracker.best_edges(state), state.priority)
         orders.search(order, number, patience=patience)
-        tracker.memo = Snapshot({})  # the memo belongs to the start that was resumed
+        tracker.memo = None  # the memo belongs to the start that was resumed
 
 
 def _find_greedy_order(problem: DagProblem, state: DagState, tracker: SearchTracker) -> np.ndarray:

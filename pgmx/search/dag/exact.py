@@ -88,7 +88,7 @@ def search_exactly(problem: DagProblem, state: DagState, tracker: SearchTracker)
     tracker.upper_bound = inf
     tracker.check()
     tracker.run.count_steps(state.n, "lists of parents")
-    allowed = _read_allowed(state)
+    allowed = state.unpack_allowed()
     has_deadline = tracker.run.deadline < inf
     if not has_deadline:
         _refuse_large(problem, allowed)
@@ -130,7 +130,7 @@ def finish_exactly(problem: DagProblem, state: DagState, tracker: SearchTracker)
     """
     if not _prior_decomposes(problem) or state.n > MOST_MEMBERS_TO_FINISH:
         return False
-    allowed, most = _read_allowed(state), int(min(problem.limits.max_indegree, state.n))
+    allowed, most = state.unpack_allowed(), int(min(problem.limits.max_indegree, state.n))
     source: Any = source_of_rows(state.source)
     limit = MOST_COMPILED_FAMILIES if state.is_compiled else MOST_PYTHON_FAMILIES
     if isinstance(source, FamilyScorer):
@@ -177,10 +177,6 @@ def _solve_components(
 def _prior_decomposes(problem: DagProblem) -> bool:
     add, delete, reverse = problem.bonus
     return delete == -add and reverse == 0
-
-
-def _read_allowed(state: DagState) -> np.ndarray:
-    return np.unpackbits(state.allowed, axis=1, count=state.n).astype(bool)
 
 
 def _count_families(allowed: np.ndarray, most: int) -> int:

@@ -263,7 +263,7 @@ class Reinsertion:
         near = variables.union(*map(self._neighbours, variables))
         self._waiting[:, list(near)] = True
 
-    def _read_memo(self, *names: str) -> Snapshot:
+    def _read_memo(self, *names: str) -> Snapshot | None:
         """Return the memo of the stage, and continue from its position among the nodes."""
         memo = self.tracker.read_memo("waiting", "n_sweeps", "position", "size", *names)
         if memo:

@@ -142,6 +142,10 @@ class DagState:
         # summed again each time: a running sum would depend on the moves made
         return float(self.scores.sum()) + self.prior
 
+    def unpack_allowed(self) -> np.ndarray:
+        """Return whether each arc may be added, bool (n, n) by child and parent."""
+        return np.unpackbits(self.allowed, axis=1, count=self.n).astype(bool)
+
     def edges(self) -> np.ndarray:
         """Return the arcs as int64 (m, 2), (tail, head), by head and tail."""
         return self.moves.edges()

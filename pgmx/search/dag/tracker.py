@@ -35,7 +35,7 @@ class GraphChecker:
         self._state = state
         self._first = state.edges()
         self._most = np.maximum(max_indegree, np.bincount(self._first[:, 1], minlength=state.n))
-        self._allowed = np.unpackbits(state.allowed, axis=1, count=state.n).astype(bool)
+        self._allowed = state.unpack_allowed()
         self._allowed[self._first[:, 1], self._first[:, 0]] = True
 
     def read(self, snapshot: Snapshot, name: str) -> np.ndarray:
@@ -87,7 +87,8 @@ class SearchTracker:
         self.stage = 0
         #: The part of the search that finds the recorded graphs, as a number in the history; None leaves it out.
         self.member: int | None = None
-        self.memo = Snapshot({})
+        #: State of the stage from which the search was resumed; None at the beginning of a stage.
+        self.memo: Snapshot | None = None
         #: Checks for graphs of the checkpoint; None if the search was not resumed.
         self.checker: GraphChecker | None = None
         self._best_edges: np.ndarray | None = None  # None while the present graph is the best
@@ -224,7 +225,7 @@ class SearchTracker:
             return False
         self.run.stage = stage + 1
         if stage > self.stage:
-            self.stage, self.memo, self._last_safe_point = stage, Snapshot({}), None
+            self.stage, self.memo, self._last_safe_point = stage, None, None
         return True
 
     def mark_safe_point(self, state: DagState, **memo: Any) -> None:
@@ -295,8 +296,8 @@ class SearchTracker:
         snapshot.check(is_move.all() and len(tabu) <= self.limits.tabu_length, "tabu moves that are none, or too many")
         return tabu
 
-    def read_memo(self, *names: str) -> Snapshot:
-        """Return the last memo of the stage, which has exactly these names; empty at the beginning of a stage."""
+    def read_memo(self, *names: str) -> Snapshot | None:
+        """Return the last memo of the stage, which has exactly these names; None or empty at its beginning."""
         if self.memo:
             self.memo.check_names(names)
         return self.memo

@@ -38,27 +38,27 @@ from pgmx.statistics.cholesky import factorise_sparsely, is_sparse
 
 #: Columns of a sweep are solved to the first share of the root mean square change of the previous sweep, but at least
 #: to the second share of the tolerance.
-OF_CHANGE, LEAST_SLACK = 0.1, 0.1
+CHANGE_SHARE, LEAST_TOL_SHARE = 0.1, 0.1
 #: Maximum number of passes over the rows of W per column and sweep.
-ROUNDS = 10
+MOST_PASSES = 10
 #: Number of columns of a sweep between two checks of the clock.
 COLUMNS = 16
 #: Maximum violation of the optimality conditions of a column, as shares of λ: in the first sweep, and after a start
 #: that has to be positive definite.
-COARSE, FINE = 1e-2, 1e-9
-#: The gap at the dual point clip(Θ⁻¹) is about OF_MOVED times the root of the change in a sweep, and at most APART
-#: times the sum that `residual` computes: 0.4 to 1.1, and 0.2 to 2.8, on Erdős-Rényi graphs of 500 and 1000 variables
-#: with 10 to 80 neighbours each. These heuristics decide when to stop; they do not certify the result.
-OF_MOVED, APART = 0.6, 3.0
+COARSE_SLACK, FINE_SLACK = 1e-2, 1e-9
+#: The gap at the dual point clip(Θ⁻¹) is about GAP_PER_CHANGE times the root of the change in a sweep, and at most
+#: GAP_PER_RESIDUAL times the sum that `residual` computes: 0.4 to 1.1, and 0.2 to 2.8, on Erdős-Rényi graphs of 500 and
+#: 1000 variables with 10 to 80 neighbours each. These heuristics decide when to stop; they do not certify the result.
+GAP_PER_CHANGE, GAP_PER_RESIDUAL = 0.6, 3.0
 #: Number of further sweeps after W has certified Θ, to find a Θ that its own inverse certifies.
-POLISH = 30
+MOST_POLISHING = 30
 #: Sweeps after which a certificate is computed in any case.
 PATIENCE = 12
 #: If the edges of the solution do not join the component, columns are solved to the first share of the previous slack,
 #: down to the second share of λ, at which a correlation counts as λ.
-FINER, FINEST = 1e-2, 1e-15
+SLACK_DECAY, LEAST_SLACK_SHARE = 1e-2, 1e-15
 #: Maximum excess of W over its box by rounding, as a share of the largest entry of R.
-BEYOND = 1e-9
+BOX_ROUNDING = 1e-9
 #: A precision counts as worse than no edges if its objective is larger by more than this share (more than rounding).
 WORSE = 1e-10
 
@@ -81,7 +81,7 @@ class DualAscent:
         self._share, self._scale, self._bare = 1.0, 1.0, False
         self.connected = False
         self._safe = False
-        self._apart = inf
+        self._residual = inf
         self.objective, self.gap, self.converged, self.n_iter, self.least_pivot = inf, inf, False, 0, 0.0
 
     # ---- starts ----
@@ -115,7 +115,7 @@ class DualAscent:
 
         ValueError if W is not feasible. If W is not positive definite, the next solve restarts.
         """
-        slack = BEYOND * max(1.0, float(np.abs(self._R).max()))
+        slack = BOX_ROUNDING * max(1.0, float(np.abs(self._R).max()))
         box = np.full(dual.shape, lam + slack)
         np.fill_diagonal(box, slack)
         if not (np.array_equal(dual, dual.T) and (np.abs(dual - self._R) <= box).all()):
@@ -127,20 +127,23 @@ class DualAscent:
 
     def _reset(self, lam: float, safe: bool) -> None:
         self._lam, self._safe = lam, safe
-        self._slack = (FINE if safe else COARSE) * lam
+        self._slack = (FINE_SLACK if safe else COARSE_SLACK) * lam
         self.objective, self.gap, self.converged, self.n_iter, self.least_pivot = inf, inf, False, 0, 0.0
 
     def _restart_safely(self) -> None:
         """Restart at a W that is certainly positive definite."""
         self._ascent.start_shrunk(find_box_shrinkage(self._R, self._lam))
-        self._safe, self._slack = True, FINE * self._lam
+        self._safe, self._slack = True, FINE_SLACK * self._lam
 
     # ---- sweeps ----
 
-    def solve(self, tol: float, max_iter: int, watch: Callable[[int, int], bool], is_over: Callable[[], bool]) -> None:
-        """Sweep until the gap is at most `tol` max(1, |objective|), `max_iter` is reached, or `watch(n_iter, edges)`.
+    def solve(
+        self, tol: float, max_iter: int, report_sweep: Callable[[int, int], bool], is_over: Callable[[], bool]
+    ) -> None:
+        """Sweep until the gap is at most `tol` max(1, |objective|), or `max_iter` is reached.
 
-        `is_over()` ends a sweep after the current columns; W is feasible after each column.
+        `report_sweep(n_iter, edges)` returns True to end after a sweep. `is_over()` ends a sweep after the current
+        columns; W is feasible after each column.
         """
         if self.gap < inf and self.gap <= tol * max(1.0, abs(self.objective)):
             return
@@ -150,39 +153,43 @@ class DualAscent:
             moved, stuck, entries = self._sweep(is_over)
             self.n_iter += 1
             unchecked += 1
-            over = watch(self.n_iter, entries // 2) or self.n_iter >= max_iter
+            over = report_sweep(self.n_iter, entries // 2) or self.n_iter >= max_iter
             if stuck and not self._safe and not over:
                 self._restart_safely()
                 continue
             if not self._safe:
-                slack = max(LEAST_SLACK * tol, OF_CHANGE * sqrt(moved) / len(self.nodes))
+                slack = max(LEAST_TOL_SHARE * tol, CHANGE_SHARE * sqrt(moved) / len(self.nodes))
                 self._slack = min(self._slack, slack)
             proved += self.converged
-            if not (over or OF_MOVED * sqrt(moved) <= tol * scale or unchecked >= PATIENCE or proved >= POLISH):
+            if not (
+                over or GAP_PER_CHANGE * sqrt(moved) <= tol * scale or unchecked >= PATIENCE or proved >= MOST_POLISHING
+            ):
                 continue
             definite = self._certify()
             slow = unchecked >= PATIENCE
             unchecked, scale = 0, max(1.0, abs(self.objective))
             self.converged = self.gap <= tol * scale
-            if over or (self.converged and (APART * self._apart <= tol * scale or proved >= POLISH)):
-                self.connected = self._slack <= FINEST * self._lam or self._is_connected()
+            if over or (
+                self.converged and (GAP_PER_RESIDUAL * self._residual <= tol * scale or proved >= MOST_POLISHING)
+            ):
+                self.connected = self._slack <= LEAST_SLACK_SHARE * self._lam or self._is_connected()
                 if over or self.connected:
                     return
-                self._slack *= FINER
+                self._slack *= SLACK_DECAY
                 continue
             if not definite and not self._safe:
                 self._restart_safely()
             elif slow:  # if W is nearly singular, sweeps with errors undo the gains of others
-                self._slack = max(FINER * self._slack, 1e-3 * FINE * self._lam)
+                self._slack = max(SLACK_DECAY * self._slack, 1e-3 * FINE_SLACK * self._lam)
             elif moved < 1e-3 * self.gap:  # the gap is due to the slack
-                self._slack = max(0.1 * self._slack, 1e-3 * FINE * self._lam)
+                self._slack = max(0.1 * self._slack, 1e-3 * FINE_SLACK * self._lam)
 
     def _sweep(self, is_over: Callable[[], bool]) -> tuple[float, int, int]:
         """Make a step in every column while there is time; return the change, the stuck columns, and the non-zeros."""
         moved, n_stuck, n_entries = 0.0, 0, 0
         for first in range(0, len(self.nodes), COLUMNS):
             stop = min(first + COLUMNS, len(self.nodes))
-            moved, _, stuck, entries = self._ascent.sweep(self._lam, self._slack, ROUNDS, first, stop, moved)
+            moved, _, stuck, entries = self._ascent.sweep(self._lam, self._slack, MOST_PASSES, first, stop, moved)
             n_stuck, n_entries = n_stuck + stuck, n_entries + entries
             if is_over():
                 break
@@ -193,7 +200,7 @@ class DualAscent:
     def _certify(self) -> bool:
         """Set objective and gap; return whether W was found positive definite."""
         trace, size, n_entries = self._ascent.precision()
-        slack, squares, self._apart = self._ascent.residual(self._lam)
+        slack, squares, self._residual = self._ascent.residual(self._lam)
         logdet = self._factorise(n_entries)
         self._share, self._scale, self._bare = 1.0, 1.0, False
         bare = float(np.log(self._R.diagonal()).sum()) + len(self.nodes)

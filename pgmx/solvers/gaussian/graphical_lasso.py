@@ -305,14 +305,14 @@ class GraphicalLassoPath:
     def _run(self, blocks: list[DualAscent], lam: float, tol: float) -> None:
         """Solve all components to a relative tolerance."""
 
-        def watch(n_iter: int, edges: int) -> bool:
+        def report_sweep(n_iter: int, edges: int) -> bool:
             if self._callback is not None:
                 with self._lock:
                     self._stopped |= bool(self._callback(lam, n_iter, nan, edges))
             return self._is_over()
 
         def solve(block: DualAscent) -> None:
-            block.solve(tol, self._max_iter, watch, self._is_over)
+            block.solve(tol, self._max_iter, report_sweep, self._is_over)
 
         try:
             sizes = sorted(len(block.nodes) for block in blocks)

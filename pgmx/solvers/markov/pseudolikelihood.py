@@ -7,7 +7,7 @@ from math import inf, sqrt
 import numpy as np
 
 from pgmx._ext._pseudolikelihood import Conditionals
-from pgmx.data import DiscreteTable, DistributedTable
+from pgmx.data import DiscreteTable
 from pgmx.parallel.threads import call_on_threads, count_threads
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import is_past
@@ -16,10 +16,8 @@ from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 from pgmx.solvers.markov.stored_conditionals import (
     MOST_DRIFT,
     pack_conditionals,
-    pack_operations,
     restore_conditionals,
     restore_losses,
-    restore_operations,
 )
 from pgmx.solvers.markov.weighted_rows import WeightScale, arrange_rows
 
@@ -36,10 +34,10 @@ _SINGLE_ROUNDING = 1e-5
 _CHUNK_CELLS, _CHUNK_WORK = 1 << 20, 1 << 32
 
 #: Blocks between two checks for Ctrl-C.
-_CALL = 64
+_BLOCKS_PER_CALL = 64
 
 #: Steps after which a node is computed again from its parameters, because products of floats drift by 1e-7 per step.
-_FRESH_STEPS = 50
+_STEPS_UNTIL_REBUILD = 50
 
 #: Sweeps around new edges before the search continues.
 LOCAL_SWEEPS = 4
@@ -95,7 +93,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
     def _open_rows(self, table: DiscreteTable, weights: np.ndarray | None) -> Conditionals | DistributedConditionals:
         """Return the conditionals of the rows, local or distributed."""
         shared = (self._observed, self.l2, self._node_penalties, self._is_double)
-        if isinstance(table, DistributedTable):
+        if table.is_remote:  # the rows stay: a step is a message, which serves as many steps as possible
             self._n_jobs = 1  # the workers run in parallel instead
             return DistributedConditionals(table.weigh_rows(weights), *shared)
         scale = None if weights is None else WeightScale.of(weights)
@@ -131,15 +129,15 @@ class PseudolikelihoodLoss(PenalisedLoss):
         order = np.lexsort((pairs[:, 1], pairs[:, 0]))
         sizes = (self.cardinalities[pairs[:, 0]] * self.cardinalities[pairs[:, 1]])[order]
         most = min(_CHUNK_CELLS, _CHUNK_WORK // self._rows.n_rows + 1)
-        pieces = np.flatnonzero(np.diff(np.cumsum(sizes) // most)) + 1
-        for part in np.split(order, pieces):
+        chunk_borders = np.flatnonzero(np.diff(np.cumsum(sizes) // most)) + 1
+        for part in np.split(order, chunk_borders):
             chosen = np.ascontiguousarray(pairs[part])
             tables, where = self.statistics.flat(chosen)
             cells = np.empty(len(tables))
-            jobs = min(count_threads(self._n_jobs), max(1, len(part) // 64))
-            borders = np.linspace(0, len(part), jobs + 1).astype(int)
+            n_threads = min(count_threads(self._n_jobs), max(1, len(part) // 64))
+            borders = np.linspace(0, len(part), n_threads + 1).astype(int)
             calls = (partial(self._measure, chosen[a:b], where[a : b + 1], tables, cells) for a, b in pairwise(borders))
-            call_on_threads(calls, jobs)
+            call_on_threads(calls, n_threads)
             yield part, cells, where, np.sqrt(np.add.reduceat(cells**2, where[:-1]))
 
     def _measure(self, pairs, where, tables, cells):
@@ -191,9 +189,8 @@ class PseudolikelihoodLoss(PenalisedLoss):
         n, fine = len(self._active), {}
         if self._refined is not None:
             fine = self._refined._progress() if self._is_refined else {"drift": self._refined.drift.copy()}
-        is_remote = isinstance(self._rows, DistributedConditionals)
         return {
-            **(pack_operations(self._rows) if is_remote else pack_conditionals(self._rows, self._real)),
+            **pack_conditionals(self._rows, self._real),
             "bound": self._bound[:n].copy(),
             "drift_then": self._drift_then[:n].copy(),
             "n_steps": self._n_steps.copy(),
@@ -222,10 +219,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
         rows, k = self._rows, len(self._active)
         if "nodes" in state:  # nodes without edges were fitted again
             rows.node_values[:] = state.value("nodes")
-        if isinstance(rows, DistributedConditionals):
-            restore_operations(rows, state, self.cardinalities, self._tables_around)
-        else:
-            restore_conditionals(rows, state, self.cardinalities, self._real)
+        restore_conditionals(rows, state, self.cardinalities, self._real, self._tables_around)
         self._bound[:k] = state.array("bound", float, (k,), least=0, finite=False)
         drift_then = state.array("drift_then", float, (k, 2), least=0)
         state.check((drift_then <= rows.drift[self._active.pairs[:k]]).all(), "a drift that decreased")
@@ -303,7 +297,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
         self._bound[blocks] = np.where(violations > tol, inf, violations)
         self._drift_then[blocks] = before[pairs[blocks]]
         self._n_steps += np.bincount(pairs[blocks[violations > tol]].ravel(), minlength=self.n_variables)
-        stale = np.flatnonzero(self._n_steps > _FRESH_STEPS)
+        stale = np.flatnonzero(self._n_steps > _STEPS_UNTIL_REBUILD)
         if len(stale):
             self._rebuild(stale.tolist())
 
@@ -312,7 +306,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
         active = self._active
         violations, penalties = np.zeros(len(active)), self._lam * active.weights
         blocks = np.ascontiguousarray(blocks, dtype=np.int64)
-        n = _CALL if isinstance(self._rows, Conditionals) else max(len(blocks), 1)
+        n = _BLOCKS_PER_CALL if isinstance(self._rows, Conditionals) else max(len(blocks), 1)
         for first in range(0, len(blocks), n):
             self._rows.descend(
                 blocks[first : first + n],
