@@ -210,6 +210,11 @@ class DiscreteTable:
         return self._columns
 
     @property
+    def n_columns(self) -> int:
+        """Number of variables: `n_variables` under the name that all kinds of tables share."""
+        return len(self._columns)
+
+    @property
     def float_columns(self) -> tuple:
         """Names of the continuous columns: none."""
         return ()

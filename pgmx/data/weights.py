@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmx.checks import check_weights
+from pgmx.data.numeric import NumericTable
 from pgmx.data.table import DiscreteTable, Frame
 
 #: Rows are repeated if integer weights add up to at most this many times the number of rows, else weighted one by one.
@@ -23,9 +24,9 @@ def check_row_weights(sample_weight: ArrayLike, n_rows: int) -> np.ndarray | Non
     return None if (weights == 1).all() else weights
 
 
-def weights_of_complete_rows(weights: np.ndarray, data: Frame | DiscreteTable) -> np.ndarray:
-    """Return the weights of the rows without missing values; a coded table has already dropped the other rows."""
-    if isinstance(data, DiscreteTable):
+def weights_of_complete_rows(weights: np.ndarray, data: Frame | DiscreteTable | NumericTable) -> np.ndarray:
+    """Return the weights of the rows without missing values; coded and numeric tables have dropped the other rows."""
+    if not isinstance(data, Frame):
         return weights
     of_complete = weights[data.complete_mask()]
     if not (of_complete > 0).any():

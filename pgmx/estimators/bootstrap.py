@@ -15,12 +15,11 @@ from pgmpy.base import DAG, PDAG
 from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
 from pgmx.checks import count_workers
-from pgmx.data import DiscreteTable, DistributedNumericTable, DistributedTable
+from pgmx.data import DiscreteTable, NumericTable
 from pgmx.estimators.base import BaseStructureLearner, Interval, config, random_draws
 from pgmx.estimators.bayesian.dag_learner import InputTable, NetworkResults, read_parameter_prior
 from pgmx.estimators.bayesian.hill_climb import HillClimbSearch
 from pgmx.estimators.cost import LearningCost
-from pgmx.estimators.markov.problem import summarise_rows
 from pgmx.estimators.resampler import Resampler, bind_score, make_shared_table
 from pgmx.graphs.consensus import Marks, average_edges, count_pairs, estimate_threshold, extend_to_dag
 from pgmx.graphs.cycles import find_cycle
@@ -310,7 +309,7 @@ class BootstrapStructure(NetworkResults):
         due = [number for number in range(self.n_resamples) if number not in done]
         task = partial(_run_numbered, resampler, due)
         # rows on the workers of a cluster cannot be sent; all workers count for each resample
-        n_jobs = 1 if isinstance(data, DistributedNumericTable) else self.n_jobs
+        n_jobs = 1 if isinstance(data, NumericTable) else self.n_jobs
         is_long = is_compiled and isinstance(data, DiscreteTable) and data.n_rows * n > LONG_RESAMPLE
         results = run_tasks(task, data, len(due), n_jobs=n_jobs, deadline=run.wall_deadline, at_once=is_long)
         with closing(results):
@@ -412,12 +411,10 @@ class BootstrapStructure(NetworkResults):
 
 def _summarise_rows(data: InputTable) -> Any:
     """Return a value that identifies the rows of a table."""
-    if isinstance(data, DistributedNumericTable):
+    if isinstance(data, NumericTable):  # distributed: its moments identify the rows
         sums = sum_moments(data)
         return [sums.n, sums.mean, sums.cross]
-    if isinstance(data, DistributedTable):
-        return [data.states, *summarise_rows(data)]
-    return [data.states, data.codes] if isinstance(data, DiscreteTable) else data.to_pandas()
+    return [data.states, data.identify_rows()] if isinstance(data, DiscreteTable) else data.to_pandas()
 
 
 def _run_numbered(resampler: Resampler, numbers: list[int], data: InputTable, k: int) -> tuple[Graph, bool]:

@@ -60,6 +60,7 @@ class LearningCost(NamedTuple):
             pair_counts=workers * self.pair_counts,
             kept_counts=workers * self.kept_counts,
             kept_rows=workers * self.kept_rows,
+            # each worker has a resample of the shared table of its own
             scratch=workers * (self.scratch + shared),
             numbers=self.numbers,
         )

@@ -315,6 +315,7 @@ class SelectedGraph(WrappingLearner):
                     choices.append((float(path.criterion[path.selected]), learner, path, rows))
             if not run.is_over():
                 run.estimate_left = lambda: 0
+        # of equal criteria the smaller order, which comes first
         _, learner, path, rows = min(choices, key=lambda one: one[0])
         self._warn_of_end(path, run)
         learner.set_params(lam=float(path.lams[path.selected]))

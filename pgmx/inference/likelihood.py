@@ -140,7 +140,6 @@ def held_out_log_likelihood(
     (-2.05, 0)
     """
     from pgmx.checks import check_missing_option
-    from pgmx.data import DistributedTable
     from pgmx.data.errors import refuse_marked
     from pgmx.data.inputs import open_rows_to_score
 
@@ -154,15 +153,13 @@ def held_out_log_likelihood(
         return _gaussian_likelihood(network, X, missing)
     arrays = BayesianArrays.from_model(network).normalise()
     table = _code_rows(X, arrays.names, "pairwise" if missing == "observed" else missing)
-    if isinstance(table, DistributedTable):  # a distributed table has no marked missing values
-        return table.reduce(_sum_partition, arrays, add=_add_likelihoods)
-    if missing == "observed":
+    if missing == "observed" and not table.is_remote:  # no value of a distributed table is missing
         return _sum_observed(arrays.names, _to_families(arrays), _read_states(arrays, table), table.n_rows)
     refuse_marked(
         table,
         "the likelihood of a row needs all its values; code the table with 'drop', or give missing='observed'",
     )
-    return _sum_terms(arrays.names, _DiscreteTerms(arrays, table), table.n_rows)
+    return table.reduce(_sum_partition, arrays, add=_add_likelihoods)
 
 
 def _code_rows(X: Any, names: Sequence[Hashable], missing: str) -> DiscreteTable:
@@ -176,21 +173,19 @@ def _code_rows(X: Any, names: Sequence[Hashable], missing: str) -> DiscreteTable
 
 
 def _sum_partition(partition: Any, arrays: BayesianArrays) -> HeldOutLikelihood:
-    """Return the likelihood of the rows of one partition of distributed data."""
-    return _sum_terms(arrays.names, _DiscreteTerms(arrays, partition.table), partition.table.n_rows)
+    """Return the likelihood of the rows of one partition of a discrete table."""
+    return _sum_terms(arrays.names, _DiscreteTerms(arrays, partition.table), partition.n_rows)
 
 
-def _add_likelihoods(likelihoods: list[HeldOutLikelihood]) -> HeldOutLikelihood:
+def _add_likelihoods(sums: list[HeldOutLikelihood]) -> HeldOutLikelihood:
     """Return the likelihood of the rows of all partitions."""
-    n_rows, n_impossible = sum(one.n_rows for one in likelihoods), sum(one.n_impossible for one in likelihoods)
+    n_rows, n_impossible = sum(one.n_rows for one in sums), sum(one.n_impossible for one in sums)
     n_possible = n_rows - n_impossible
     # The mean of a partition without possible rows is NaN.
-    possible = sum(
-        one.possible_mean * (one.n_rows - one.n_impossible) for one in likelihoods if one.n_rows > one.n_impossible
-    )
+    possible = sum(one.possible_mean * (one.n_rows - one.n_impossible) for one in sums if one.n_rows > one.n_impossible)
     total = -inf if n_impossible else possible
     impossible: Counter = Counter()
-    for one in likelihoods:
+    for one in sums:
         impossible.update(one.impossible)
     possible_mean = possible / n_possible if n_possible else float("nan")
     return HeldOutLikelihood(total / n_rows, total, n_rows, n_impossible, possible_mean, dict(impossible))
@@ -344,10 +339,11 @@ def _read_states(arrays: BayesianArrays, table: Any) -> Iterator[RowChunk]:
 
 
 def _gaussian_likelihood(model: LinearGaussianBayesianNetwork, X, missing: str) -> HeldOutLikelihood:
-    from pgmx.data import DistributedNumericTable, open_frame
+    from pgmx.data import open_frame
+    from pgmx.data.distributed.remote_table import is_remote
 
     names = list(model.nodes())
-    if isinstance(X, DistributedNumericTable):
+    if is_remote(X):  # rows at hand are a frame, whose columns may be missing or not numeric
         positions = _find_positions(names, X.names)
         return X.reduce(_sum_gaussian_partition, names, positions, read_regressions(model, names), add=_add_likelihoods)
     if missing == "observed":
@@ -415,16 +411,16 @@ def _sum_block(
 
 
 def _mixed_likelihood(model: HasTerms, X, missing: str) -> HeldOutLikelihood:
-    from pgmx.data import DiscreteTable, DistributedNumericTable, DistributedTable, open_any
+    from pgmx.data import DiscreteTable, open_any
+    from pgmx.data.distributed.remote_table import is_remote
 
-    if isinstance(X, DistributedTable | DistributedNumericTable):
-        _find_positions(model.names, list(X.columns if isinstance(X, DistributedTable) else X.names))
+    if is_remote(X):  # the workers get the network without its graph
+        _find_positions(model.names, list(X.names))
         model.log_likelihood_terms(X.without_rows())
         sent = model.without_graph("log_likelihood_terms")
         return X.reduce(_sum_mixed_partition, tuple(model.names), sent, add=_add_likelihoods)
     opened = open_any(X, missing="pairwise" if missing == "observed" else missing)
-    columns = opened.columns if isinstance(opened, DiscreteTable) else opened.names
-    _find_positions(model.names, list(columns))
+    _find_positions(model.names, list(opened.names))
     if missing == "observed":
         network, chunks = model.read_chunks(opened)
         return _sum_observed(list(model.names), network, chunks, opened.n_rows)

@@ -4,14 +4,18 @@
 rows. A call of the network's method with no rows checks columns and options and shows the type of the results.
 """
 
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Protocol, TypeGuard
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import wraps
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 import pandas as pd
 
-from pgmx.data import DiscreteTable, DistributedNumericTable, DistributedTable, Frame
+from pgmx.data import DiscreteTable, Frame, NumericTable
+from pgmx.data.distributed.remote_table import is_remote
 from pgmx.statistics import marginal_counts
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 #: The most unknown values of a discrete column that an error lists.
 MOST_UNKNOWN = 1000
@@ -19,6 +23,10 @@ MOST_UNKNOWN = 1000
 
 class RowNetwork(Protocol):
     """A network with row-wise methods."""
+
+    def _require_parameters(self) -> None:
+        """Raise if the network has no parameters."""
+        ...
 
     def without_graph(self, question: str) -> Any:
         """Return an object that has only arrays and the method `question` of the network."""
@@ -33,26 +41,41 @@ class RowNetwork(Protocol):
         ...
 
 
-def is_distributed(X: Any) -> TypeGuard[DistributedTable | DistributedNumericTable]:
-    """Return whether the rows are distributed over the workers of a cluster."""
-    return isinstance(X, DistributedTable | DistributedNumericTable)
+def let_workers_answer(method: Method) -> Method:
+    """Decorate a row-wise method of a network: for a distributed table its workers compute the answers.
 
-
-def ask_parts(network: RowNetwork, question: str, X: DistributedTable | DistributedNumericTable, **options: Any) -> Any:
-    """Return the result of a method of a network for the rows of a distributed table, as a dask.dataframe.
-
-    An option `first_row` becomes the position of the first row of each chunk that a worker reads.
+    The method gets rows on this machine, and the same method of ``without_graph`` the rows of each worker. The result
+    is a dask.dataframe with an answer for each row. An option `first_row` becomes the position of the first row of each
+    chunk that a worker reads.
     """
-    check_states(network, X)
+
+    @wraps(method)
+    def answer(self: RowNetwork, X: Any, *arguments: Any, **options: Any) -> Any:
+        if is_remote(X):
+            return _ask_partitions(self, method.__name__, X, **options)
+        return method(self, X, *arguments, **options)
+
+    return cast(Method, answer)
+
+
+def _ask_partitions(network: RowNetwork, question: str, X: Any, **options: Any) -> Any:
+    network._require_parameters()
+    _check_states(network, X)
     meta = getattr(network, question)(X.without_rows(), **options)
     if isinstance(meta, np.ndarray):
         meta = pd.Series(meta, name=question)
     return X.map_rows(_answer, network.without_graph(question), question, options, meta=meta)
 
 
-def sum_parts(network: RowNetwork, question: str, X: DistributedTable | DistributedNumericTable) -> float:
-    """Return the sum over all rows of the values that a method of a network returns per row."""
-    check_states(network, X)
+def average_answers(network: RowNetwork, question: str, X: Any) -> float:
+    """Return the mean over all rows of the values that a method of a network returns per row."""
+    if is_remote(X):  # sums of partitions: one number per worker in place of one per row
+        return _sum_partitions(network, question, X) / X.n_rows
+    return float(np.mean(getattr(network, question)(X)))
+
+
+def _sum_partitions(network: RowNetwork, question: str, X: Any) -> float:
+    _check_states(network, X)
     getattr(network, question)(X.without_rows())
     return float(X.reduce(_sum_answers, network.without_graph(question), question, add=sum))
 
@@ -63,16 +86,16 @@ def _answer(rows: Any, first_row: int, network: Any, question: str, options: Map
     return getattr(network, question)(rows, **options)
 
 
-def _sum_answers(part: Any, network: Any, question: str) -> float:
-    return float(sum(np.sum(getattr(network, question)(rows)) for _, rows in part.chunks()))
+def _sum_answers(partition: Any, network: Any, question: str) -> float:
+    return float(sum(np.sum(getattr(network, question)(rows)) for _, rows in partition.chunks()))
 
 
 # ---- checks of columns and states, before any row is sent to a method ----
 
 
-def check_states(network: RowNetwork, X: DistributedTable | DistributedNumericTable) -> None:
+def _check_states(network: RowNetwork, X: Any) -> None:
     """Raise for columns, and for observed states, that the network does not have."""
-    if isinstance(X, DistributedNumericTable):
+    if isinstance(X, NumericTable):
         network.read_rows(X.without_rows())
         _check_values(network, X)
         return
@@ -87,14 +110,14 @@ def check_states(network: RowNetwork, X: DistributedTable | DistributedNumericTa
         network.read_rows(_make_rows(X, [np.flatnonzero(count) for count in counts]))
 
 
-def _make_rows(X: DistributedTable, codes: Sequence[np.ndarray]) -> DiscreteTable:
+def _make_rows(X: DiscreteTable, codes: Sequence[np.ndarray]) -> DiscreteTable:
     """Return rows in which each column has the given states."""
     n_rows = max(map(len, codes))
     rows = np.stack([np.resize(of_column, n_rows) for of_column in codes])
     return DiscreteTable._from_parts(X.columns, X.states, rows.astype(np.uint16 if rows.max() > 255 else np.uint8))
 
 
-def _check_values(network: RowNetwork, X: DistributedNumericTable) -> None:
+def _check_values(network: RowNetwork, X: NumericTable) -> None:
     """Raise for values of discrete columns that are not among the states."""
     states = network.list_states()
     places = {v: frozenset(states[name]) for v, name in enumerate(X.names) if name in states}
@@ -107,14 +130,14 @@ def _check_values(network: RowNetwork, X: DistributedNumericTable) -> None:
         network.read_rows(Frame(tuple(X.names[v] for v in unknown), columns, n_rows))
 
 
-def _list_unknown(part: Any, places: Mapping[int, frozenset]) -> dict[int, list]:
+def _list_unknown(partition: Any, places: Mapping[int, frozenset]) -> dict[int, list]:
     """Return the smallest values, by column, that are not among the states of the column."""
     unknown: dict[int, set] = {v: set() for v in places}
-    for block in part.blocks:
+    for block in partition.blocks:
         for v, known in places.items():
             unknown[v].update(value for value in np.unique(block[:, v]).tolist() if value not in known)
     return _join_unknown([{v: list(values) for v, values in unknown.items()}])
 
 
-def _join_unknown(parts: Sequence[Mapping[int, list]]) -> dict[int, list]:
-    return {v: sorted({value for part in parts for value in part[v]})[:MOST_UNKNOWN] for v in parts[0]}
+def _join_unknown(answers: Sequence[Mapping[int, list]]) -> dict[int, list]:
+    return {v: sorted({value for answer in answers for value in answer[v]})[:MOST_UNKNOWN] for v in answers[0]}

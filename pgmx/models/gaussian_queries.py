@@ -9,7 +9,8 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from pgmx.checks import DEFAULT_SEED, check_natural, choose_seed, join_names
-from pgmx.models.distributed_rows import ask_parts, is_distributed
+from pgmx.data.distributed.remote_table import is_remote
+from pgmx.models.distributed_rows import let_workers_answer
 from pgmx.models.rows import NumericRows, read_numeric_evidence, read_numeric_rows
 from pgmx.statistics import MarginalTransforms
 from pgmx.statistics.precision import Blocks, fill_scores, marginalize_precision
@@ -49,6 +50,9 @@ class GaussianRowQueries:
     def read_rows(self, rows: Any) -> NumericRows:
         """Return rows in the order of the network; columns may be absent, values may be missing."""
         return read_numeric_rows(rows, self._names, allow_missing=True)
+
+    def _require_parameters(self) -> None:
+        self._require_precision()
 
     def list_states(self) -> Mapping[Hashable, Sequence]:
         """Return an empty mapping: all variables are continuous."""
@@ -113,9 +117,12 @@ class GaussianRowQueries:
             missing variables.
         """
         self._require_precision()
-        if is_distributed(X):
-            answers = ask_parts(self, "predict", X)
-            return (answers, self.predict(X.without_rows(), True)[1]) if return_covariance else answers
+        if is_remote(X) and return_covariance:  # it is the same for all rows: no value is missing
+            return self.predict(X), self.predict(X.without_rows(), True)[1]
+        return self._predict(X, return_covariance=return_covariance)
+
+    @let_workers_answer
+    def _predict(self, X: Any, return_covariance: bool) -> pd.DataFrame | tuple[pd.DataFrame, pd.DataFrame]:
         rows = read_numeric_rows(X, self._names, allow_missing=True)
         missing = np.isnan(rows.values)
         wanted = np.flatnonzero(missing.any(axis=0) | ~rows.known)
@@ -136,6 +143,7 @@ class GaussianRowQueries:
 
     # ---- likelihoods ----
 
+    @let_workers_answer
     def log_likelihood(self, X) -> np.ndarray:
         """Return the log-density of each row, in nats.
 
@@ -156,11 +164,10 @@ class GaussianRowQueries:
             If columns are absent or unknown, or values are missing or not numeric.
         """
         self._require_precision()
-        if is_distributed(X):
-            return ask_parts(self, "log_likelihood", X)
         rows = read_numeric_rows(X, self._names)
         return self._log_densities(self._scores(rows.values, np.arange(len(self._names))))
 
+    @let_workers_answer
     def log_evidence(self, X) -> np.ndarray:
         r"""Return the log-density of the observed values of each row, in nats, with missing values integrated out.
 
@@ -189,8 +196,6 @@ class GaussianRowQueries:
         The cost is one factorisation per pattern of missing values.
         """
         self._require_precision()
-        if is_distributed(X):
-            return ask_parts(self, "log_evidence", X)
         rows = read_numeric_rows(X, self._names, allow_missing=True)
         missing = np.isnan(rows.values)
         scores = self._scores(rows.values, np.arange(len(self._names)))

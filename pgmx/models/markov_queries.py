@@ -25,7 +25,7 @@ from pgmx.inference.approximate.imputation import impute
 from pgmx.inference.networks import log_sum_exp
 from pgmx.inference.partition import compute_shares
 from pgmx.inference.problem import Problem, check_memory
-from pgmx.models.distributed_rows import ask_parts, is_distributed
+from pgmx.models.distributed_rows import let_workers_answer
 from pgmx.models.rows import CodedRows, read_discrete_rows
 
 # ---- scaling: Z = 1 ----
@@ -146,11 +146,15 @@ class MarkovRowQueries:
         """Return rows in the codes of the network; columns may be absent, values may be missing."""
         return read_discrete_rows(rows, self.inference_problem(), allow_missing=True)
 
+    def _require_parameters(self) -> None:
+        """Do nothing: a network has its potentials."""
+
     def list_states(self) -> Mapping[Hashable, Sequence]:
         """Return the states of all variables, by name."""
         problem = self.inference_problem()
         return dict(zip(problem.names, problem.states, strict=True))
 
+    @let_workers_answer
     def log_likelihood(self, X) -> np.ndarray:
         """Return the log-probability of each row, in nats.
 
@@ -172,11 +176,10 @@ class MarkovRowQueries:
         ApproximationWarning
             If the exact log-partition needs too much memory; the warning reports the standard error.
         """
-        if is_distributed(X):
-            return ask_parts(self, "log_likelihood", X)
         rows = read_discrete_rows(X, self.inference_problem())
         return self.inference_problem().pairwise.log_score(rows.codes) - self.log_partition_
 
+    @let_workers_answer
     def pseudo_log_likelihood(self, X) -> np.ndarray:
         """Return the log-pseudolikelihood of each row: the sum of log p(one variable | all others), in nats.
 
@@ -191,11 +194,10 @@ class MarkovRowQueries:
             The log-partition is not needed. The negative mean is the NPLL of the literature. For a distributed table, a
             dask Series.
         """
-        if is_distributed(X):
-            return ask_parts(self, "pseudo_log_likelihood", X)
         rows = read_discrete_rows(X, self.inference_problem())
         return self.inference_problem().pairwise.pseudo_log_likelihood(rows.codes)
 
+    @let_workers_answer
     def predict(self, X, *, method: str = "map", inference: str = "auto") -> pd.DataFrame:
         """Predict missing values and absent columns given the rest of the row.
 
@@ -223,8 +225,6 @@ class MarkovRowQueries:
             If a column is not a variable, a value is not among its states, or the observed values of a row are
             impossible.
         """
-        if is_distributed(X):
-            return ask_parts(self, "predict", X, method=method, inference=inference)
         problem = self.inference_problem()
         rows = read_discrete_rows(X, problem, allow_missing=True)
         with problem.name_evidence():

@@ -144,6 +144,7 @@ class Snapshot:
         in_range = (least is None or (array >= least).all()) and (most is None or (array <= most).all())
         self.check(in_range, f"values in {name!r} outside {least} to {most}")
         self.check(not distinct or len(np.unique(array)) == array.size, f"a value in {name!r} twice")
+        # kernels take memoryviews of contiguous memory
         return np.ascontiguousarray(array)
 
     def pairs(self, name: str, n: int) -> np.ndarray:
@@ -189,6 +190,7 @@ class Checkpoint:
         """Write a snapshot: numbers, strings and arrays by name; warn once if the disk refuses it."""
         began = monotonic()
         try:
+            # a complete file replaces the old one: a run that is killed here leaves the old snapshot
             with replace_file(self.path) as part, open(part, "wb") as file:
                 arrays = {"format": _FORMAT, "fingerprint": self.identity, **snapshot}
                 np.savez(file, digest=digest_arrays(arrays), **arrays)
@@ -285,6 +287,7 @@ def describe(value: Any) -> str:
     Objects are described by their class and the attributes named like the parameters of its constructor, except `data`.
     """
     match value:
+        # bool before Integral, since True is an integer too
         case None | bool() | str() | bytes():
             return repr(value)
         case np.ndarray() if value.dtype != object:
@@ -296,12 +299,14 @@ def describe(value: Any) -> str:
             return str(int(value))
         case Real():
             number = float(value)
+            # 1 and 1.0 mean the same option
             return str(int(number)) if number.is_integer() else repr(number)
         case os.PathLike():
             return repr(os.fspath(value))
         case Mapping():
             return "{" + ", ".join(sorted(f"{describe(key)}: {describe(value[key])}" for key in value)) + "}"
         case AbstractSet():
+            # sorted, because the order of sets depends on the hash seed
             return "{" + ", ".join(sorted(map(describe, value))) + "}"
         case tuple() | list():
             return "[" + ", ".join(map(describe, value)) + "]"

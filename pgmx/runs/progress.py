@@ -82,6 +82,7 @@ class ProgressBar:
         self._run: Run | None = None
         self._next = self.DELAY
         self._show = show
+        # without a bar the user's function is called directly
         self.callback = self._update if show else callback
 
     def __enter__(self) -> Self:
@@ -202,6 +203,7 @@ class _Bar:
         )
         self._is_off = self._tqdm.disable  # TQDM_DISABLE=1; then it has no other attribute
         if seconds is not None and not self._is_off:
+            # the rate of tqdm is the mean since its start
             self._tqdm.start_t -= seconds
 
     def _restart(self, done: int) -> None:

@@ -5,7 +5,7 @@ returns to earlier graphs. `RowPrefetcher` starts threads that compute rows befo
 some of the rows of the table for each row of gains.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from math import ceil, inf, isfinite, log10
@@ -200,11 +200,6 @@ class CachedSources:
         return {**self.__dict__, "_store": None}
 
 
-def is_far(source: GainSource) -> bool:
-    """Return whether workers send the counts in messages, so that `expect_families` saves time."""
-    return isinstance(source, Scorer) and source.is_far
-
-
 def expect_families(
     source: GainSource, families: list[tuple[int, np.ndarray]], *, n_needed: int = 1, has_rows: bool = True
 ) -> None:
@@ -216,6 +211,21 @@ def expect_families(
     """
     if isinstance(source, Scorer):
         source.expect_families(families, n_needed, has_rows)
+
+
+#: Families, the number of them that are scored next, and whether rows of gains are needed: see `expect_families`.
+FamilyMessage = tuple[list[tuple[int, np.ndarray]], int, bool]
+
+
+def prefetch_families(source: GainSource, list_messages: Callable[[], Iterable[FamilyMessage]]) -> None:
+    """Request families that a search will probably need, if workers send the counts in messages.
+
+    A message costs more time than the counts of many families. Counts on this machine cost no message: then the
+    families are not even listed.
+    """
+    if isinstance(source, Scorer) and source.is_far:
+        for families, n_needed, has_rows in list_messages():
+            source.expect_families(families, n_needed, has_rows)
 
 
 def source_of_rows(source: GainSource) -> GainSource:

@@ -9,7 +9,7 @@ import numpy as np
 
 from pgmx import scores
 from pgmx._ext import _pair_weights
-from pgmx.data import DiscreteTable, DistributedNumericTable, DistributedTable, Frame, encode
+from pgmx.data import DiscreteTable, Frame, NumericTable, encode
 from pgmx.parallel.threads import THREAD_PAYS, count_threads, run_on_threads
 from pgmx.scores import ScoreTerms
 from pgmx.scores.binding.discrete import DiscreteScoring
@@ -169,7 +169,7 @@ class DistributedWeights(PairWeights):
     """
 
     def __init__(
-        self, table: DistributedTable, terms: ScoreTerms, variables: np.ndarray, *, class_node: int | None = None
+        self, table: DiscreteTable, terms: ScoreTerms, variables: np.ndarray, *, class_node: int | None = None
     ):
         self._table = table
         self._share = (variables.tolist(), class_node)
@@ -209,7 +209,7 @@ class PairScores(NamedTuple):
 
 def bind_forest_score(
     weight: str,
-    data: Frame | DiscreteTable | DistributedNumericTable,
+    data: Frame | DiscreteTable | NumericTable,
     *,
     equivalent_sample_size: float,
     prior_network,
@@ -228,13 +228,10 @@ def bind_forest_score(
     return resolve_scoring(score, table, sample_weight=sample_weight, **options)
 
 
-def _find_kind(data: Frame | DiscreteTable | DistributedNumericTable) -> int:
+def _find_kind(data: Frame | DiscreteTable | NumericTable) -> int:
     """Return 0 for discrete, 1 for continuous, 2 for mixed data."""
-    if isinstance(data, DiscreteTable):
-        return 0
-    if isinstance(data, DistributedNumericTable):
+    if isinstance(data, NumericTable):
         refuse_integers(data)
-        return 1
     n_continuous = len(data.float_columns)
     return 0 if n_continuous == 0 else 1 if n_continuous == data.n_columns else 2
 
@@ -252,7 +249,7 @@ def score_pairs(
         scorer = scores.family_scorer(table, terms, memory=0)
         alone = np.array([scorer.family_score(v, none) for v in range(n)])
         now = alone if class_node is None else np.array([scorer.family_score(v, parents[v]) for v in range(n)])
-        if len(variables) > 1 and isinstance(table, DistributedTable):
+        if len(variables) > 1 and table.is_remote:  # blocks of counts in messages; here a kernel weighs what it counts
             return PairScores(DistributedWeights(table, terms, variables, class_node=class_node), now, alone)
         if len(variables) > 1:
             return PairScores(CountedWeights(table, terms, variables, class_node=class_node, n_jobs=n_jobs), now, alone)

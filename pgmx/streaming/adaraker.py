@@ -52,6 +52,7 @@ class AdaptiveLearner(RakerLearner):
         """Weights of the interval learners [output, interval learner], with sum 1."""
         check_is_fitted(self)
         logs = self._expert_logs[:, : self._count_experts()]
+        # the largest log is subtracted, so that exp cannot overflow
         weights = np.exp(logs - logs.max(axis=1, keepdims=True))
         return weights / weights.sum(axis=1, keepdims=True)
 
@@ -60,6 +61,7 @@ class AdaptiveLearner(RakerLearner):
         """The leading interval learner, and the rows of flagged changes."""
         check_is_fitted(self)
         losses = self._losses.mean(axis=0)
+        # negative: this learner has not seen a row
         leader = int(np.where(losses < 0.0, np.inf, losses).argmin())
         # a ring: entry 0 counts all flags, the others hold the last of them
         n, room = int(self._flags[0]), self._n_flags
@@ -79,6 +81,7 @@ class AdaptiveLearner(RakerLearner):
         return (1.0 if self.restart else 0.5) * np.log(self._list_steps())
 
     def _count_experts(self) -> int:
+        # a learner of intervals of 2^j rows starts at row 2^j
         return min(_MOST_EXPERTS, (self.n_seen_ + 1).bit_length())
 
 

@@ -40,6 +40,7 @@ class GradrakerLearner(StreamLearner):
         "random_state": ["random_state"],
     }
     _state_names = ("_coefficients", "_log_weights", "_moments", "_seed")
+    # graphs grow while the learner learns
     _free_options = ("graph", "layers", "node_features")
     _accepts_sparse = True
     _is_centred = False
@@ -88,6 +89,7 @@ class GradrakerLearner(StreamLearner):
         cent were recovered with 50 frequencies and all with 200.
         """
         if hasattr(self, "_seed"):
+            # the codes of a node must fit the learner of the server
             seed = self._seed
         elif not isinstance(self.random_state, Integral):
             raise ValueError(
@@ -234,6 +236,7 @@ class GradrakerLearner(StreamLearner):
         if not learned:
             return rows
         self._n_views = n_views
+        # later rows may have further columns
         self.n_features_in_ = width if restart else max(width, self.n_features_in_)
         return rows, self._check_y(rows, y)
 
@@ -303,6 +306,7 @@ class GradrakerLearner(StreamLearner):
         """Read the number of kernels from the file, which does not contain the graphs."""
         weights = arrays["_log_weights"]
         n_kernels = len(weights) if weights.ndim else 0
+        # checked first, since arrays of this size are made
         if n_kernels and n_kernels % len(self._list_widths()) == 0 and n_kernels < 1 << 20:
             self._coefficients = np.empty((n_kernels, self._n_outputs, 2 * self.n_components))
             self._log_weights = np.empty((n_kernels, self._n_outputs))

@@ -151,7 +151,9 @@ class OnlineSubspace(StreamLearner):
     """State of a subspace and its updates, with the options of `CategoricalSubspace`."""
 
     _state_names = ("levels_", "_subspace", "_offsets", "_counts", "_centre", "_thresholds", "_progress")
+    # the number of levels decides the sizes of the other arrays
     _first_names = ("levels_",)
+    # they affect how rows are read, not the state
     _free_options = ("max_iter", "na_values")
     _accepts_sparse = True
 

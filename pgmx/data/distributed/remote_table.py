@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,6 +37,11 @@ from pgmx.data.draws import (
     list_spans,
 )
 from pgmx.data.weights import narrow_weights
+
+
+def is_remote(X: Any) -> TypeGuard[RemoteTable]:
+    """Return whether an input of any kind is a distributed table."""
+    return isinstance(X, RemoteTable)
 
 
 class BlockDraws(NamedTuple):

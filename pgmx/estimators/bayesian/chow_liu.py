@@ -12,7 +12,7 @@ from pgmpy.causal_discovery import ExpertKnowledge
 from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmx.checks import join_names
-from pgmx.data import DiscreteTable, DistributedNumericTable, encode
+from pgmx.data import DiscreteTable, encode
 from pgmx.estimators.base import Interval, StrOptions, config, random_draws
 from pgmx.estimators.bayesian.cost import estimate_continuous, estimate_forest
 from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner, InputTable
@@ -265,8 +265,6 @@ class ChowLiuForest(DagLearner):
             megabytes.
         """
         opened = self._open(X)
-        if isinstance(opened, DistributedNumericTable):
-            return estimate_continuous(opened.n_rows, opened.n_columns)
         if not isinstance(opened, DiscreteTable) and opened.list_known_floats():
             return estimate_continuous(opened.n_rows, opened.n_columns)
         missing = "category" if self.missing == "pairwise" else self.missing

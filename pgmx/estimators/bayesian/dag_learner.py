@@ -12,8 +12,9 @@ from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import caller_level, check_same_names, join_names
-from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, IncompleteRowsWarning, encode, open_frame
+from pgmx.data import DiscreteTable, Frame, IncompleteRowsWarning, NumericTable, encode, open_frame
 from pgmx.data.columns import check_discrete_columns
+from pgmx.data.distributed.remote_table import is_remote
 from pgmx.data.inputs import open_rows_to_score
 from pgmx.data.readers import is_chunked
 from pgmx.estimators.base import DISCRETE_COLUMNS, NA_VALUES, BaseStructureLearner, Interval, StrOptions
@@ -21,7 +22,6 @@ from pgmx.estimators.bayesian.pgmpy_interface import CausalDiscovery, make_metri
 from pgmx.inference.likelihood import held_out_log_likelihood
 from pgmx.models import ConditionalGaussianNetwork, cpdag, to_dag, to_pdag
 from pgmx.models.bayesian.networks import check_parameter_prior
-from pgmx.models.distributed_rows import is_distributed
 from pgmx.scores.binding.discrete import FormulaScoring
 from pgmx.scores.binding.scoring import Scoring, StoredScoring
 from pgmx.search.knowledge import EdgeConstraints, read_constraints
@@ -43,7 +43,7 @@ ONE_PSEUDO_ROW = {"equivalent_sample_size": 1.0}
 
 
 #: Types of opened data.
-InputTable: TypeAlias = Frame | DiscreteTable | DistributedNumericTable
+InputTable: TypeAlias = Frame | DiscreteTable | NumericTable
 
 
 class NetworkResults(BaseStructureLearner, CausalDiscovery):
@@ -59,7 +59,7 @@ class NetworkResults(BaseStructureLearner, CausalDiscovery):
     _prior: dict[str, float]
 
     def _open(self, X: Any) -> Any:
-        if not isinstance(X, DistributedNumericTable):
+        if not is_remote(X) or isinstance(X, DiscreteTable):
             return super()._open(X)
         names = check_discrete_columns(self.discrete_columns, X.names)
         if names:
@@ -161,7 +161,7 @@ class NetworkResults(BaseStructureLearner, CausalDiscovery):
             raise ValueError("score needs data or a true graph: give X=... or true_graph=...")
         if metric is None and true_graph is None:
             return self._score_rows(X)
-        if is_distributed(X):
+        if is_remote(X):
             raise TypeError(
                 f"metric={metric!r} needs rows in memory, but these rows are distributed: omit metric, or give rows in "
                 "memory"
@@ -197,9 +197,9 @@ class NetworkResults(BaseStructureLearner, CausalDiscovery):
     def _read_rows(self, X: Any) -> Any:
         """Return rows with the columns of the training data."""
         rows = open_rows_to_score(X)
-        if not isinstance(rows, DiscreteTable | DistributedNumericTable):
+        if not (isinstance(rows, DiscreteTable) or is_remote(rows)):
             rows = open_frame(rows, na_values=self.na_values).declare_discrete(self.discrete_columns)
-        names = list(rows.columns if isinstance(rows, DiscreteTable) else rows.names)
+        names = list(rows.names)
         if len(names) != self.n_features_in_:
             raise ValueError(
                 f"X has {len(names)} features, but {type(self).__name__} is expecting {self.n_features_in_} "
@@ -240,7 +240,7 @@ class DagLearner(NetworkResults):
         given = _list_given_prior(self)
         if not given or isinstance(opened, DiscreteTable):
             return
-        floats = opened.names if isinstance(opened, DistributedNumericTable) else opened.float_columns
+        floats = opened.float_columns
         if floats and len(floats) == opened.n_columns:
             option, value = next(iter(given.items()))
             raise ValueError(

@@ -94,6 +94,7 @@ def solve_columns(
                 _save(store, parts, n_rows)
     if not parts:
         run.raise_error()
+    # the last blocks too, although no snapshot was due
     if store is not None and run.is_over():
         _save(store, parts, n_rows)
     for number, columns in enumerate(blocks):

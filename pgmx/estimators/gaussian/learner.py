@@ -19,7 +19,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import as_reals, caller_level, check_natural, is_number
-from pgmx.data import DistributedNumericTable, DistributedTable, NumericTable, open_numeric
+from pgmx.data import DiscreteTable, NumericTable, open_numeric
+from pgmx.data.distributed.remote_table import is_remote
 from pgmx.data.errors import check_rows_left
 from pgmx.data.readers import is_path
 from pgmx.estimators.base import N_JOBS, NA_VALUES, BaseStructureLearner, Interval, StrOptions, config
@@ -27,7 +28,7 @@ from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.gaussian.cost import GaussianSize, estimate_moments, join_steps, measure_table
 from pgmx.estimators.gaussian.estimate import GaussianEstimate, GaussianPath, get_units, make_network
 from pgmx.estimators.paths import space_penalties
-from pgmx.models.distributed_rows import sum_parts
+from pgmx.models.distributed_rows import average_answers
 from pgmx.parallel.threads import one_blas_thread
 from pgmx.runs.checkpoint import open_checkpoint
 from pgmx.runs.progress import ProgressBar, SolverProgress
@@ -162,12 +163,10 @@ class GaussianResults(BaseStructureLearner):
         check_is_fitted(self)
         self._check_n_features(X)
         network, missing = self.model_, self._resolve_missing()
-        if isinstance(X, DistributedNumericTable):
-            return sum_parts(network, "log_likelihood", X) / X.n_rows
         if is_path(X):
             X = open_numeric(X, missing="pairwise", na_values=self.na_values)
-        if missing == "error":
-            return float(np.mean(network.log_likelihood(X)))
+        if missing == "error" or is_remote(X):  # no value of a distributed table is missing
+            return average_answers(network, "log_likelihood", X)
         rows = network.read_rows(X).values
         lacking = np.isnan(rows)
         if missing == "pairwise":
@@ -435,7 +434,7 @@ class GaussianLearner(ContinuousLearner):
             raise ValueError(
                 f"n_samples={self.n_samples} is only for covariance='precomputed': leave it out, since rows are counted"
             )
-        if isinstance(X, DistributedTable):
+        if isinstance(X, DiscreteTable) and X.is_remote:
             raise TypeError(
                 f"{X!r} has discrete columns, but {type(self).__name__} needs continuous variables: distribute a "
                 "table of numeric columns"

@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import caller_level, warn_of_target
 from pgmx.data import DiscreteTable, Frame, encode
+from pgmx.data.distributed.remote_table import is_remote
 from pgmx.estimators.base import (
     DISCRETE_COLUMNS,
     NA_VALUES,
@@ -44,7 +45,7 @@ from pgmx.estimators.markov.problem import (
 )
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
-from pgmx.models.distributed_rows import is_distributed, sum_parts
+from pgmx.models.distributed_rows import average_answers
 from pgmx.models.markov_queries import measure_strengths
 from pgmx.runs.progress import GraftingProgress, ProgressBar
 from pgmx.runs.run import Run
@@ -138,9 +139,8 @@ class MarkovResults(BaseStructureLearner):
         """
         check_is_fitted(self, "edges_")
         self._check_n_features(X)
-        if is_distributed(X):
-            return sum_parts(self.model_, "log_likelihood", X) / X.n_rows
-        return float(np.mean(self.model_.log_likelihood(X if self.missing == "error" else self._code_rows(X))))
+        rows = X if self.missing == "error" or is_remote(X) else self._code_rows(X)
+        return average_answers(self.model_, "log_likelihood", rows)
 
     def _code_rows(self, X: Any) -> DiscreteTable:
         """Return rows without missing values: they become a state, or their rows are dropped."""

@@ -67,8 +67,10 @@ class RoundMeasures:
         figures = {}
         if self._true is not None:
             edges = loss.edges
+            # edges are only added: those of earlier rounds are known
             self._is_true += [pair in self._true for pair in map(tuple, edges[len(self._is_true) :].tolist())]
             n_hits = np.count_nonzero(np.array(self._is_true, dtype=bool) & (loss.norms() > 0))
+            # without true edges there is no recall
             figures["recall"] = n_hits / len(self._true) if self._true else nan
         if self._held_out is not None:
             # if no edge was activated, only the parameters have changed

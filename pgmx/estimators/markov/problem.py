@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from pgmx.checks import check_same_names
-from pgmx.data import DiscreteTable, DistributedTable, Frame, encode
+from pgmx.data import DiscreteTable, Frame, encode
 from pgmx.data.errors import ContinuousColumnsError, MissingValuesError
 from pgmx.data.weights import check_row_weights, combine_weights, weights_of_complete_rows
 from pgmx.inference import PairwisePotentials
@@ -117,12 +117,11 @@ class MarkovProblem:
     def open_checkpoint(self, learner: Any, seed: int) -> Checkpoint:
         """Return the checkpoint of a learner of these rows, with prior knowledge as ids in its fingerprint."""
         table = self.table
-        rows = summarise_rows(table) if isinstance(table, DistributedTable) else table.codes
         return open_checkpoint(
             learner,
             self.names,
             table.states,
-            rows,
+            table.identify_rows(),
             self.weights,
             required_edges=self.knowledge.factors,
             forbidden_edges=None,
@@ -172,33 +171,13 @@ def code_rows(
     with rephrase_errors():
         table = encode(opened, state_names=state_names, missing=missing, n_jobs=n_jobs)
     table, weights = (table, None) if weights is None else combine_weights(table, None, weights)
-    if isinstance(table, DistributedTable):  # the partitions get the weights of their rows once for all counts
-        table = table.weigh_rows(weights)
-        weights = table.row_weights
-    return table, weights
+    return table.keep_weights(weights)  # workers get the weights of their rows once for all counts
 
 
 def refuse_distributed(data: Any, what: str, remedy: str) -> None:
     """Refuse a distributed table if single rows are needed."""
-    if isinstance(data, DistributedTable):
+    if isinstance(data, DiscreteTable) and data.is_remote:
         raise TypeError(f"{what} needs single rows, but the rows of a DistributedTable stay with the workers: {remedy}")
-
-
-def summarise_rows(table: DistributedTable) -> list[int]:
-    """Return the number of rows, and a digest that does not depend on the partitions or their order."""
-    return [table.n_rows, int(table.reduce(_digest_rows, add=_add_digests))]
-
-
-def _digest_rows(part: Any) -> np.uint64:
-    digests = np.zeros(part.table.n_rows, dtype=np.uint64)
-    for codes in part.table.codes:
-        digests = (digests ^ codes) * np.uint64(0x9E3779B97F4A7C15)
-        digests ^= digests >> np.uint64(29)
-    return digests.sum(dtype=np.uint64)
-
-
-def _add_digests(parts: list[np.uint64]) -> np.uint64:
-    return np.array(parts).sum(dtype=np.uint64)
 
 
 def check_columns(names: list, names_before: list, learner: str) -> None:

@@ -278,6 +278,7 @@ class SparsityInducingLDS(SparseLDSLearner):
         row_problem = make_rows(problem, range(1, self.lags + 1))
         rows, record = row_problem.rows, TargetCounter(run, problem.n_series)
         if self.solver == "sgd":
+            # the strongest correlation of any target is the largest penalty
             self._set_penalty(find_candidates(rows, 1)[1])
             coefs = csr_array(descend_lasso(rows, self.lam_, self.random_state))
             record(problem.n_series, coefs.nnz)

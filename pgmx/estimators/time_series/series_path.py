@@ -85,7 +85,9 @@ class SeriesPathSolver:
         self._learner, self._gamma, self._selection = learner, gamma, selection
         self._early_stopping = early_stopping
         self._problem: LDSProblem = learner._make_problem(panel)
+        # computed once here: each penalty uses them
         _ = self._problem.moments
+        # several orders have the same units, so that their criteria can be compared
         self.units = self._problem.scales if units is None else units
         self._ratios = (self._problem.scales / self.units) ** 2
         self._folds = _make_folds(self._problem, n_folds) if selection == "cv" else []
@@ -96,6 +98,7 @@ class SeriesPathSolver:
         self._longest = 0.0  # seconds per solution
 
     def _find_largest(self) -> float:
+        # a solution at the largest penalty, which has no edges, only to find this penalty
         learner: Any = clone_learner(self._learner).set_params(lam=None, lam_ratio=1.0)
         learner._solve(self._problem)
         return learner.lam_max_

@@ -360,6 +360,7 @@ class TensorSEM(IterativeLearner, EquationsLearner):
                 data, tol=self.tol, max_iter=self.max_iter, record=record, allowed=allowed
             )
             errors = compute_standard_errors(data, point) * units
+            # forbidden coefficients are zero without an error
             self.standard_errors_ = errors if allowed is None else np.where(allowed, errors, 0.0)
             self.objective_ = point.log_likelihood - constant
         else:
@@ -396,6 +397,7 @@ class TensorSEM(IterativeLearner, EquationsLearner):
 
     def _count_edges(self, rows: np.ndarray) -> int:
         """Return the number of |a_ij| above the threshold, given W (N, N) of series with standard deviation 1."""
+        # a row of W is proportional to the equation of its series
         is_edge = np.abs(rows) > self.threshold * np.abs(rows.diagonal())[:, None]
         return int(is_edge.sum() - is_edge.trace())
 

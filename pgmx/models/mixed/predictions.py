@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pgmx.checks import DEFAULT_SEED, caller_level, check_natural, check_seed, join_names
+from pgmx.data.distributed.remote_table import is_remote
 from pgmx.inference import ApproximationWarning, TreewidthError
 from pgmx.inference.mixed.families import MixedFamilies, RowChunk
 from pgmx.inference.mixed.missing_values import find_blocks
@@ -22,7 +23,7 @@ from pgmx.inference.mixed.posterior import (
 )
 from pgmx.inference.mixed.weighting import make_key, weigh_samples
 from pgmx.inference.networks import show_evidence
-from pgmx.models.distributed_rows import ask_parts, is_distributed
+from pgmx.models.distributed_rows import let_workers_answer
 from pgmx.models.rows import MixedColumns, read_mixed_rows
 
 #: Most values per row of exact inference with "auto"; beyond that it uses weighting.
@@ -83,6 +84,9 @@ class MixedPredictions:
     @abstractmethod
     def _require_families(self) -> MixedFamilies:
         """Return the parameters, or raise if there are none."""
+
+    def _require_parameters(self) -> None:
+        self._require_families()
 
     def read_rows(self, rows: Any) -> MixedColumns:
         """Return rows in the order of the network; columns may be absent, values may be missing."""
@@ -169,6 +173,7 @@ class MixedPredictions:
         """
         return self._compute("_predict", X, variables, method, n_samples, random_state)
 
+    @let_workers_answer
     def _predict(self, X: Any, prediction: Prediction, first_row: int) -> pd.DataFrame:
         read, wanted = self._read_rows_for(X, prediction)
         cells: dict[int, np.ndarray] = {
@@ -230,6 +235,7 @@ class MixedPredictions:
         """
         return self._compute("_predict_proba", X, variables, method, n_samples, random_state)
 
+    @let_workers_answer
     def _predict_proba(self, X: Any, prediction: Prediction, first_row: int) -> pd.DataFrame:
         read, wanted = self._read_rows_for(X, prediction)
         labels = [(self._names[v], label) for v in wanted for label in self._states[v] or ("mean", "std")]
@@ -266,10 +272,9 @@ class MixedPredictions:
         key = make_key(check_seed(random_state, "random_state"))
         chosen = None if variables is None else self._check_variables(variables)
         prediction = Prediction(chosen, method, n_samples, key)
-        if not is_distributed(X):
-            return getattr(self, what)(X, prediction, 0)
-        answers = ask_parts(self, what, X, prediction=prediction, first_row=0)
-        self._warn_of_partitions(X, prediction)
+        answers = getattr(self, what)(X, prediction=prediction, first_row=0)
+        if is_remote(X):  # the workers, which know the effective sample sizes, can only log them
+            self._warn_of_partitions(X, prediction)
         return answers
 
     def _read_rows_for(self, X: Any, prediction: Prediction) -> tuple[MixedColumns, list[int]]:

@@ -9,7 +9,7 @@ import pandas as pd
 from pgmx.checks import DEFAULT_SEED, check_natural, choose_seed
 from pgmx.inference.mixed.families import MixedFamilies, MixedRows, RowChunk
 from pgmx.inference.mixed.missing_values import ObservedDensities
-from pgmx.models.distributed_rows import ask_parts, is_distributed, sum_parts
+from pgmx.models.distributed_rows import average_answers, let_workers_answer
 from pgmx.models.mixed.predictions import MixedPredictions
 from pgmx.models.rows import read_mixed_rows
 
@@ -53,6 +53,7 @@ class MixedQueries(MixedPredictions):
         }
         return self._frame(columns, pd.RangeIndex(n))
 
+    @let_workers_answer
     def log_likelihood(self, X: Any) -> np.ndarray:
         r"""Return the log-density of each row, in nats.
 
@@ -76,8 +77,6 @@ class MixedQueries(MixedPredictions):
             If columns are absent or unknown, or a value is missing, infinite or not a state of its variable.
         """
         network = self._require_families()
-        if is_distributed(X):
-            return ask_parts(self, "log_likelihood", X)
         read = read_mixed_rows(X, self._names, self._states)
         total = np.zeros(read.n_rows)
         for chunk in read.chunks():
@@ -86,6 +85,7 @@ class MixedQueries(MixedPredictions):
                 total[chunk] += network.log_density(v, rows)
         return total
 
+    @let_workers_answer
     def log_evidence(self, X: Any) -> np.ndarray:
         r"""Return the log-density of the observed values of each row, in nats, with missing values integrated out.
 
@@ -110,8 +110,6 @@ class MixedQueries(MixedPredictions):
             If the sums would need more than 2^27 values per row.
         """
         network = self._require_families()
-        if is_distributed(X):
-            return ask_parts(self, "log_evidence", X)
         read = self.read_rows(X)
         densities = ObservedDensities(network, self._names)
         total = np.empty(read.n_rows)
@@ -186,9 +184,7 @@ class MixedQueries(MixedPredictions):
         float
             The mean of `log_likelihood`; the workers of a distributed table compute the sums.
         """
-        if is_distributed(X):
-            return sum_parts(self, "log_likelihood", X) / X.n_rows
-        return float(self.log_likelihood(X).mean())
+        return average_answers(self, "log_likelihood", X)
 
     # ---- for workers ----
 

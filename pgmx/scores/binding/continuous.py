@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from pgmpy.models import LinearGaussianBayesianNetwork
 
-from pgmx.data import DistributedNumericTable
+from pgmx.data import NumericTable
 from pgmx.data.mixed import MixedTable
 from pgmx.data.weights import combine_weights
 from pgmx.models import fit_discrete, fit_linear_gaussian, to_linear_gaussian
@@ -30,7 +30,7 @@ class GaussianScoring(PriorMixin):
     def __init__(
         self,
         score: GaussianScore,
-        rows: "pd.DataFrame | DistributedNumericTable | None",
+        rows: "pd.DataFrame | NumericTable | None",
         structure_prior: StructurePrior | None = None,
         *,
         weights: np.ndarray | None = None,
@@ -76,7 +76,7 @@ class GaussianScoring(PriorMixin):
 
     def model(self, edges: list, **prior: float | None) -> LinearGaussianBayesianNetwork:
         """Return a linear Gaussian network; `prior` applies to discrete networks only."""
-        if self.weights is None and self.rows is not None and not isinstance(self.rows, DistributedNumericTable):
+        if self.weights is None and self.rows is not None and not isinstance(self.rows, NumericTable):
             return to_linear_gaussian(self.rows.astype(float), self.names, edges)
         return fit_linear_gaussian(self.moments, self.names, edges)
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from pgmx._ext import _collinear, _gaussian
 from pgmx.checks import join_names
-from pgmx.data import DiscreteTable, DistributedNumericTable, open_frame
+from pgmx.data import DiscreteTable, NumericTable, open_frame
+from pgmx.data.distributed.remote_table import is_remote
 from pgmx.scores.compiled import CompiledScore
 from pgmx.scores.gains import LIKELIHOOD, FamilyBounds
 from pgmx.statistics import Moments, moments
@@ -114,12 +115,12 @@ def make_gaussian_scorer(
 
 def read_numbers(
     data: Any, *, missing: str = "error", purpose: str = "a Gaussian score"
-) -> "pd.DataFrame | DistributedNumericTable":
+) -> "pd.DataFrame | NumericTable":
     """Return a frame of the columns of `data`, or a distributed table itself; an error names non-numeric columns.
 
     Missing and infinite values raise an error unless `missing` drops rows.
     """
-    if isinstance(data, DistributedNumericTable):
+    if is_remote(data) and isinstance(data, NumericTable):
         return data
     frame = data.to_pandas() if isinstance(data, DiscreteTable) else open_frame(data).to_pandas(missing=missing)
     states = [name for name, dtype in zip(frame.columns, frame.dtypes, strict=True) if dtype.kind not in "fiu"]
@@ -131,14 +132,14 @@ def read_numbers(
     return frame
 
 
-def list_names(rows: "pd.DataFrame | DistributedNumericTable") -> list:
+def list_names(rows: "pd.DataFrame | NumericTable") -> list:
     """Return the names of the columns."""
-    return list(rows.names if isinstance(rows, DistributedNumericTable) else rows.columns)
+    return list(rows.names if isinstance(rows, NumericTable) else rows.columns)
 
 
-def compute_moments(rows: "pd.DataFrame | DistributedNumericTable", weights: np.ndarray | None = None) -> Moments:
+def compute_moments(rows: "pd.DataFrame | NumericTable", weights: np.ndarray | None = None) -> Moments:
     """Return the moments of all columns; workers sum the moments of a distributed table."""
-    return sum_moments(rows, weights) if isinstance(rows, DistributedNumericTable) else moments(rows, weights)
+    return sum_moments(rows, weights) if isinstance(rows, NumericTable) else moments(rows, weights)
 
 
 def refuse_constant(sample_moments: Moments, names: list) -> None:

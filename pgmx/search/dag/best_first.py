@@ -8,7 +8,7 @@ import numpy as np
 
 from pgmx._ext._dag_moves import ADD, REVERSE
 from pgmx.runs.checkpoint import Snapshot
-from pgmx.scores.gains import expect_families, is_far
+from pgmx.scores.gains import FamilyMessage, prefetch_families
 from pgmx.search.dag.state import DagState
 from pgmx.search.dag.tracker import SearchTracker, StopSearch
 
@@ -42,13 +42,13 @@ def best_first(state: DagState, tracker: SearchTracker, *, width: int, patience:
         less_score, rank, key = heapq.heappop(open_list)
         tracker.keep_best(state)
         arcs = _read_arcs(key)
-        checker = tracker.checker if rank <= n_stored else None  # checked one by one, since the list is long
-        if checker is not None:
-            checker.check(memo, arcs, "open_keys")
+        stored = memo if rank <= n_stored else None  # checked one by one, since the list is long
+        if stored and tracker.checker is not None:
+            tracker.checker.check(stored, arcs, "open_keys")
         _prefetch_graphs(state, arcs, open_list)
         state.reset(arcs)
-        if checker is not None:
-            checker.check_score(memo, -less_score, "open_scores", rounding=1e-6)  # a sum of a score and a rounded gain
+        if stored and tracker.checker is not None:  # a sum of a score and a rounded gain
+            tracker.checker.check_score(stored, -less_score, "open_scores", rounding=1e-6)
         idle = 0 if tracker.record_move(state) else idle + 1
         moves, gains = state.moves.legal_moves(width)
         # ties of gains: by the kind of move, then the head, then the tail
@@ -70,15 +70,17 @@ def best_first(state: DagState, tracker: SearchTracker, *, width: int, patience:
 
 def _prefetch_graphs(state: DagState, arcs: np.ndarray, open_list: list[_Entry]) -> None:
     """Prefetch the families that a graph changes, then those of the next graphs of the open list."""
-    if not is_far(state.source):
-        return
-    # the families of the expanded graph come first: only they are needed now
-    now, families, n_needed = state.edges(), [], 0
-    for graph in (arcs, *(_read_arcs(key) for _, _, key in heapq.nsmallest(GRAPHS_TO_PREFETCH, open_list))):
-        families += _list_changes(now, graph)
-        n_needed = n_needed or len(families)
-        now = arcs
-    expect_families(state.source, families, n_needed=n_needed)
+
+    def list_messages() -> list[FamilyMessage]:
+        # the families of the expanded graph come first: only they are needed now
+        now, families, n_needed = state.edges(), [], 0
+        for graph in (arcs, *(_read_arcs(key) for _, _, key in heapq.nsmallest(GRAPHS_TO_PREFETCH, open_list))):
+            families += _list_changes(now, graph)
+            n_needed = n_needed or len(families)
+            now = arcs
+        return [(families, n_needed, True)]
+
+    prefetch_families(state.source, list_messages)
 
 
 def _list_changes(before: np.ndarray, after: np.ndarray) -> list[tuple[int, np.ndarray]]:

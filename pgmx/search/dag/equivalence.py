@@ -15,7 +15,7 @@ import numpy as np
 from pgmx._ext._dag_moves import ADD, DELETE, REVERSE
 from pgmx.graphs.cycles import find_cycle
 from pgmx.graphs.partial_dag import PartialDag
-from pgmx.scores.gains import expect_families, is_far
+from pgmx.scores.gains import FamilyMessage, prefetch_families
 from pgmx.search.dag.state import DagState
 from pgmx.search.dag.tracker import SearchTracker
 
@@ -87,16 +87,16 @@ class Operators:
 
     def prefetch_operators(self, kind: int, heads: Sequence[int]) -> None:
         """Prefetch the families that `list_operators` needs for some heads, if counts are remote."""
-        source = self.state.source
-        if not is_far(source):
-            return
-        self._expected = [{}, {}]
-        for head in heads:
-            self.list_operators(kind, head)
-        scores, rows = ([(child, ids) for (child, _), ids in of_kind.items()] for of_kind in self._expected)
-        self._expected = None
-        expect_families(source, rows, n_needed=len(rows))
-        expect_families(source, scores, n_needed=len(scores), has_rows=False)
+
+        def list_messages() -> list[FamilyMessage]:
+            self._expected = [{}, {}]
+            for head in heads:
+                self.list_operators(kind, head)
+            scores, rows = ([(child, ids) for (child, _), ids in of_kind.items()] for of_kind in self._expected)
+            self._expected = None
+            return [(rows, len(rows), True), (scores, len(scores), False)]
+
+        prefetch_families(self.state.source, list_messages)
 
     def list_operators(self, kind: int, head: int) -> list[Operator]:
         """Return the operators at a head that gain enough, the best first; paths are not checked yet."""
@@ -227,12 +227,13 @@ class Operators:
         changes = [v for v in range(len(after)) if after[v] != before[v]]
         if any(len(after[v]) > max(max_indegree, len(before[v])) for v in changes):
             return None
-        families = [(v, _sort_ids(parents[v])) for parents in (after, before) for v in changes]
-        n_needed = len(families)
-        if is_far(self.state.source):
-            families += self._list_insertion(operator)
-            families += [family for one in following for family in self._list_insertion(one)[:1]]
-        expect_families(self.state.source, families, n_needed=n_needed)
+
+        def list_messages() -> list[FamilyMessage]:
+            needed = [(v, _sort_ids(parents[v])) for parents in (after, before) for v in changes]
+            later = [family for one in following for family in self._list_insertion(one)[:1]]
+            return [([*needed, *self._list_insertion(operator), *later], len(needed), True)]
+
+        prefetch_families(self.state.source, list_messages)
         gain = sum(self._score(v, after[v]) - self._score(v, before[v]) for v in changes)
         # `not >=`, since the gain is NaN if the score refuses the family before and after
         if not gain + self.state.bonus[operator.kind] >= self._course.least_gain():

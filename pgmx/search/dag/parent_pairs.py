@@ -7,7 +7,7 @@ import numpy as np
 
 from pgmx._ext._dag_moves import ADD
 from pgmx._ext._families import FamilyScorer
-from pgmx.scores.gains import LIKELIHOOD, FamilyBounds, expect_families, is_far, source_of_rows
+from pgmx.scores.gains import LIKELIHOOD, FamilyBounds, FamilyMessage, prefetch_families, source_of_rows
 from pgmx.search.dag.hill_climb import climb
 from pgmx.search.dag.state import DagState
 from pgmx.search.dag.tracker import SearchTracker
@@ -112,14 +112,17 @@ class PairAdditions:
     def _prefetch_rows(self, child: int, parents: list[int], firsts: list[int]) -> None:
         """Prefetch the rows after adding each of `firsts`, if counts are remote."""
         source = self._source
-        if not firsts or not is_far(source):
+
+        def list_messages() -> list[FamilyMessage]:
+            if isinstance(source, FamilyScorer):
+                most = float(self.state.gains[child, firsts].max()) + 2 * self.state.bonus[ADD]
+                source.least_gain = self.tracker.least_gain() - most
+            return [([(child, np.array(sorted([*parents, u]), dtype=np.int32)) for u in firsts], 1, True)]
+
+        if not firsts:
             return
-        if isinstance(source, FamilyScorer):
-            most = float(self.state.gains[child, firsts].max()) + 2 * self.state.bonus[ADD]
-            source.least_gain = self.tracker.least_gain() - most
         try:
-            families = [(child, np.array(sorted([*parents, u]), dtype=np.int32)) for u in firsts]
-            expect_families(source, families)
+            prefetch_families(source, list_messages)
         finally:
             if isinstance(source, FamilyScorer):
                 source.least_gain = -inf

@@ -7,7 +7,7 @@ from math import inf, sqrt
 import numpy as np
 
 from pgmx._ext._pseudolikelihood import Conditionals
-from pgmx.data import DiscreteTable, DistributedTable
+from pgmx.data import DiscreteTable
 from pgmx.parallel.threads import call_on_threads, count_threads
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import is_past
@@ -16,10 +16,8 @@ from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 from pgmx.solvers.markov.stored_conditionals import (
     MOST_DRIFT,
     pack_conditionals,
-    pack_operations,
     restore_conditionals,
     restore_losses,
-    restore_operations,
 )
 from pgmx.solvers.markov.weighted_rows import WeightScale, arrange_rows
 
@@ -95,7 +93,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
     def _open_rows(self, table: DiscreteTable, weights: np.ndarray | None) -> Conditionals | DistributedConditionals:
         """Return the conditionals of the rows, local or distributed."""
         shared = (self._observed, self.l2, self._node_penalties, self._is_double)
-        if isinstance(table, DistributedTable):
+        if table.is_remote:  # the rows stay: a step is a message, which serves as many steps as possible
             self._n_jobs = 1  # the workers run in parallel instead
             return DistributedConditionals(table.weigh_rows(weights), *shared)
         scale = None if weights is None else WeightScale.of(weights)
@@ -191,9 +189,8 @@ class PseudolikelihoodLoss(PenalisedLoss):
         n, fine = len(self._active), {}
         if self._refined is not None:
             fine = self._refined._progress() if self._is_refined else {"drift": self._refined.drift.copy()}
-        is_remote = isinstance(self._rows, DistributedConditionals)
         return {
-            **(pack_operations(self._rows) if is_remote else pack_conditionals(self._rows, self._real)),
+            **pack_conditionals(self._rows, self._real),
             "bound": self._bound[:n].copy(),
             "drift_then": self._drift_then[:n].copy(),
             "n_steps": self._n_steps.copy(),
@@ -222,10 +219,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
         rows, k = self._rows, len(self._active)
         if "nodes" in state:  # nodes without edges were fitted again
             rows.node_values[:] = state.value("nodes")
-        if isinstance(rows, DistributedConditionals):
-            restore_operations(rows, state, self.cardinalities, self._tables_around)
-        else:
-            restore_conditionals(rows, state, self.cardinalities, self._real)
+        restore_conditionals(rows, state, self.cardinalities, self._real, self._tables_around)
         self._bound[:k] = state.array("bound", float, (k,), least=0, finite=False)
         drift_then = state.array("drift_then", float, (k, 2), least=0)
         state.check((drift_then <= rows.drift[self._active.pairs[:k]]).all(), "a drift that decreased")

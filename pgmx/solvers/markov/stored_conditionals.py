@@ -4,6 +4,7 @@ Local conditionals are stored as they are. For a distributed table the operation
 """
 
 from collections.abc import Callable
+from functools import singledispatch
 from itertools import compress, pairwise
 
 import numpy as np
@@ -27,6 +28,7 @@ _FORGIVEN_LOGIT = 1e-6
 Tables = tuple[np.ndarray, list[np.ndarray]]
 
 
+@singledispatch
 def pack_conditionals(rows: Conditionals, real: type) -> dict[str, np.ndarray]:
     """Return the conditionals, including the rounding errors of the order of steps, their sums and drifts."""
     states = [rows.conditionals(i) for i in range(rows.n)]
@@ -39,7 +41,10 @@ def pack_conditionals(rows: Conditionals, real: type) -> dict[str, np.ndarray]:
     }
 
 
-def restore_conditionals(rows: Conditionals, state: Snapshot, cardinalities: np.ndarray, real: type) -> None:
+@singledispatch
+def restore_conditionals(
+    rows: Conditionals, state: Snapshot, cardinalities: np.ndarray, real: type, tables_around: Callable[[int], Tables]
+) -> None:
     """Resume from packed conditionals, if they agree with the parameters of `rows` up to rounding."""
     n, offsets = rows.n, np.concatenate([[0], np.cumsum(cardinalities)])
     is_open = state.array("is_open", bool, (n,))
@@ -75,16 +80,19 @@ def restore_losses(rows: Conditionals, state: Snapshot) -> tuple[np.ndarray, np.
     return np.where(is_known, losses, np.nan), np.where(is_known, loss_drift, -1.0)
 
 
-def pack_operations(rows: DistributedConditionals) -> dict[str, np.ndarray]:
+@pack_conditionals.register(DistributedConditionals)
+def _pack_operations(rows: DistributedConditionals, real: type) -> dict[str, np.ndarray]:
     """Return the operations that lead to the conditionals, in an order that rounding depends on, and the drifts."""
     past = rows.past()
     return {"heads": past.heads[:, :2].copy(), "steps": past.tables, "drift": rows.drift.copy()}
 
 
-def restore_operations(
+@restore_conditionals.register(DistributedConditionals)
+def _restore_operations(
     rows: DistributedConditionals,
     state: Snapshot,
     cardinalities: np.ndarray,
+    real: type,
     tables_around: Callable[[int], Tables],
 ) -> None:
     """Resume from packed operations, if they lead to the conditionals of the parameters."""
