@@ -182,7 +182,7 @@ class _CompiledQueries:
 
 
 class VariableElimination(_CompiledQueries, pgmpy.inference.VariableElimination):
-    """pgmpy's ``VariableElimination``, with questions to discrete networks answered by compiled code.
+    """Exact inference with the interface of pgmpy's ``VariableElimination``, answered by compiled code.
 
     Parameters
     ----------
@@ -279,8 +279,14 @@ class VariableElimination(_CompiledQueries, pgmpy.inference.VariableElimination)
         ----------
         variables : list of hashable, optional
             None or an empty list: all variables that are not observed.
-        evidence, virtual_evidence, elimination_order, show_progress
-            As for :meth:`query`.
+        evidence : dict of {name: state}, optional
+            Observed variables.
+        virtual_evidence : list of TabularCPD or DiscreteFactor, optional
+            Likelihoods of the states of one variable each.
+        elimination_order : str or list, default="MinFill"
+            Checked as by pgmpy, and otherwise without effect.
+        show_progress : bool, default=True
+            Without effect.
 
         Returns
         -------
@@ -311,7 +317,7 @@ class VariableElimination(_CompiledQueries, pgmpy.inference.VariableElimination)
 
 
 class BeliefPropagation(_CompiledQueries, pgmpy.inference.BeliefPropagation):
-    """pgmpy's ``BeliefPropagation``, with questions to discrete networks answered by compiled code.
+    """Exact inference with the interface of pgmpy's ``BeliefPropagation``, answered by compiled code.
 
     The junction tree is built when `calibrate`, `max_calibrate` or `get_cliques` asks for it, not by the constructor.
 
@@ -404,10 +410,18 @@ class BeliefPropagation(_CompiledQueries, pgmpy.inference.BeliefPropagation):
 
         Parameters
         ----------
-        variables, evidence, virtual_evidence, joint, show_progress
-            As for :meth:`VariableElimination.query`.
+        variables : list of hashable
+            At least one variable; the factor has its axes in this order.
+        evidence : dict of {name: state}, optional
+            Observed variables.
+        virtual_evidence : list of TabularCPD or DiscreteFactor, optional
+            Likelihoods of the states of one variable each.
+        joint : bool, default=True
+            False returns a dictionary of one factor per variable.
+        show_progress : bool, default=True
+            Without effect.
         normalize : bool or None, default=None
-            As there; None scales to the sum 1.
+            True or None scales the answer to the sum 1, False multiplies it by the probability of the evidence.
 
         Returns
         -------
@@ -434,8 +448,14 @@ class BeliefPropagation(_CompiledQueries, pgmpy.inference.BeliefPropagation):
 
         Parameters
         ----------
-        variables, evidence, virtual_evidence, show_progress
-            As for :meth:`VariableElimination.map_query`.
+        variables : list of hashable, optional
+            None or an empty list: all variables that are not observed.
+        evidence : dict of {name: state}, optional
+            Observed variables.
+        virtual_evidence : list of TabularCPD or DiscreteFactor, optional
+            Likelihoods of the states of one variable each.
+        show_progress : bool, default=True
+            Without effect.
 
         Returns
         -------
