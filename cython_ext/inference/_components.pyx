@@ -2,17 +2,17 @@
 
 Problem: rows, or single questions, that observe any subset of the variables of
     p(x) = prod_f phi_f(x_f) / Z,
-for a Bayesian network with phi_v = P(x_v | parents of v) and Z = 1. Given the observed variables, the hidden ones
-fall into connected components of the graph that joins the variables of each family. Sums, maxima and draws of a component do not depend on
-the others, so each is exact by itself (the most probable states of a product are those of its factors).
+for a Bayesian network with phi_v = P(x_v | parents of v) and Z = 1. Given the observed variables, the hidden ones fall
+into connected components of the graph that joins the variables of each family. Sums, maxima and draws of a component do
+not depend on the others, so each is exact by itself (the most probable states of a product are those of its factors).
 Algorithm: a component is found by breadth-first search and identified by its variables and families. Its elimination
-plan (bucket elimination, smallest table first) is made once and kept; rows with the same component share it. A plan reads
-the tables of the network at the row's observed states, and no table is copied. A component of one variable, the most
-frequent, has no plan: its distribution is the product of its families.
-A question about some variables leaves out the families of barren variables (those without a target or an observed variable among
-their descendants) and all components without a target.
-Ties: of equal maxima the state with the smaller number, in the order of the plan, which is a function of the component alone. So
-rows have the same answer alone, in any table, and in any order.
+plan (bucket elimination, smallest table first) is made once and kept; rows with the same component share it. A plan
+reads the tables of the network at the row's observed states, and no table is copied. A component of one variable, the
+most frequent, has no plan: its distribution is the product of its families.
+A question about some variables leaves out the families of barren variables (those without a target or an observed
+variable among their descendants) and all components without a target.
+Ties: of equal maxima the state with the smaller number, in the order of the plan, which is a function of the component
+alone. So rows have the same answer alone, in any table, and in any order.
 Cost: plans take 4 bytes per cell and factor; a row takes a few multiplications per cell of its components' plans.
 Thread-safety: an object serves one thread; it shares its inputs, which it reads.
 References: Dechter (1999), Artificial Intelligence 113, 41-85 (bucket elimination); Shachter (1986), Operations Research
@@ -245,8 +245,8 @@ cdef class Components(PlanStore):
     def find_query(self, const int32_t[::1] codes, const int32_t[::1] query, Kind kind, bint is_directed):
         """Find the components of one row that contain variables of a query, all hidden.
 
-        Returns a list of (number, positions in `query`), and the logarithm of the product of the families without hidden
-        variables. The components of a directed network do without barren variables.
+        Returns a list of (number, positions in `query`), and the logarithm of the product of the families without
+        hidden variables. The components of a directed network do without barren variables.
         """
         cdef Network *g = &self.network
         cdef Py_ssize_t n = g.n, k, m, n_families, i, x, top = 0
@@ -331,7 +331,7 @@ cdef class Components(PlanStore):
         cdef bint down = probabilities is not None or counts is not None, failed = False
         cdef const double *uniform = NULL
         components = np.asarray(<int32_t[:self.n_pairs]>self.pair_component) if self.n_pairs else np.empty(0, np.int32)
-        # Rows of one component one after the other find its plan in the cache; sums over rows need the order of the rows.
+        # Rows of one component one after the other find its plan in the cache; sums over rows need their order.
         order = np.arange(self.n_pairs) if counts is not None else np.argsort(components, kind="stable")
         with nogil:
             for i in range(self.n_pairs):
@@ -381,7 +381,8 @@ cdef class Components(PlanStore):
     def answer_query(self, const int32_t[::1] codes, Py_ssize_t number):
         """Return the logarithm of a component's sum or maximum, and its answer.
 
-        For a query: the joint of its variables, scaled to a maximum of 1. For the marginal MAP: a state per variable of the query.
+        For a query: the joint of its variables, scaled to a maximum of 1. For the marginal MAP: a state per variable of
+        the query.
         """
         cdef Plan *plan = self.plans[number]
         cdef int32_t *record = self.pool + self.records[number]
@@ -401,15 +402,15 @@ cdef class Components(PlanStore):
         return value, [place[record[4 + plan.n_hidden + plan.n_families + i]] for i in range(n_query)]
 
     cdef double _answer_single(
-        self, int32_t v, const int32_t *codes, Kind kind, const double *uniforms, int32_t *states, double *probabilities,
-        double weight, double *counts
+        self, int32_t v, const int32_t *codes, Kind kind, const double *uniforms, int32_t *states,
+        double *probabilities, double weight, double *counts
     ) noexcept nogil:
         # A component of one variable: the product of its families.
         cdef Network *g = &self.network
-        cdef Py_ssize_t card = g.cards[v], j, x, y, best = 0
+        cdef Py_ssize_t card = g.cards[v], j, y, best = 0
         cdef int64_t cell, step
-        cdef int32_t f, u
-        cdef double total = 0.0, left
+        cdef int32_t f
+        cdef double total = 0.0
         cdef double *p = self.single
         for j in range(card):
             p[j] = 1.0

@@ -1,13 +1,14 @@
 """Marginals and likelihoods of rows by one kept elimination plan, eight rows at a time.
 
-Problem: as in ``_components.pyx``, for rows that observe few variables, each others. All rows share the plans of the network without
-evidence. An observation multiplies the table of its variable's bucket by 0 or 1, so eight rows with different observed variables
-run through the same instructions: every cell is followed by its values in the eight rows (a cache line of doubles), which the
-compiler computes together.
-Algorithm: a pass up the bucket tree for the likelihood, and one down for all marginals (Dechter 1999, section 4).
-The product of the families of a bucket does not depend on the row and is computed once.
-The result of a row does not depend on the other seven.
-Cost: per row about 2 ns per cell and pass in the second-level cache; memory: 17 doubles per cell, 24 per cell of a message.
+Problem: as in ``_components.pyx``, for rows that observe few variables, each others. All rows share the plans of the
+network without evidence. An observation multiplies the table of its variable's bucket by 0 or 1, so eight rows with
+different observed variables run through the same instructions: every cell is followed by its values in the eight rows
+(a cache line of doubles), which the compiler computes together.
+Algorithm: a pass up the bucket tree for the likelihood, and one down for all marginals (Dechter 1999, section 4). The
+product of the families of a bucket does not depend on the row and is computed once. The result of a row does not depend
+on the other seven.
+Cost: per row about 2 ns per cell and pass in the second-level cache; memory: 17 doubles per cell, 24 per cell of a
+message.
 Thread-safety: an object serves one thread; the store of its plans must not change meanwhile.
 References: Dechter (1999), Artificial Intelligence 113, 41-85.
 """
@@ -132,7 +133,10 @@ cdef class Lanes:
                         table[r * LANES + lane] = potential[r] * possible[lane]
                 for k in range(b.n_children):
                     multiply_lanes(
-                        table, self.up + (self.plan.buckets[b.children[k]].message + j) * LANES, b.child_rows + k * n, n
+                        table,
+                        self.up + (self.plan.buckets[b.children[k]].message + j) * LANES,
+                        b.child_rows + k * n,
+                        n,
                     )
                 for r in range(n * LANES):
                     up[r] += table[r]
@@ -214,8 +218,8 @@ cdef class Lanes:
     ):
         """Add the logarithm of the component's sum to each row of codes (N, n), hidden variables -1.
 
-        `probabilities` (N, k), out, receives the marginals of each variable from its column on (-1: not wanted); of observed variables
-        1 for the observed state, of impossible rows 0.
+        `probabilities` (N, k), out, receives the marginals of each variable from its column on (-1: not wanted); of
+        observed variables 1 for the observed state, of impossible rows 0.
         """
         cdef Py_ssize_t start, lane, n_lanes, N = codes.shape[0]
         cdef double logs[LANES]

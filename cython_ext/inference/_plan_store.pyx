@@ -1,7 +1,8 @@
 """Elimination plans of the components of a network, each made once and kept.
 
-A component, a set of hidden variables with the families that mention them, is known by its kind (sums, maxima, a query), its variables,
-families and query. It is found in a hash table of records; its plan is made when it is asked for (``_plans.pxd``).
+A component, a set of hidden variables with the families that mention them, is known by its kind (sums, maxima, a
+query), its variables, families and query. It is found in a hash table of records; its plan is made when it is asked for
+(``_plans.pxd``).
 Thread-safety: an object serves one thread; it shares the arrays of the network, which it reads.
 """
 
@@ -104,7 +105,8 @@ cdef class PlanStore:
             memset(self.slots, 0, self.n_slots * sizeof(Py_ssize_t))
 
     cdef Py_ssize_t keep(
-        self, Kind kind, const int32_t *hidden, Py_ssize_t m, const int32_t *families, Py_ssize_t n_families, const int32_t *query, Py_ssize_t n_query
+        self, Kind kind, const int32_t *hidden, Py_ssize_t m, const int32_t *families, Py_ssize_t n_families,
+        const int32_t *query, Py_ssize_t n_query
     ) noexcept nogil:
         # Returns the number of a component, its variables and families sorted; -1 if memory is exhausted.
         cdef Py_ssize_t i, slot, size = 4 + m + n_families + n_query
@@ -201,7 +203,7 @@ cdef class PlanStore:
         return cells
 
     def describe(self, Py_ssize_t number):
-        """Return the hidden variables of a component; as positions among these the scopes of its families, and its query."""
+        """Return the hidden variables of a component, and as positions among these its scopes and its query."""
         cdef int32_t *record = self.pool + self.records[number]
         cdef Py_ssize_t m = record[1], k, x
         cdef Network *g = &self.network
@@ -238,6 +240,8 @@ cdef class PlanStore:
             free(s.bases)
             s.n_families = 2 * plan.n_families
             s.bases = <int64_t *>malloc(s.n_families * sizeof(int64_t))
-        if s.tables == NULL or s.up == NULL or s.best == NULL or s.scales == NULL or s.states == NULL or s.bases == NULL:
+        if s.tables == NULL or s.up == NULL or s.best == NULL:
+            return -1
+        if s.scales == NULL or s.states == NULL or s.bases == NULL:
             return -1
         return 0

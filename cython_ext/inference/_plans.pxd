@@ -1,4 +1,4 @@
-# Elimination plans of small networks, and passes through them: bucket trees whose factors are read out of the network's tables.
+# Elimination plans of small networks, and passes through them: bucket trees that read the network's tables.
 #
 # A component is a set of hidden variables and the families that mention them. The observed variables of these families
 # only shift the place at which a table is read, so one plan serves all rows that hide the same variables.
@@ -200,8 +200,8 @@ cdef inline Py_ssize_t list_scope(
 
 
 cdef inline Py_ssize_t place_buckets(
-    const Network *network, Plan *plan, const int32_t *query, Py_ssize_t n_query, Kind kind, const uint64_t *near,
-    const int32_t *rank, const int32_t *order, int32_t *scopes
+    const Network *network, Plan *plan, const int32_t *query, Py_ssize_t n_query, Kind kind,
+    const uint64_t *near, const int32_t *rank, const int32_t *order, int32_t *scopes
 ) noexcept nogil:
     """Set variables, scopes (into `scopes`), sizes and parents of the buckets; returns the length of all scopes."""
     cdef Py_ssize_t m = plan.n_hidden, words = (m + 63) // 64, n_steps = m - n_query if kind == QUERY else m, s, k, used = 0

@@ -40,8 +40,8 @@ class _Compiled:
         self.seen = list_tables(model)
         if isinstance(model, DiscreteBayesianNetwork):
             arrays = BayesianArrays.from_model(model).normalise()
-            scopes = [(v, *family) for v, family in enumerate(arrays.parents)]
-            self._tables = NamedTables(arrays.names, arrays.states, scopes, arrays.tables)
+            families = [(v, *parents) for v, parents in enumerate(arrays.parents)]
+            self._tables = NamedTables(arrays.names, arrays.states, families, arrays.tables)
         else:
             self._tables = read_tables(model)
         names, states, scopes, tables = self._tables

@@ -154,8 +154,8 @@ class Problem:
         if not self._likelihoods:
             return network
         factors = LogFactors.from_potentials(network) if isinstance(network, PairwisePotentials) else network
-        scopes = [*factors.scopes, *((v,) for v in self._likelihoods)]
-        tables = [*factors.tables, *(take_logs(values) for values in self._likelihoods.values())]
+        scopes = (*factors.scopes, *((v,) for v in self._likelihoods))
+        tables = (*factors.tables, *(take_logs(values) for values in self._likelihoods.values()))
         return LogFactors(factors.cardinalities, scopes, tables)
 
     @property

@@ -343,9 +343,9 @@ def _choose_engine(
     if method == "corrected":
         return CorrectedEngine(problem, codes, **options)
     try:
-        engine = problem.exact(codes, memory)
-        engine.log_partition  # noqa: B018 - answers by components are computed when they are first asked for
-        return engine
+        exact = problem.exact(codes, memory)
+        _ = exact.log_partition  # answers by components are computed when they are first asked for
+        return exact
     except TreewidthError as error:
         if method == "exact":
             raise error.with_engines("belief propagation corrected by samples (method='corrected')") from None
