@@ -11,12 +11,12 @@ reads the tables of the network at the row's observed states, and no table is co
 most frequent, has no plan: its distribution is the product of its families.
 A question about some variables leaves out the families of barren variables (those without a target or an observed
 variable among their descendants) and all components without a target.
-Ties: of equal maxima the state with the smaller number, in the order of the plan, which is a function of the component
-alone. So rows have the same answer alone, in any table, and in any order.
+Ties: of equal maxima the state with the smaller number, in the order of the plan, a function of the component alone.
+ So rows have the same answer alone, in any table, and in any order.
 Cost: plans take 4 bytes per cell and factor; a row takes a few multiplications per cell of its components' plans.
 Thread-safety: an object serves one thread; it shares its inputs, which it reads.
-References: Dechter (1999), Artificial Intelligence 113, 41-85 (bucket elimination); Shachter (1986), Operations Research
-34, 871-882 (barren variables).
+References: Dechter (1999), Artificial Intelligence 113, 41-85 (bucket elimination); Shachter (1986), Operations
+Research 34, 871-882 (barren variables).
 """
 
 from libc.math cimport INFINITY, log

@@ -20,7 +20,7 @@ from libc.string cimport memset
 
 import numpy as np
 
-from _plans cimport Bucket, Kind, Plan, is_extreme, multiply_factors
+from _plans cimport Bucket, Plan, is_extreme, multiply_factors
 
 from pgmx._ext._plan_store cimport PlanStore
 

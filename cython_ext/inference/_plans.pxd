@@ -204,7 +204,8 @@ cdef inline Py_ssize_t place_buckets(
     const uint64_t *near, const int32_t *rank, const int32_t *order, int32_t *scopes
 ) noexcept nogil:
     """Set variables, scopes (into `scopes`), sizes and parents of the buckets; returns the length of all scopes."""
-    cdef Py_ssize_t m = plan.n_hidden, words = (m + 63) // 64, n_steps = m - n_query if kind == QUERY else m, s, k, used = 0
+    cdef Py_ssize_t m = plan.n_hidden, words = (m + 63) // 64, n_steps = m - n_query if kind == QUERY else m
+    cdef Py_ssize_t s, k, used = 0
     cdef Bucket *b
     for s in range(plan.n_buckets):
         b = plan.buckets + s
