@@ -437,7 +437,7 @@ class HillClimbSearch(SearchLearner):
 
     def _fit(self, opened: InputTable, sample_weight: ArrayLike | None) -> Run:
         run = super()._fit(opened, sample_weight)
-        if "member" in self.history_:  # names in place of the numbers that checkpoints store
+        if "member" in self.history_:  # checkpoints store the indices of these names
             self.history_["member"] = np.array(MEMBERS)[self.history_["member"]]
         return run
 
