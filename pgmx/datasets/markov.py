@@ -265,6 +265,7 @@ def _draw_network(
     for name, scale in (("node_scale", node_scale), ("edge_scale", edge_scale)):
         if not is_number(scale) or scale < 0:
             raise ValueError(f"{name} must be a number of at least 0, got {scale!r}")
+    # sorted, so that the drawn potentials do not depend on the order in which edges were made
     ordered = np.array(sorted(edges), dtype=np.int64).reshape(-1, 2)
     potentials = PairwisePotentials(
         np.full(n, s),

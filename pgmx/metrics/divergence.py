@@ -152,7 +152,7 @@ def compute_divergence(
         impossible += [true.names[v] for v in zeros]
         exact = bool(nats == np.inf)
     if exact:
-        nats, error = max(nats, 0.0), 0.0
+        nats, error = max(nats, 0.0), 0.0  # sums of rounded terms may be a little below 0
     return Divergence(float(nats), float(error), exact, tuple(impossible))
 
 
