@@ -63,6 +63,7 @@ class MergedColumns(StateCoder):
 
     def label_partition(self, number: int, finals: list) -> PartitionLabels:
         """Return how a partition gets its codes, when all columns are finished."""
+        # all columns of a coded table have one type
         dtype = np.dtype(np.uint16 if max(len(final.states) for final in finals) > MAX_BYTE_STATES else np.uint8)
         columns = zip(self.numbers[number], finals, strict=True)
         labels = [make_labels(numbers, final, dtype) for numbers, final in columns]
@@ -214,6 +215,7 @@ def _distribute_numbers(
         raise error.among(("drop",)) from None
     row_counts = [survey.n_rows for survey in surveys]
     rows_seen = sum(survey.rows_seen for survey in surveys)
+    # first whether there were enough rows, then whether enough are left: the messages differ
     check_rows(rows_seen, len(names))
     check_rows_left(sum(row_counts), rows_seen, lambda: select_names(names, faults.incomplete))
     partitions = placement.keep_partitions(order_columns, futures, positions, row_counts, names)

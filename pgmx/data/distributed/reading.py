@@ -195,8 +195,8 @@ def find_continuous(rows: Any, na_values: Any = None, discrete_columns: Any = No
     with explain_unreadable(rows), closing(chunks), np.errstate(invalid="ignore"):
         first = next(chunks)
         discrete = check_discrete_columns(discrete_columns, first.columns)
-        floats = [name for name, values in first.items() if values.dtype.kind == "f" and (values % 1 > 0).any()]
-        return [name for name in floats if name not in discrete]
+        names = [name for name, values in first.items() if values.dtype.kind == "f" and (values % 1 > 0).any()]
+        return [name for name in names if name not in discrete]
 
 
 def slice_rows(table: Any, first: int, stop: int) -> Any:

@@ -92,7 +92,7 @@ class RemoteTable:
         text = f"{size}, {self.n_parts} partitions"
         if self._partitions.is_released:
             return f"{type(self).__name__}({text}, released)"
-        by_worker = ", ".join(f"{home}: {n / 2**20:.1f} MiB" for home, n in n_bytes.items())
+        by_worker = ", ".join(f"{address}: {n / 2**20:.1f} MiB" for address, n in n_bytes.items())
         return f"{type(self).__name__}({text}, {by_worker})"
 
     # ---- requests to the workers ----
@@ -231,6 +231,7 @@ class RemoteTable:
         if self._has_weights(weights):
             return self
         checked = check_weights(weights, "weights", self.n_rows)
+        # `row_weights` gives this array away
         checked.setflags(write=False)
         return self._weigh([narrow_weights(of_partition) for of_partition in self._split(checked)], checked)
 
@@ -307,6 +308,7 @@ class RemoteTable:
 
     def _has_weights(self, weights: np.ndarray) -> bool:
         """Return whether the workers keep these weights."""
+        # the same array needs no comparison of all rows
         return weights is self._weights or (self._weights is not None and np.array_equal(weights, self._weights))
 
     def _split(self, values: np.ndarray) -> list[np.ndarray]:

@@ -93,6 +93,7 @@ def make_thin_factor(
             if weights is not None:
                 part *= np.sqrt(weights[first:stop])[:, None]
         factor[store.n_rows :] = 0.0
+        # a row of its own gives a constant column the variance 1 and no correlation
         factor[np.arange(store.n_rows, shape[0]), constant] = 1.0
         if path is not None:
             factor.flush()
