@@ -13,6 +13,7 @@ from pgmx.cli.methods import (
     LAM_MIN_RATIO,
     MARKOV_METHODS,
     SCORE_TRANSFORMS,
+    SEARCHES,
     SERIES_METHODS,
     default_text,
 )
@@ -130,9 +131,8 @@ def method_option(*, numeric: bool):
         type=click.Choice([*BAYESIAN_METHODS, *MARKOV_METHODS, *more]),
         default="hill-climb",
         show_default=True,
-        help="Bayesian networks: searches (hill-climb, annealing, best-first, ges), the best forest (chow-liu), a "
-        "forest below a class variable (tan). The other methods learn undirected Markov networks."
-        + (numbers if numeric else ""),
+        help=f"Bayesian networks: searches ({', '.join(SEARCHES)}), the best forest (chow-liu), a forest below a class "
+        "variable (tan). The other methods learn undirected Markov networks." + (numbers if numeric else ""),
     )
 
 

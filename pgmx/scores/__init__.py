@@ -8,6 +8,13 @@
 - `gaussian`: scores of linear Gaussian networks
 - `mixed`: scores of networks of continuous and discrete variables
 - `binding`: scores bound to a table; they give a search its source of gains
+
+Names of `scoring_method` and ``--score``, with their classes:
+
+- discrete data: bic (`BIC`), aic (`AIC`), ll (`LogLikelihood`), k2 (`K2`), bdeu (`BDeu`), bds (`BDs`)
+- continuous data: bic-g (`BICGauss`), aic-g (`AICGauss`), ll-g (`LogLikelihoodGauss`), bge (`BGe`)
+- mixed data: bic-clg (`BICCondLinearGauss`), aic-clg (`AICCondLinearGauss`), ll-clg (`LogLikelihoodCondLinearGauss`),
+  bic-dg (`BICDegenerateGauss`), bic-cg (`BICCondGauss`), aic-cg (`AICCondGauss`), ll-cg (`LogLikelihoodCondGauss`)
 """
 
 from typing import TYPE_CHECKING

@@ -11,26 +11,15 @@ from helpers.learning_tables import dependent_frame
 from helpers.next_pgmpy import TAGS
 from pgmx.estimators import (
     BaseStructureLearner,
-    BestFirstSearch,
-    BootstrapStructure,
-    ChowLiuForest,
-    GreedyEquivalenceSearch,
     HillClimbSearch,
     OnlineEdgeGrafting,
-    SimulatedAnnealing,
 )
+from pgmx.estimators.bayesian.dag_learner import NetworkResults
 from pgmx.models.pgmpy_estimators import NoStructureEstimator, StructureEstimator, _find_structure_estimator
 
 PUBLIC = [getattr(pgmx.estimators, name) for name in pgmx.estimators.__all__]
 LEARNERS = [cls for cls in PUBLIC if isinstance(cls, type) and issubclass(cls, BaseStructureLearner)]
-DAG_LEARNERS = [
-    BestFirstSearch,
-    BootstrapStructure,
-    ChowLiuForest,
-    GreedyEquivalenceSearch,
-    HillClimbSearch,
-    SimulatedAnnealing,
-]
+DAG_LEARNERS = [cls for cls in LEARNERS if issubclass(cls, NetworkResults)]
 
 
 @pytest.mark.parametrize("cls", LEARNERS)

@@ -7,22 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from pgmx.cli.methods import BAYESIAN_METHODS, GAUSSIAN_METHODS, MARKOV_METHODS
 from tests.fuzz.cases import Case, Fault, chance, entry, fault, pick
 from tests.fuzz.frames import draw_numbers, draw_table
 from tests.helpers.command_line import pgmx
 
-DISCRETE = (
-    "hill-climb",
-    "annealing",
-    "best-first",
-    "ges",
-    "chow-liu",
-    "tan",
-    "best-choice",
-    "edge-grafting",
-    "group-lasso",
-)
-GAUSSIAN = ("glasso", "clime", "neighborhood")
+DISCRETE = tuple(BAYESIAN_METHODS | MARKOV_METHODS)
+GAUSSIAN = tuple(GAUSSIAN_METHODS)
 OUT = {
     "hill-climb": (".json", ".graphml", ".xmlbif"),
     "chow-liu": (".json",),
@@ -91,7 +82,7 @@ def draw_learn_case(rng: np.random.Generator) -> Case:
         value = pick(rng, WRONG[option])
         arguments += [option, value]
         faults = [fault(option, option.strip("-"), value, "no_such_column")]
-        if method in ("tan", "chow-liu", *DISCRETE[5:], *GAUSSIAN):
+        if method in ("tan", "chow-liu", *MARKOV_METHODS, *GAUSSIAN):
             faults.append(fault(option, method))
     elif kind == "file":
         arguments[1] = pick(rng, ["none.csv", "none", "t.txt"])

@@ -274,11 +274,7 @@ def check_forest(table: Table, options: dict[str, Any], weights: Any) -> Callabl
     return check
 
 
-for _name, _weight in (
-    ("HillClimbSearch", 6.0),
-    ("SimulatedAnnealing", 2.0),
-    ("BestFirstSearch", 2.0),
-    ("GreedyEquivalenceSearch", 3.0),
-):
+for _name in SEARCHES:
+    _weight = {"HillClimbSearch": 6.0, "GreedyEquivalenceSearch": 3.0}.get(_name, 2.0)
     entry(f"estimators.{_name}", _weight)(partial(draw_search_case, _name))
 entry("estimators.ChowLiuForest", 3.0)(draw_forest_case)

@@ -85,7 +85,7 @@ def choose_question(
 def ask(model: DiscreteBayesianNetwork, target: int, evidence: int | None) -> Answer:
     """Compute the distribution of `target`, by position, before and after the likeliest state of `evidence`."""
     arrays = BayesianArrays.from_model(model).normalise()
-    joint = FamilyMarginals(arrays, MAX_CELLS).of([target] if evidence is None else [target, evidence])
+    joint = FamilyMarginals(arrays, MAX_CELLS).joint([target] if evidence is None else [target, evidence])
     assert joint is not None  # choose_question made sure
     name, states = arrays.names[target], list(arrays.states[target])
     if evidence is None:

@@ -209,9 +209,9 @@ class HillClimbSearch(SearchLearner):
 
     *Scores*
 
-    Discrete scores are ``"bic"``, ``"aic"``, ``"ll"``, ``"k2"``, ``"bdeu"`` and ``"bds"``; pgmpy's names ``"bic-d"``,
-    ``"aic-d"`` and ``"ll-d"`` are accepted. Continuous scores are ``"ll-g"``, ``"aic-g"``, ``"bic-g"`` and ``"bge"``.
-    Scores for mixed data are ``"bic-clg"``, ``"aic-clg"`` and ``"ll-clg"``, see
+    ``help(pgmx.scores)`` lists all names. Discrete scores are ``"bic"``, ``"aic"``, ``"ll"``, ``"k2"``, ``"bdeu"`` and
+    ``"bds"``; pgmpy's names ``"bic-d"``, ``"aic-d"`` and ``"ll-d"`` are accepted. Continuous scores are ``"ll-g"``,
+    ``"aic-g"``, ``"bic-g"`` and ``"bge"``. Scores for mixed data are ``"bic-clg"``, ``"aic-clg"`` and ``"ll-clg"``, see
     :class:`pgmx.scores.BICCondLinearGauss`. They exclude edges from continuous to discrete variables, and the PDAG
     respects this. ``"bic-dg"``, see :class:`pgmx.scores.BICDegenerateGauss`, allows all edges. pgmpy's ``"ll-cg"``,
     ``"aic-cg"`` and ``"bic-cg"`` allow them too, and favour edges from continuous to discrete variables. All these
@@ -437,7 +437,7 @@ class HillClimbSearch(SearchLearner):
 
     def _fit(self, opened: InputTable, sample_weight: ArrayLike | None) -> Run:
         run = super()._fit(opened, sample_weight)
-        if "member" in self.history_:  # names in place of the numbers that checkpoints store
+        if "member" in self.history_:  # checkpoints store the indices of these names
             self.history_["member"] = np.array(MEMBERS)[self.history_["member"]]
         return run
 

@@ -154,7 +154,7 @@ class StructuralEM:
         return self.scoring.rows.fit(edges, statistics, max_steps=STEPS_PER_GRAPH, deadline=self.run.deadline)
 
     def _evaluate(self, fit: EMFit) -> Candidate:
-        # one seed for all graphs, so that graphs are compared on the same random numbers
+        # one seed for all graphs: different draws would add noise to the comparison
         completed = self.scoring.rows.complete(fit, self.seed)
         return Candidate(fit, completed, self.scoring.score_fit(fit, completed))
 

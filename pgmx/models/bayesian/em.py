@@ -160,7 +160,7 @@ class IncompleteRows(ABC):
     def complete(self, fit: EMFit, seed: int) -> Any:
         """Return weighted complete rows, or the statistics of them, to which a score can be bound.
 
-        They represent the distribution of the rows given their observed values; random numbers depend only on the seed.
+        They represent the distribution of the rows given their observed values. The same seed gives the same draws.
         """
 
     @abstractmethod

@@ -267,8 +267,8 @@ class _Plan:
         return MissingValues(self.rows.cards, self.shapes, self._plan_blocks())
 
     @cached_property
-    def observed(self) -> list[np.ndarray]:
-        """Counts and moments of the rows that are complete in each family."""
+    def base_statistics(self) -> list[np.ndarray]:
+        """The counts and moments of the rows that are complete in each family."""
         rows = self.rows
         return [
             sum_known(rows.cards, shape, rows.rows.take(complete), rows.weights[complete])
@@ -276,9 +276,12 @@ class _Plan:
         ]
 
     def count_complete(self) -> list[np.ndarray]:
-        """Return `observed` plus one row, divided equally among all cells, with independent continuous variables."""
+        """Return `base_statistics` plus one row, divided equally among all cells.
+
+        Its continuous variables are independent.
+        """
         counts = []
-        for shape, total in zip(self.shapes, self.observed, strict=True):
+        for shape, total in zip(self.shapes, self.base_statistics, strict=True):
             if self.rows.cards[shape.child]:
                 counts.append(total + 1.0 / total.size)
             else:
@@ -293,7 +296,7 @@ class _Plan:
         for v, complete in enumerate(self.complete_rows):
             weights = rows.weights[complete]
             likelihood += float(weights[weights > 0] @ network.log_density(v, rows.rows)[complete][weights > 0])
-        totals = [whole + part.reshape(whole.shape) for whole, part in zip(self.observed, expected, strict=True)]
+        totals = [whole + part.reshape(whole.shape) for whole, part in zip(self.base_statistics, expected, strict=True)]
         return likelihood, totals
 
 

@@ -59,11 +59,10 @@ class IncompleteScoring(ABC):
 
     names: list
     available: Scoring
-    rows: IncompleteRows
     bonus: tuple[float, float, float]
     equivalent: bool
-    #: The parameters of the learned graph; parameters of other graphs are computed on demand.
-    fit: EMFit | None = None
+    #: The `EMFit` of the learned graph; parameters of other graphs are computed on demand.
+    fit: Any = None
 
     def _set_available(self, available: Scoring) -> None:
         self.available = available
@@ -105,6 +104,11 @@ class IncompleteScoring(ABC):
         if self.fit is None or self.rows.families(arcs) != self.fit.families:
             return self.rows.fit(arcs)
         return self.fit
+
+    @property
+    @abstractmethod
+    def rows(self) -> IncompleteRows:
+        """The rows, and the EM algorithm for them."""
 
     @property
     @abstractmethod

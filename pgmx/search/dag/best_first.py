@@ -42,13 +42,13 @@ def best_first(state: DagState, tracker: SearchTracker, *, width: int, patience:
         less_score, rank, key = heapq.heappop(open_list)
         tracker.keep_best(state)
         arcs = _read_arcs(key)
-        checker = tracker.checker if rank <= n_stored else None  # checked one by one, since the list is long
-        if checker is not None:
-            checker.check(memo, arcs, "open_keys")
+        stored = memo if rank <= n_stored else None  # checked one by one, since the list is long
+        if stored and tracker.checker is not None:
+            tracker.checker.check(stored, arcs, "open_keys")
         _prefetch_graphs(state, arcs, open_list)
         state.reset(arcs)
-        if checker is not None:
-            checker.check_score(memo, -less_score, "open_scores", rounding=1e-6)  # a sum of a score and a rounded gain
+        if stored and tracker.checker is not None:  # a sum of a score and a rounded gain
+            tracker.checker.check_score(stored, -less_score, "open_scores", rounding=1e-6)
         idle = 0 if tracker.record_move(state) else idle + 1
         moves, gains = state.moves.legal_moves(width)
         # ties of gains: by the kind of move, then the head, then the tail
