@@ -2,7 +2,7 @@
 
 A request consists of a child, its parents, and candidates for one more parent. The answer of a partition has the
 nonempty cells of the family, and the counts of each cell by the states of each candidate. When answers are added, cells
-are aligned by their numbers, since a cell may be empty in some partitions. A message can hold any number of requests.
+are aligned by their indices, since a cell may be empty in some partitions. A message can hold any number of requests.
 
 There are three sources of counts. `DistributedFamilies` has counts of 32 bits, in tables without the last state of each
 candidate, which follows from the cells. `WeightedFamilies` has sums of row weights, in tables with all states: the last
@@ -34,7 +34,7 @@ FamilyRequest = tuple[int, np.ndarray, np.ndarray]
 class FamilyCounts(NamedTuple):
     """Counts of a family, in the smallest sufficient types.
 
-    `keys` are the numbers of the nonempty cells, ascending, and `counts` their rows. ``tables[i]`` are the rows of each
+    `keys` are the indices of the nonempty cells, ascending, and `counts` their rows. ``tables[i]`` are the rows of each
     cell with one state of a candidate, for all states of all candidates except their last states.
     """
 

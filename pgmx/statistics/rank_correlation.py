@@ -45,7 +45,7 @@ class RankedColumns:
     tied_pairs: np.ndarray  # number of pairs of rows with equal observed values, int64 of shape (p,)
 
     def compute_doubled_ranks(self, columns=None) -> np.ndarray:
-        """Return twice the average ranks minus their mean, whole numbers, float64 (k, n); 0 if missing."""
+        """Return twice the average ranks minus their mean, integers as float64 (k, n); 0 if missing."""
         columns = range(len(self.codes)) if columns is None else columns
         n = self.codes.shape[1]
         doubled = np.empty((len(columns), n))

@@ -85,7 +85,7 @@ class RemotePartitions:
     ) -> RemotePartitions:
         """Return new partitions that a function makes of each partition, its slice and the arguments, at its worker.
 
-        `row_counts` are their numbers of rows, or a function that the workers call to count the rows of a new one.
+        `row_counts` are their row counts, or a function that the workers call to count the rows of a new one.
         """
         client = self._require_client()
         options = {"pure": False, "allow_other_workers": True}
@@ -125,7 +125,7 @@ class RemotePartitions:
 
     def _ask_workers(self, request: Request, numbered: list[int], slices: Sequence) -> list | None:
         """Return at most `FAN_IN` answers to a request to the partitions `numbered`; None if a worker is lost."""
-        shares: dict[str, list[int]] = {}  # by worker: the numbers of its partitions
+        shares: dict[str, list[int]] = {}  # by worker: the indices of its partitions
         for number, k in enumerate(numbered):
             shares.setdefault(self.addresses[k], []).append(number)
         numbers, addresses = list(shares.values()), list(shares)

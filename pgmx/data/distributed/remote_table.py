@@ -47,7 +47,7 @@ def is_remote(X: Any) -> TypeGuard[RemoteTable]:
 class BlockDraws(NamedTuple):
     """A partition's share of a resample of many draws: counts of its rows before and after its whole blocks.
 
-    `of_blocks` are the numbers of draws of these blocks, and `first` is the number of the first block.
+    `of_blocks` are the draws per block, and `first` is the number of the first block.
     """
 
     head: np.ndarray
@@ -156,7 +156,7 @@ class RemoteTable:
         Returns
         -------
         dask.dataframe.DataFrame or Series
-            A partition for each partition of the table, rows in the order of the table, labelled by their numbers.
+            A partition for each partition of the table, rows in the order of the table, labelled by position.
             Each call of ``compute()``, ``persist()`` or ``to_parquet()`` computes the answers again.
 
         Raises

@@ -56,7 +56,7 @@ class RowStore:
             yield block.reshape(-1, self.n_columns)
 
     def enumerate_blocks(self) -> Iterator[tuple[int, int, np.ndarray]]:
-        """Yield blocks with the numbers of their first row and of the row after their last row."""
+        """Yield blocks with the positions of their first row and of the row after their last row."""
         first = 0
         for block in self.blocks():
             yield first, first + len(block), block
