@@ -134,6 +134,7 @@ class MissingValuesError(ChoiceError):
 class UnknownColumnsError(ValueError):
     """Columns that an option names and the data do not have; `names` lists them."""
 
+    # then readers do not add their own remedy
     has_remedy = True
 
     def __init__(self, message, names=()):

@@ -148,6 +148,7 @@ def switching_series(
     series, powers = np.empty((n_windows, window, n)), np.empty((n_windows, n))
     for m, sigma in enumerate(sigmas):
         inputs = rng.standard_normal((window, n)) * sigma
+        # of the drawn inputs, not sigma²: this is what an observer of the inputs computes
         powers[m] = (inputs**2).mean(axis=0)
         driven = inputs * gain + noise * rng.standard_normal((window, n))
         series[m] = np.linalg.solve(np.eye(n) - matrices[m if len(matrices) > 1 else 0], driven.T).T
@@ -173,6 +174,7 @@ def _read_matrices(coef: ArrayLike, n_windows: int) -> np.ndarray:
     if not n or not np.isfinite(matrices).all() or np.einsum("mii->mi", matrices).any():
         raise ValueError("coef must be finite, for at least one series, with zeros on the diagonal")
     for m, matrix in enumerate(matrices):
+        # above 1e12 the solution of the equations has fewer than four correct digits
         if np.linalg.cond(np.eye(n) - matrix) > 1e12:
             raise ValueError(f"I - coef has no inverse in window {m}: give other coefficients")
     return matrices
@@ -255,6 +257,7 @@ def drifting_stream(
         directions = rng.standard_normal((n_features, _N_WAVES))
         directions *= _FREQUENCY / np.linalg.norm(directions, axis=0)
         phases, heights = rng.uniform(0.0, 2.0 * np.pi, _N_WAVES), rng.standard_normal(_N_WAVES)
+        # other rows, so that the scale of a function does not depend on the number of rows of the stream
         others = np.sin(rng.random((_N_SAMPLED, n_features)) @ directions + phases) @ heights
         values = np.sin(X[start : start + every] @ directions + phases) @ heights
         y[start : start + every] += (values - others.mean()) / others.std()

@@ -56,7 +56,7 @@ def gaussian_chain_network(n_variables: int, correlation: float = 0.5) -> Gaussi
     ends = np.zeros(n)
     ends[0] += 1.0
     ends[-1] += 1.0
-    rest = (1.0 - correlation) * (1.0 + correlation)
+    rest = (1.0 - correlation) * (1.0 + correlation)  # 1 - ρ² without cancellation near 1
     square = correlation * correlation
     # An isolated variable has the precision 1; each neighbour adds ρ²/(1 - ρ²).
     diagonal = 1.0 + (2.0 - ends) * square / rest
@@ -211,6 +211,7 @@ def _draw_network(
     edges = sorted(edges)
     entries = rng.uniform(low, high, len(edges)) * rng.choice([-1.0, 1.0], len(edges))
     diagonal = np.full(n, MARGIN - _compute_smallest_eigenvalue(n, edges, entries))
+    # the variances are known only after the inversion of the first matrix
     network = _make_network(n, edges, entries, diagonal)
     return _make_network(n, edges, entries, diagonal, np.diag(network.covariance.to_numpy()))
 
@@ -242,6 +243,7 @@ def _compute_smallest_eigenvalue(n: int, edges: list[tuple[int, int]], entries: 
     rows, columns = np.array(edges, dtype=np.int64).reshape(-1, 2).T
     matrix = _make_matrix(n, rows, columns, entries, np.zeros(n))
     count, labels = connected_components(matrix, directed=False)
+    # One component at a time: dense blocks stay small if the graph is sparse.
     smallest = 0.0
     for ids in np.split(np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels, minlength=count))[:-1]):
         if len(ids) > 1:

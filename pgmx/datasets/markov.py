@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgmx.checks import FittedLearner, check_natural, check_seed, is_number
+from pgmx.checks import check_natural, check_seed, is_number
 from pgmx.data import DiscreteTable
 from pgmx.datasets.random_graphs import draw_attachment_edges, list_chain_edges, make_generator
+from pgmx.fitted import FittedLearner
 from pgmx.inference import PairwisePotentials, sample
 
 if TYPE_CHECKING:
@@ -265,6 +266,7 @@ def _draw_network(
     for name, scale in (("node_scale", node_scale), ("edge_scale", edge_scale)):
         if not is_number(scale) or scale < 0:
             raise ValueError(f"{name} must be a number of at least 0, got {scale!r}")
+    # sorted, so that the drawn potentials do not depend on the order in which edges were made
     ordered = np.array(sorted(edges), dtype=np.int64).reshape(-1, 2)
     potentials = PairwisePotentials(
         np.full(n, s),

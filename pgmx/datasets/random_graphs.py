@@ -141,7 +141,7 @@ def _draw_least_ranks(n: int, size: int, uniforms: np.ndarray) -> np.ndarray:
         pool = np.where(is_possible, n_beyond, size)
         return np.where(is_possible, gammaln(pool + 1.0) - gammaln(pool - size + 1.0) - whole, -np.inf)
 
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore"):  # ln 0: the last rank
         wanted = np.log(uniforms)
     low, high = np.ones(len(uniforms)), np.full(len(uniforms), n - size + 1.0)
     while (low < high).any():

@@ -121,10 +121,11 @@ def structural_series(
     rng = make_generator(random_state)
     order = rng.permutation(n)
     coef = (rng.random((2, n, n)) < edge_probability).astype(np.float64)
+    # Instantaneous influences follow a random order of the nodes: they have no cycle.
     coef[0] = np.tril(coef[0], -1)[np.ix_(np.argsort(order), np.argsort(order))]
     np.fill_diagonal(coef[1], 0.0)
     series = np.zeros((BURN_IN + n_rows, n))
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):  # explosive series are refused below
         for t in range(1, len(series)):
             row = coef[1] @ g(series[t - 1]) + noise * rng.standard_normal(n)
             for node in order:
@@ -209,7 +210,7 @@ def kernel_responses(
         matrix = evaluate(inputs[:, source][:, None], inputs[:, source][None, :])
         signals[:, targets] += matrix @ rng.standard_normal((n_rows, len(targets)))
     scales = signals.std(axis=0) / 10.0 ** (snr / 20.0)
-    scales[scales == 0.0] = 1.0
+    scales[scales == 0.0] = 1.0  # nodes without a parent are noise of variance 1
     return KernelResponses(inputs, signals + scales * rng.standard_normal((n_rows, n)), truth)
 
 

@@ -93,6 +93,7 @@ def sparse_system(
     sizes = rng.uniform(0.5, 1.0, parents.size) * rng.choice([-1.0, 1.0], parents.size)
     coef = csr_array((sizes, parents.ravel(), np.arange(0, n * degree + 1, degree)), shape=(n, n))
     computed, row_sum = compute_spectral_radius((coef,)), abs(coef).sum(axis=1).max()
+    # If the radius is only rounding (a system without cycles), the row sum scales the coefficients instead.
     coef.data *= radius / (computed if computed > ROUNDING * row_sum else row_sum)
     return coef
 
@@ -234,7 +235,7 @@ def _draw_log_intensities(rows: np.ndarray, columns: np.ndarray, n_hours: int, r
     ).tocsr()
     drive.data *= 0.9 / abs(drive).sum(axis=1).max()
     state, states = np.zeros(n), np.empty((n_hours, n))
-    for hour in range(-24, n_hours):
+    for hour in range(-24, n_hours):  # a day before the first returned hour, from zero
         state = drive @ state + 0.15 * rng.standard_normal(n)
         states[max(hour, 0)] = state
     return states

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgmx.checks import FittedLearner, check_natural, check_same_names, is_number, take_model
+from pgmx.checks import check_natural, check_same_names, is_number
+from pgmx.fitted import FittedLearner, get_model
 from pgmx.graphs.cycles import find_cycle
 from pgmx.inference.exact.family_marginals import FamilyMarginals
 from pgmx.inference.named_networks import BayesianArrays, draw_codes
@@ -102,7 +103,7 @@ def learning_curve(
     import pandas as pd
     from joblib import Parallel, delayed
 
-    model: Any = take_model(network)
+    model: Any = get_model(network)
     arrays = BayesianArrays.from_model(model, "network")
     _check_learners(learners, model)
     if not isinstance(sizes, Iterable):
@@ -157,13 +158,14 @@ def _run_repeat(
     from pgmx.data import DiscreteTable
 
     pseudo_count, n_samples = options
+    # The samples of a repeat are nested: the first n rows of the largest one.
     codes = draw_codes(arrays, rows[-1], seed)
     results = {}
     for n in rows:
         table = DiscreteTable(arrays.names, arrays.states, [column[:n] for column in codes])
         for label, learner in learners.items():
             graph = _learn_graph(learner, table, label)
-            network_fit = _fit_arrays(table, _positions_of(graph, arrays.names, label), pseudo_count)
+            network_fit = _fit_arrays(table, _read_parents(graph, arrays.names, label), pseudo_count)
             divergence = compute_divergence(marginals, network_fit, n_samples, seed % 2**32)
             distance = cpdag_shd(network, graph)
             results[label, n] = (divergence.nats, divergence.standard_error, distance, graph.number_of_edges())
@@ -184,7 +186,7 @@ def _learn_graph(learner: Any, table: DiscreteTable, label: str) -> nx.DiGraph:
     return graph
 
 
-def _positions_of(graph: nx.DiGraph, names: Sequence[Hashable], label: str) -> list[tuple[int, ...]]:
+def _read_parents(graph: nx.DiGraph, names: Sequence[Hashable], label: str) -> list[tuple[int, ...]]:
     """Return the parents of each variable by position; raise an error if the graph has a cycle."""
     at = {name: v for v, name in enumerate(names)}
     edges = sorted((at[u], at[v]) for u, v in graph.edges())

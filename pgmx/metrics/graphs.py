@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from pgmx.checks import FittedLearner, check_same_names, take_graph
+from pgmx.checks import check_same_names
+from pgmx.fitted import FittedLearner, get_graph
 from pgmx.graphs.cycles import find_cycle
 from pgmx.graphs.equivalence import cpdag
 
@@ -120,7 +121,7 @@ def shd(a: GraphLike, b: GraphLike) -> int:
     1
     """
     a, b, index = _read_graphs(a, b)
-    return _distance(_arcs(a, index), _arcs(b, index))
+    return _count_differences(_list_arcs(a, index), _list_arcs(b, index))
 
 
 def cpdag_shd(a: GraphLike, b: GraphLike) -> int:
@@ -152,7 +153,7 @@ def cpdag_shd(a: GraphLike, b: GraphLike) -> int:
     0
     """
     a, b, index = _read_graphs(a, b)
-    return _distance(_class_arcs(a, index), _class_arcs(b, index))
+    return _count_differences(_list_class_arcs(a, index), _list_class_arcs(b, index))
 
 
 def skeleton_scores(true_graph: GraphLike, learned_graph: GraphLike) -> SkeletonScores:
@@ -186,8 +187,8 @@ def skeleton_scores(true_graph: GraphLike, learned_graph: GraphLike) -> Skeleton
     SkeletonScores(precision=1.0, recall=0.5, f1=0.6666666666666666)
     """
     true_graph, learned_graph, index = _read_graphs(true_graph, learned_graph)
-    true, learned = ({frozenset(arc) for arc in _arcs(graph, index)} for graph in (true_graph, learned_graph))
-    return SkeletonScores(*_shares(true, learned))
+    true, learned = ({frozenset(arc) for arc in _list_arcs(graph, index)} for graph in (true_graph, learned_graph))
+    return SkeletonScores(*_compute_scores(true, learned))
 
 
 def direction_scores(
@@ -228,9 +229,9 @@ def direction_scores(
     DirectionScores(precision=1.0, recall=1.0, f1=1.0)
     """
     true_graph, learned_graph, index = _read_graphs(true_graph, learned_graph)
-    arcs_of = _class_arcs if equivalence_class else _arcs
-    true, learned = (_arrows(arcs_of(graph, index)) for graph in (true_graph, learned_graph))
-    return DirectionScores(*_shares(true, learned))
+    arcs_of = _list_class_arcs if equivalence_class else _list_arcs
+    true, learned = (_list_arrows(arcs_of(graph, index)) for graph in (true_graph, learned_graph))
+    return DirectionScores(*_compute_scores(true, learned))
 
 
 def edge_differences(reference: GraphLike, graph: GraphLike, *, equivalence_class: bool = False) -> EdgeDifferences:
@@ -267,7 +268,7 @@ def edge_differences(reference: GraphLike, graph: GraphLike, *, equivalence_clas
     """
     reference, graph, index = _read_graphs(reference, graph)
     names = list(index)
-    arcs_of = _class_arcs if equivalence_class else _arcs
+    arcs_of = _list_class_arcs if equivalence_class else _list_arcs
     there, here = arcs_of(reference, index), arcs_of(graph, index)
     differences = EdgeDifferences([], [], [], [], [])
     for u, v in sorted({(min(arc), max(arc)) for arc in there ^ here}):
@@ -286,7 +287,7 @@ def edge_differences(reference: GraphLike, graph: GraphLike, *, equivalence_clas
     return differences
 
 
-def _shares(true: set, learned: set) -> tuple[float, float, float]:
+def _compute_scores(true: set, learned: set) -> tuple[float, float, float]:
     """Return precision, recall and F1 of a set of edges."""
     both = len(true & learned)
     return (
@@ -296,7 +297,7 @@ def _shares(true: set, learned: set) -> tuple[float, float, float]:
     )
 
 
-def _arrows(arcs: set[tuple[int, int]]) -> set[tuple[int, int]]:
+def _list_arrows(arcs: set[tuple[int, int]]) -> set[tuple[int, int]]:
     """Return the arcs without an opposite arc."""
     return {(u, v) for u, v in arcs if (v, u) not in arcs}
 
@@ -305,7 +306,7 @@ def _read_graphs(a: GraphLike, b: GraphLike) -> tuple[nx.Graph, nx.Graph, dict[H
     """Return both graphs and the position of each node; raise an error if they have different nodes."""
     import networkx as nx
 
-    graphs = take_graph(a), take_graph(b)
+    graphs = get_graph(a), get_graph(b)
     for graph in graphs:
         if not isinstance(graph, nx.Graph) or graph.is_multigraph():
             raise TypeError(
@@ -315,7 +316,7 @@ def _read_graphs(a: GraphLike, b: GraphLike) -> tuple[nx.Graph, nx.Graph, dict[H
     return *graphs, {node: position for position, node in enumerate(graphs[0])}
 
 
-def _arcs(graph: nx.Graph, index: dict[Hashable, int]) -> set[tuple[int, int]]:
+def _list_arcs(graph: nx.Graph, index: dict[Hashable, int]) -> set[tuple[int, int]]:
     """Return the directed edges by position, an undirected one as both directions."""
     arcs = {(index[u], index[v]) for u, v in graph.edges()}
     for u, v in graph.edges():
@@ -324,9 +325,9 @@ def _arcs(graph: nx.Graph, index: dict[Hashable, int]) -> set[tuple[int, int]]:
     return arcs if graph.is_directed() else arcs | {(v, u) for u, v in arcs}
 
 
-def _class_arcs(graph: nx.Graph, index: dict[Hashable, int]) -> set[tuple[int, int]]:
+def _list_class_arcs(graph: nx.Graph, index: dict[Hashable, int]) -> set[tuple[int, int]]:
     """Return the arcs of a graph, or of its CPDAG if it is a DAG."""
-    arcs = _arcs(graph, index)
+    arcs = _list_arcs(graph, index)
     # A PDAG without undirected edges is not converted: its author may know the directions.
     if hasattr(graph, "undirected_edges") or any((v, u) in arcs for u, v in arcs):
         return arcs
@@ -339,6 +340,6 @@ def _class_arcs(graph: nx.Graph, index: dict[Hashable, int]) -> set[tuple[int, i
     return {*directed, *undirected, *((v, u) for u, v in undirected)}
 
 
-def _distance(a: set[tuple[int, int]], b: set[tuple[int, int]]) -> int:
+def _count_differences(a: set[tuple[int, int]], b: set[tuple[int, int]]) -> int:
     # The mark of a pair is the set of its arcs. It differs if and only if an arc is in only one of the graphs.
     return len({frozenset(arc) for arc in a ^ b})

@@ -134,7 +134,7 @@ class PrequentialErrors:
     def __init__(self, learner: Any, window: int, classes: Any = None, y: Any = None):
         from pgmx.streaming.least_squares import RecursiveLeastSquares, RecursiveLeastSquaresClassifier
 
-        self.learner = deepcopy(learner)
+        self.learner = deepcopy(learner)  # the caller's learner learns nothing
         self.window = window
         self.n_rows = 0
         self.labels = _list_labels(learner, classes, y)
@@ -142,12 +142,14 @@ class PrequentialErrors:
         self.linear: Any = RecursiveLeastSquares() if self.labels is None else RecursiveLeastSquaresClassifier()
         # the sum of numeric targets, or the count of each label; and the last value
         self.history = np.zeros(1 if self.labels is None else len(self.labels))
+        # what the baseline of the last value predicts before the first row
         self.last = 0.0 if self.labels is None else self.labels[0]
         self.sums: dict[str, np.ndarray] = {}
 
     def learn(self, X: Any, y: Any) -> None:
         """Predict and learn a chunk; a chunk that the learner rejects changes nothing."""
         guesses = {self.label: self._predict(self.learner, X, y)}
+        # the linear baseline needs dense rows
         dense = X.toarray() if hasattr(X, "toarray") else X
         targets = np.asarray(y).reshape(-1)
         guesses |= {

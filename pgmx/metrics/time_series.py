@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from pgmx.checks import as_reals, check_natural
 
 #: Rows that are predicted together.
-ROWS = 4096
+_N_BLOCK_ROWS = 4096
 
 
 class EdgeCurve(NamedTuple):
@@ -143,8 +143,8 @@ def prediction_error(
     if not size:
         raise ValueError("all rows to predict are zero: the relative error is not defined")
     error = 0.0
-    for start in range(0, len(following), ROWS):
-        residual = following[start : start + ROWS].copy()
+    for start in range(0, len(following), _N_BLOCK_ROWS):
+        residual = following[start : start + _N_BLOCK_ROWS].copy()
         for lag in range(1, order + 1):
             first = start + order - lag if targets is None else start
             residual -= (lags[lag] @ rows[first : first + len(residual)].T).T
@@ -202,6 +202,7 @@ def structure_recall(coef, true_coef, k: int | None = None) -> float:
         found = estimate.indices[part]
         if k is not None:
             found = found[np.argsort(-np.abs(estimate.data[part]), kind="stable")[:k]]
+        # k edges cannot recall more than k parents
         shares.append(len(np.intersect1d(found, parents)) / (len(parents) if k is None else min(k, len(parents))))
     if not shares:
         raise ValueError("no node of true_coef has a parent: there is nothing to recall")
@@ -252,6 +253,7 @@ def edge_error_rate(estimate, truth) -> float:
             name: set(zip(*(ends.tolist() for ends in part.nonzero()), strict=True))
             for name, part in (("one", one), ("other", other))
         }
+        # a variable's own past is not an edge of the graph
         differences += sum(target != source for target, source in joined["one"] ^ joined["other"])
         used += bool(joined["one"] or joined["other"])
     return differences / (max(used, 1) * n * (n - 1))
@@ -308,6 +310,7 @@ def edge_curve(strengths: ArrayLike, truth: ArrayLike, *, diagonal: bool = False
         raise ValueError("truth must have both edges and pairs without an edge")
     order = np.argsort(-size, kind="stable")
     size, is_edge = size[order], is_edge[order]
+    # Edges of the same strength are one point of the curve: their order means nothing.
     last = np.append(np.flatnonzero(size[1:] != size[:-1]), len(size) - 1)
     hits = np.concatenate([[0], np.cumsum(is_edge)[last]]) / is_edge.sum()
     false = np.concatenate([[0], np.cumsum(~is_edge)[last]]) / (~is_edge).sum()
@@ -349,7 +352,7 @@ def _read_lags(thing, name: str) -> list:
     n = len(lags[0].indptr) - 1
     if not n or any(part.shape != (n, n) for part in lags):
         raise ValueError(f"{name} must be square for every lag, got the shapes {[part.shape for part in lags]}")
-    for part in lags:
+    for part in lags:  # the array is a copy: the caller's matrices stay as they are
         part.sum_duplicates()
         part.eliminate_zeros()
     return lags

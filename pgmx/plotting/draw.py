@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from pgmx.checks import FittedLearner, check_natural, check_same_names, is_number, join_names, take_graph
+from pgmx.checks import check_natural, check_same_names, is_number, join_names
+from pgmx.fitted import FittedLearner, get_graph
 from pgmx.plotting.layered_layout import MOST_IN_LAYERS, compute_layout
 from pgmx.plotting.packing import HEIGHT
 from pgmx.plotting.pictures import check_picture_path, limit_dpi, write_figure
@@ -50,7 +51,7 @@ _LONGEST_LABEL = 28
 _LAYOUTS = ("layered", "spring", "circular")
 
 
-class Marks(NamedTuple):
+class IndexedGraph(NamedTuple):
     """A graph as integers: ``names[v]``, arrows (tail, head) and undirected pairs (u, v) with u < v, both sorted."""
 
     names: list
@@ -132,21 +133,21 @@ def plot_graph(
     """
     if layout is not None and layout not in _LAYOUTS:
         raise ValueError(f"layout must be one of {', '.join(map(repr, _LAYOUTS))}, got {layout!r}")
-    drawn, compared = _leave_out_lags(take_graph(graph), take_graph(reference))
-    marks = read_marks(drawn)
-    if not marks.names:
+    drawn, compared = _leave_out_lags(get_graph(graph), get_graph(reference))
+    indexed = index_graph(drawn)
+    if not indexed.names:
         raise ValueError("the graph has no nodes: there is nothing to draw")
-    scales = _scales(drawn, strengths)
-    edges, note = _choose_edges(drawn, marks, compared, scales, max_edges)
-    labels = [_label_lag(*name) if _is_of_series(drawn) else _label(name) for name in marks.names]
+    scales = _read_scales(drawn, strengths)
+    edges, note = _choose_edges(drawn, indexed, compared, scales, max_edges)
+    labels = [_label_lag(*name) if _is_series_graph(drawn) else _shorten_label(name) for name in indexed.names]
     font = _FONT if len(labels) <= _MANY else _SMALL_FONT
     widths = [measure_text(label, font) + font for label in labels]
     is_large = len(labels) > MOST_IN_LAYERS
     communities = find_communities(len(labels), [edge[:2] for edge in edges]) if is_large else None
-    centres, bends, curved = _place_nodes(marks.names, widths, edges, layout, pos, communities)
+    centres, bends, curved = _place_nodes(indexed.names, widths, edges, layout, pos, communities)
     find = (lambda u, v: nan) if scales is None else scales.find
-    sizes = [find(marks.names[u], marks.names[v]) for u, v, *_ in edges]
-    kinds = _read_kinds(drawn, marks.names, continuous)
+    sizes = [find(indexed.names[u], indexed.names[v]) for u, v, *_ in edges]
+    kinds = _read_kinds(drawn, indexed.names, continuous)
     n_legends = (reference is not None) + (scales is not None) + (len(set(kinds)) == 2)
     ax, scale = prepare_axes(ax, centres, widths, bends, n_legends + bool(note))
     style = [line_style(edge[3], size, scales, reference is None) for edge, size in zip(edges, sizes, strict=True)]
@@ -233,18 +234,18 @@ def save_picture(
     return path
 
 
-def _is_of_series(graph: Any) -> bool:
+def _is_series_graph(graph: Any) -> bool:
     """Return whether nodes are (variable, lag)."""
     return hasattr(graph, "summary_graph")
 
 
 def _leave_out_lags(graph: Any, reference: Any) -> tuple[Any, Any]:
     """Return the graphs of a time series without the lags that have no edge in either; other graphs unchanged."""
-    if not _is_of_series(graph):
+    if not _is_series_graph(graph):
         return graph, reference
     graphs = [graph]
     if reference is not None:
-        read_marks(reference, graph.nodes())  # an error for other nodes, before any node is left out
+        index_graph(reference, graph.nodes())  # an error for other nodes, before any node is left out
         graphs.append(reference)
     joined = {node for one in graphs for edge in one.edges() for node in edge}
     variables = {name for name, _ in joined}
@@ -252,8 +253,8 @@ def _leave_out_lags(graph: Any, reference: Any) -> tuple[Any, Any]:
     return graph.subgraph(drawn), None if reference is None else reference.subgraph(drawn)
 
 
-def read_marks(graph: Graph, names: list | None = None) -> Marks:
-    """Return the marks of a graph; two opposite arcs are one undirected edge, as in pgmpy's ``PDAG``."""
+def index_graph(graph: Graph, names: list | None = None) -> IndexedGraph:
+    """Return a graph as integers; two opposite arcs are one undirected edge, as in pgmpy's ``PDAG``."""
     if not (hasattr(graph, "nodes") and hasattr(graph, "edges") and hasattr(graph, "is_directed")):
         raise TypeError(f"expected a pgmpy or networkx graph or a fitted learner, got {type(graph).__name__}")
     names = list(graph.nodes()) if names is None else list(names)
@@ -263,27 +264,27 @@ def read_marks(graph: Graph, names: list | None = None) -> Marks:
     if not graph.is_directed():
         arcs |= {(v, u) for u, v in arcs}
     both = {(u, v) for u, v in arcs if (v, u) in arcs}
-    return Marks(names, sorted(arcs - both), sorted((u, v) for u, v in both if u < v))
+    return IndexedGraph(names, sorted(arcs - both), sorted((u, v) for u, v in both if u < v))
 
 
 def _choose_edges(
-    graph: Graph, marks: Marks, reference: Graph | None, scales: Strengths | None, max_edges: int | str | None
+    graph: Graph, indexed: IndexedGraph, reference: Graph | None, scales: Strengths | None, max_edges: int | str | None
 ) -> tuple[list[tuple], str]:
     """Return the edges to draw with their verdicts, and a note about the edges that are left out."""
-    edges = _compare_edges(marks, None if reference is None else read_marks(reference, marks.names))
+    edges = _compare_edges(indexed, None if reference is None else index_graph(reference, indexed.names))
     if max_edges is None:
         return edges, ""
     if max_edges == "auto":
         weights = _read_weights(graph) if scales is None else scales.of
-        if marks.directed or reference is not None or not weights:
+        if indexed.directed or reference is not None or not weights:
             return edges, ""
-        most = count_readable(len(marks.names))
+        most = count_readable(len(indexed.names))
     else:
         most = check_natural(max_edges, "max_edges", 0)
         weights = _read_weights(graph) if scales is None else scales.of
     if len(edges) <= most:
         return edges, ""
-    names = marks.names
+    names = indexed.names
     pairs = ((names[u], names[v]) for u, v, *_ in edges)
     sizes = [abs(weights.get((u, v), weights.get((v, u), 0.0))) for u, v in pairs]
     strongest = sorted(sorted(range(len(edges)), key=lambda k: (-sizes[k], k))[:most])
@@ -293,7 +294,7 @@ def _choose_edges(
 
 def _read_weights(graph: Graph) -> dict:
     """Return the weights of edges (for series, the strengths); empty if an edge does not have one."""
-    attribute = "strength" if _is_of_series(graph) else "weight"  # weights of series are in different units
+    attribute = "strength" if _is_series_graph(graph) else "weight"  # weights of series are in different units
     weights = {(u, v): value for u, v, value in graph.edges(data=attribute)}
     return weights if all(is_number(value) for value in weights.values()) else {}
 
@@ -335,6 +336,7 @@ def _read_places(names: list, widths: list[float], pos: Mapping) -> np.ndarray:
         np.fill_diagonal(ratios, 0.0)
         nearest = ratios.max(axis=1)
         usual = nearest[np.isfinite(nearest)]  # nodes at the same position overlap at any scale
+        # A single pair of very close nodes must not blow up the whole picture: at most four times the median scale.
         places *= min(usual.max(), 4 * np.median(usual)) if len(usual) else 1.0
     corner = (places - np.column_stack([np.asarray(widths) / 2, np.full(len(names), HEIGHT / 2)])).min(axis=0)
     return places - corner
@@ -351,7 +353,7 @@ def _read_kinds(graph: Graph, names: list, continuous: Iterable[Hashable] | None
     return ["continuous" if name in members else "discrete" for name in names]
 
 
-def _scales(graph, strengths):
+def _read_scales(graph, strengths):
     """Read the strengths; None if there are none, or if the graph has no edges."""
     if strengths is None or (isinstance(strengths, str) and not graph.number_of_edges()):
         return None
@@ -363,14 +365,14 @@ def _scales(graph, strengths):
     return read_strengths(values)
 
 
-def _label(name, longest=_LONGEST_LABEL):
+def _shorten_label(name, longest=_LONGEST_LABEL):
     text = " ".join(str(name).split())
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def _label_lag(name, lag):
     """Return the label of a variable of a time series at a lag."""
-    return label_lag(_label(name, _LONGEST_LABEL - len(label_lag("", lag))), lag)
+    return label_lag(_shorten_label(name, _LONGEST_LABEL - len(label_lag("", lag))), lag)
 
 
 def measure_text(text: str, font: float) -> float:
@@ -381,9 +383,9 @@ def measure_text(text: str, font: float) -> float:
     return text_to_path.get_text_width_height_descent(text, FontProperties(size=font), ismath=False)[0]
 
 
-def _compare_edges(marks, reference):
+def _compare_edges(indexed, reference):
     """Return (u, v, is_arrow, verdict) for the edges of the graph and the edges only in the reference."""
-    edges = [(u, v, True) for u, v in marks.directed] + [(u, v, False) for u, v in marks.undirected]
+    edges = [(u, v, True) for u, v in indexed.directed] + [(u, v, False) for u, v in indexed.undirected]
     if reference is None:
         return [(*edge, "shared") for edge in edges]
     theirs = [(u, v, True) for u, v in reference.directed] + [(u, v, False) for u, v in reference.undirected]

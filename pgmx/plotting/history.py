@@ -124,7 +124,7 @@ def plot_history(learners, ax=None, *, measures=None, against="seconds", below_b
     ['objective, nats per row', 'share of the true edges found']
     """
     by_label = _label_learners(learners)
-    histories = {label: _history(learner, label) for label, learner in by_label.items()}
+    histories = {label: _read_history(learner, label) for label, learner in by_label.items()}
     if against not in _AGAINST:
         raise ValueError(f"against must be one of {', '.join(_AGAINST)}, got {against!r}")
     if measures is None:
@@ -132,10 +132,10 @@ def plot_history(learners, ax=None, *, measures=None, against="seconds", below_b
         names, single = ["score" if has_scores else "objective"], True
     else:
         names, single = ([measures], True) if isinstance(measures, str) else (list(measures), False)
-    panels = [_runs(histories, measure, against) for measure in names]
-    axes, own_figure = _panels(ax, len(names), single)
+    panels = [_list_runs(histories, measure, against) for measure in names]
+    axes, own_figure = _make_panels(ax, len(names), single)
     for panel, measure, runs in zip(axes, names, panels, strict=True):
-        _draw(panel, runs, measure, against, below_best)
+        _draw_runs(panel, runs, measure, against, below_best)
     if len(by_label) > 1:
         _add_legend(axes, sorted({(run.at, run.label) for runs in panels for run in runs}), own_figure)
     return axes[0] if single else axes
@@ -155,7 +155,7 @@ def _label_learners(learners) -> dict:
     return dict(zip(labels, learners, strict=True))
 
 
-def _history(learner, label) -> Mapping:
+def _read_history(learner, label) -> Mapping:
     history = getattr(learner, "history_", None)
     if not isinstance(history, Mapping) or "seconds" not in history:
         named = f"{label!r} is a {type(learner).__name__}" if label else f"got a {type(learner).__name__}"
@@ -163,7 +163,7 @@ def _history(learner, label) -> Mapping:
     return history
 
 
-def _runs(histories: Mapping, measure: str, against: str) -> list[_Run]:
+def _list_runs(histories: Mapping, measure: str, against: str) -> list[_Run]:
     """Return the learners with values for a panel."""
     if measure not in _MEASURES:
         raise ValueError(f"measures must be among {', '.join(_MEASURES)}, got {measure!r}")
@@ -171,7 +171,9 @@ def _runs(histories: Mapping, measure: str, against: str) -> list[_Run]:
     for at, (label, history) in enumerate(histories.items()):
         for name in (measure, against):
             if name not in history:
-                raise ValueError(f"the history of {label or 'the learner'!r} does not hold {name!r}{_remedy(name)}")
+                raise ValueError(
+                    f"the history of {label or 'the learner'!r} does not hold {name!r}{_suggest_option(name)}"
+                )
         x, y = (np.asarray(history[name], dtype=float) for name in (against, measure))
         known = ~np.isnan(y)
         if known.any():
@@ -181,12 +183,12 @@ def _runs(histories: Mapping, measure: str, against: str) -> list[_Run]:
     return runs
 
 
-def _remedy(name: str) -> str:
+def _suggest_option(name: str) -> str:
     option = _MEASURES[name].option if name in _MEASURES else ""
     return f": give it {option}=... and fit again" if option else ""
 
 
-def _panels(ax, n: int, single: bool) -> tuple[list[Axes], bool]:
+def _make_panels(ax, n: int, single: bool) -> tuple[list[Axes], bool]:
     """Return one axes per panel, and whether they are on a new figure."""
     if n == 0:
         raise ValueError("measures is empty: name at least one")
@@ -201,7 +203,7 @@ def _panels(ax, n: int, single: bool) -> tuple[list[Axes], bool]:
     return [make_axes(panel, 6.4, 4.0) for panel in panels], False
 
 
-def _draw(ax: Axes, runs: list[_Run], measure: str, against: str, below_best: bool) -> None:
+def _draw_runs(ax: Axes, runs: list[_Run], measure: str, against: str, below_best: bool) -> None:
     sign = _MEASURES[measure].sign
     best = max(float((sign * run.y).max()) for run in runs)
     distances = below_best and sign != 0
@@ -216,7 +218,7 @@ def _draw(ax: Axes, runs: list[_Run], measure: str, against: str, below_best: bo
             ax.plot(run.x, y, color=colour, linewidth=0.7, alpha=0.35)
         ax.step(run.x, top, where="post", color=colour, linewidth=1.8)
         ax.plot(run.x[-1:], top[-1:], MARKERS[run.at % len(MARKERS)], color=colour, markersize=6)
-    _label(ax, np.concatenate([run.x for run in runs]), against)
+    _label_axis(ax, np.concatenate([run.x for run in runs]), against)
     _label_quality(ax, measure, sign * best if distances else None)
 
 
@@ -225,7 +227,7 @@ def _least_distance(gaps: np.ndarray) -> float:
     return max(0.5 * min(gaps[gaps > 1e-6], default=1.0), min(1.0, 1e-4 * gaps.max()))
 
 
-def _label(ax: Axes, values: np.ndarray, against: str) -> None:
+def _label_axis(ax: Axes, values: np.ndarray, against: str) -> None:
     from matplotlib.ticker import FuncFormatter
 
     if against.endswith("seconds") and values.max() > _WIDE_RANGE * values.min() > 0:

@@ -59,19 +59,19 @@ class _Block:
     """One connected component with its own coordinates and its position in the picture."""
 
     def __init__(self, members: list[int], arrows: list[Edge], pairs: list[Edge], widths: Sequence[float]) -> None:
-        order = downward_order(members, arrows, pairs)
+        order = order_downwards(members, arrows, pairs)
         rank = {v: at for at, v in enumerate(order)}
         self.edges = [(u, v) if rank[u] < rank[v] else (v, u) for u, v in [*arrows, *pairs]]
         self.pairs = [*arrows, *pairs]
         layer = assign_layers(order, sorted(set(self.edges)))
         self.members = members
-        self.chains, chain_layer = _chains(self.edges, layer, first_bend=len(widths))
+        self.chains, chain_layer = _cut_chains(self.edges, layer, first_bend=len(widths))
         self.layers: list[list[int]] = [[] for _ in range(1 + max(layer.values()))]
         for v, at in [*((v, layer[v]) for v in order), *chain_layer.items()]:
             self.layers[at].append(v)
         links = [link for chain in self.chains for link in pairwise(chain)]
         order_layers(self.layers, links)
-        self.x = _abscissae(self.layers, links, chain_layer, widths)
+        self.x = _compute_abscissae(self.layers, links, chain_layer, widths)
         half = {v: (BEND_WIDTH if v in chain_layer else widths[v]) / 2 for v in self.x}
         self.left = min(self.x[v] - half[v] for v in self.x)
         self.width = max(self.x[v] + half[v] for v in self.x) - self.left
@@ -95,7 +95,7 @@ class _Block:
 # ---- layers ----
 
 
-def downward_order(members: Sequence[int], arrows: Iterable[Edge], pairs: Iterable[Edge]) -> list[int]:
+def order_downwards(members: Sequence[int], arrows: Iterable[Edge], pairs: Iterable[Edge]) -> list[int]:
     """Order the vertices so that arrows point forward; neighbours of placed vertices come first, cycles are cut."""
     children: dict[int, list[int]] = {v: [] for v in members}
     neighbours: dict[int, list[int]] = {v: [] for v in members}
@@ -149,7 +149,9 @@ def assign_layers(order: Sequence[int], edges: Sequence[Edge]) -> dict[int, int]
     return {v: int(layer[i]) for v, i in at.items()}
 
 
-def _chains(edges: Sequence[Edge], layer: Mapping[int, int], first_bend: int) -> tuple[list[list[int]], dict[int, int]]:
+def _cut_chains(
+    edges: Sequence[Edge], layer: Mapping[int, int], first_bend: int
+) -> tuple[list[list[int]], dict[int, int]]:
     """Cut every edge into steps of one layer; bend points are numbered from `first_bend`."""
     if sum(layer[v] - layer[u] - 1 for u, v in edges) > MAX_BENDS:
         return [[u, v] for u, v in edges], {}
@@ -190,7 +192,7 @@ def order_layers(layers: list[list[int]], links: Sequence[tuple[int, int]]) -> N
     size = len(up) + len(links)
     best, fewest = [row[:] for row in layers], -1
     for start in range(max(1, min(_MOST_STARTS, _EFFORT // (1 + 20 * size)))):
-        order, crossings = _improve(_make_start(layers, start), up, down, max(4, min(30, _EFFORT // (1 + size))))
+        order, crossings = _improve_order(_make_start(layers, start), up, down, max(4, min(30, _EFFORT // (1 + size))))
         if fewest < 0 or crossings < fewest:
             best, fewest = order, crossings
         if fewest == 0:
@@ -207,12 +209,12 @@ def _make_start(layers, start):
     return [draw.sample(row, len(row)) for row in layers]
 
 
-def _improve(layers, up, down, n_sweeps):
+def _improve_order(layers, up, down, n_sweeps):
     """Return the best of `n_sweeps` orders and its number of crossings."""
     position = {v: at for row in layers for at, v in enumerate(row)}
     between = [[(v, w) for v in row for w in down[v]] for row in layers]
     swaps = len(up) <= _SWAP_LIMIT
-    best, fewest = [row[:] for row in layers], _total(between, position)
+    best, fewest = [row[:] for row in layers], _count_all_crossings(between, position)
     for sweep in range(n_sweeps):
         near = (up, down)[sweep % 2]
         for row in layers if sweep % 2 == 0 else layers[::-1]:
@@ -220,7 +222,7 @@ def _improve(layers, up, down, n_sweeps):
         if swaps:
             for row in layers:
                 _swap_neighbours(row, up, down, position)
-        crossings = _total(between, position)
+        crossings = _count_all_crossings(between, position)
         if crossings < fewest:
             best, fewest = [row[:] for row in layers], crossings
         if fewest == 0:
@@ -228,7 +230,7 @@ def _improve(layers, up, down, n_sweeps):
     return best, fewest
 
 
-def _total(between, position):
+def _count_all_crossings(between, position):
     return sum(count_crossings(links, position) for links in between)
 
 
@@ -240,11 +242,11 @@ def _sort_by_barycentre(row, near, position):
 
 
 def _swap_neighbours(row, up, down, position):
-    for _ in range(10):
+    for _ in range(10):  # each swap removes crossings, so that this ends; the limit bounds the time
         improved = False
         for at in range(len(row) - 1):
             a, b = row[at], row[at + 1]
-            if _gain(up[a], up[b], position) + _gain(down[a], down[b], position) > 0:
+            if _compute_gain(up[a], up[b], position) + _compute_gain(down[a], down[b], position) > 0:
                 row[at], row[at + 1] = b, a
                 position[a], position[b] = at + 1, at
                 improved = True
@@ -252,7 +254,7 @@ def _swap_neighbours(row, up, down, position):
             return
 
 
-def _gain(near_a, near_b, position):
+def _compute_gain(near_a, near_b, position):
     """Return the crossings of the links of a and b if a is left of b, minus the crossings if a is right of b."""
     places = [position[v] for v in near_b]
     return sum((position[u] > p) - (position[u] < p) for u in near_a for p in places)
@@ -261,7 +263,7 @@ def _gain(near_a, near_b, position):
 # ---- x coordinates ----
 
 
-def _abscissae(
+def _compute_abscissae(
     layers: list[list[int]], links: Iterable[Edge], is_bend: Mapping[int, int], widths: Sequence[float]
 ) -> dict[int, float]:
     """Return the x of every point by sweeps of weighted least squares towards neighbours, with minimal distances."""
@@ -274,20 +276,21 @@ def _abscissae(
         down[u].append((v, weight))
     x: dict[int, float] = {}
     for row in layers:
-        x.update(zip(row, _least_squares(np.zeros(len(row)), np.ones(len(row)), [size[v] for v in row]), strict=True))
+        x.update(zip(row, _place_row(np.zeros(len(row)), np.ones(len(row)), [size[v] for v in row]), strict=True))
     both = {v: up[v] + down[v] for v in size}
     for sweep in range(24):
+        # Down and up in turn move whole layers; the last sweeps balance the neighbours on both sides.
         near = both if sweep >= 16 else (up, down)[sweep % 2]
         for row in layers if sweep % 2 == 0 else layers[::-1]:
             weights = [sum(w for _, w in near[v]) for v in row]
             pulls = [sum(w * x[u] for u, w in near[v]) for v in row]
             target = np.array([p / w if w else x[v] for v, p, w in zip(row, pulls, weights, strict=True)])
-            placed = _least_squares(target, np.maximum(weights, 0.1), [size[v] for v in row])
+            placed = _place_row(target, np.maximum(weights, 0.1), [size[v] for v in row])
             x.update(zip(row, placed, strict=True))
     return x
 
 
-def _least_squares(target: np.ndarray, weight: np.ndarray, size: Sequence[float]) -> np.ndarray:
+def _place_row(target: np.ndarray, weight: np.ndarray, size: Sequence[float]) -> np.ndarray:
     """Minimise sum weight*(x - target)^2 with ordered boxes at distance NODE_GAP (pool adjacent violators)."""
     half = np.asarray(size) / 2
     offset = np.concatenate([[0.0], np.cumsum(half[1:] + half[:-1] + NODE_GAP)])

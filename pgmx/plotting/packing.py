@@ -46,6 +46,7 @@ def place_blocks(
     blocks: Sequence[Block], isolated: Sequence[int], widths: Sequence[float], centres: np.ndarray
 ) -> None:
     """Set the corner of each block, and write the centres of isolated vertices."""
+    # A row is as wide as the widest block at least; otherwise the picture is about 1.6 times wider than high.
     row_width = max([(1.6 * sum(b.width * b.height for b in blocks)) ** 0.5, 400.0, *(b.width for b in blocks)])
     floor = _place_isolated(isolated, widths, row_width, centres)
     _fill_shelves(blocks, row_width, floor + LAYER_GAP if isolated else 0.0)

@@ -59,7 +59,7 @@ def plot_path(path: Any, ax: Axes | None = None) -> Axes:
     >>> ax.get_ylabel(), ax.figure.axes[1].get_ylabel()
     ('edges', 'EBIC')
     """
-    networks, selector = _path_of(path)
+    networks, selector = _find_path(path)
     lams, n_edges = np.asarray(networks.lams, dtype=float), np.asarray(networks.n_edges)
     if not len(n_edges):
         raise ValueError("the path has no penalties: there is nothing to draw")
@@ -73,11 +73,11 @@ def plot_path(path: Any, ax: Axes | None = None) -> Axes:
     if criterion is not None and np.isfinite(criterion).any():
         _draw_criterion(ax, lams[: len(criterion)], criterion[: len(lams)], selector)
     if networks.selected >= 0:
-        _mark(ax, float(lams[networks.selected]), int(n_edges[networks.selected]))
+        _mark_selected(ax, float(lams[networks.selected]), int(n_edges[networks.selected]))
     return ax
 
 
-def _path_of(source) -> tuple[Any, Any]:
+def _find_path(source) -> tuple[Any, Any]:
     """Return the path of a path or learner, and the learner that selected the penalty, None if unknown."""
     learner = source
     while learner is not None:
@@ -103,6 +103,7 @@ def _label_penalties(ax: Axes, lams: np.ndarray) -> None:
     low, high = float(lams.min()), float(lams.max())
     if low > 0:
         ax.set_xscale("log")
+        # a short axis needs more labels per decade; below a factor of 3 linear ones
         marks = (1, 2, 5) if high / low > 20 else (1, 1.5, 2, 3, 5, 7)
         ax.xaxis.set_major_locator(LogLocator(subs=marks) if high / low > 3 else MaxNLocator(6))
         ax.xaxis.set_minor_locator(NullLocator())
@@ -140,7 +141,7 @@ def _draw_criterion(ax: Axes, lams: np.ndarray, criterion: np.ndarray, selector)
     _label_side(other, "right", _CRITERIA.get(rule or "", "criterion"), _CRITERION)
 
 
-def _mark(ax: Axes, lam: float, n_edges: int) -> None:
+def _mark_selected(ax: Axes, lam: float, n_edges: int) -> None:
     """Mark the selected penalty, with its value and its number of edges above the frame."""
     ax.axvline(lam, color=_CHOSEN, linewidth=1.2, linestyle=(0, (4, 3)))
     ax.annotate(
@@ -149,14 +150,14 @@ def _mark(ax: Axes, lam: float, n_edges: int) -> None:
         xycoords=ax.get_xaxis_transform(),
         xytext=(0, 4),
         textcoords="offset points",
-        ha=_side_of(ax, lam),
+        ha=_align_text(ax, lam),
         color=_CHOSEN,
         fontsize=9,
         annotation_clip=False,
     )
 
 
-def _side_of(ax: Axes, lam: float) -> str:
+def _align_text(ax: Axes, lam: float) -> str:
     """Return the alignment of the text of a mark that keeps it above the frame."""
     place = ax.transAxes.inverted().transform(ax.transData.transform((lam, 0.0)))[0]
     return "left" if place < 0.25 else "right" if place > 0.75 else "center"

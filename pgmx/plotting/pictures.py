@@ -62,6 +62,7 @@ def limit_dpi(figure: Figure, dpi: float) -> float:
 def _write(figure: Figure, target: Any, kind: str, dpi: float, letters: str = "path") -> None:
     from matplotlib import rc_context
 
+    # A fixed salt gives the same ids, and no date below: the same figure has the same bytes.
     style: Any = {"svg.hashsalt": "pgmx", "svg.fonttype": letters}
     if letters == "none":
         style["font.sans-serif"] = ["DejaVu Sans", "Verdana", "Arial"]  # fonts of the viewer; the first is the widest
@@ -93,7 +94,7 @@ def _render_png(figure: Figure) -> str:
     return b64encode(data.getvalue()).decode()
 
 
-class Shown:
+class PictureMixin:
     """An object that a notebook shows as the picture of its figure."""
 
     figure: Any
@@ -127,15 +128,15 @@ def _make_classes() -> tuple[type, type]:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    class PictureAxes(Shown, Axes):
+    class PictureAxes(PictureMixin, Axes):
         """Axes that show their figure."""
 
-    class PictureFigure(Shown, Figure):
+    class PictureFigure(PictureMixin, Figure):
         """A figure that shows itself."""
 
         def show(self, warn: bool = True) -> None:  # matplotlib's method has `warn`
             """Show the picture: in a notebook in the output, in a script in the browser."""
-            Shown.show(self)
+            PictureMixin.show(self)
 
     for kind in (PictureAxes, PictureFigure):  # pickles find the classes by these names
         kind.__module__, kind.__qualname__ = __name__, kind.__name__

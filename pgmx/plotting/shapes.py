@@ -68,27 +68,27 @@ def route_curves(edges, centres, bends, widths):
     for u, v, *_ in edges:
         inner = bends[u, v] if (u, v) in bends else bends[v, u][::-1] if (v, u) in bends else np.empty((0, 2))
         routes.append(np.vstack([centres[u], inner, centres[v]]))
-    _attach(edges, routes, centres, widths)
-    return [_smooth(route) for route in routes]
+    _attach_to_borders(edges, routes, centres, widths)
+    return [_fit_spline(route) for route in routes]
 
 
 def route_lines(edges, centres, widths):
     """Return the Bezier control points (4, 2) of every edge, a straight line from border to border."""
     curves = []
     for u, v, *_ in edges:
-        start, stop = (_leave_box(centres[a], centres[b], widths[a]) for a, b in ((u, v), (v, u)))
+        start, stop = (_cross_border(centres[a], centres[b], widths[a]) for a, b in ((u, v), (v, u)))
         curves.append(np.linspace(start, stop, 4))
     return curves
 
 
-def _leave_box(inside, outside, width):
+def _cross_border(inside, outside, width):
     """Return the point at which the line from the middle of a box to a point outside crosses the border."""
     step = outside - inside
     shares = np.array([width / 2, HEIGHT / 2]) / np.maximum(np.abs(step), 1e-9)
     return inside + step * min(1.0, shares.min())
 
 
-def _attach(edges, routes, centres, widths):
+def _attach_to_borders(edges, routes, centres, widths):
     """Move the ends of the routes from the centres to points spread along the upper or lower border."""
     ends: dict[tuple[int, bool], list[tuple[float, int, int]]] = {}
     for at, (u, v, *_) in enumerate(edges):
@@ -102,7 +102,7 @@ def _attach(edges, routes, centres, widths):
             routes[at][end] = x, centres[node, 1] + (HEIGHT / 2 if upper else -HEIGHT / 2)
 
 
-def _smooth(route):
+def _fit_spline(route):
     """Return a cubic spline through the points, nearly vertical at both ends, and steep between two boxes."""
     tangent = np.empty_like(route)
     tangent[1:-1] = (route[2:] - route[:-2]) / 2

@@ -22,7 +22,7 @@ _LARGE = 300  # above this number of vertices fewer steps are made
 _MOST_COVERED = 0.22  # maximum share of the drawing that boxes cover
 _GAP = 9.0  # between two boxes
 _APART = 2.2  # factor of the length of an edge between two communities
-SMALLEST = 5  # members of a community
+_SMALLEST = 5  # members of a community
 
 
 def compute_spring_layout(
@@ -75,7 +75,7 @@ def find_communities(n: int, edges: Iterable[Edge]) -> np.ndarray:
     )
     labels = np.full(n, -1)
     for label, group in enumerate(groups):
-        if len(group) >= SMALLEST:
+        if len(group) >= _SMALLEST:
             labels[group] = label
     return labels
 
@@ -91,7 +91,7 @@ class _Block:
         ends = np.array([(at[u], at[v]) for u, v in edges])
         sizes = np.array([widths[v] for v in members])
         places = _reduce_stress(*_measure_distances(labels[self.members], ends, sizes))
-        places = _push_apart(_spread(_lay_flat(places), sizes), sizes)
+        places = _push_apart(_scale_up(_rotate_flat(places), sizes), sizes)
         half = np.column_stack([sizes / 2, np.full(len(sizes), HEIGHT / 2)])
         left, low = (places - half).min(axis=0)
         right, high = (places + half).max(axis=0)
@@ -156,13 +156,14 @@ def _scale_classically(distance: np.ndarray) -> np.ndarray:
     centred = squares - squares.mean(axis=0) - squares.mean(axis=1)[:, None] + squares.mean()
     values, vectors = np.linalg.eigh(centred)
     places = (vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0.0)))[:, ::-1]
+    # An eigenvector has no sign of its own: its largest entry is positive, on every machine.
     places *= np.where(places[np.abs(places).argmax(axis=0), np.arange(places.shape[1])] < 0, -1.0, 1.0)
-    # vertices with equal distances must not lie on one point
+    # vertices with equal distances must not lie on one point: small steps in directions by the golden angle
     angles = 2.399963 * np.arange(len(distance))
     return places + 0.05 * _SHORTEST * np.column_stack([np.cos(angles), np.sin(angles)])
 
 
-def _lay_flat(places: np.ndarray) -> np.ndarray:
+def _rotate_flat(places: np.ndarray) -> np.ndarray:
     """Rotate the drawing so that its longest extent is horizontal."""
     centred = places - places.mean(axis=0)
     _, axes = np.linalg.eigh(centred.T @ centred)
@@ -170,7 +171,7 @@ def _lay_flat(places: np.ndarray) -> np.ndarray:
     return turned * np.where(turned[np.abs(turned).argmax(axis=0), [0, 1]] < 0, -1.0, 1.0)
 
 
-def _spread(places: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+def _scale_up(places: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """Scale the drawing up until the boxes cover at most a fixed share of it."""
     extent = np.ptp(places, axis=0)
     area = np.prod(np.maximum(extent, max(HEIGHT, extent.max() / 2)))  # the height of a path is near 0 at any scale
@@ -189,9 +190,11 @@ def _push_apart(places: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         np.fill_diagonal(overlaps, False)
         if not overlaps.any():
             break
+        # boxes with the same centre are moved apart in the order of their numbers
         order = np.sign(np.arange(len(sizes))[:, None] - np.arange(len(sizes))[None])
         along_x = overlaps & (over_x < over_y)
         for k, (chosen, over, difference) in enumerate(((along_x, over_x, dx), (overlaps & ~along_x, over_y, dy))):
             side = np.where(difference == 0, order, np.sign(difference))
+            # 0.6: a box between two others gets both moves at once
             places[:, k] += np.where(chosen, side * (over / 2 + 0.5), 0.0).sum(axis=1) * 0.6
     return places

@@ -11,12 +11,12 @@ from pgmx.datasets import load_network
 from pgmx.plotting.layered_layout import (
     HEIGHT,
     NODE_GAP,
-    _least_squares,
+    _place_row,
     assign_layers,
     compute_layout,
     count_crossings,
-    downward_order,
     find_components,
+    order_downwards,
     order_layers,
 )
 
@@ -90,7 +90,7 @@ def test_total_length_equals_that_of_network_flow_duality(name):
 
 
 def test_undirected_trees_grow_from_one_root():
-    order = downward_order([0, 1, 2, 3, 4], [], [(0, 3), (3, 1), (1, 4), (4, 2)])
+    order = order_downwards([0, 1, 2, 3, 4], [], [(0, 3), (3, 1), (1, 4), (4, 2)])
     assert order == [0, 3, 1, 4, 2]
 
 
@@ -118,7 +118,7 @@ def test_crossings_that_can_be_avoided_are_avoided():
 @given(st.lists(st.tuples(st.floats(-100, 100), st.floats(0.1, 9), st.floats(1, 50)), min_size=1, max_size=8))
 def test_places_of_a_layer_meet_the_optimality_conditions(items):
     target, weight, size = (np.array(column) for column in zip(*items, strict=True))
-    x = _least_squares(target, weight, size)
+    x = _place_row(target, weight, size)
     gaps = np.diff(x) - (size[1:] + size[:-1]) / 2 - NODE_GAP
     assert (gaps >= -1e-9).all()
     # Stationarity: the pull on everything right of a gap vanishes where the gap is open, and pushes left where tight.

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pgmx.plotting.draw import read_marks
+from pgmx.plotting.draw import index_graph
 from pgmx.plotting.reports.tables import (
     Budget,
     Table,
@@ -92,10 +92,10 @@ def read_facts(source: Any, *, data: Any, bootstrap: Any, title: str | None, not
     names, edges, weight_label = _read_edges(graph, model)
     of_series = hasattr(graph, "summary_graph")  # its edges have the confidence
     has_shares = hasattr(getattr(source, "strengths_", None), "columns") and not of_series
-    sure = source if bootstrap is None and has_shares else bootstrap
+    strengths = source if bootstrap is None and has_shares else bootstrap
     threshold = None
-    if sure is not None:
-        edges, threshold = _add_confidence(names, edges, sure, is_source=sure is source)
+    if strengths is not None:
+        edges, threshold = _add_confidence(names, edges, strengths, is_source=strengths is source)
     continuous = set(getattr(model, "continuous", ()))
     kinds = ["continuous" if name in continuous else "discrete" for name in names]
     name = type(source).__name__
@@ -141,7 +141,7 @@ def _find_graph(source: Any, is_learner: bool) -> tuple[Any, Any, list[str]]:
 def _read_edges(graph: Any, model: Any) -> tuple[list, list[Edge], str]:
     if hasattr(graph, "summary_graph"):
         return _read_lagged_edges(graph)
-    marks = read_marks(graph)
+    marks = index_graph(graph)
     label = "partial correlation" if hasattr(model, "partial_correlations") else "strength"
     weights = {(u, v): value for u, v, value in graph.edges(data="weight") if _is_number(value)}
     if not weights and hasattr(model, "get_cpds") and not hasattr(model, "continuous"):
@@ -180,16 +180,18 @@ def _read_lagged_edges(graph: Any) -> tuple[list, list[Edge], str]:
     edges = []
     for (u, v, is_arrow), group in sorted(groups.items()):
         numbers = [read_number(marks, label) for _, marks in group if label and _is_number(marks.get(label))]
-        sure = [float(marks["confidence"]) for _, marks in group if _is_number(marks.get("confidence"))]
+        confidences = [float(marks["confidence"]) for _, marks in group if _is_number(marks.get("confidence"))]
         lags = ", ".join(str(lag) for lag in sorted({lag for lag, _ in group}))
         strongest = to_cell(max(numbers, key=abs)) if numbers else None
-        edges.append(Edge(u, v, is_arrow, strongest, to_cell(max(sure)) if sure else None, None, lags))
+        edges.append(Edge(u, v, is_arrow, strongest, to_cell(max(confidences)) if confidences else None, None, lags))
     return names, edges, "coefficient" if label == "weight" else label
 
 
-def _add_confidence(names: list, edges: list[Edge], sure: Any, *, is_source: bool) -> tuple[list[Edge], float | None]:
+def _add_confidence(
+    names: list, edges: list[Edge], strengths: Any, *, is_source: bool
+) -> tuple[list[Edge], float | None]:
     """Return the edges with their shares of the resamples; for a bootstrap also the pairs below its threshold."""
-    table = take_strengths(sure)
+    table = take_strengths(strengths)
     if "lag" in getattr(table, "columns", ()):
         return _add_lagged_confidence(names, edges, table), None
     if isinstance(table, Mapping) or not hasattr(table, "columns"):
@@ -206,6 +208,7 @@ def _add_confidence(names: list, edges: list[Edge], sure: Any, *, is_source: boo
     for (u, v), share in shares.items():
         direction = directions.get((u, v))
         of[number[u], number[v]] = share, None if direction is None else float(direction)
+        # the same pair in the other direction, unless the table has a row for it
         of.setdefault((number[v], number[u]), (share, None if direction is None else 1.0 - float(direction)))
     joined = [
         edge._replace(confidence=to_cell(share), direction=to_cell(direction) if edge.is_arrow else None)
@@ -221,7 +224,7 @@ def _add_confidence(names: list, edges: list[Edge], sure: Any, *, is_source: boo
                 is_arrow = arrows and direction is not None and direction > 0.5
                 shown = to_cell(direction) if is_arrow else None
                 joined.append(Edge(number[u], number[v], is_arrow, None, to_cell(share), shown, is_chosen=False))
-    threshold = getattr(sure, "threshold_", None) if is_source else None  # another learner shows all its edges
+    threshold = getattr(strengths, "threshold_", None) if is_source else None  # another learner shows all its edges
     return joined, None if threshold is None else float(threshold)
 
 

@@ -214,7 +214,7 @@ def make_environment(**options: Any) -> Any:
 
 def draw_page(facts: Facts) -> tuple[dict[str, Any], list[str]]:
     """Return nodes [v, x, y], indices of edges and their bends, and notes about nodes and edges left out."""
-    nodes, edges, notes = _choose_drawn(facts)
+    nodes, edges, notes = _choose_edges(facts)
     place = {v: k for k, v in enumerate(nodes)}
     widths = [measure_label(facts.names[v]) for v in nodes]
     chosen = [facts.edges[k] for k in edges]
@@ -250,15 +250,17 @@ def _compute_positions(
         width, height = np.ptp(centres, axis=0)
         if len(widths) < 60 or width <= _FLATTEST * height:
             return centres, bends
-    strongest = sorted(pairs, key=lambda edge: -_size(edge))[: count_readable(len(widths))]
+    strongest = sorted(pairs, key=lambda edge: -_measure_edge(edge))[: count_readable(len(widths))]
     lines = sorted((place[edge.u], place[edge.v]) for edge in strongest)
     communities = find_communities(len(widths), lines) if len(widths) > MOST_IN_LAYERS else None
     return compute_spring_layout(widths, lines, communities), {}
 
 
-def _choose_drawn(facts: Facts) -> tuple[list[int], list[int], list[str]]:
+def _choose_edges(facts: Facts) -> tuple[list[int], list[int], list[str]]:
     """Return the variables and the indices of the edges to draw; if there are too many, the strongest ones."""
-    ranks = sorted(range(len(facts.edges)), key=lambda k: (not facts.edges[k].is_chosen, -_size(facts.edges[k]), k))
+    ranks = sorted(
+        range(len(facts.edges)), key=lambda k: (not facts.edges[k].is_chosen, -_measure_edge(facts.edges[k]), k)
+    )
     n, notes = len(facts.names), []
     members = set(range(n))
     if n > MOST_NODES:
@@ -279,7 +281,7 @@ def _choose_drawn(facts: Facts) -> tuple[list[int], list[int], list[str]]:
     return sorted(members), sorted(within[:MOST_EDGES]), notes
 
 
-def _size(edge: Edge) -> float:
+def _measure_edge(edge: Edge) -> float:
     sizes = [abs(float(value)) for value in (edge.confidence, edge.weight) if value is not None]
     return sizes[0] if sizes else 0.0
 
@@ -312,14 +314,14 @@ def render_summary(learner: Any) -> str:
     from markupsafe import Markup
 
     figures, n_nodes, n_edges = read_figures(learner)
-    picture = _draw(learner.graph_, n_nodes, n_edges)
+    picture = _draw_small(learner.graph_, n_nodes, n_edges)
     picture = picture.replace("<svg ", f'<svg style="{_SMALL}" preserveAspectRatio="xMinYMin" ', 1)
     hint = "" if picture else "The graph is too large for a small drawing: " if n_edges else ""
     page = make_environment().from_string(_TEMPLATE)
     return page.render(style=_STYLE, figures=figures, picture=Markup(picture), hint=hint)
 
 
-def _draw(graph: Any, n_nodes: int, n_edges: int) -> str:
+def _draw_small(graph: Any, n_nodes: int, n_edges: int) -> str:
     if hasattr(graph, "summary_graph"):
         is_small = 0 < n_nodes <= _MOST_SERIES and 0 < n_edges <= _MOST_EDGES
         return render_svg(plot_summary_graph(graph).figure) if is_small else ""

@@ -157,7 +157,7 @@ class Budget:
 
     def take(self, make: Callable[..., Table], *arguments: Any) -> list[Table]:
         """Return the table of these arguments in a list; the list is empty if the table does not fit."""
-        if self.left <= 0:
+        if self.left <= 0:  # the last table may exceed the limit: its size is known only when it is made
             self.n_left_out += 1
             return []
         table = make(*arguments)

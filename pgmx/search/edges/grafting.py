@@ -91,7 +91,7 @@ class Grafting:
         self.n_iter = 0
         self.n_active = len(loss.edges)
         self._measure = measure
-        self._n_idle = self._n_presses = 0
+        self._n_idle = self._n_tightened = 0
         self._first = 0, self.n_active  # rounds and active edges where grafting began
         self._iterates: Iterates | None = None  # for a non-convex loss
 
@@ -127,7 +127,7 @@ class Grafting:
     def _restore(self, snapshot: Snapshot, known: np.ndarray, is_candidate: Callable | None) -> None:
         part = snapshot.take_part("loss_")
         iterates = None if self.loss.is_convex else snapshot.take_part("iterates_")
-        snapshot.check_names(("n_iter", "n_active", "n_idle", "n_presses", "objective"))
+        snapshot.check_names(("n_iter", "n_active", "n_idle", "n_tightened", "objective"))
         edges = part.pairs("edges", self.loss.n_variables)
         if is_candidate is not None:
             n = self.loss.n_variables
@@ -135,7 +135,7 @@ class Grafting:
             part.check((is_known | is_candidate(edges)).all(), "an edge that is not a candidate")
         self.loss.restore(part)
         self._n_idle = snapshot.integer("n_idle", 0, MOST_IDLE)
-        self._n_presses = snapshot.integer("n_presses", 0)
+        self._n_tightened = snapshot.integer("n_tightened", 0)
         self.n_iter = snapshot.integer("n_iter", 0)
         # features are activated one by one
         most = np.prod(self.loss.cardinalities[edges], axis=1).sum() if self.loss.is_feature_wise else len(edges)
@@ -174,7 +174,7 @@ class Grafting:
         elif self._iterates is not None and not self._iterates.return_to_best():
             reason = "unsettled"
         self.run.add_row(**self._figures())
-        self._n_idle, self._n_presses, self._iterates = 0, 0, None  # for the next penalty
+        self._n_idle, self._n_tightened, self._iterates = 0, 0, None  # for the next penalty
         return reason
 
     def _estimate_left(self) -> float | None:
@@ -198,13 +198,13 @@ class Grafting:
             return "max_edges"
         else:
             # more accurate by up to 64 times if the residual stays too large
-            tol = self.tol * 0.5 ** min(self._n_presses, 6)
+            tol = self.tol * 0.5 ** min(self._n_tightened, 6)
             variables = self.loss.optimise(tol=tol, deadline=self.run.deadline)
             if not len(variables):
                 slack = _ROUNDING if self.tol >= SINGLE_TOL else 0.0
                 if self.loss.kkt_residual() <= self.tol + slack:  # and no pair violates its condition for this model
                     return self.run.stopped_by if self.run.is_over() else "converged"
-                self._n_presses += 1  # the loss counts the model as unchanged, but its residual is too large
+                self._n_tightened += 1  # the loss counts the model as unchanged, but its residual is too large
             self.selector.mark_changed(variables)
             self._n_idle += 1
         self.n_iter += 1
@@ -243,7 +243,7 @@ class Grafting:
             "n_iter": self.n_iter,
             "n_active": self.n_active,
             "n_idle": self._n_idle,
-            "n_presses": self._n_presses,
+            "n_tightened": self._n_tightened,
         }
         self._store.save({**counts, "objective": self.loss.objective(), **selector, **loss, **iterates})
 

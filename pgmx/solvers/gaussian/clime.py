@@ -108,8 +108,8 @@ def clime_columns(
 
     Notes
     -----
-    Cost of the path: see `homotopy_path`; of ADMM: 4 p² operations per iteration of a column. Results do not depend on
-    the blocks of columns. The path releases the GIL.
+    Cost of the path: 4 k p + 8 k² operations per step of a column with k non-zeros; of ADMM: 4 p² operations per
+    iteration of a column. Results do not depend on the blocks of columns. The path releases the GIL.
 
     References
     ----------
