@@ -55,6 +55,10 @@ class NotNumbersError(TypeError, ValueError):
     """Non-numeric columns: both a wrong type of an argument and a wrong value in it."""
 
 
+class TextColumnsError(NotNumbersError):
+    """Columns of states or text; the time column of a series may be among them."""
+
+
 class NumericTable:
     """A numeric table, in memory or read in chunks; made by `open_numeric`.
 
@@ -376,7 +380,7 @@ def refuse_nonnumeric(names, kinds):
         if "text" in contents
         else ""
     )
-    raise NotNumbersError(
+    raise TextColumnsError(
         f"column(s) {join_names(culprits)} hold states or text, not numbers ({contents}): leave them out, or convert "
         f"them to numbers, for example with astype(float){hint}"
     )
