@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, Union, c
 
 import numpy as np
 
-from pgmx.checks import FittedLearner, check_natural, join_names, take_model
+from pgmx.checks import check_natural, join_names
+from pgmx.fitted import FittedLearner, get_model
 from pgmx.inference.exact.elimination_order import bound_width, make_treewidth_error, search_order
 from pgmx.inference.exact.junction_tree import ExactInference
 from pgmx.inference.exact.variable_elimination import count_elimination_cost
@@ -53,7 +54,7 @@ class Problem:
     @classmethod
     def from_model(cls, model: NetworkLike) -> Problem:
         """Read a network of any accepted kind, or the network of a fitted learner."""
-        model = take_model(model)
+        model = get_model(model)
         if isinstance(model, Problem):
             return model
         if isinstance(model, PairwisePotentials | LogFactors):

@@ -291,8 +291,8 @@ def test_worker_killed(client, rows, tmp_path):
     table = distribute(paths, client)
     before = sum_moments(table)
     victim, pid = next(iter(client.run(os.getpid).items()))
-    n_lost = table._partitions.homes.count(victim)
-    for path, home in zip(paths, table._partitions.homes, strict=True):
+    n_lost = table._partitions.addresses.count(victim)
+    for path, home in zip(paths, table._partitions.addresses, strict=True):
         if home != victim:
             path.unlink()
     os.kill(pid, signal.SIGKILL)
@@ -310,7 +310,7 @@ def test_part_that_cannot_be_read_again(client, rows, tmp_path):
     table = distribute(paths, client)
     sum_moments(table)
     victim, pid = next(iter(client.run(os.getpid).items()))
-    lost = paths[table._partitions.homes.index(victim)]
+    lost = paths[table._partitions.addresses.index(victim)]
     lost.unlink()
     os.kill(pid, signal.SIGKILL)
     with pytest.raises(FileNotFoundError, match=lost.name):
