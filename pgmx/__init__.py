@@ -4,8 +4,9 @@ Use ``from pgmx.estimators import HillClimbSearch``, fit a frame, and query the 
 "report.html")`` shows the result in a browser. ``import pgmx`` is fast: only the packages that return pgmpy objects
 import pgmpy. The packages in the order of import; each imports only packages above it:
 
-- `_ext`: the compiled kernels; `checks`: checks of arguments; `archives`: safe reading of archives of arrays; `atomic`:
-  atomic writing of files; `lookup`: import of names on demand, with explanations of unknown names
+- `_ext`: the compiled kernels; `checks`: checks of arguments; `fitted`: fitted learners as arguments; `archives`: safe
+  reading of archives of arrays; `atomic`: atomic writing of files; `lookup`: import of names on demand, with
+  explanations of unknown names
 - `data`: input tables; `runs`: clock, limits, progress and checkpoint of one run
 - `statistics`: counts, moments, correlations; `graphs`: graphs of integer ids; `parallel`: tasks on workers
 - `inference`: inference in networks given as arrays

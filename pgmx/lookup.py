@@ -32,11 +32,10 @@ PACKAGES = (
 def import_on_demand(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return the `__getattr__` and `__dir__` of a package that imports its names when they are first used.
 
-    `homes` gives the module of each name: ``{"CLIME": "pgmx.estimators.gaussian.clime"}``; `__all__` of the package is
-    derived from it. Type checkers read the same imports under ``if TYPE_CHECKING``, as ``import CLIME as CLIME``: a
-    name without ``as`` would be private for them. A package that imports all its names itself passes no homes; only its
-    unknown names are explained.
+    `homes` gives the module of each name, ``{"CLIME": "pgmx.estimators.gaussian.clime"}``, and `__all__` lists them. A
+    package that imports all its names itself passes no homes; only its unknown names are explained.
     """
+    # type checkers read the same imports under TYPE_CHECKING: `import CLIME as CLIME`, since without `as` it is private
 
     def look_up(name: str) -> object:
         if name not in homes:

@@ -8,7 +8,6 @@ from pgmpy.base import PDAG
 from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmx import inference, metrics, plotting
-from pgmx.checks import take_graph, take_model
 from pgmx.datasets import load_network, sample, sample_markov_network
 from pgmx.estimators import (
     BootstrapStructure,
@@ -19,6 +18,7 @@ from pgmx.estimators import (
     LinearSVARM,
     OnlineEdgeGrafting,
 )
+from pgmx.fitted import get_graph, get_model
 from pgmx.models import (
     ConditionalGaussianNetwork,
     GaussianMarkovNetwork,
@@ -156,4 +156,4 @@ def test_other_objects_are_refused_as_ever():
         metrics.shd(ROWS, ASIA)
     with pytest.raises(TypeError, match="got ABCMeta"):
         metrics.shd(HillClimbSearch, ASIA)
-    assert take_graph(ASIA) is take_model(ASIA) is ASIA
+    assert get_graph(ASIA) is get_model(ASIA) is ASIA

@@ -23,6 +23,7 @@ MOST_MODULES = 15
 #: The packages and top modules of pgmx. Each may import what an earlier line names.
 ORDER = [
     "_ext archives atomic checks lookup",
+    "fitted",
     "data graphs runs",
     "parallel",
     "statistics",

@@ -112,10 +112,12 @@ def score_model(
 
 def _score_markov(network, model: str, source: str, names: Sequence[str], missing: str, reading: dict) -> None:
     """Print the log-likelihood and the log-pseudolikelihood of a Markov network."""
+    from pgmx.data import DiscreteTable
+
     _refuse_scores(names, model, "a Markov network")
     title, path = _find_table(source)
     table = _match_columns(_open(path, network, names, missing, reading), network)
-    if hasattr(table, "float_columns"):
+    if not isinstance(table, DiscreteTable):
         raise ValueError(f"column {table.float_columns[0]!r} is continuous, but the network is discrete")
     for name, states in zip(table.columns, table.states, strict=True):
         extra = states[len(network.states[name]) :]
@@ -223,7 +225,7 @@ def _states_of(network, name) -> list:
 
 def _find_state(state, known: Sequence) -> int | None:
     """Return the index of a state of a table among the states of a network, matched by text."""
-    texts = [str(name) for name in known]
+    texts = [str(name) for name in known]  # files of networks keep states as text, tables as numbers or booleans
     if str(state) in texts:
         return texts.index(str(state))
     if isinstance(state, bool):  # the text in the file was TRUE, True or true
@@ -266,6 +268,7 @@ def _likelihood(network, table, missing: str):
     """Return the likelihood of the network's own parameters, None if it does not have any."""
     from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
+    from pgmx.data import DiscreteTable
     from pgmx.metrics import held_out_log_likelihood
     from pgmx.models import ConditionalGaussianNetwork
 
@@ -273,7 +276,7 @@ def _likelihood(network, table, missing: str):
         return held_out_log_likelihood(network, table, missing="error" if missing == "error" else "drop")
     if not isinstance(network, DiscreteBayesianNetwork | LinearGaussianBayesianNetwork):
         return None
-    if isinstance(network, LinearGaussianBayesianNetwork) and not hasattr(table, "float_columns"):
+    if isinstance(network, LinearGaussianBayesianNetwork) and isinstance(table, DiscreteTable):
         raise ValueError("the network is Gaussian, but the columns are discrete: give continuous columns")
     return held_out_log_likelihood(network, table, missing="drop" if missing == "drop" else "error")
 

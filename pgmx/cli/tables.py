@@ -206,7 +206,7 @@ def _open_file(path: Path, options: dict) -> tuple[Any, Any]:
 
     Also return the discretizer for other rows, None if nothing was discretised.
     """
-    from pgmx.data import encode, open_frame
+    from pgmx.data import DiscreteTable, encode, open_frame
     from pgmx.data.few_values import warn_of_few_values
 
     if options["discretize"] is not None:
@@ -217,7 +217,7 @@ def _open_file(path: Path, options: dict) -> tuple[Any, Any]:
         table = open_frame(source).declare_discrete(choose_discrete(path, options))
     else:
         table = _open_coded(source, choose_discrete(path, options), options)
-    if hasattr(table, "float_columns") and options["method"] not in MARKOV_METHODS:
+    if not isinstance(table, DiscreteTable) and options["method"] not in MARKOV_METHODS:
         warn_of_few_values(table)
     return table, None
 

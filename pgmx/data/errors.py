@@ -134,6 +134,7 @@ class MissingValuesError(ChoiceError):
 class UnknownColumnsError(ValueError):
     """Columns that an option names and the data do not have; `names` lists them."""
 
+    # then readers do not add their own remedy
     has_remedy = True
 
     def __init__(self, message, names=()):
@@ -205,7 +206,7 @@ def refuse_continuous(columns, missing):
             incomplete.append(name)
         if not np.isfinite(known).all():
             infinite.append(name)
-        # whole numbers among floats are often codes of states, made floats by missing values
+        # whole floats are often codes of states, made floats by missing values
         elif known.size and (known == np.floor(known)).all():
             whole.append(name)
     notes = (
@@ -219,7 +220,7 @@ def refuse_continuous(columns, missing):
 
 
 def check_codes(columns, states, codes, missing_codes, max_states):
-    """Refuse codes that are no coded table; return the numbers of states, and checked codes of missing values."""
+    """Refuse codes that are no coded table; return the cardinalities, and checked codes of missing values."""
     if codes.ndim != 2 or codes.dtype.kind not in "iu":
         raise ValueError(
             f"codes must be a 2-D integer array (variables x rows), got {codes.ndim}-D {codes.dtype}: "

@@ -59,6 +59,7 @@ class MixedTable:
         """Raise naming the continuous columns that hold one value in the rows of positive weight."""
         numbers = self.numbers if weights is None else self.numbers[:, weights > 0]
         ends = np.array([(row.min(initial=np.inf), row.max(initial=-np.inf)) for row in numbers]).reshape(-1, 2)
+        # values whose squares overflow are refused below, with their names
         with np.errstate(over="ignore", invalid="ignore"):
             spread, largest = ends[:, 1] - ends[:, 0], np.abs(ends).max(axis=1)
             squares = largest**2

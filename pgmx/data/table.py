@@ -365,6 +365,7 @@ class DiscreteTable:
         array([[0, 0, 1]], dtype=uint8)
         """
         weights = self._check_repeats(weights)
+        # row indices of 32 bits take half the memory
         rows = np.empty(int(weights.sum()), dtype=np.uint32 if self.n_rows < 2**32 else np.uint64)
         if not rows.size:
             raise ValueError("no row is left: at least one weight must be positive")
@@ -435,6 +436,7 @@ class DiscreteTable:
 
     def __reduce__(self):
         if self._mapping is not None:
+            # the path of the file, in place of its rows
             return self._mapping.pickle_parts()
         return DiscreteTable._from_parts, (self._columns, self._states, self._codes, self._missing_codes)
 
@@ -588,6 +590,7 @@ class Frame:
         if incomplete and missing == "error":
             raise MissingValuesError([self.names[v] for v in incomplete], empty=self.empty_columns())
         if incomplete and missing == "drop":
+            # coded again: states that occur in the dropped rows alone must not be states of the table
             return self.enough_complete_rows().encode(state_names=declared, n_jobs=n_jobs)
         for v in incomplete:
             name = self.names[v]

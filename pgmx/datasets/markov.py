@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pgmx.checks import FittedLearner, check_natural, check_seed, is_number
+from pgmx.checks import check_natural, check_seed, is_number
 from pgmx.data import DiscreteTable
 from pgmx.datasets.random_graphs import draw_attachment_edges, list_chain_edges, make_generator
+from pgmx.fitted import FittedLearner
 from pgmx.inference import PairwisePotentials, sample
 
 if TYPE_CHECKING:

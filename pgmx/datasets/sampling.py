@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from pgmx.checks import FittedLearner, check_natural, check_seed
+from pgmx.checks import check_natural, check_seed
+from pgmx.fitted import FittedLearner
 from pgmx.inference.named_networks import BayesianArrays, draw_codes
 
 if TYPE_CHECKING:

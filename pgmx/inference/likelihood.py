@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
-from pgmx.checks import FittedLearner, check_same_names, join_names, take_model
+from pgmx.checks import check_same_names, join_names
+from pgmx.fitted import FittedLearner, get_model
 from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily, MixedFamilies, MixedRows, RowChunk
 from pgmx.inference.mixed.missing_values import ObservedDensities
 from pgmx.inference.named_networks import BayesianArrays, Regression, join_regressions, read_regressions
@@ -145,7 +146,7 @@ def held_out_log_likelihood(
 
     check_missing_option(missing, MISSING_CHOICES)
     X = open_rows_to_score(X)
-    network: Any = take_model(model)
+    network: Any = get_model(model)
     if hasattr(network, "log_likelihood_terms"):
         return _mixed_likelihood(network, X, missing)
     # recognised by the name of the class, since this module does not import pgmpy

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pgmx.checks import FittedLearner, read_only, take_model
+from pgmx.checks import read_only
+from pgmx.fitted import FittedLearner, get_model
 from pgmx.inference.networks import LogFactors, take_logs
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ class BayesianArrays(NamedTuple):
         Raises a TypeError for another kind of model. Raises a ValueError if a node has no table, or if its table has
         other parents than the graph or other states of a parent than the parent's own table.
         """
-        network: Any = take_model(model)
+        network: Any = get_model(model)
         cpds: list[Any] | None = list(network.cpds) if callable(getattr(network, "get_cpds", None)) else None
         if cpds is None or not all(hasattr(cpd, "get_values") for cpd in cpds):
             raise TypeError(f"{name} must be a fitted pgmpy DiscreteBayesianNetwork, got {type(network).__name__}")

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias, Union, c
 
 import numpy as np
 
-from pgmx.checks import FittedLearner, check_natural, join_names, take_model
+from pgmx.checks import check_natural, join_names
+from pgmx.fitted import FittedLearner, get_model
 from pgmx.inference.exact.components import ComponentEngine, ComponentInference, read_default_memory
 from pgmx.inference.exact.elimination_order import bound_width, make_treewidth_error, search_order
 from pgmx.inference.exact.junction_tree import ExactInference
@@ -79,7 +80,7 @@ class Problem:
             from pgmx.models import any_model
 
             model = any_model.read_model(model)
-        model = take_model(model)
+        model = get_model(model)
         if isinstance(model, Problem):
             return model
         if isinstance(model, PairwisePotentials | LogFactors):

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pgmx.checks import FittedLearner, check_natural, check_same_names, is_number, take_model
+from pgmx.checks import check_natural, check_same_names, is_number
+from pgmx.fitted import FittedLearner, get_model
 from pgmx.graphs.cycles import find_cycle
 from pgmx.inference.exact.family_marginals import FamilyMarginals
 from pgmx.inference.named_networks import BayesianArrays, draw_codes
@@ -102,7 +103,7 @@ def learning_curve(
     import pandas as pd
     from joblib import Parallel, delayed
 
-    model: Any = take_model(network)
+    model: Any = get_model(network)
     arrays = BayesianArrays.from_model(model, "network")
     _check_learners(learners, model)
     if not isinstance(sizes, Iterable):

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from pgmx.checks import FittedLearner, check_natural, check_same_names
+from pgmx.checks import check_natural, check_same_names
+from pgmx.fitted import FittedLearner
 from pgmx.inference.exact.family_marginals import FamilyMarginals
 from pgmx.inference.likelihood import look_up_logs
 from pgmx.inference.named_networks import BayesianArrays, draw_codes

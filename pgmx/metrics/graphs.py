@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from pgmx.checks import FittedLearner, check_same_names, take_graph
+from pgmx.checks import check_same_names
+from pgmx.fitted import FittedLearner, get_graph
 from pgmx.graphs.cycles import find_cycle
 from pgmx.graphs.equivalence import cpdag
 
@@ -305,7 +306,7 @@ def _read_graphs(a: GraphLike, b: GraphLike) -> tuple[nx.Graph, nx.Graph, dict[H
     """Return both graphs and the position of each node; raise an error if they have different nodes."""
     import networkx as nx
 
-    graphs = take_graph(a), take_graph(b)
+    graphs = get_graph(a), get_graph(b)
     for graph in graphs:
         if not isinstance(graph, nx.Graph) or graph.is_multigraph():
             raise TypeError(

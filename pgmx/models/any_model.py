@@ -9,7 +9,8 @@ import networkx as nx
 from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
 from pgmx.atomic import replace_file
-from pgmx.checks import FittedLearner, check_path, take_graph, take_model
+from pgmx.checks import check_path
+from pgmx.fitted import FittedLearner, get_graph, get_model
 from pgmx.inference.named_networks import read_tables
 from pgmx.models.files.discrete import read_bif, write_bif
 from pgmx.models.files.documents import build_graph, describe_graph, read_document, write_document
@@ -165,13 +166,13 @@ def save_model(
 def _choose_result(source: Any, format: str) -> Any:
     """Return the model of a fitted learner, or its graph if the format does not hold parameters."""
     if format not in ("graphml", "json"):
-        return take_model(source)
+        return get_model(source)
     model = getattr(source, "model_", None)  # an AttributeError if the learner has a graph without a network
     if format == "graphml":
         holds = isinstance(model, PairwiseMarkovNetwork | GaussianMarkovNetwork)
     else:
         holds = model is not None and not isinstance(model, LinearDynamicalSystem)
-    return model if holds else take_graph(source)
+    return model if holds else get_graph(source)
 
 
 def _write(path: Path, raw: bytes) -> Path:
@@ -348,7 +349,7 @@ def save_markov_network(
     ...     load_markov_network(save_markov_network(grid_network(3, 3), f"{folder}/grid.npz"))
     PairwiseMarkovNetwork(9 variables, 12 edges)
     """
-    return _check_class(take_model(network), PairwiseMarkovNetwork).save(path, format)
+    return _check_class(get_model(network), PairwiseMarkovNetwork).save(path, format)
 
 
 def load_markov_network(path: str | os.PathLike, format: str | None = None) -> PairwiseMarkovNetwork:
@@ -423,7 +424,7 @@ def save_gaussian_network(
     ...     load_gaussian_network(save_gaussian_network(gaussian_chain_network(5), f"{folder}/chain.npz"))
     GaussianMarkovNetwork(5 variables, 4 edges)
     """
-    return _check_class(take_model(network), GaussianMarkovNetwork).save(path, format)
+    return _check_class(get_model(network), GaussianMarkovNetwork).save(path, format)
 
 
 def load_gaussian_network(path: str | os.PathLike, format: str | None = None) -> GaussianMarkovNetwork:

@@ -7,7 +7,8 @@ from typing import Any
 import networkx as nx
 from pgmpy.models import DiscreteBayesianNetwork
 
-from pgmx.checks import FittedLearner, check_path, explain_unreadable, take_model
+from pgmx.checks import check_path, explain_unreadable
+from pgmx.fitted import FittedLearner, get_model
 from pgmx.inference.named_networks import BayesianArrays, read_tables
 from pgmx.models.files.uai import read_codes
 
@@ -45,7 +46,7 @@ def read_evidence(path: str | os.PathLike, model: nx.Graph | FittedLearner) -> d
     ...     read_evidence(path, grid_network(3, 3))
     {'x0': 1, 'x8': 0}
     """
-    network: Any = take_model(model)
+    network: Any = get_model(model)
     is_bayesian = isinstance(network, DiscreteBayesianNetwork)
     names, states = BayesianArrays.from_model(network)[:2] if is_bayesian else read_tables(network)[:2]
     codes = read_evidence_codes(path, [len(labels) for labels in states])

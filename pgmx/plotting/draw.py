@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 
-from pgmx.checks import FittedLearner, check_natural, check_same_names, is_number, join_names, take_graph
+from pgmx.checks import check_natural, check_same_names, is_number, join_names
+from pgmx.fitted import FittedLearner, get_graph
 from pgmx.plotting.layered_layout import MOST_IN_LAYERS, compute_layout
 from pgmx.plotting.packing import HEIGHT
 from pgmx.plotting.pictures import check_picture_path, limit_dpi, write_figure
@@ -132,7 +133,7 @@ def plot_graph(
     """
     if layout is not None and layout not in _LAYOUTS:
         raise ValueError(f"layout must be one of {', '.join(map(repr, _LAYOUTS))}, got {layout!r}")
-    drawn, compared = _leave_out_lags(take_graph(graph), take_graph(reference))
+    drawn, compared = _leave_out_lags(get_graph(graph), get_graph(reference))
     indexed = index_graph(drawn)
     if not indexed.names:
         raise ValueError("the graph has no nodes: there is nothing to draw")

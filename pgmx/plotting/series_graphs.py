@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pgmx.checks import take_graph
+from pgmx.fitted import get_graph
 from pgmx.plotting.pictures import make_figure, make_picture
 from pgmx.plotting.strengths import Strengths
 
@@ -35,7 +35,7 @@ _LABEL_AT = 0.36  # position of a label, as a share of the way from the source t
 
 def read_graph(source: Any) -> Any:
     """Return the `TimeSeriesGraph` of a graph, a system or a fitted learner."""
-    graph = take_graph(source)
+    graph = get_graph(source)
     if hasattr(graph, "coef") and hasattr(graph, "to_networkx"):
         graph = graph.to_networkx()
     if not (hasattr(graph, "to_arrays") and hasattr(graph, "summary_graph")):

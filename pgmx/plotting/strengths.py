@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from pgmx.checks import FittedLearner
+from pgmx.fitted import FittedLearner
 from pgmx.plotting.pictures import make_picture
 
 if TYPE_CHECKING:

@@ -11,21 +11,15 @@ KINDS = ("discrete", "continuous", "mixed")
 
 
 class ScoreEntry(NamedTuple):
-    """A score that has a name.
-
-    `kind` is the kind of its variables: "discrete", "continuous" or "mixed". `alias` is the name in pgmpy, if it
-    differs. `family` is the last part of the names of the scores of mixed data: "clg" (conditional linear Gaussian),
-    "dg" (degenerate Gaussian) or "cg" (conditional Gaussian). `has_pairwise` says whether ``missing="pairwise"`` is
-    supported: then the node average has the same penalty.
-    """
+    """A score that has a name."""
 
     name: str
-    kind: str
+    kind: str  # of its data: one of KINDS
     class_name: str
     module: str
-    alias: str = ""
-    family: str = ""
-    has_pairwise: bool = False
+    alias: str = ""  # its name in pgmpy, if that differs
+    family: str = ""  # mixed data: "clg", "dg" or "cg", for conditional linear, degenerate or conditional Gaussian
+    has_pairwise: bool = False  # whether `NodeAverage` has its penalty, for missing="pairwise"
 
     def load(self) -> Any:
         """Return the class."""

@@ -74,8 +74,10 @@ def spelling_options(time_column: str | None) -> Iterator[None]:
     except ValueError as error:
         if hasattr(error, "with_option"):  # about missing values; `console` replaces the parameter
             raise
+        from pgmx.data.numeric import TextColumnsError
+
         text = _spell_options(str(error))
-        if " hold states or text" in text:
+        if isinstance(error, TextColumnsError):
             text += "; use --groups for the column that identifies the series of a panel"
             text += "" if time_column is not None else ", and --time-column for the time column"
         raise ValueError(text) from error

@@ -34,6 +34,7 @@ class SeriesOptions:
             columns = sorted(columns, key=repr)
         if isinstance(columns, str) or not isinstance(columns, Iterable):
             raise TypeError(f"exogenous_columns must be a list of columns, as [{columns!r}]; got {columns!r}")
+        # the class is frozen
         object.__setattr__(self, "exogenous_columns", tuple(columns))
         if self.seasonal_period is not None:
             check_natural(self.seasonal_period, "seasonal_period", 2)

@@ -206,6 +206,7 @@ def _count_multiples(numbers: np.ndarray, step: Any) -> np.ndarray | None:
     """Return how many steps the values lie after the first, None if one is off the grid."""
     differences = np.diff(np.asarray(numbers)) / step
     multiples = np.rint(differences)
+    # relative to the number of steps, since rounding errors grow with the distance
     if (np.abs(differences - multiples) > _ROUNDING * np.maximum(multiples, 1)).any() or (multiples < 1).any():
         return None
     return np.concatenate([[0], np.cumsum(multiples)]).astype(np.int64)

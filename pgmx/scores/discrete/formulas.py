@@ -1,4 +1,17 @@
-"""Families scored by a formula over the cells that occur, and the formula for tables with missing values."""
+r"""Families scored by a formula over the cells that occur, and the formula for tables with missing values.
+
+The latter is the gain of each parent on the rows that observe it:
+
+.. math:: s(x \mid u_1 \dots u_m) = \frac{N}{N_0} \bigl[ L_0(x) - c_0 d_0 \bigr] + \sum_{k=1}^m \frac{N}{N_k}
+          \bigl[ L_k(x \mid u_1 \dots u_k) - L_k(x \mid u_1 \dots u_{k-1}) - c_k d_k \bigr]
+
+L_k is the log-likelihood of the N_k rows (or the sum of their weights) that are complete in x and the first k parents,
+d_k the number of free parameters that parent k adds (d_0 for x alone), c_k the cost of a parameter for N_k rows. The
+node average of Bodewes and Scutari (2021, IJAR 138) compares families on different rows. Their likelihoods differ by an
+amount of order sqrt(N), so its penalty must be much larger than the BIC penalty. Here each parent is judged on rows
+that are complete in both families, and the BIC penalty per row suffices. Parents are ordered by their gains as single
+parents, so that a parent without a gain comes last.
+"""
 
 from threading import Lock
 from typing import Protocol
@@ -58,17 +71,7 @@ def configuration_starts(cells: np.ndarray) -> np.ndarray:
 
 
 class NodeAverage:
-    r"""The score of families in a table with missing values: the gain of each parent on the rows that observe it.
-
-    .. math:: s(x \mid u_1 \dots u_m) = \frac{N}{N_0} \bigl[ L_0(x) - c_0 d_0 \bigr] + \sum_{k=1}^m \frac{N}{N_k}
-              \bigl[ L_k(x \mid u_1 \dots u_k) - L_k(x \mid u_1 \dots u_{k-1}) - c_k d_k \bigr]
-
-    L_k is the log-likelihood of the N_k rows (or the sum of their weights) that are complete in x and the first k
-    parents, d_k the number of free parameters that parent k adds (d_0 for x alone), c_k the cost of a parameter for N_k
-    rows. The node average of Bodewes and Scutari (2021, IJAR 138) compares families on different rows. Their
-    likelihoods differ by an amount of order sqrt(N), so its penalty must be much larger than the BIC penalty. Here each
-    parent is judged on rows that are complete in both families, and the BIC penalty per row suffices. Parents are
-    ordered by their gains as single parents, so that a parent without a gain comes last.
+    """The score of families in a table with missing values; the docstring of the module has the formula.
 
     `n_rows` is N, and `name` ("ll", "aic" or "bic") gives the cost of a parameter.
     """
