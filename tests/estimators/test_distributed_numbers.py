@@ -197,7 +197,7 @@ def test_paths_and_selection(client, rows):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pgmx.data.IncompleteRowsWarning")
-def test_rows_with_missing_cells_are_dropped(client, rows):
+def test_rows_with_missing_values_are_dropped(client, rows):
     holes = rows.mask(np.random.default_rng(4).random(rows.shape) < 0.02)
     table = distribute(cut(holes, 4), client, missing="drop")
     complete = holes.dropna()
