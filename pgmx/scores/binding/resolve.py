@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from pgmpy.structure_score import BaseStructureScore
 
 from pgmx.checks import check_same_names, join_names
-from pgmx.data import DiscreteTable, Frame, NumericTable, encode
+from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, NumericTable, encode
 from pgmx.data.errors import StatesChoiceError, refuse_unobserved
 from pgmx.data.mixed import MixedTable, read_incomplete_mixed, read_mixed
 from pgmx.data.weights import check_row_weights, combine_weights, weights_of_complete_rows
@@ -34,7 +34,7 @@ from pgmx.statistics import Moments
 
 def resolve_scoring(
     scoring_method: str | BaseStructureScore | None,
-    data: Frame | DiscreteTable | NumericTable,
+    data: Frame | DiscreteTable | DistributedNumericTable,
     *,
     state_names: Mapping[Hashable, Sequence] | None,
     missing: str,
