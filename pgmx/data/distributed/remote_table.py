@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple, Self, TypeGuard
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -38,8 +38,11 @@ from pgmx.data.draws import (
 )
 from pgmx.data.weights import narrow_weights
 
+if TYPE_CHECKING:
+    from pgmx.data.distributed.tables import DistributedNumericTable, DistributedTable
 
-def is_remote(X: Any) -> TypeGuard[RemoteTable]:
+
+def is_remote(X: Any) -> TypeGuard[DistributedTable | DistributedNumericTable]:
     """Return whether an input of any kind is a distributed table."""
     return isinstance(X, RemoteTable)
 
@@ -305,7 +308,7 @@ class RemoteTable:
         partitions = self._partitions.map_partitions(draw_weights, slices, seed, resample, row_counts=row_counts)
         return self._with_partitions(partitions, counts)
 
-    def _has_weights(self, weights: np.ndarray) -> bool:
+    def _has_weights(self, weights: ArrayLike) -> bool:
         """Return whether the workers keep these weights."""
         return weights is self._weights or (self._weights is not None and np.array_equal(weights, self._weights))
 
