@@ -93,9 +93,8 @@ class PseudolikelihoodLoss(PenalisedLoss):
     def _open_rows(self, table: DiscreteTable, weights: np.ndarray | None) -> Conditionals | DistributedConditionals:
         """Return the conditionals of the rows, local or distributed."""
         shared = (self._observed, self.l2, self._node_penalties, self._is_double)
-        if isinstance(
-            table, DistributedTable
-        ):  # the rows stay: a step is a message, which serves as many steps as possible
+        if isinstance(table, DistributedTable):
+            # The rows stay with the workers: a step is a message, which serves as many steps as possible.
             self._n_jobs = 1  # the workers run in parallel instead
             return DistributedConditionals(table.weigh_rows(weights), *shared)
         scale = None if weights is None else WeightScale.of(weights)
