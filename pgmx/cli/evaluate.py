@@ -225,7 +225,7 @@ def _states_of(network, name) -> list:
 
 def _find_state(state, known: Sequence) -> int | None:
     """Return the index of a state of a table among the states of a network, matched by text."""
-    texts = [str(name) for name in known]
+    texts = [str(name) for name in known]  # files of networks keep states as text, tables as numbers or booleans
     if str(state) in texts:
         return texts.index(str(state))
     if isinstance(state, bool):  # the text in the file was TRUE, True or true

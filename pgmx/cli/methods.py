@@ -292,7 +292,7 @@ def make_learner(options: dict, knowledge: dict, *, watched: bool = True) -> Any
         # With "category", missing values are already coded as a state.
         arguments["missing"] = "drop" if options["missing"] == "drop" else "error"
         if method == "edge-grafting" and "alpha" in arguments:
-            arguments["batch"] = True
+            arguments["batch"] = True  # alpha is the threshold of batches; without them one edge is activated per round
         if options["select"] is not None:
             arguments["selection"] = options["select"].replace("-", "_")
     elif options["start"] == "empty":
@@ -352,6 +352,7 @@ def _series_learner(options: dict, knowledge: dict, show: dict):
     if method in ("lds", "scalable-lds"):
         arguments["random_state"] = options["random_state"]
     if method == "tensor-sem":
+        # without a file of powers, all powers of the inputs are estimated
         arguments["exogenous"] = "blind" if options["exogenous_power"] is None else "partial"
     if method != "dense-lds":
         arguments |= show

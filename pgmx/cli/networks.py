@@ -40,7 +40,7 @@ def read_any(text: str, format: str | None = None) -> Any:
     from pgmx.models.files.formats import find_format
 
     path, format = find_format(path, format, FORMATS)
-    if format == "graphml":
+    if format == "graphml":  # it may hold a graph without parameters
         return _read_graphml(path)
     model = read_model(path, format)
     if not isinstance(model, LinearDynamicalSystem) and not len(model):

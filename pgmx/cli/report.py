@@ -97,6 +97,7 @@ def penalty_text(learner, select: str | None) -> str:
 
 def strength_lines(rows: list, columns: tuple[str, ...], most: int | None = None) -> None:
     """Print rows (name, value, ...) of edges, sorted by decreasing absolute first value."""
+    # ties by name, so that the output does not depend on the order of the graph's edges
     strongest = sorted(rows, key=lambda row: (-abs(row[1]), row[0]))[:most]
     strongest = [(escape_controls(name), *figures) for name, *figures in strongest]
     wide = max(len("edge"), *(len(row[0]) for row in strongest))

@@ -14,7 +14,7 @@ from pgmx.cli.methods import STREAM_METHODS
 from pgmx.cli.paths import check_writable
 from pgmx.cli.tables import choose_columns, list_layout
 
-_CHUNK_ROWS = 2048
+_CHUNK_ROWS = 2048  # Ctrl-C waits until the current chunk is learned
 _DELAY = 1.0  # seconds before the progress bar is shown
 _LOSSES = {"squared": "squared error", "zero-one": "share of wrong labels"}
 

@@ -1,7 +1,7 @@
 """Coding of tables that arrive in chunks, in one pass, with states that grow chunk by chunk.
 
-`GrowingColumn` numbers the states of a column in the order in which chunks bring them, and `StateCoder` codes chunks by
-these numbers. `PlaneFileCoder` writes them to an unnamed temporary file. When all states are known, each column is read
+`GrowingColumn` gives the states of a column indices in the order in which chunks bring them, and `StateCoder` codes by
+these indices. `PlaneFileCoder` writes them to an unnamed temporary file. When all states are known, each column is read
 back block by block, its codes are put into their final order, and written to the plane file with its bit planes. Memory
 is bounded by a chunk and a block, whatever the number of rows; the temporary file takes a byte per value.
 """
@@ -56,9 +56,9 @@ class FinalStates(NamedTuple):
     """States of a column and their codes after all chunks were read."""
 
     states: tuple
-    #: FinalStates code of each number that `GrowingColumn.recode` gave, in the order of the numbers.
+    #: Code in the whole table of each index that `GrowingColumn.recode` gave, in the order of the indices.
     codes: np.ndarray
-    #: FinalStates code of missing values, -1 if there are none.
+    #: Code in the whole table of missing values, -1 if there are none.
     missing_code: int
 
 
@@ -78,11 +78,11 @@ class GrowingColumn:
         self._texts = texts
         self._kind = None
         self._numbers: dict = {}  # (type, state): number
-        self._seen: set = set()  # numbers of states that occur
+        self._seen: set = set()  # indices of states that occur
         self._has_blank_floats = False
 
     def recode(self, values, coded, row, counts=True, counts_markers=True):
-        """Return the codes of a chunk in the numbers of the whole column, one of the codes above for missing values.
+        """Return the codes of a chunk as state indices of the whole column, one of the codes above for missing values.
 
         `coded` is the result of `code_column` for `values`; `row`, uint8 of shape (n_rows,), holds its codes if it has
         none, and may be overwritten. States count as occurring if `counts`, and as possible markers of missing values
@@ -127,7 +127,7 @@ class GrowingColumn:
                 self._number(state)
 
     def merge(self, other):
-        """Enter the states of the same column in later rows; return their numbers here, in the order of the other's."""
+        """Enter the states of the same column in later rows; return their indices here, in the order of the other's."""
         if other._kind is not None:
             self._join_kinds(other._kind)
         self.has_missing |= other.has_missing
@@ -208,7 +208,7 @@ class GrowingColumn:
         return number
 
     def _infer_types(self):
-        """Return the states in the order of their numbers; words of a text file in the type that fits all of them."""
+        """Return the states in the order of their indices; words of a text file in the type that fits all of them."""
         values = [state for _, state in self._numbers]
         if not self._texts or not values:
             return values

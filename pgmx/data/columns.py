@@ -131,7 +131,7 @@ def _category_states(categories):
     return [python_scalar(value) for value in categories.tolist()]
 
 
-# ---- columns as numbers, missing values ----
+# ---- columns as floats, missing values ----
 
 
 def copy_floats(values, out):
@@ -362,7 +362,7 @@ def raise_too_many(name) -> NoReturn:
 
 
 def _plain(values):
-    """Return numbers or text aligned and in the byte order of this machine: the kernels rely on both."""
+    """Return numeric or text values aligned and in the byte order of this machine: the kernels rely on both."""
     if values.flags.aligned and values.dtype.isnative:
         return values
     return values.astype(values.dtype.newbyteorder("="), order="A", copy=True)
@@ -375,7 +375,7 @@ def code_objects(values, name):
     """Code a column of Python objects by first occurrence.
 
     Return the distinct states in code order, None if there are more than 65535, and uint16 codes; or "missing" if a
-    value is missing, or "float" if all are numbers, not all of them integers. Raise TypeError for values that are
+    value is missing, or "float" if all are numeric, not all of them integers. Raise TypeError for values that are
     unhashable or cannot be states, ValueError for equal states of different types, such as 1 and True.
     """
     cells, codes = _distinct_cells(values, name)
@@ -398,7 +398,7 @@ def code_objects(values, name):
 
 
 def _objects_are_floats(values):
-    """Return whether the observed values of an object column are numbers, not all integers; False if there are none."""
+    """Return whether the observed values of an object column are numeric, not all integers; False if there are none."""
     raw = np.empty(len(values), dtype=np.uint16)
     rows = _encode.code_objects(values, raw)
     if rows is None:
@@ -407,7 +407,7 @@ def _objects_are_floats(values):
 
 
 def _are_floats(cells):
-    """Return whether values are numbers, not all integers."""
+    """Return whether values are numeric, not all integers."""
     floats = any(isinstance(cell, (float, np.floating)) for cell in cells)
     return floats and all(
         isinstance(cell, (float, int, np.floating, np.integer)) and not isinstance(cell, bool) for cell in cells

@@ -28,7 +28,7 @@ _NUMBERS_PER_COUNT = 4
 class DrawSpan(NamedTuple):
     """The share of some rows in a resample: of the draws from [0, `total`), the draws from `begin` on and before `end`.
 
-    The bounds are numbers of rows, or sums of weights.
+    The bounds are row counts, or sums of weights.
     """
 
     begin: float

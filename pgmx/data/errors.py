@@ -206,7 +206,7 @@ def refuse_continuous(columns, missing):
             incomplete.append(name)
         if not np.isfinite(known).all():
             infinite.append(name)
-        # whole numbers among floats are often codes of states, made floats by missing values
+        # whole floats are often codes of states, made floats by missing values
         elif known.size and (known == np.floor(known)).all():
             whole.append(name)
     notes = (
@@ -220,7 +220,7 @@ def refuse_continuous(columns, missing):
 
 
 def check_codes(columns, states, codes, missing_codes, max_states):
-    """Refuse codes that are no coded table; return the numbers of states, and checked codes of missing values."""
+    """Refuse codes that are no coded table; return the cardinalities, and checked codes of missing values."""
     if codes.ndim != 2 or codes.dtype.kind not in "iu":
         raise ValueError(
             f"codes must be a 2-D integer array (variables x rows), got {codes.ndim}-D {codes.dtype}: "

@@ -165,9 +165,9 @@ class NumericTable:
         return (rows for _, rows in self.chunks_with_numbers())
 
     def chunks_with_numbers(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the row numbers in the input, int64 (m,), and the rows, float64 (m, n_columns), of each chunk.
+        """Yield the row indices in the input, int64 (m,), and the rows, float64 (m, n_columns), of each chunk.
 
-        Row numbers count the rows that missing="drop" leaves out.
+        Row indices count the rows that missing="drop" leaves out.
         """
         return self._chunks_read() if self._block is None else self._chunks_in_memory(self._block)
 
@@ -200,7 +200,7 @@ class NumericTable:
         return check_weights(weights, name, self._n_input_rows)
 
     def _check_block(self, block):
-        """Return the kept rows and their numbers (None for all), or raise naming the columns with faults."""
+        """Return the kept rows and their indices (None for all), or raise naming the columns with faults."""
         infinite, incomplete = mark_infinite_columns(block), mark_missing_columns(block)
         refuse_values(self.names, incomplete if self.missing == "error" else None, infinite)
         if self.missing != "drop" or not incomplete.any():
@@ -519,7 +519,7 @@ def _iterate_frames(
         chunks, _ = open_chunks(source, chunk_rows, 0, na_values)
     elif is_iterator(source) and not hasattr(source, "read"):
         chunks = align_columns(source)
-    else:  # numbers are parsed from each chunk, the labels of all chunks have one type
+    else:  # numeric values are parsed from each chunk, the labels of all chunks have one type
         chunks = align_columns(_parse(source, chunk_rows, types, layout, na_values))
     empty = True
     for chunk in chunks:

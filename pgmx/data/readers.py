@@ -162,7 +162,7 @@ def _from_rows(rows) -> Frame:
             f"a {type(rows).__name__} of tables is not a table: iter(X) reads them one after the other, as one table"
         )
     try:
-        # objects: an array of one type would turn the numbers among texts into texts
+        # objects: an array of one type would turn numeric values among texts into texts
         cells = np.array(rows, dtype=object)
     except ValueError as error:
         raise ValueError(f"the rows do not form a 2-D table: {error}") from error
@@ -428,7 +428,7 @@ def _make_states(column):
     numbers = read_floats(column.array)
     check_no_infinite(numbers, column.name)
     is_whole = np.isnan(numbers) | (np.floor(numbers) == numbers)
-    # larger numbers do not fit into an Int64
+    # larger values do not fit into an Int64
     is_integer = is_whole & ~(np.abs(numbers) >= 2**63)
     return column.astype("Int64" if is_integer.all() else "category")
 

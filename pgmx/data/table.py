@@ -365,7 +365,7 @@ class DiscreteTable:
         array([[0, 0, 1]], dtype=uint8)
         """
         weights = self._check_repeats(weights)
-        # row numbers of 32 bits take half the memory
+        # row indices of 32 bits take half the memory
         rows = np.empty(int(weights.sum()), dtype=np.uint32 if self.n_rows < 2**32 else np.uint64)
         if not rows.size:
             raise ValueError("no row is left: at least one weight must be positive")

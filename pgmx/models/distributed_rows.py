@@ -113,6 +113,7 @@ def _check_states(network: RowNetwork, X: Any) -> None:
 def _make_rows(X: DiscreteTable, codes: Sequence[np.ndarray]) -> DiscreteTable:
     """Return rows in which each column has the given states."""
     n_rows = max(map(len, codes))
+    # columns with fewer states repeat them
     rows = np.stack([np.resize(of_column, n_rows) for of_column in codes])
     return DiscreteTable._from_parts(X.columns, X.states, rows.astype(np.uint16 if rows.max() > 255 else np.uint8))
 

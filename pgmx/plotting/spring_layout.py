@@ -190,7 +190,7 @@ def _push_apart(places: np.ndarray, sizes: np.ndarray) -> np.ndarray:
         np.fill_diagonal(overlaps, False)
         if not overlaps.any():
             break
-        # boxes with the same centre are moved apart in the order of their numbers
+        # boxes with the same centre are moved apart in their order
         order = np.sign(np.arange(len(sizes))[:, None] - np.arange(len(sizes))[None])
         along_x = overlaps & (over_x < over_y)
         for k, (chosen, over, difference) in enumerate(((along_x, over_x, dx), (overlaps & ~along_x, over_y, dy))):

@@ -94,6 +94,7 @@ class FunctionGains:
         self._scores: dict[tuple[int, tuple[int, ...]], float] = {}
         sizes = [abs(self._score(v, ())) for v in range(n)]
         largest = max([size for size in sizes if isfinite(size)], default=1.0)
+        # families of equivalent graphs sum the same terms in another order: without rounding they would not tie
         self._decimals = max(10 - ceil(log10(max(largest, 1.0))), 5)
         self.deadline = deadline
         self.names = range(n) if names is None else names
@@ -271,7 +272,7 @@ class RowPrefetcher:
         if not n_helpers or not self.may_begin or not isinstance(source, CachedScorer):
             return
         if self._share_rows(source_of_rows(source), n_helpers + 1):
-            self._n_threads = 1
+            self._n_threads = 1  # the threads are in use: no others start later
             return
         prefetched = RowsAhead(source.store, n_helpers + 1)
         self._n_threads = 1

@@ -15,7 +15,7 @@ from pgmx.scores import ScoreTerms
 from pgmx.scores.binding.discrete import DiscreteScoring
 from pgmx.scores.binding.resolve import refuse_integers, resolve_scoring
 from pgmx.scores.binding.scoring import Scoring
-from pgmx.statistics.counts import add_counts, arrange_planes, count_block, count_segments
+from pgmx.statistics.counts import add_counts, arrange_planes, count_segment_pairs, count_segments
 
 #: The scores whose gains are the weights: for discrete, continuous and mixed data.
 SCORE_OF_WEIGHT = {
@@ -189,7 +189,7 @@ class DistributedWeights(PairWeights):
     ) -> None:
         """Let the workers count the block, and compute the weights from the sums."""
         if len(block) and len(others):
-            counts = self._table.reduce(count_block, self._share, block, others, add=add_counts)
+            counts = self._table.reduce(count_segment_pairs, self._share, block, others, add=add_counts)
             counts = np.ascontiguousarray(counts, dtype=np.uint32)
             self._kernel.weigh_block(block, others, counts, weights, rows, columns)
 

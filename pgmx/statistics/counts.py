@@ -71,6 +71,7 @@ def _count_states(partition: Any) -> np.ndarray:
     table = partition.table
     offsets = table.plane_offsets
     of_planes = _counts.count_planes(table.planes)
+    # otherwise variables with many states have no planes, and their codes are counted
     if len(of_planes) == table.cardinalities.sum():
         return narrow_counts(of_planes)
     counts = [
@@ -188,7 +189,7 @@ def _count_pairs(partition: Any) -> np.ndarray:
 # ---- pairs within segments ----
 
 #: Variables, and the class whose states define the segments, if there is one.
-Share = tuple[list[int], int | None]
+Segments = tuple[list[int], int | None]
 
 
 def arrange_planes(table: DiscreteTable, variables: np.ndarray, class_node: int | None):
@@ -206,24 +207,24 @@ def arrange_planes(table: DiscreteTable, variables: np.ndarray, class_node: int 
     return planes, offsets, bounds, marginals
 
 
-def count_segments(partition: Any, share: Share) -> np.ndarray:
+def count_segments(partition: Any, segments: Segments) -> np.ndarray:
     """Return the counts of a partition by state within each segment, and keep its planes for later blocks."""
-    kernel, marginals = _make_counter(partition, share)
+    kernel, marginals = _make_counter(partition, segments)
     with partition.lock:
-        partition.cache["pairs"] = share, kernel
+        partition.cache["segments"] = segments, kernel
     return narrow_counts(marginals)
 
 
-def count_block(partition: Any, share: Share, block: np.ndarray, others: np.ndarray) -> np.ndarray:
+def count_segment_pairs(partition: Any, segments: Segments, block: np.ndarray, others: np.ndarray) -> np.ndarray:
     """Return the joint counts of the states of a block of variables and the states of others, in a partition."""
     with partition.lock:
-        if partition.cache.get("pairs", (None,))[0] != share:  # the partition was rebuilt after a worker was lost
-            partition.cache["pairs"] = share, _make_counter(partition, share)[0]
-        return narrow_counts(partition.cache["pairs"][1].count_block(block, others))
+        if partition.cache.get("segments", (None,))[0] != segments:  # the partition was rebuilt after a worker was lost
+            partition.cache["segments"] = segments, _make_counter(partition, segments)[0]
+        return narrow_counts(partition.cache["segments"][1].count_block(block, others))
 
 
-def _make_counter(partition: Any, share: Share) -> tuple[_pair_weights.PairWeights, np.ndarray]:
-    variables, class_node = share
+def _make_counter(partition: Any, segments: Segments) -> tuple[_pair_weights.PairWeights, np.ndarray]:
+    variables, class_node = segments
     planes, offsets, bounds, marginals = arrange_planes(partition.table, np.array(variables), class_node)
     counter = _pair_weights.PairWeights(
         planes, offsets, bounds, marginals, dirichlet=False, per_cell=False, prior=0.0, penalty=0.0

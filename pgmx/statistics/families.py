@@ -2,7 +2,7 @@
 
 A request consists of a child, its parents, and candidates for one more parent. The answer of a partition has the
 nonempty cells of the family, and the counts of each cell by the states of each candidate. When answers are added, cells
-are aligned by their numbers, since a cell may be empty in some partitions. A message can hold any number of requests.
+are aligned by their indices, since a cell may be empty in some partitions. A message can hold any number of requests.
 
 There are three sources of counts. `DistributedFamilies` has counts of 32 bits, in tables without the last state of each
 candidate, which follows from the cells. `WeightedFamilies` has sums of row weights, in tables with all states: the last
@@ -19,7 +19,7 @@ import numpy as np
 
 from pgmx._ext._family_counts import FamilyCounter
 from pgmx._ext._weighted import WeightedFamilyScorer
-from pgmx.data import DiscreteTable, DistributedTable
+from pgmx.data import DiscreteTable
 from pgmx.parallel.threads import count_sharers, help_on_threads
 from pgmx.statistics.counts import DISTRIBUTED_MEMORY, marginal_counts, marginal_weights, narrow_counts
 from pgmx.statistics.pair_cells import DistributedPairs, Triangle
@@ -34,7 +34,7 @@ FamilyRequest = tuple[int, np.ndarray, np.ndarray]
 class FamilyCounts(NamedTuple):
     """Counts of a family, in the smallest sufficient types.
 
-    `keys` are the numbers of the nonempty cells, ascending, and `counts` their rows. ``tables[i]`` are the rows of each
+    `keys` are the indices of the nonempty cells, ascending, and `counts` their rows. ``tables[i]`` are the rows of each
     cell with one state of a candidate, for all states of all candidates except their last states.
     """
 
@@ -46,7 +46,7 @@ class FamilyCounts(NamedTuple):
 class DistributedFamilies:
     """Source of counts for a family scorer when workers hold the rows: one message per worker for any families."""
 
-    def __init__(self, table: DistributedTable):
+    def __init__(self, table: DiscreteTable):
         self.table = table
 
     def __call__(self, requests: list[FamilyRequest]) -> list[FamilyCounts]:
@@ -59,6 +59,7 @@ class DistributedFamilies:
         n_cells, none = 0.0, np.empty(0, dtype=np.int32)
         for child, parents in families:
             more = float(np.prod(self.table.cardinalities[[child, *parents]], dtype=float))
+            # a bound on the memory for the answer; a single family may exceed it
             if requests and n_cells + more > _MESSAGE_CELLS:
                 yield from self(requests)
                 requests, n_cells = [], 0.0
@@ -75,7 +76,7 @@ class WeightedFamilies(DistributedFamilies):
     families with one parent, are computed from them. Scorers in several threads may share this object.
     """
 
-    def __init__(self, table: DistributedTable):
+    def __init__(self, table: DiscreteTable):
         super().__init__(table)
         self._lock = Lock()
         self._marginals: list[np.ndarray] = []
@@ -84,8 +85,8 @@ class WeightedFamilies(DistributedFamilies):
     def __call__(self, requests: list[FamilyRequest]) -> list[FamilyCounts]:
         """Return the sums over all partitions; a family without parents has a cell per state and later candidates."""
         known = list(map(self._has, requests))  # only once: another thread may add the pairs
-        asked = [request for request, is_known in zip(requests, known, strict=True) if not is_known]
-        sums = iter(self._ask(asked) if asked else ())
+        requested = [request for request, is_known in zip(requests, known, strict=True) if not is_known]
+        sums = iter(self._ask(requested) if requested else ())
         return [
             self._read(*request) if is_known else next(sums) for request, is_known in zip(requests, known, strict=True)
         ]
@@ -100,19 +101,19 @@ class WeightedFamilies(DistributedFamilies):
 
     def _has(self, request: FamilyRequest) -> bool:
         """Return whether a family is computed from the sums of all pairs."""
-        _, parents, wanted = request
-        return not len(parents) or (len(parents) == 1 and not len(wanted) and self._pairs is not None)
+        _, parents, candidates = request
+        return not len(parents) or (len(parents) == 1 and not len(candidates) and self._pairs is not None)
 
-    def _read(self, child: int, parents: np.ndarray, wanted: np.ndarray) -> FamilyCounts:
+    def _read(self, child: int, parents: np.ndarray, candidates: np.ndarray) -> FamilyCounts:
         if len(parents):
             return self._read_pair(child, int(parents[0]))
         with self._lock:
             if not self._marginals:
                 self._marginals = np.split(self._sum_states(), np.cumsum(self.table.cardinalities)[:-1])
-            if len(wanted) and self._pairs is None:
+            if len(candidates) and self._pairs is None:
                 self._pairs = self._sum_pairs()
         keys = np.arange(self.table.cardinalities[child], dtype=np.uint64)
-        return FamilyCounts(keys, self._marginals[child], self._take_tables(child, wanted))
+        return FamilyCounts(keys, self._marginals[child], self._take_tables(child, candidates))
 
     def _read_pair(self, child: int, parent: int) -> FamilyCounts:
         """Return the cells of a child with one parent; the states of the child vary fastest."""
@@ -121,14 +122,14 @@ class WeightedFamilies(DistributedFamilies):
         weights = np.ravel(table if parent == second else table.T)
         return FamilyCounts(np.arange(len(weights), dtype=np.uint64), weights, np.empty((0, len(weights))))
 
-    def _take_tables(self, child: int, wanted: np.ndarray) -> np.ndarray:
+    def _take_tables(self, child: int, candidates: np.ndarray) -> np.ndarray:
         """Return the tables of a variable with later variables, of shape (their states, its states)."""
-        if self._pairs is None or not len(wanted):
+        if self._pairs is None or not len(candidates):
             return np.empty((0, self.table.cardinalities[child]))
         pairs, cards = self._pairs, self.table.cardinalities
         rows = pairs.values[pairs.begins[child] : pairs.begins[child + 1]].reshape(cards[child], -1)
-        first = pairs.columns[wanted] - pairs.columns[child + 1]
-        columns = np.concatenate([np.arange(at, at + cards[u]) for at, u in zip(first, wanted, strict=True)])
+        first = pairs.columns[candidates] - pairs.columns[child + 1]
+        columns = np.concatenate([np.arange(at, at + cards[u]) for at, u in zip(first, candidates, strict=True)])
         return rows.T[columns]
 
     def _sum_pairs(self) -> Triangle:
@@ -153,22 +154,22 @@ class WideFamilies(WeightedFamilies):
 
     def _ask(self, requests: list[FamilyRequest]) -> list[FamilyCounts]:
         """Return cells of families and complete tables; partitions count all states of a candidate except the last."""
-        asked: list[FamilyRequest] = []
+        requested: list[FamilyRequest] = []
         none = np.empty(0, dtype=np.int32)
-        for child, parents, wanted in requests:
-            is_narrow = self._has_planes[wanted]
-            asked.append((child, parents, wanted[is_narrow]))
-            asked += [(child, np.sort(np.append(parents, u)), none) for u in wanted[~is_narrow]]
-        counted = iter(self.table.reduce(count_families, asked, add=add_families))
+        for child, parents, candidates in requests:
+            is_narrow = self._has_planes[candidates]
+            requested.append((child, parents, candidates[is_narrow]))
+            requested += [(child, np.sort(np.append(parents, u)), none) for u in candidates[~is_narrow]]
+        counted = iter(self.table.reduce(count_families, requested, add=add_families))
         return [self._complete(next(counted), request, counted) for request in requests]
 
     def _complete(self, cells: FamilyCounts, request: FamilyRequest, counted: Iterator[FamilyCounts]) -> FamilyCounts:
         """Return a family with complete tables; `counted` yields candidates without planes as wider families."""
-        child, parents, wanted = request
+        child, parents, candidates = request
         cards, at = self.table.cardinalities, 0
-        tables = np.zeros((int(cards[wanted].sum()), len(cells.keys)))
+        tables = np.zeros((int(cards[candidates].sum()), len(cells.keys)))
         rows = iter(cells.tables)
-        for u in wanted:
+        for u in candidates:
             table = tables[at : at + cards[u]]
             at += cards[u]
             if self._has_planes[u]:
@@ -199,9 +200,8 @@ def open_families(table: DiscreteTable, weights: np.ndarray | None = None) -> Di
     """Return the source of counts for a family scorer; None if the rows are on this machine: it counts them itself."""
     if not table.is_remote:
         return None
-    assert isinstance(table, DistributedTable)
     if weights is not None:
-        return WeightedFamilies(table.weigh_rows(weights))
+        return WeightedFamilies(table.keep_weights(weights)[0])
     return WideFamilies(table) if table.has_wide_counts else DistributedFamilies(table)
 
 
@@ -210,6 +210,7 @@ def open_families(table: DiscreteTable, weights: np.ndarray | None = None) -> Di
 
 def count_families(partition: Any, requests: list[FamilyRequest]) -> list[FamilyCounts]:
     """Count families in a partition."""
+    # requests of several scorers may reach a partition at once, and a counter has scratch memory
     with partition.lock:
         if "families" not in partition.cache:
             table = partition.table
@@ -231,7 +232,7 @@ def _share_rows(counter: FamilyCounter, n_threads: int) -> Iterator[None]:
         with help_on_threads(counter.serve, counter.close, n_threads - 1):
             yield
     finally:
-        counter.share_rows(1)
+        counter.share_rows(1)  # the next request may find other partitions on the threads of the worker
 
 
 def add_families(answers: list[list[FamilyCounts]]) -> list[FamilyCounts]:

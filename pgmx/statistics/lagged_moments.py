@@ -34,7 +34,7 @@ def make_lagged_design(panel: Panel, lags: int, *, intercept: bool = False) -> t
     possible.
     """
     blocks = [
-        segment_design(segment, exogenous, lags, intercept)
+        _design_segment(segment, exogenous, lags, intercept)
         for segment, exogenous in zip(panel.segments, panel.exogenous, strict=True)
         if len(segment) > lags
     ]
@@ -44,7 +44,7 @@ def make_lagged_design(panel: Panel, lags: int, *, intercept: bool = False) -> t
     return np.concatenate(predictors), np.concatenate(targets)
 
 
-def segment_design(
+def _design_segment(
     segment: np.ndarray, exogenous: np.ndarray, lags: int, intercept: bool
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return predictors and targets of one segment."""
@@ -149,7 +149,7 @@ def segment_moments(segment: np.ndarray, exogenous: np.ndarray, lags: int, inter
     step = n_targets if is_view else max(1, _BLOCK_CELLS // total.n_predictors)
     for first in range(0, n_targets, step):
         stop = min(first + step, n_targets) + lags
-        predictors, targets = segment_design(segment[first:stop], exogenous[first:stop], lags, intercept)
+        predictors, targets = _design_segment(segment[first:stop], exogenous[first:stop], lags, intercept)
         gram = compute_gram(predictors)
         target_gram = _shift_gram(gram, predictors, targets) if is_view else compute_gram(targets)
         cross = compute_products(predictors, targets)
@@ -244,7 +244,7 @@ def compute_block_moments(panel: Panel, lags: int, block_length: int, *, interce
 
     The cost is T' P (P + N), as for the cross-products of all rows; ValueError if they need more than 4 GB.
     """
-    bounds = np.array(list_blocks(panel, lags, block_length), dtype=np.int64)
+    bounds = np.array(_list_bounds(panel, lags, block_length), dtype=np.int64)
     predictors, targets = make_lagged_design(panel, lags, intercept=intercept)
     n_predictors, n_series = predictors.shape[1], panel.n_series
     n_bytes = 8 * (len(bounds) - 1) * (n_predictors * (n_predictors + n_series) + n_series**2)
@@ -262,7 +262,7 @@ def compute_block_moments(panel: Panel, lags: int, block_length: int, *, interce
     return BlockMoments(products, squares, np.diff(bounds), lags, len(panel.exogenous_names), intercept)
 
 
-def list_blocks(panel: Panel, lags: int, block_length: int) -> list[int]:
+def _list_bounds(panel: Panel, lags: int, block_length: int) -> list[int]:
     """Return the bounds of blocks of targets among all targets of a panel."""
     bounds, first = [0], 0
     for segment in panel.segments:

@@ -1,6 +1,19 @@
-"""Means and cross-products of numeric columns, mergeable over partitions of the rows.
+r"""Means and cross-products of numeric columns, mergeable over partitions of the rows.
 
 `moments` reads rows in memory, `sum_moments` a numeric table: workers sum their partitions of a distributed one.
+
+`PairwiseMoments` is for columns with missing values. With :math:`k_{ri}` 1 if value (r, i) is observed and else 0, the
+moments of the pair (i, j), from the rows in which both columns are observed, are
+
+.. math::
+
+    n_{ij} = \sum_r w_r k_{ri} k_{rj}, \qquad
+    c_{ij} = \frac{1}{n_{ij}} \sum_r w_r k_{ri} k_{rj} (x_{ri} - m_{ij}) (x_{rj} - m_{ji}), \qquad
+    r_{ij} = \frac{c_{ij}}{s_{ij} s_{ji}},
+
+where :math:`m_{ij}` and :math:`s_{ij}` are mean and standard deviation of column i over the rows of the pair. Variances
+over these rows keep correlations within [-1, 1]. Reference: Little, R. J. A. and Rubin, D. B. (2019), Statistical
+Analysis with Missing Data, third edition, Wiley, chapter 3, available-case analysis.
 """
 
 from typing import Any, Self
@@ -275,17 +288,11 @@ def merge_moments(of_partitions: list[Moments]) -> Moments:
 
 
 class PairwiseMoments:
-    """Weighted moments of p columns with missing values, from the rows in which both columns are observed."""
+    """Weighted moments of p columns with missing values, see the module.
 
-    # With k_ri = 1 if value (r, i) is observed and else 0, the moments of the pair (i, j) are
-    #   n_ij = sum_r w_r k_ri k_rj
-    #   c_ij = sum_r w_r k_ri k_rj (x_ri - m_ij) (x_rj - m_ji) / n_ij
-    #   r_ij = c_ij / (s_ij s_ji)
-    # where m_ij and s_ij are mean and standard deviation of column i over the rows of the pair. Variances over these
-    # rows keep correlations within [-1, 1]. Rows are centred on the mean of the first block, so that columns with large
-    # means lose no digits. Cost: four products of N p² multiplications, and four p x p matrices.
-    # Reference: Little, R. J. A. and Rubin, D. B. (2019), Statistical Analysis with Missing Data, third edition, Wiley,
-    # chapter 3, available-case analysis.
+    Rows are centred on the mean of the first block, so that columns with large means lose no digits. Cost: four
+    products of N p² multiplications, and four p x p matrices.
+    """
 
     def __init__(self, n_columns: int):
         #: n_ij, the weight of the rows in which both columns are observed; on the diagonal, of the observed rows of a

@@ -103,6 +103,7 @@ class PairTables:
         self._columns, self._states = table.columns, table.states
         self._weighted = weights is not None
         self._is_wide = table.has_wide_counts  # counts are float64, like sums of weights
+        # counts of the last state follow from the marginals; as a difference of sums, its weight would lose digits
         self._n_cells = self.cardinalities - (0 if self._weighted or self._is_wide else 1)
         self._first_state = np.concatenate(([0], np.cumsum(self.cardinalities)))
         self._marginals = np.zeros(int(self._first_state[-1]))
@@ -178,14 +179,15 @@ class PairTables:
             Table e is ``tables[begins[e] : begins[e + 1]]``.
         """
         pairs = self._check_pairs(pairs)
-        turned = pairs[:, 0] > pairs[:, 1]
-        stored = np.ascontiguousarray(np.where(turned[:, None], pairs[:, ::-1], pairs))
+        is_reversed = pairs[:, 0] > pairs[:, 1]
+        stored = np.ascontiguousarray(np.where(is_reversed[:, None], pairs[:, ::-1], pairs))
         begins = np.concatenate(([0], np.cumsum(self.cardinalities[pairs].prod(axis=1))))
         tables = np.empty(int(begins[-1]))
         done = 0
         while done < len(stored):
             rest = stored[done:]
             served, where, stride, missing = self._store.claim(rest)
+            # the store is full; an empty one has room for any table
             if not served:
                 self._store.clear()
                 continue
@@ -194,7 +196,7 @@ class PairTables:
             _pair_tables.fill_tables(
                 self._store.values,
                 rest[:served],
-                turned[done : done + served].view(np.uint8),
+                is_reversed[done : done + served].view(np.uint8),
                 where,
                 stride,
                 self.cardinalities,
@@ -266,6 +268,7 @@ class PairTables:
         self._add_rows(table, weights)
         begin = perf_counter()
         if self.counted_all:
+            # once counted, the new rows are not needed any more
             self._counters.pop().add_all()
         else:
             with self._forget_if_interrupted():
@@ -297,6 +300,7 @@ class PairTables:
         counter = open_counter(table, weights, self._n_cells, self._store, self._n_jobs)
         marginals = marginal_counts(table) if weights is None else marginal_weights(table, weights)
         total = float(table.n_rows) if weights is None else float(weights.sum())
+        # kernels count rows on this machine in 32 bits; only sums of partitions may have more
         if self.n_rows + table.n_rows >= WIDE_ROWS and not (self._is_wide or self._weighted):
             raise ValueError(f"counts are 32 bits wide: at most {WIDE_ROWS - 1} rows, got {self.n_rows + table.n_rows}")
         if not self.total_weight + total > 0:

@@ -65,6 +65,7 @@ def _count_rows(matrix: csr_array) -> int:
 def _split(matrix: csr_array) -> Iterator[tuple[np.ndarray, csr_array]]:
     """Yield (positions, block) of each connected component with at least two variables."""
     members, alone = find_components(matrix)
+    # the whole matrix is one component: no copy
     if len(members) == 1 and not len(alone):
         yield members[0], matrix
         return
@@ -103,24 +104,25 @@ def fill_scores(matrix: csr_array, scores: np.ndarray, missing: np.ndarray) -> t
     residuals = -np.asarray((matrix @ scores.T).T)
     p = _count_rows(matrix)
     dense = matrix.toarray() if p <= DENSE_UP_TO else None
+    # rows with the same missing values share one factorisation
     packed = np.packbits(missing, axis=1)
     _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
     members = np.argsort(group.ravel(), kind="stable")
     bounds = np.cumsum(np.bincount(group.ravel(), minlength=len(first)))[:-1]
     for row, rows in zip(first.tolist(), np.split(members, bounds), strict=True):
-        gaps = np.flatnonzero(missing[row])
-        if not len(gaps):
+        absent = np.flatnonzero(missing[row])
+        if not len(absent):
             continue
-        right = residuals[np.ix_(rows, gaps)].T
-        if len(gaps) <= 64 and dense is not None:
-            lower = cholesky(dense[np.ix_(gaps, gaps)], lower=True)
+        right = residuals[np.ix_(rows, absent)].T
+        if len(absent) <= 64 and dense is not None:
+            lower = cholesky(dense[np.ix_(absent, absent)], lower=True)
             log_dets[rows] = 2.0 * np.log(np.diagonal(lower)).sum()
             solution = cho_solve((lower, True), right, check_finite=False)
         else:
-            blocks = Blocks(matrix[gaps][:, gaps])
+            blocks = Blocks(matrix[absent][:, absent])
             log_dets[rows] = blocks.log_det
             solution = blocks.solve(right)
-        whole[np.ix_(rows, gaps)] = solution.T
+        whole[np.ix_(rows, absent)] = solution.T
     return whole, log_dets
 
 

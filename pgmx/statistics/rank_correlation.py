@@ -45,7 +45,7 @@ class RankedColumns:
     tied_pairs: np.ndarray  # number of pairs of rows with equal observed values, int64 of shape (p,)
 
     def compute_doubled_ranks(self, columns=None) -> np.ndarray:
-        """Return twice the average ranks minus their mean, whole numbers, float64 (k, n); 0 if missing."""
+        """Return twice the average ranks minus their mean, integers as float64 (k, n); 0 if missing."""
         columns = range(len(self.codes)) if columns is None else columns
         n = self.codes.shape[1]
         doubled = np.empty((len(columns), n))
@@ -318,7 +318,7 @@ def _compute_taus_by_planes(ranked: RankedColumns, matrix: np.ndarray, n_jobs: i
     for begin, end, offset, n_words in _row_blocks(n, _PLANE_BYTES // 8 // (sum(n_planes) + 1)):
         planes = [_allocate_planes(rows, n_words) for rows in n_planes]
         ones = _all_ones(begin, end, offset, n_words)
-        cells = (end - begin) * (begin + end) // 2
+        n_comparisons = (end - begin) * (begin + end) // 2
 
         def compare(first: int, last: int, rows=(begin, end, offset), planes=planes) -> None:
             _ranks.compare_rows(*work, first, last, *rows, *planes)
@@ -326,8 +326,8 @@ def _compute_taus_by_planes(ranked: RankedColumns, matrix: np.ndarray, n_jobs: i
         def count(first: int, last: int, planes=planes, ones=ones) -> None:
             _ranks.count_tiles(*planes, ones, columns, kinds, first, last, store)
 
-        _in_blocks(compare, p, cells // 32, n_jobs, triangle=False)  # words of bits are copied
-        _in_blocks(count, n_tiles, cells * _ranks.TILE**2, n_jobs)
+        _in_blocks(compare, p, n_comparisons // 32, n_jobs, triangle=False)  # words of bits are copied
+        _in_blocks(count, n_tiles, n_comparisons * _ranks.TILE**2, n_jobs)
     pairs = n * (n - 1) // 2
     totals = (columns, kinds, pairs - ranked.tied_pairs, pairs)
     _in_blocks(lambda i, j: _ranks.finish_taus(*totals, i, j, store, matrix), p, _FINISH_WORK, n_jobs)

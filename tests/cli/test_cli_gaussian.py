@@ -188,7 +188,7 @@ def test_long_lists_of_edges_are_cut():
     assert "\n... and 26 weaker ones\n" in text
 
 
-def test_missing_cells_may_be_dropped_or_left_out_pairwise(table, rows):
+def test_missing_values_may_be_dropped_or_left_out_pairwise(table, rows):
     rows.assign(b=rows["b"].where(rows.index % 10 > 0)).to_csv("gaps.csv", index=False)
     options = ("learn", "gaps.csv", "--method", "glasso", "--lam-ratio", 0.5)
     message = refused(*options)

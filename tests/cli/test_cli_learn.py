@@ -94,7 +94,7 @@ def test_float_columns_are_learned_as_gaussian(floats, workdir):
     assert "float column(s) 'a', 'b', 'c'" in refused("learn", floats, "--score", "bic")
 
 
-def test_missing_cells_are_refused_or_dropped(weather):
+def test_missing_values_are_refused_or_dropped(weather):
     frame = pd.read_csv(weather)
     frame["rain"] = frame["rain"].where(frame.index % 10 > 0)
     frame.to_csv(weather, index=False)

@@ -182,7 +182,7 @@ def test_searches_for_bayesian_networks_draw_their_curve_too(weather, workdir):
     )
 
 
-def test_missing_cells_may_be_dropped_or_a_state(weather):
+def test_missing_values_may_be_dropped_or_a_state(weather):
     frame = pd.read_csv(weather)
     frame["rain"] = frame["rain"].where(frame.index % 10 > 0)
     frame.to_csv(weather, index=False)

@@ -152,7 +152,7 @@ def test_em_takes_floats(workdir):
 
 
 @pytest.mark.parametrize("option", ["category", "pairwise", "em"])
-def test_missing_cells_may_be_a_state_or_left_out_of_families(option, weather):
+def test_missing_values_may_be_a_state_or_left_out_of_families(option, weather):
     frame = pd.read_csv(weather)
     frame["rain"] = frame["rain"].where(np.arange(600) % 10 > 0)
     frame.to_csv(weather, index=False)

@@ -46,7 +46,7 @@ def test_separators_and_decimal_commas_are_recognised(write, sep, decimal, name)
         assert list(read_table(write(ROWS.to_csv(sep=sep, index=False), name))) == list(ROWS)
 
 
-def test_numbers_with_commas_stay_numbers_in_pieces(write):
+def test_numbers_with_commas_stay_numbers_in_chunks(write):
     path = write(ROWS[["a", "d"]].to_csv(sep=";", decimal=",", index=False))
     assert np.array_equal(open_numeric(path).rows(), ROWS[["a", "d"]].to_numpy())
     assert np.array_equal(read_rows(path, 2).to_numpy(), ROWS[["a", "d"]].to_numpy())

@@ -104,7 +104,7 @@ def test_to_pandas_refuses_what_is_neither_float_nor_state():
 CSV = "sky,days,wet,size\ngrey,1,True,0.5\nblue,,False,1.5\ngrey,3,,2\n"
 
 
-def test_csv_integers_with_missing_cells_stay_integers(tmp_path):
+def test_csv_integers_with_missing_values_stay_integers(tmp_path):
     path = tmp_path / "weather.csv"
     path.write_text(CSV)
     X = read_table(path)

@@ -89,7 +89,7 @@ MISSING = {
 
 @pytest.mark.filterwarnings("ignore:implausibly many states")
 @pytest.mark.parametrize("case", MISSING)
-def test_missing_cells_are_an_error_or_dropped(case):
+def test_missing_values_are_an_error_or_dropped(case):
     X = pd.DataFrame({"full": ["p", "q", "p", "q"], "gap": MISSING[case]})
     for carrier in (X, pa.Table.from_pandas(X) if "object" not in case else X):
         frame = open_frame(carrier)
@@ -138,6 +138,6 @@ def test_many_missing_objects():
     assert table.n_rows == 10_000
 
 
-def test_drop_without_missing_cells_changes_nothing():
+def test_drop_without_missing_values_changes_nothing():
     X = pd.DataFrame({"a": ["x", "y"]})
     assert encode(X, missing="drop") == encode(X)

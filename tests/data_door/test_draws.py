@@ -65,7 +65,7 @@ def test_parts_hold_their_rows_of_the_same_weighted_draws(seed, n_rows, are_whol
     assert np.array_equal(np.concatenate(parts), whole)
 
 
-def test_pieces_do_not_show(monkeypatch):
+def test_chunks_do_not_show(monkeypatch):
     ends = np.arange(1.0, 5001.0)
     rows, weighted = count_draws(3, 4, 5000, 1000, 1100), count_weighted_draws(3, 4, ends)
     monkeypatch.setattr(draws, "_DRAWS_AT_ONCE", 7)

@@ -39,7 +39,7 @@ CARRIERS = {
 
 @pytest.mark.parametrize("missing", ["category", "pairwise"])
 @pytest.mark.parametrize("carrier", CARRIERS)
-def test_missing_cells_become_the_last_state(carrier, missing):
+def test_missing_values_become_the_last_state(carrier, missing):
     table = encode(CARRIERS[carrier], missing=missing)
     assert table.states == (
         ("blue", "grey", "missing"),
@@ -152,7 +152,7 @@ def test_missing_codes_of_a_table_made_by_hand():
     assert table != DiscreteTable(["a", "b"], ["xyz", "uv"], [[0, 1], [1, 1]])
 
 
-def test_missing_cells_are_refused_with_the_ways_that_the_caller_has():
+def test_missing_values_are_refused_with_the_ways_that_the_caller_has():
     with pytest.raises(MissingValuesError) as caught:
         encode(FRAME)
     error = caught.value

@@ -111,7 +111,7 @@ def test_an_iterator_is_read_once():
 
 
 @given(st.integers(1, 60), st.integers(1, 9), st.integers(0, 2**20))
-def test_pieces_of_any_size_make_the_whole(n_rows, size, number):
+def test_chunks_of_any_size_make_the_whole(n_rows, size, number):
     rng = np.random.default_rng(number)
     rows = rng.normal(size=(n_rows + 3, 3))
     rows[rng.random(rows.shape) < 0.2] = np.nan
@@ -136,7 +136,7 @@ def holes(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["frame", "nullable", "objects", "t.csv", "t.parquet", "iterator"])
-def test_missing_cells(kind, tmp_path, monkeypatch):
+def test_missing_values(kind, tmp_path, monkeypatch):
     monkeypatch.setattr(numeric, "CHUNK_ROWS", 1)
     with pytest.raises(MissingValuesError) as caught:
         open_numeric(holes(kind, tmp_path)).rows()
@@ -151,10 +151,10 @@ def test_missing_cells(kind, tmp_path, monkeypatch):
     np.testing.assert_array_equal(np.isnan(kept.rows()), [[0, 0, 1], [0, 1, 0], [0, 0, 0], [0, 0, 0]])
 
 
-@pytest.mark.parametrize("in_pieces", [False, True])
-def test_too_few_rows(in_pieces):
+@pytest.mark.parametrize("in_chunks", [False, True])
+def test_too_few_rows(in_chunks):
     def opened(rows, **options):
-        table = open_numeric(iter([rows]) if in_pieces else rows, **options)
+        table = open_numeric(iter([rows]) if in_chunks else rows, **options)
         return table.rows()
 
     with pytest.raises(ValueError, match=r"1 sample\(s\)"):
@@ -163,12 +163,12 @@ def test_too_few_rows(in_pieces):
         opened(np.array([[1.0, np.nan], [1.0, 2.0]]), missing="drop")
 
 
-@pytest.mark.parametrize("in_pieces", [False, True])
-def test_infinite_cells(in_pieces):
+@pytest.mark.parametrize("in_chunks", [False, True])
+def test_infinite_cells(in_chunks):
     rows = np.array([[1.0, 2.0, 0.0], [np.nan, -np.inf, 0.0], [1.0, 2.0, np.inf]])
     for missing in ("error", "drop", "pairwise"):
         with pytest.raises(ValueError, match=r"infinite values \(inf\) in column\(s\) 'x1', 'x2'"):
-            open_numeric(iter([rows[:2], rows[2:]]) if in_pieces else rows, missing=missing).rows()
+            open_numeric(iter([rows[:2], rows[2:]]) if in_chunks else rows, missing=missing).rows()
 
 
 STATES = {

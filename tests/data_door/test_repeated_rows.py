@@ -39,7 +39,7 @@ def test_weights_of_any_integer_type(dtype):
     assert np.array_equal(table.repeat_rows(weights).codes, table.codes[:, [0, 2, 3]])
 
 
-def test_the_meaning_of_missing_cells_is_kept():
+def test_the_meaning_of_missing_values_is_kept():
     table = encode([["a", 1], [None, 2], ["b", 1]], missing="pairwise")
     assert table.repeat_rows([0, 2, 1]).missing_codes.tolist() == [2, -1]
 

@@ -168,7 +168,7 @@ def test_seasons_are_those_of_the_first_series():
 
 
 @pytest.mark.parametrize("lags", [1, 3])
-def test_pieces_have_the_segments_of_the_whole(lags):
+def test_chunks_have_the_segments_of_the_whole(lags):
     index = DATES.delete([4]).insert(11, pd.Timestamp("2021-01-31"))
     frame = pd.DataFrame(ROWS, columns=["a", "b"], index=index)
     whole = open_series(frame, lags=lags, missing="drop")
@@ -184,7 +184,7 @@ def test_pieces_have_the_segments_of_the_whole(lags):
         next(chunks.read())
 
 
-def test_pieces_of_a_frame_without_labels_are_one_series():
+def test_chunks_of_a_frame_without_labels_are_one_series():
     frame = pd.DataFrame(ROWS, columns=["a", "b"])
     for bounds in ([5], [1, 4, 9]):
         pieces = [frame.iloc[piece] for piece in np.split(np.arange(12), bounds)]

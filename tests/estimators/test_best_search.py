@@ -115,7 +115,7 @@ def holes():
     return data.mask(np.random.default_rng(1).random(data.shape) < 0.06).astype("Int64").astype("category")
 
 
-def test_missing_cells_drop_rows_or_are_a_state(holes):
+def test_missing_values_drop_rows_or_are_a_state(holes):
     with pytest.warns(UserWarning, match="rows"):
         learner = learn(holes, missing="drop", scoring_method="bdeu")
     rows = holes.dropna().reset_index(drop=True)
@@ -125,7 +125,7 @@ def test_missing_cells_drop_rows_or_are_a_state(holes):
     assert learner.score_ == pytest.approx(find_optimum(score_by(BIC(filled)), {}), rel=1e-9)
 
 
-def test_missing_cells_of_families(holes):
+def test_missing_values_of_families(holes):
     learner = learn(holes, missing="pairwise", scoring_method="bic")
     assert learner.score_ == pytest.approx(
         learn(holes, "exact", missing="pairwise", scoring_method="bic").score_, rel=1e-9

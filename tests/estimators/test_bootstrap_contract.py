@@ -96,7 +96,7 @@ def test_plane_file_and_coded_table(tmp_path):
 
 
 @pytest.mark.parametrize("missing", ["drop", "category", "pairwise"])
-def test_missing_cells(missing):
+def test_missing_values(missing):
     data = dependent_frame(0).astype("Int64")
     data.iloc[::7, 1] = pd.NA
     learner = HillClimbSearch(missing=missing, scoring_method="bic")

@@ -58,7 +58,7 @@ def test_weights_scale_mutual_information():
 
 @pytest.mark.parametrize("missing", ["drop", "category", "pairwise"])
 @pytest.mark.parametrize("class_node", [None, "c"])
-def test_missing_cells(missing, class_node):
+def test_missing_values(missing, class_node):
     frame = dependent_frame(0)
     holes = frame.astype(object).mask(np.random.default_rng(0).random(frame.shape) < 0.03)
     found = ChowLiuForest(missing=missing, class_node=class_node).fit(holes)

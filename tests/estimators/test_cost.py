@@ -174,7 +174,7 @@ def test_structural_em_from_a_table_and_from_numbers(kind):
             other.estimate_cost(**sizes, missing_share=share)
 
 
-def test_missing_cells_are_counted_by_unlike_rows():
+def test_missing_values_are_counted_by_unlike_rows():
     codes = np.array([[0, 2, 0, 1, 2, 2], [1, 1, 1, 2, 1, 2]], dtype=np.uint8)  # 2 is missing
     table = DiscreteTable._from_parts(("a", "b"), ((0, 1, None), (0, 1, None)), codes, np.array([2, 2]))
     mixed = MixedTable(table.columns, np.zeros(2, dtype=bool), np.empty((0, 6)), table)

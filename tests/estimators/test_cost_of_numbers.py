@@ -113,7 +113,7 @@ def test_an_array_is_not_copied_and_a_covariance_has_no_rows():
     assert cost.numbers == 0
 
 
-def test_files_are_read_in_pieces(tmp_path):
+def test_files_are_read_in_chunks(tmp_path):
     rows = pd.DataFrame(np.random.default_rng(0).normal(size=(500, 8)), columns=list("abcdefgh"))
     rows.to_parquet(tmp_path / "rows.parquet")
     cost = GraphicalLasso().estimate_cost(tmp_path / "rows.parquet")

@@ -129,10 +129,10 @@ def test_parts_go_where_their_worker_sends_them(client, monkeypatch, caplog):
         far = distribute(frame, other)
         learner = HillClimbSearch(show_progress=False)
         before = learner.fit(far).score_
-        gone = far._partitions.homes[0]
+        gone = far._partitions.addresses[0]
         other.retire_workers([gone])
         assert learner.fit(far).score_ == before
-        assert gone not in far._partitions.homes and gone not in far.bytes_by_worker()
+        assert gone not in far._partitions.addresses and gone not in far.bytes_by_worker()
         assert caplog.text.count("a worker is lost") == 1
 
 

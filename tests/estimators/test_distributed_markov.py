@@ -199,7 +199,7 @@ def test_options(client, frame):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pgmx.data.IncompleteRowsWarning")
-def test_late_states_and_missing_cells(client):
+def test_late_states_and_missing_values(client):
     frame = draw_frame(700).drop(columns=["constant"])
     late = frame.assign(number=np.where(np.arange(700) < 690, 0, frame["number"] + 5), word=sorted(frame["word"]))
     learner = EdgeGrafting(lam_ratio=0.2, **FINE)

@@ -197,7 +197,7 @@ def test_paths_and_selection(client, rows):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pgmx.data.IncompleteRowsWarning")
-def test_rows_with_missing_cells_are_dropped(client, rows):
+def test_rows_with_missing_values_are_dropped(client, rows):
     holes = rows.mask(np.random.default_rng(4).random(rows.shape) < 0.02)
     table = distribute(cut(holes, 4), client, missing="drop")
     complete = holes.dropna()
@@ -291,8 +291,8 @@ def test_worker_killed(client, rows, tmp_path):
     table = distribute(paths, client)
     before = sum_moments(table)
     victim, pid = next(iter(client.run(os.getpid).items()))
-    n_lost = table._partitions.homes.count(victim)
-    for path, home in zip(paths, table._partitions.homes, strict=True):
+    n_lost = table._partitions.addresses.count(victim)
+    for path, home in zip(paths, table._partitions.addresses, strict=True):
         if home != victim:
             path.unlink()
     os.kill(pid, signal.SIGKILL)
@@ -310,7 +310,7 @@ def test_part_that_cannot_be_read_again(client, rows, tmp_path):
     table = distribute(paths, client)
     sum_moments(table)
     victim, pid = next(iter(client.run(os.getpid).items()))
-    lost = paths[table._partitions.homes.index(victim)]
+    lost = paths[table._partitions.addresses.index(victim)]
     lost.unlink()
     os.kill(pid, signal.SIGKILL)
     with pytest.raises(FileNotFoundError, match=lost.name):

@@ -37,7 +37,7 @@ def test_workers_keep_no_partition_that_is_coded(client, monkeypatch):
         answers = ask_partitions(self, function, futures)
         for home, keys in client.has_what().items():
             names[home] = Counter(key_split(key) for key in set(keys) - before[home])
-            names[home].pop("survey_part", None)
+            names[home].pop("survey_partition", None)
         return answers
 
     monkeypatch.setattr(Placement, "ask_partitions", ask_and_look)

@@ -133,7 +133,7 @@ def test_states_seen_in_one_part_only(client, frame):
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::pgmx.data.IncompleteRowsWarning")
-def test_missing_cells(client, frame):
+def test_missing_values(client, frame):
     holes = frame.astype({"number": "Int64", "few": "Int64"})
     holes.loc[::9, "number"] = pd.NA
     holes.loc[350:400, "few"] = pd.NA

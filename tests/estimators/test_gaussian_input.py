@@ -127,7 +127,7 @@ def test_weights(make):
 
 
 @every_leaf
-def test_missing_cells(make, tmp_path):
+def test_missing_values(make, tmp_path):
     rows = ROWS.mask(np.random.default_rng(1).random(ROWS.shape) < 0.05)
     with pytest.raises(ValueError, match=r"missing.*'f'.*missing='drop'|missing.*'f'.*missing=\"drop\""):
         make().fit(rows)

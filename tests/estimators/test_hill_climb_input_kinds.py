@@ -117,7 +117,7 @@ def with_missing(data, column, rows):
     return data.astype({column: "Int64"}).assign(**{column: lambda frame: frame[column].mask(frame.index.isin(rows))})
 
 
-def test_missing_cells_are_refused_with_the_names_and_the_remedy():
+def test_missing_values_are_refused_with_the_names_and_the_remedy():
     data = with_missing(with_missing(dependent_frame(0), "b", [3]), "d", [5, 6])
     with pytest.raises(ValueError, match=r"'b', 'd'.*missing='drop'"):
         learn(data)

@@ -93,7 +93,7 @@ def test_weights_weights_of_complete_rows():
 
 
 @some_learners
-def test_missing_cells(make):
+def test_missing_values(make):
     data = ROWS.astype("Int64")
     data.iloc[::9, 2] = pd.NA
     with pytest.raises(ValueError, match="missing values.*'x2'.*'drop'"):

@@ -213,7 +213,7 @@ def test_few_complete_rows_are_told():
         learn(with_holes(frame, rng, 0.6), **known)
 
 
-def test_category_makes_a_state_of_missing_cells(rng):
+def test_category_makes_a_state_of_missing_values(rng):
     data = with_holes(dependent_frame(0), rng, columns=["b"])
     learner = learn(data, missing="category")
     assert learner.model_.states["b"] == [0, 1, 2, "missing"]

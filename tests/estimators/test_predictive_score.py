@@ -116,7 +116,7 @@ def sum_out(model, row):
 
 
 @pytest.mark.parametrize("missing", ["drop", "category", "pairwise", "em"])
-def test_missing_cells_of_the_rows(missing):
+def test_missing_values_of_the_rows(missing):
     rows = ROWS.astype(object).mask(np.random.default_rng(0).random(ROWS.shape) < 0.02, None)
     learner = HillClimbSearch(missing=missing, equivalent_sample_size=1).fit(rows)
     with warnings.catch_warnings(record=True) as heard:
@@ -148,14 +148,14 @@ def test_the_rows_learned_from_have_the_likelihood_that_em_has_reached(kind):
     assert learner.score(holes[list(holes)[::-1]]) == pytest.approx(learner.score(holes), rel=1e-12)
 
 
-def test_unknown_states_beside_missing_cells():
+def test_unknown_states_beside_missing_values():
     rows = ROWS.astype(str).mask(np.random.default_rng(0).random(ROWS.shape) < 0.1)
     learner = HillClimbSearch(missing="em").fit(rows)
     with pytest.warns(UserWarning, match="300 of 300 rows.*'asia'.*state_names"):
         assert learner.score(rows.assign(asia="perhaps")) == -math.inf
 
 
-def test_numbers_of_a_gaussian_graph_with_missing_cells():
+def test_numbers_of_a_gaussian_graph_with_missing_values():
     rng = np.random.default_rng(0)
     rows = pd.DataFrame(rng.normal(size=(200, 4)) @ rng.normal(size=(4, 4)), columns=list("wxyz"))
     holes = rows.mask(rng.random(rows.shape) < 0.2)
@@ -178,7 +178,7 @@ def test_numbers_of_a_gaussian_graph_with_missing_cells():
 
 
 @pytest.mark.parametrize("missing", ["drop", "category"])
-def test_states_of_a_markov_network_with_missing_cells(missing):
+def test_states_of_a_markov_network_with_missing_values(missing):
     rows = ROWS.astype(str).mask(np.random.default_rng(0).random(ROWS.shape) < 0.05)
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")

@@ -102,7 +102,7 @@ class RepeatedParts(RemotePartitions):
     """Partitions that each represent 2**n equal rows: the sums of as many workers as that, added in pairs."""
 
     def __init__(self, parts, n):
-        super().__init__(parts.row_counts, parts._client, parts._futures, parts.homes)
+        super().__init__(parts.row_counts, parts._client, parts._futures, parts.addresses)
         self.n_rows, self._n = parts.n_rows << n, n
 
     def reduce(self, function, *arguments, add, slices=()):

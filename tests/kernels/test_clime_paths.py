@@ -64,7 +64,7 @@ def test_certificates_are_those_of_the_solutions(rng, ridge):
 
 
 @pytest.mark.parametrize("work", [1.0, 1e4, 1e6])
-def test_pieces_of_work_change_nothing(rng, work):
+def test_chunks_of_work_change_nothing(rng, work):
     R = random_correlation(rng, 25, 40)
     lams = [0.4, 0.2, 0.1]
     whole, pieces = paths_of(R, lams), paths_of(R, lams)

@@ -57,7 +57,7 @@ def test_all_numbers_of_states_and_rows(cards, weighted, rng):
 
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("n_rows", LONG)
-def test_many_rows_are_summed_in_pieces(n_rows, weighted, rng):
+def test_many_rows_are_summed_in_chunks(n_rows, weighted, rng):
     case = Case(rng, [3, 2, 5, 17, 4], EDGES, n_rows, weighted=weighted)
     case.rebuild()
     check(case)

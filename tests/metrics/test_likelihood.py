@@ -87,7 +87,7 @@ def test_numbers_that_a_file_turned_into_text_are_explained():
     assert held_out_log_likelihood(as_text, frame.astype(str)) == held_out_log_likelihood(model, frame)
 
 
-def test_missing_cells_are_refused_or_dropped():
+def test_missing_values_are_refused_or_dropped():
     model = load_network("cancer")
     frame = sample(model, 20, random_state=1).astype(object)
     frame.loc[4, "Smoker"] = None
@@ -131,7 +131,7 @@ def test_rows_that_know_everything_or_nothing():
     assert (found.total, found.n_rows) == (pytest.approx(rest.total, rel=1e-12), 3000)
 
 
-def test_unknown_states_beside_missing_cells_are_named():
+def test_unknown_states_beside_missing_values_are_named():
     model = load_network("cancer")
     frame = sample(model, 50, random_state=2).astype(str)
     frame.loc[[3, 7], "Smoker"] = "sometimes"
@@ -214,7 +214,7 @@ def test_neither_model_nor_frame_is_changed():
     pd.testing.assert_frame_equal(frame, cells)
 
 
-def test_marked_missing_cells_are_refused():
+def test_marked_missing_values_are_refused():
     model = load_network("cancer")
     frame = sample(model, 20).astype(object)
     frame.iloc[3, 0] = None

@@ -34,7 +34,7 @@ def test_absent_columns(network, data):
 
 @given(networks(), st.integers(0, 1000))
 @examples(40)
-def test_missing_cells(network, seed):
+def test_missing_values(network, seed):
     rng = np.random.default_rng(seed)
     n = len(network.names)
     rows = rng.normal(size=(12, n))
@@ -55,7 +55,7 @@ def test_missing_cells(network, seed):
         np.testing.assert_allclose(alone.iloc[0], found.loc[k, list(alone.columns)], **CLOSE)
 
 
-def test_many_missing_cells_of_a_large_network():
+def test_many_missing_values_of_a_large_network():
     """More cells than are solved densely, in a network that falls apart."""
     network = gaussian_random_network(150, 1.5, random_state=3)
     frame = network.simulate(3)

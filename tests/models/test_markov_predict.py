@@ -67,7 +67,7 @@ def test_integers_that_became_floats():
     assert [type(state) for state in filled["x0"].cat.categories] == [int, int]
 
 
-def test_tables_that_mark_missing_cells():
+def test_tables_that_mark_missing_values():
     network = chain_network(2, edge_scale=4.0)
     frame = pd.DataFrame({"x0": [0, 1, None], "x1": [1, None, 0]}, dtype="Int64")
     table = encode(frame, missing="pairwise")

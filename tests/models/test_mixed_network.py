@@ -144,7 +144,7 @@ def test_wrong_graphs_and_options_are_refused():
         cyclic.fit(frame[["X", "Y"]])
 
 
-def test_missing_cells_can_be_dropped():
+def test_missing_values_can_be_dropped():
     frame = six_columns()
     holes = frame.copy()
     holes.loc[:99, "X"] = np.nan

@@ -199,7 +199,7 @@ def test_names_of_scores():
     assert "; continuous variables: bic-g, aic-g, ll-g, " in describe_scores()
 
 
-def test_marked_missing_cells_are_refused(name, frame):
+def test_marked_missing_values_are_refused(name, frame):
     frame.loc[2, "B"] = np.nan
     score = getattr(ours, name)(encode(frame.astype({"B": "Int64"}), missing="pairwise"))
     marked = r"marked \(missing='pairwise'\) in column\(s\) 'B': code the table with 'drop'"

@@ -63,7 +63,7 @@ def test_formulas(n_rows, p, number):
 
 
 @given(st.integers(2, 40), st.integers(1, 12), st.integers(1, 50), st.integers(0, 2**20))
-def test_pieces_rows_and_weights_in_any_order(n_rows, p, size, number):
+def test_chunks_rows_and_weights_in_any_order(n_rows, p, size, number):
     rng = np.random.default_rng(number)
     rows, weights = correlated(rng, n_rows, p), rng.exponential(size=n_rows) + 0.01
     weights[rng.random(n_rows) < 0.2] = 0.0

@@ -185,7 +185,7 @@ def test_pairwise_samples_are_repaired_and_say_so():
     same(sample, parts, atol=1e-9)
 
 
-def test_pairwise_without_missing_cells_is_the_whole(rng):
+def test_pairwise_without_missing_values_is_the_whole(rng):
     rows = rng.normal(size=(5, 9))
     sample = gaussian_sample(open_numeric(rows, missing="pairwise"))
     np.testing.assert_array_equal(sample.factor, gaussian_sample(rows).factor)

@@ -34,7 +34,7 @@ def test_matrix_and_maps(rng, method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_rising_maps_and_pieces_change_nothing(rng, method, tmp_path):
+def test_rising_maps_and_chunks_change_nothing(rng, method, tmp_path):
     rows = correlated(rng, 40, 4)
     expected = gaussian_sample(rows, correlation=method).correlation
     cubed = gaussian_sample(iter(np.split(rows**3, [7, 30])), correlation=method)

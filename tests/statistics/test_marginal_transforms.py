@@ -113,7 +113,7 @@ def test_shapes_and_positions():
     assert transforms.n_columns == 3
 
 
-def test_missing_cells_are_left_out_of_their_column(rng):
+def test_missing_values_are_left_out_of_their_column(rng):
     X = rng.normal(size=(50, 2))
     X[:10, 0] = np.nan
     transforms = MarginalTransforms.from_rows(X)

@@ -237,7 +237,7 @@ def test_damaged_files_are_refused(tmp_path):
             pytest.fail(f"{name}: {StreamLearner.load(path)}")
 
 
-def test_missing_cells_are_imputed_better_than_by_offsets_alone():
+def test_missing_values_are_imputed_better_than_by_offsets_alone():
     rng = np.random.default_rng(0)
     x = rng.standard_normal((400, 2)) @ rng.standard_normal((2, 20)) + 0.5 * rng.standard_normal((400, 20))
     X = np.digitize(x, [-1.5, -0.5, 0.5, 1.5]).astype(float)

@@ -39,7 +39,7 @@ class MergedColumns(StateCoder):
     def __init__(self, state_names: Mapping | None, missing: str, are_texts: bool, **options: Any):
         super().__init__(state_names, missing, are_texts, **options)
         self.positions: list[list[int]] = []  # by partition: the position of each column
-        self.numbers: list[list[np.ndarray]] = []  # by partition and column: merged numbers of the partition's states
+        self.numbers: list[list[np.ndarray]] = []  # by partition and column: merged codes of the partition's states
 
     def _keep_codes(self, n_rows, rows):
         raise NotImplementedError("the rows stay with the workers")
@@ -63,6 +63,7 @@ class MergedColumns(StateCoder):
 
     def label_partition(self, number: int, finals: list) -> PartitionLabels:
         """Return how a partition gets its codes, when all columns are finished."""
+        # all columns of a coded table have one type
         dtype = np.dtype(np.uint16 if max(len(final.states) for final in finals) > MAX_BYTE_STATES else np.uint8)
         columns = zip(self.numbers[number], finals, strict=True)
         labels = [make_labels(numbers, final, dtype) for numbers, final in columns]
@@ -130,7 +131,7 @@ def distribute(
     the declared categories in the order of the partitions, the states of a plane file among them.
 
     Each row is read once. If a column turns out to be continuous, all partitions are read again as numeric. A worker
-    codes its partitions by numbers of its own; the driver merges the states, and the worker converts its codes chunk by
+    codes its partitions with codes of its own; the driver merges the states, and the worker converts its codes chunk by
     chunk. Numeric tables take 8 bytes per value. If a worker is lost, another worker reads its partitions again from
     the source; for a table in memory, the scheduler of dask keeps the rows for this purpose. Access to the cluster and
     encryption of messages depend on the client; plane files are not encrypted.
@@ -153,6 +154,7 @@ def distribute(
             return _distribute_codes(placement, state_names, missing, na_values, discrete_columns)
         except ContinuousColumnsError as error:
             continuous = error.names
+    # declared states ask for a discrete table
     if state_names is not None:
         raise ContinuousColumnsError(continuous)
     names = list_discrete_columns(discrete_columns)
@@ -214,6 +216,7 @@ def _distribute_numbers(
         raise error.among(("drop",)) from None
     row_counts = [survey.n_rows for survey in surveys]
     rows_seen = sum(survey.rows_seen for survey in surveys)
+    # first whether there were enough rows, then whether enough are left: the messages differ
     check_rows(rows_seen, len(names))
     check_rows_left(sum(row_counts), rows_seen, lambda: select_names(names, faults.incomplete))
     partitions = placement.keep_partitions(order_columns, futures, positions, row_counts, names)

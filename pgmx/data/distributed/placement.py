@@ -41,6 +41,7 @@ class Placement:
 
     def __init__(self, client: Client | None, source: Any, n_parts: int | None):
         self._client = _find_client(client)
+        # sorted: the same workers get the same partitions
         threads: dict[str, int] = dict(sorted(self._client.nthreads().items()))
         if not threads:
             raise ValueError("the cluster of the client has no workers yet: call client.wait_for_workers(1) first")
@@ -50,8 +51,9 @@ class Placement:
         n_shares = min(len(threads_at), len(self.sources))
         # neighbours stay together, so that the sums of a worker are those of consecutive rows
         self._shares = [share.tolist() for share in np.array_split(np.arange(len(self.sources)), n_shares)]
-        self._homes = threads_at[:n_shares]
-        self._home_of = [home for home, share in zip(self._homes, self._shares, strict=True) for _ in share]
+        self._addresses = threads_at[:n_shares]
+        pairs = zip(self._addresses, self._shares, strict=True)
+        self._address_of = [address for address, share in pairs for _ in share]
         self._rows = [source.rows for source in self.sources]
         self._is_remote = all(map(import_module("dask").is_dask_collection, self._rows))
 
@@ -70,20 +72,20 @@ class Placement:
         if self._is_remote:  # intermediate results of the source are not kept
             return self._client.compute(
                 [
-                    _delay(dask, home, function, rows, *arguments)
-                    for rows, home in zip(self._rows, self._home_of, strict=True)
+                    _delay(dask, address, function, rows, *arguments)
+                    for rows, address in zip(self._rows, self._address_of, strict=True)
                 ]
             )
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1TiB"}):  # rows in memory are sent
             return [
-                self._submit(home, function, rows, *arguments)
-                for rows, home in zip(self._rows, self._home_of, strict=True)
+                self._submit(address, function, rows, *arguments)
+                for rows, address in zip(self._rows, self._address_of, strict=True)
             ]
 
     def ask_partitions(self, function: Callable, futures: Sequence[Future]) -> list:
         """Return the results of a function for each of the submitted partitions."""
-        pairs = zip(self._home_of, futures, strict=True)
-        return self._client.gather([self._submit(home, function, future) for home, future in pairs])
+        pairs = zip(self._address_of, futures, strict=True)
+        return self._client.gather([self._submit(address, function, future) for address, future in pairs])
 
     def keep_partitions(
         self,
@@ -95,10 +97,10 @@ class Placement:
     ) -> RemotePartitions:
         """Call a function that finishes each submitted partition, with one of `slices`; `row_counts` are their rows."""
         finished = [
-            self._submit(home, function, future, of_partition, *arguments)
-            for home, future, of_partition in zip(self._home_of, futures, slices, strict=True)
+            self._submit(address, function, future, of_partition, *arguments)
+            for address, future, of_partition in zip(self._address_of, futures, slices, strict=True)
         ]
-        return RemotePartitions(row_counts, self._client, finished, self._home_of)
+        return RemotePartitions(row_counts, self._client, finished, self._address_of)
 
     def join_partitions(
         self,
@@ -112,18 +114,19 @@ class Placement:
 
         A share of more than `MOST_PARTITION_ROWS` rows makes several partitions.
         """
-        pairs = zip(self._homes, self._shares, strict=True)
-        placed = [(home, cut) for home, share in pairs for cut in cut_share(share, row_counts)]
+        pairs = zip(self._addresses, self._shares, strict=True)
+        placed = [(address, cut) for address, share in pairs for cut in cut_share(share, row_counts)]
         joined = [
-            self._submit(home, function, [futures[k] for k in share], [slices[k] for k in share], *arguments)
-            for home, share in placed
+            self._submit(address, function, [futures[k] for k in share], [slices[k] for k in share], *arguments)
+            for address, share in placed
         ]
         rows = [sum(row_counts[k] for k in share) for _, share in placed]
-        return RemotePartitions(rows, self._client, joined, [home for home, _ in placed])
+        return RemotePartitions(rows, self._client, joined, [address for address, _ in placed])
 
-    def _submit(self, home: str, function: Callable, *arguments: Any) -> Any:
-        """Have a function called by the worker at `home`, or by another one if that is lost."""
-        return self._client.submit(function, *arguments, pure=False, workers=home, allow_other_workers=True)
+    def _submit(self, address: str, function: Callable, *arguments: Any) -> Any:
+        """Have a function called by the worker at `address`, or by another one if that is lost."""
+        # not pure: partitions of equal rows must not share a result, which the coder of one of them changes
+        return self._client.submit(function, *arguments, pure=False, workers=address, allow_other_workers=True)
 
 
 def cut_share(share: Sequence[int], row_counts: Sequence[int]) -> list[list[int]]:
@@ -139,9 +142,9 @@ def cut_share(share: Sequence[int], row_counts: Sequence[int]) -> list[list[int]
     return cuts
 
 
-def _delay(dask: Any, home: str, function: Callable, rows: Any, *arguments: Any) -> Any:
-    """Return a task for the worker at `home`, or for another one if that is lost."""
-    with dask.annotate(workers=[home], allow_other_workers=True):
+def _delay(dask: Any, address: str, function: Callable, rows: Any, *arguments: Any) -> Any:
+    """Return a task for the worker at `address`, or for another one if that is lost."""
+    with dask.annotate(workers=[address], allow_other_workers=True):
         return dask.delayed(function, pure=False)(rows, *arguments)
 
 
@@ -202,12 +205,12 @@ def list_sources(source: Any, n_parts: int | None, usual: int) -> list[Partition
         _refuse_n_parts(n_parts, "a list has its own partitions")
         if not source:
             raise ValueError(f"the list of partitions is empty: give {ACCEPTED}")
-        return [_open_partition(part, k) for k, part in enumerate(source)]
+        return [_open_partition(rows, k) for k, rows in enumerate(source)]
     if not isinstance(source, pd.DataFrame | np.ndarray | pa.Table | DiscreteTable):
         raise TypeError(f"expected {ACCEPTED}, got {type(source).__name__}")
     n_rows = source.n_rows if isinstance(source, DiscreteTable) else len(source)
     n_parts = usual if n_parts is None else check_natural(n_parts, "n_parts", 1)
-    bounds = [n_rows * part // n_parts for part in range(n_parts + 1)]
+    bounds = [n_rows * k // n_parts for k in range(n_parts + 1)]
     return [PartitionSource(slice_rows(source, a, b), f"rows {a} to {b}") for a, b in pairwise(bounds)]
 
 
@@ -216,12 +219,12 @@ def _refuse_n_parts(n_parts: int | None, reason: str) -> None:
         raise ValueError(f"n_parts={n_parts!r} is for a table in memory; {reason}: leave it out")
 
 
-def _open_partition(part: Any, number: int) -> PartitionSource:
-    if is_path(part):
-        path = Path(os.path.abspath(part))  # workers have working directories of their own
+def _open_partition(rows: Any, number: int) -> PartitionSource:
+    if is_path(rows):
+        path = Path(os.path.abspath(rows))  # workers have working directories of their own
         if not path.exists():
             raise FileNotFoundError(f"no such file or folder: {path}, partition {number} of the table")
         return PartitionSource(path, str(path))
-    if not isinstance(part, pd.DataFrame | np.ndarray | pa.Table | DiscreteTable):
-        raise TypeError(f"partition {number} is a {type(part).__name__}, expected paths or frames")
-    return PartitionSource(part, f"partition {number}")
+    if not isinstance(rows, pd.DataFrame | np.ndarray | pa.Table | DiscreteTable):
+        raise TypeError(f"partition {number} is a {type(rows).__name__}, expected paths or frames")
+    return PartitionSource(rows, f"partition {number}")

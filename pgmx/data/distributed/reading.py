@@ -1,8 +1,8 @@
-"""The functions with which workers read the rows of a partition, as codes of discrete variables or as numbers.
+"""The functions with which workers read the rows of a partition, as codes of discrete variables or as float64.
 
-A discrete partition is coded in two steps. `code_partition` reads its rows and codes them by numbers of its own, and
-`survey_partition` returns to the driver the states behind the numbers. When the driver knows the states of all
-partitions, `finish_partition` converts the numbers to the codes of the whole table.
+A discrete partition is coded in two steps. `code_partition` reads its rows and codes them with codes of its own, and
+`survey_partition` returns to the driver the states of these codes. When the driver knows the states of all
+partitions, `finish_partition` converts them to the codes of the whole table.
 
 A numeric partition is read by `read_numbers` as float64. `survey_numbers` gives the driver its columns and the faults
 of their values; `order_columns` puts the columns into the order of the first partition.
@@ -33,7 +33,7 @@ from pgmx.data.plane_file import PLANE_SUFFIX, open_table
 from pgmx.data.readers import CHUNK_ROWS, explain_unreadable, open_chunk, open_chunks, read_csv_chunks
 from pgmx.data.table import DiscreteTable
 
-#: Rows that a partition may have: a worker numbers and counts them in 32 bits.
+#: Rows that a partition may have: a worker indexes and counts them in 32 bits.
 MOST_PARTITION_ROWS = 2**31 - 1
 
 #: First rows that are read to see whether a partition has floating-point columns.
@@ -152,7 +152,7 @@ def survey_partition(coder: PartitionCoder) -> Survey:
 
 
 def make_labels(numbers: np.ndarray, final: FinalStates, dtype: np.dtype) -> dict[int, np.ndarray]:
-    """Return the final codes of a partition's column by its own numbers; `numbers` are those of the merged column."""
+    """Return the final codes of a partition's column by its own codes, given their codes in the merged column."""
     labels = label_codes(final._replace(codes=final.codes[numbers]), dtype)
     return {1: labels[1]} if len(numbers) <= MAX_BYTE_STATES else labels
 
@@ -183,7 +183,7 @@ def read_versions() -> tuple[str, str]:
 def find_continuous(rows: Any, na_values: Any = None, discrete_columns: Any = None) -> list:
     """Return the names of floating-point columns in the first rows of a table in memory, or of a CSV file.
 
-    Columns declared discrete are left out. A CSV column of whole numbers does not count: with missing values it may be
+    Columns declared discrete are left out. A CSV column of integers does not count: with missing values it may be
     discrete.
     """
     if isinstance(rows, DiscreteTable):
@@ -195,8 +195,8 @@ def find_continuous(rows: Any, na_values: Any = None, discrete_columns: Any = No
     with explain_unreadable(rows), closing(chunks), np.errstate(invalid="ignore"):
         first = next(chunks)
         discrete = check_discrete_columns(discrete_columns, first.columns)
-        floats = [name for name, values in first.items() if values.dtype.kind == "f" and (values % 1 > 0).any()]
-        return [name for name in floats if name not in discrete]
+        names = [name for name, values in first.items() if values.dtype.kind == "f" and (values % 1 > 0).any()]
+        return [name for name in names if name not in discrete]
 
 
 def slice_rows(table: Any, first: int, stop: int) -> Any:

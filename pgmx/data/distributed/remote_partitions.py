@@ -44,18 +44,18 @@ Sums = dict[tuple[int, int], Any]
 
 
 class RemotePartitions:
-    """Partitions with ``row_counts[k]`` rows each, at the workers with the addresses `homes`; none without a client."""
+    """Partitions with ``row_counts[k]`` rows each, at the workers with these addresses; none without a client."""
 
     def __init__(
         self,
         row_counts: Sequence[int],
         client: Client | None = None,
         futures: Sequence[Future] = (),
-        homes: Sequence[str] = (),
+        addresses: Sequence[str] = (),
     ):
         self.row_counts = list(row_counts)
         self.n_rows = sum(row_counts)
-        self.homes = list(homes)
+        self.addresses = list(addresses)
         self._client: Any = client
         self._futures: list = list(futures)
 
@@ -85,19 +85,19 @@ class RemotePartitions:
     ) -> RemotePartitions:
         """Return new partitions that a function makes of each partition, its slice and the arguments, at its worker.
 
-        `row_counts` are their numbers of rows, or a function that the workers call to count the rows of a new one.
+        `row_counts` are their row counts, or a function that the workers call to count the rows of a new one.
         """
         client = self._require_client()
         options = {"pure": False, "allow_other_workers": True}
         futures = [
-            client.submit(function, partition, of_partition, *arguments, workers=home, **options)
-            for partition, of_partition, home in zip(self._futures, slices, self.homes, strict=True)
+            client.submit(function, partition, of_partition, *arguments, workers=address, **options)
+            for partition, of_partition, address in zip(self._futures, slices, self.addresses, strict=True)
         ]
         if callable(row_counts):
-            pairs = zip(futures, self.homes, strict=True)
-            asked = [client.submit(row_counts, partition, workers=home, **options) for partition, home in pairs]
-            return RemotePartitions(client.gather(asked), client, futures, self.homes)
-        return RemotePartitions(row_counts, client, futures, self.homes)
+            pairs = zip(futures, self.addresses, strict=True)
+            asked = [client.submit(row_counts, partition, workers=address, **options) for partition, address in pairs]
+            return RemotePartitions(client.gather(asked), client, futures, self.addresses)
+        return RemotePartitions(row_counts, client, futures, self.addresses)
 
     def map_rows(self, function: Callable, *arguments: Any, meta: Any) -> Any:
         """Return the answers of a function for all rows as a dask.dataframe, with the same partitions."""
@@ -125,19 +125,19 @@ class RemotePartitions:
 
     def _ask_workers(self, request: Request, numbered: list[int], slices: Sequence) -> list | None:
         """Return at most `FAN_IN` answers to a request to the partitions `numbered`; None if a worker is lost."""
-        shares: dict[str, list[int]] = {}  # by worker: the numbers of its partitions
+        shares: dict[str, list[int]] = {}  # by worker: the indices of its partitions
         for number, k in enumerate(numbered):
-            shares.setdefault(self.homes[k], []).append(number)
-        numbers, homes = list(shares.values()), list(shares)
+            shares.setdefault(self.addresses[k], []).append(number)
+        numbers, addresses = list(shares.values()), list(shares)
         partitions = [[self._futures[numbered[number]] for number in share] for share in numbers]
         of_partitions = [[slices[numbered[number]] for number in share] if len(slices) else [] for share in numbers]
         name, answers = getattr(request.function, "__name__", "request"), []
         try:
-            answers = self._submit(name, homes, answer_request, numbers, partitions, of_partitions, request=request)
+            answers = self._submit(name, addresses, answer_request, numbers, partitions, of_partitions, request=request)
             while len(answers) > FAN_IN:
                 firsts = range(0, len(answers), FAN_IN)
-                groups, homes = [answers[i : i + FAN_IN] for i in firsts], [homes[i] for i in firsts]
-                sums = self._submit(f"add-{name}", homes, add_sums, groups, summation=request.summation)
+                groups, addresses = [answers[i : i + FAN_IN] for i in firsts], [addresses[i] for i in firsts]
+                sums = self._submit(f"add-{name}", addresses, add_sums, groups, summation=request.summation)
                 _release(answers)
                 answers = sums
             gathering = self._start(lambda: self._client.gather(answers, asynchronous=True))
@@ -152,12 +152,12 @@ class RemotePartitions:
             self._client.cancel(answers)  # a traceback would keep them
             raise
 
-    def _submit(self, name: str, homes: list[str], function: Callable, *arguments: list, **options: Any) -> list:
+    def _submit(self, name: str, addresses: list[str], function: Callable, *arguments: list, **options: Any) -> list:
         """Have a function called once at each of some workers, and nowhere else: one message to the scheduler."""
         import dask
 
-        keys = [f"{name}-{uuid4().hex}" for _ in homes]
-        with dask.annotate(workers=dict(zip(keys, homes, strict=True)).__getitem__):
+        keys = [f"{name}-{uuid4().hex}" for _ in addresses]
+        with dask.annotate(workers=dict(zip(keys, addresses, strict=True)).__getitem__):
             return self._client.map(function, *arguments, key=keys, pure=False, **options)
 
     def _locate_partitions(self) -> None:
@@ -172,8 +172,8 @@ class RemotePartitions:
             if future.status != "finished":
                 future.result()  # raises
             holders = places[future.key]
-            if holders and self.homes[k] not in holders:
-                self.homes[k] = holders[0]
+            if holders and self.addresses[k] not in holders:
+                self.addresses[k] = holders[0]
 
     def _start(self, function: Callable[[], Any]) -> Pending:
         """Await the result of a dask function on the thread of the client."""

@@ -50,7 +50,7 @@ def is_remote(X: Any) -> TypeGuard[DistributedTable | DistributedNumericTable]:
 class BlockDraws(NamedTuple):
     """A partition's share of a resample of many draws: counts of its rows before and after its whole blocks.
 
-    `of_blocks` are the numbers of draws of these blocks, and `first` is the number of the first block.
+    `of_blocks` are the draws per block, and `first` is the number of the first block.
     """
 
     head: np.ndarray
@@ -95,7 +95,7 @@ class RemoteTable:
         text = f"{size}, {self.n_parts} partitions"
         if self._partitions.is_released:
             return f"{type(self).__name__}({text}, released)"
-        by_worker = ", ".join(f"{home}: {n / 2**20:.1f} MiB" for home, n in n_bytes.items())
+        by_worker = ", ".join(f"{address}: {n / 2**20:.1f} MiB" for address, n in n_bytes.items())
         return f"{type(self).__name__}({text}, {by_worker})"
 
     # ---- requests to the workers ----
@@ -159,7 +159,7 @@ class RemoteTable:
         Returns
         -------
         dask.dataframe.DataFrame or Series
-            A partition for each partition of the table, rows in the order of the table, labelled by their numbers.
+            A partition for each partition of the table, rows in the order of the table, labelled by position.
             Each call of ``compute()``, ``persist()`` or ``to_parquet()`` computes the answers again.
 
         Raises
@@ -234,6 +234,7 @@ class RemoteTable:
         if self._has_weights(weights):
             return self
         checked = check_weights(weights, "weights", self.n_rows)
+        # `row_weights` gives this array away
         checked.setflags(write=False)
         return self._weigh([narrow_weights(of_partition) for of_partition in self._split(checked)], checked)
 
@@ -310,6 +311,7 @@ class RemoteTable:
 
     def _has_weights(self, weights: ArrayLike) -> bool:
         """Return whether the workers keep these weights."""
+        # the same array needs no comparison of all rows
         return weights is self._weights or (self._weights is not None and np.array_equal(weights, self._weights))
 
     def _split(self, values: np.ndarray) -> list[np.ndarray]:

@@ -80,6 +80,7 @@ class DistributedTable(RemoteTable, DiscreteTable):
         _check_row_counts(partitions.row_counts)
         table = cls.__new__(cls)
         dtype = np.uint16 if max(map(len, states)) > MAX_BYTE_STATES else np.uint8
+        # no rows here: only the type of the codes counts
         table._set(tuple(columns), tuple(states), np.empty((len(columns), 0), dtype), missing_codes)
         table._partitions = partitions
         table._weights = weights
@@ -104,6 +105,7 @@ class DistributedTable(RemoteTable, DiscreteTable):
     @property
     def plane_offsets(self) -> np.ndarray:
         """First plane of each variable at each worker, shape (n_variables + 1,), int64."""
+        # as the workers lay them out; the driver has no planes
         n_planes = np.where(self._cardinalities <= MAX_BYTE_STATES, self._cardinalities, 0)
         return np.concatenate(([0], np.cumsum(n_planes))).astype(np.int64)
 
@@ -184,8 +186,8 @@ class DistributedTable(RemoteTable, DiscreteTable):
         """
         n_bytes: Counter[str] = Counter()
         planes = int(self.plane_offsets[-1])
-        for home, n_rows in zip(self._partitions.homes, self._partitions.row_counts, strict=True):
-            n_bytes[home] += n_rows * self.n_variables * self._codes.itemsize + planes * ((n_rows + 511) // 512 * 64)
+        for address, n_rows in zip(self._partitions.addresses, self._partitions.row_counts, strict=True):
+            n_bytes[address] += n_rows * self.n_variables * self._codes.itemsize + planes * ((n_rows + 511) // 512 * 64)
         return dict(n_bytes)
 
     def __repr__(self) -> str:
@@ -194,7 +196,9 @@ class DistributedTable(RemoteTable, DiscreteTable):
         return self._describe(size, {} if self._partitions.is_released else self.bytes_by_worker())
 
     def __eq__(self, other: object) -> bool:
-        return self is other if isinstance(other, DiscreteTable) else NotImplemented
+        return (
+            self is other if isinstance(other, DiscreteTable) else NotImplemented
+        )  # a comparison of the rows would gather them
 
     def __hash__(self) -> int:
         return id(self)
@@ -355,8 +359,8 @@ class DistributedNumericTable(RemoteTable, NumericTable):
             Only workers that were given partitions.
         """
         n_bytes: Counter[str] = Counter()
-        for home, n_rows in zip(self._partitions.homes, self._partitions.row_counts, strict=True):
-            n_bytes[home] += 8 * n_rows * self.n_columns
+        for address, n_rows in zip(self._partitions.addresses, self._partitions.row_counts, strict=True):
+            n_bytes[address] += 8 * n_rows * self.n_columns
         return dict(n_bytes)
 
     def __repr__(self) -> str:

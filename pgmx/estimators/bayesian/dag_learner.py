@@ -197,7 +197,7 @@ class NetworkResults(BaseStructureLearner, CausalDiscovery):
     def _read_rows(self, X: Any) -> Any:
         """Return rows with the columns of the training data."""
         rows = open_rows_to_score(X)
-        if not (isinstance(rows, DiscreteTable) or is_remote(rows)):
+        if not isinstance(rows, DiscreteTable | NumericTable):
             rows = open_frame(rows, na_values=self.na_values).declare_discrete(self.discrete_columns)
         names = list(rows.names)
         if len(names) != self.n_features_in_:

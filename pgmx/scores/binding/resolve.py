@@ -254,6 +254,7 @@ def _bind_instance(score: BaseStructureScore, data, options, weights, structure_
         return _warn_of_collinearity(MixedScoring(score, mixed, structure_prior, weights=weights))
     _refuse_weights(type(score).__name__, weights)
     frame = _make_frame(data, options["missing"])
+    # a score of pgmpy keeps its frame as `data`; a user's score without it is compared by its names only
     data_of_score: Any = getattr(score, "data", None)
     _check_same(score, list(frame.columns), len(frame), len(frame) if data_of_score is None else len(data_of_score))
     if data_of_score is not None:
@@ -324,6 +325,7 @@ def _check_same_moments(score: GaussianScore, names: list, sample_moments: Momen
     order = [score.variables.index(name) for name in names]
     theirs = score.moments.mean[order], score.moments.cross[np.ix_(order, order)]
     scale = np.sqrt(np.maximum(sample_moments.cross.diagonal(), theirs[1].diagonal()))
+    # the same rows, summed in another order, have moments that differ in their last digits
     off = np.abs(sample_moments.mean - theirs[0]) > 1e-9 * (scale + np.abs(sample_moments.mean))
     off |= (np.abs(sample_moments.cross - theirs[1]) > 1e-7 * np.outer(scale, scale)).any(axis=1)
     if off.any():

@@ -71,6 +71,7 @@ class Correlations(ABC):
 
     def _find_forest(self, lam: float = 0.0, share: float = 0.0) -> None:
         """Compute the forest for all λ >= `lam` and `share` times the largest, unless it exists."""
+        # the forest of a lower floor has all pairs above this one; no comparison with NaN holds
         if self._floor <= max(lam, share * self.largest):
             return
         largest, floor, n_pairs = 0.0, lam, 0
@@ -92,6 +93,7 @@ class Correlations(ABC):
         """Return the pairs of a maximum spanning forest among those above the floor."""
         above = weights > floor
         weights, pairs = weights[above], pairs[:, above]
+        # ranks in place of weights: ties are broken by position, and distinct ranks identify the chosen pairs
         ranks = np.empty(len(weights))  # the weights are never 0, which would mean no pair
         ranks[np.argsort(-weights, kind="stable")] = np.arange(1, len(weights) + 1)
         graph = csr_array((ranks, (pairs[0], pairs[1])), shape=(self.n_columns, self.n_columns))

@@ -182,6 +182,7 @@ def _solve_for_step(hessian: _Hessian, point: _Point) -> np.ndarray:
     scale = 1.0 / (np.maximum(hessian.diagonal, 1e-8) + shift)
     step = np.zeros_like(point.gradient)
     residual = -point.gradient
+    # a residual of the order of the squared slope keeps the convergence quadratic
     enough = point.slope * min(0.1, point.slope)
     towards = scale * residual
     product = float(residual @ towards)
@@ -209,6 +210,7 @@ def _search_line(dual: _Dual, point: _Point, step: np.ndarray) -> _Point | None:
     length = 1.0
     for _ in range(_HALVINGS):
         candidate = _Point(dual, point.y + length * step)
+        # the sufficient decrease of Armijo
         if candidate.objective <= point.objective + 1e-4 * length * descent:
             return candidate
         if abs(length * descent) <= rounding:

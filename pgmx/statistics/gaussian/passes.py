@@ -49,6 +49,7 @@ class CompletePass:
 
     def add(self, rows: np.ndarray, weights: np.ndarray | None = None) -> None:
         """Add rows, with their weights if there are any."""
+        # rows without weight would count as rows of the thin factor
         if weights is not None:
             rows, weights = rows[weights > 0], weights[weights > 0]
         if not len(rows):

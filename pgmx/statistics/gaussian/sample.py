@@ -365,6 +365,7 @@ def _add_repeated(one, rows, weights, counts):
     if not len(present):
         return
     times = counts[present]
+    # weights of 1 would only cost multiplications
     of_rows = None if times.max() == 1 else times.astype(np.float64)
     if weights is not None:
         of_rows = weights[present] * times

@@ -56,7 +56,7 @@ class RowStore:
             yield block.reshape(-1, self.n_columns)
 
     def enumerate_blocks(self) -> Iterator[tuple[int, int, np.ndarray]]:
-        """Yield blocks with the numbers of their first row and of the row after their last row."""
+        """Yield blocks with the positions of their first row and of the row after their last row."""
         first = 0
         for block in self.blocks():
             yield first, first + len(block), block
@@ -93,6 +93,7 @@ def make_thin_factor(
             if weights is not None:
                 part *= np.sqrt(weights[first:stop])[:, None]
         factor[store.n_rows :] = 0.0
+        # a row of its own gives a constant column the variance 1 and no correlation
         factor[np.arange(store.n_rows, shape[0]), constant] = 1.0
         if path is not None:
             factor.flush()

@@ -166,7 +166,7 @@ def test_several_lags_are_recovered():
     np.testing.assert_allclose(stack(learner), np.hstack(coefs), atol=0.1)
 
 
-def test_pieces_give_what_the_whole_gives():
+def test_chunks_give_what_the_whole_gives():
     rows, _ = draw_sparse_series(n=10)
     frame = pd.DataFrame(rows, columns=[f"s{i}" for i in range(10)])
     for options in ({"lags": 2, "lam": 0.1}, {"lam": 0.1, "refit": False, "fit_intercept": True}):

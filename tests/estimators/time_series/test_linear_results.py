@@ -22,13 +22,13 @@ def test_nearly_dependent_predictors_are_predicted_alike():
         np.testing.assert_allclose(nearly[:-1] @ learner.coef_.T, expected, atol=1e-6)
 
 
-@pytest.mark.parametrize("in_pieces", [False, True])
+@pytest.mark.parametrize("in_chunks", [False, True])
 @pytest.mark.filterwarnings("ignore:the predictors are nearly dependent")
-def test_noise_of_ill_conditioned_series_is_positive_semidefinite(in_pieces):
+def test_noise_of_ill_conditioned_series_is_positive_semidefinite(in_chunks):
     rows, _ = simulate_system(12, 400)
     directions = np.linalg.qr(np.random.default_rng(1).standard_normal((12, 12)))[0]
     rows = rows @ (directions * np.logspace(0, -7, 12)) @ directions.T
-    learner = DenseLDS(standardize=False).fit(iter([rows[:200], rows[200:]]) if in_pieces else rows)
+    learner = DenseLDS(standardize=False).fit(iter([rows[:200], rows[200:]]) if in_chunks else rows)
     units = np.sqrt(learner.noise_covariance_.diagonal())
     assert np.linalg.eigvalsh(learner.noise_covariance_ / np.outer(units, units)).min() > -1e-12
     residuals = rows[1:] - rows[:-1] @ learner.coef_.T
@@ -74,7 +74,7 @@ def test_files_equal_the_frame(kind, tmp_path):
     pd.testing.assert_frame_equal(forecast, expected.predict(frame, 2), check_names=False)
 
 
-def test_groups_in_pieces_carry_their_own_rows():
+def test_groups_in_chunks_carry_their_own_rows():
     first, second = (frame_of_system(seed=seed).assign(unit=name) for seed, name in ((0, "u"), (1, "v")))
     mixed = pd.concat([first, second]).sort_index(kind="stable")
     pieces = DenseLDS(groups="unit", lags=3).fit(iter([mixed[:33], mixed[33:200], mixed[200:]]))

@@ -69,7 +69,7 @@ def test_groups_are_the_list_of_their_parts(cls, seed, bounds, lags):
     level=st.sampled_from([0.0, 1e4]),
     gaps=st.sets(st.integers(0, 99), max_size=4),
 )
-def test_pieces_equal_the_whole(seed, bounds, lags, intercept, level, gaps):
+def test_chunks_equal_the_whole(seed, bounds, lags, intercept, level, gaps):
     level *= intercept  # without an intercept the level would dominate the products
     rows, _ = simulate_system(3, 100, seed, level)
     rows[list(gaps)] = np.nan

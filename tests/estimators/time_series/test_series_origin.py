@@ -94,7 +94,7 @@ def test_periods_are_continued_by_their_distance():
 
 
 @pytest.mark.parametrize("size", [2, 5, 40])
-def test_pieces_of_few_rows_have_the_step_of_the_whole(size):
+def test_chunks_of_few_rows_have_the_step_of_the_whole(size):
     days = pd.bdate_range("2020-01-01", periods=100)
     frame = seasonal_frame(days, noise=1.0)
     frame.index = pd.DatetimeIndex(days.to_numpy())
@@ -114,7 +114,7 @@ def test_rows_of_several_series_are_no_times_of_one():
 
 
 @pytest.mark.parametrize("labelled", [0, 1])
-def test_pieces_with_times_and_pieces_without_are_refused(labelled):
+def test_chunks_with_times_and_chunks_without_are_refused(labelled):
     pieces = [seasonal_frame()[:100], seasonal_frame().reset_index(drop=True)[100:]]
     with pytest.raises(ValueError, match="neither times nor numbers"):
         DenseLDS().fit(iter([pieces[labelled], pieces[1 - labelled]]))

@@ -36,7 +36,7 @@ def test_codes_are_those_of_the_whole(frame):
     assert part.table == whole
 
 
-def test_a_coded_table_is_cut_into_pieces(frame, monkeypatch):
+def test_a_coded_table_is_cut_into_chunks(frame, monkeypatch):
     monkeypatch.setattr(partitions, "CHUNK_ROWS", 333)
     whole = encode(frame)
     coder = reading.code_partition(whole, "error")

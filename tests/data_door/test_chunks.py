@@ -146,7 +146,7 @@ BAD_PIECES = {
 
 
 @pytest.mark.parametrize("case", BAD_PIECES)
-def test_bad_pieces(case, temporary_folder):
+def test_bad_chunks(case, temporary_folder):
     parts, message = BAD_PIECES[case]
     with pytest.raises(ValueError, match=message):
         encode(iter(parts))
