@@ -11,7 +11,7 @@ from pgmpy.base import PDAG
 from sklearn.base import clone
 
 from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, encode
-from pgmx.data.distributed.remote_table import is_remote
+from pgmx.data.distributed.tables import is_remote
 from pgmx.data.draws import count_draws, count_many_draws, count_weighted_draws
 from pgmx.data.errors import warn_of_rows_left
 from pgmx.data.weights import MOST_REPETITIONS, check_row_weights

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pgmx.data import DiscreteTable, DistributedNumericTable, Frame
-from pgmx.data.distributed.remote_table import is_remote
+from pgmx.data.distributed.tables import is_remote
 from pgmx.statistics import marginal_counts
 
 Method = TypeVar("Method", bound=Callable[..., Any])

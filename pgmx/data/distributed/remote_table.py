@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeGuard
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,14 +37,6 @@ from pgmx.data.draws import (
     list_spans,
 )
 from pgmx.data.weights import narrow_weights
-
-if TYPE_CHECKING:
-    from pgmx.data.distributed.tables import DistributedNumericTable, DistributedTable
-
-
-def is_remote(X: Any) -> TypeGuard[DistributedTable | DistributedNumericTable]:
-    """Return whether an input of any kind is a distributed table."""
-    return isinstance(X, RemoteTable)
 
 
 class BlockDraws(NamedTuple):

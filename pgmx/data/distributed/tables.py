@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -215,6 +215,11 @@ class DistributedTable(RemoteTable, DiscreteTable):
             "HillClimbSearch and the other searches for Bayesian networks with discrete scores and missing='error', or "
             "the learners of Markov networks, which learn from counts; or give the rows in memory, or a plane file"
         )
+
+
+def is_remote(X: Any) -> TypeGuard[DistributedTable | DistributedNumericTable]:
+    """Return whether an input of any kind is a distributed table."""
+    return isinstance(X, RemoteTable)
 
 
 def _check_row_counts(row_counts: Sequence[int]) -> None:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from pgmx.checks import caller_level, check_same_names, join_names
 from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, IncompleteRowsWarning, encode, open_frame
 from pgmx.data.columns import check_discrete_columns
-from pgmx.data.distributed.remote_table import is_remote
+from pgmx.data.distributed.tables import is_remote
 from pgmx.data.inputs import open_rows_to_score
 from pgmx.data.readers import is_chunked
 from pgmx.estimators.base import DISCRETE_COLUMNS, NA_VALUES, BaseStructureLearner, Interval, StrOptions

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import as_reals, caller_level, check_natural, is_number
 from pgmx.data import DiscreteTable, NumericTable, open_numeric
-from pgmx.data.distributed.remote_table import is_remote
+from pgmx.data.distributed.tables import is_remote
 from pgmx.data.errors import check_rows_left
 from pgmx.data.readers import is_path
 from pgmx.estimators.base import N_JOBS, NA_VALUES, BaseStructureLearner, Interval, StrOptions, config
