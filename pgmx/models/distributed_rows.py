@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 import pandas as pd
 
-from pgmx.data import DiscreteTable, DistributedNumericTable, Frame
+from pgmx.data import DiscreteTable, Frame, NumericTable
 from pgmx.data.distributed.tables import is_remote
 from pgmx.statistics import marginal_counts
 
@@ -95,8 +95,9 @@ def _sum_answers(partition: Any, network: Any, question: str) -> float:
 
 def _check_states(network: RowNetwork, X: Any) -> None:
     """Raise for columns, and for observed states, that the network does not have."""
-    if isinstance(X, DistributedNumericTable):
-        network.read_rows(X.without_rows())
+    empty = X.without_rows()
+    if isinstance(X, NumericTable):
+        network.read_rows(empty)
         _check_values(network, X)
         return
     if not network.list_states():
@@ -118,7 +119,7 @@ def _make_rows(X: DiscreteTable, codes: Sequence[np.ndarray]) -> DiscreteTable:
     return DiscreteTable._from_parts(X.columns, X.states, rows.astype(np.uint16 if rows.max() > 255 else np.uint8))
 
 
-def _check_values(network: RowNetwork, X: DistributedNumericTable) -> None:
+def _check_values(network: RowNetwork, X: NumericTable) -> None:
     """Raise for values of discrete columns that are not among the states."""
     states = network.list_states()
     places = {v: frozenset(states[name]) for v, name in enumerate(X.names) if name in states}

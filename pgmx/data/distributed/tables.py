@@ -219,7 +219,7 @@ class DistributedTable(RemoteTable, DiscreteTable):
 
 def is_remote(X: Any) -> TypeGuard[DistributedTable | DistributedNumericTable]:
     """Return whether an input of any kind is a distributed table."""
-    return isinstance(X, RemoteTable)
+    return isinstance(X, DistributedTable | DistributedNumericTable)
 
 
 def _check_row_counts(row_counts: Sequence[int]) -> None:

@@ -12,7 +12,15 @@ from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import caller_level, check_same_names, join_names
-from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, IncompleteRowsWarning, encode, open_frame
+from pgmx.data import (
+    DiscreteTable,
+    DistributedNumericTable,
+    Frame,
+    IncompleteRowsWarning,
+    NumericTable,
+    encode,
+    open_frame,
+)
 from pgmx.data.columns import check_discrete_columns
 from pgmx.data.distributed.tables import is_remote
 from pgmx.data.inputs import open_rows_to_score

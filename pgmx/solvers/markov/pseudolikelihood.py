@@ -3,6 +3,7 @@
 from functools import partial
 from itertools import pairwise
 from math import inf, sqrt
+from typing import Any
 
 import numpy as np
 
@@ -96,7 +97,8 @@ class PseudolikelihoodLoss(PenalisedLoss):
         if isinstance(table, DistributedTable):
             # The rows stay with the workers: a step is a message, which serves as many steps as possible.
             self._n_jobs = 1  # the workers run in parallel instead
-            return DistributedConditionals(table.weigh_rows(weights), *shared)
+            rows: Any = table.keep_weights(weights)[0]
+            return DistributedConditionals(rows, *shared)
         scale = None if weights is None else WeightScale.of(weights)
         codes, relative = arrange_rows(table, weights, scale, self._is_double)
         heaviest = None if scale is None else scale.heaviest
