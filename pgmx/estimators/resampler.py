@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike
 from pgmpy.base import PDAG
 from sklearn.base import clone
 
-from pgmx.data import DiscreteTable, Frame, NumericTable, encode
+from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, encode
+from pgmx.data.distributed.tables import is_remote
 from pgmx.data.draws import count_draws, count_many_draws, count_weighted_draws
 from pgmx.data.errors import warn_of_rows_left
 from pgmx.data.weights import MOST_REPETITIONS, check_row_weights
@@ -59,7 +60,7 @@ class Resampler:
             learner.random_state = int(np.random.default_rng([self.seed, b]).integers(2**31))
         bound = isinstance(getattr(learner, "scoring_method", None), BaseStructureScore)
         with without_warnings():  # about columns that determine each other: given for all rows
-            if data.is_remote and not bound:  # the workers draw their rows: counts would be sent for each resample
+            if is_remote(data) and not bound:  # the workers draw their rows: counts would be sent for each resample
                 drawn = data.draw_rows(self.seed, b) if self.repeats_rows else data.draw_weights(self.seed, b)
                 learner.fit(drawn, sample_weight=drawn.row_weights)
             elif bound or _is_mixed(data) or not self.repeats_rows:
@@ -99,9 +100,9 @@ def make_shared_table(
             f"scoring_method={type(method).__name__}(...) is a score object of pgmpy with its own rows and cannot be "
             "resampled: give its name, or a score of pgmx"
         )
-    if opened.is_remote and weights is not None:  # the partitions get the weights of their rows
+    if is_remote(opened) and weights is not None:  # the partitions get the weights of their rows
         return opened.weigh_rows(weights), weights
-    if isinstance(opened, DiscreteTable | NumericTable):
+    if isinstance(opened, DiscreteTable | DistributedNumericTable):
         return opened, weights
     missing = getattr(learner, "missing", "error")
     if missing == "drop" and opened.missing_columns():

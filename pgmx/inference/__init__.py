@@ -7,6 +7,7 @@ Discrete Markov networks:
 - `problem`: arguments and results of these functions: a named network as arrays, marginals, costs
 - `networks`: networks as arrays of log-values, also given evidence
 - `named_networks`: pgmpy's Markov and Bayesian networks read as arrays; forward sampling
+- `pgmpy_classes`: pgmpy's VariableElimination and BeliefPropagation, answered by compiled code
 - `exact`: elimination orders, variable elimination, junction trees
 - `approximate`, `engines`: networks that are too wide for exact answers
 
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
     from pgmx.inference.partition import ApproximationWarning as ApproximationWarning
     from pgmx.inference.partition import LogPartition as LogPartition
     from pgmx.inference.partition import log_partition as log_partition
+    from pgmx.inference.pgmpy_classes import BeliefPropagation as BeliefPropagation
+    from pgmx.inference.pgmpy_classes import VariableElimination as VariableElimination
+    from pgmx.inference.problem import CompiledNetwork as CompiledNetwork
     from pgmx.inference.problem import InferenceCost as InferenceCost
     from pgmx.inference.problem import MapAssignment as MapAssignment
     from pgmx.inference.problem import Marginals as Marginals
@@ -48,7 +52,9 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ApproximationWarning": "pgmx.inference.partition",
+    "BeliefPropagation": "pgmx.inference.pgmpy_classes",
     "BeliefResult": "pgmx.inference.approximate.loopy",
+    "CompiledNetwork": "pgmx.inference.problem",
     "EliminationPlan": "pgmx.inference.exact.elimination_order",
     "ExactInference": "pgmx.inference.exact.junction_tree",
     "InferenceCost": "pgmx.inference.problem",
@@ -60,6 +66,7 @@ _HOMES = {
     "NamedFactors": "pgmx.inference.named_networks",
     "PairwisePotentials": "pgmx.inference.networks",
     "TreewidthError": "pgmx.inference.exact.elimination_order",
+    "VariableElimination": "pgmx.inference.pgmpy_classes",
     "elimination_plan": "pgmx.inference.exact.junction_tree",
     "estimate_cost": "pgmx.inference.queries",
     "gibbs_sample": "pgmx.inference.approximate.gibbs",

@@ -341,7 +341,7 @@ def _read_states(arrays: BayesianArrays, table: Any) -> Iterator[RowChunk]:
 
 def _gaussian_likelihood(model: LinearGaussianBayesianNetwork, X, missing: str) -> HeldOutLikelihood:
     from pgmx.data import open_frame
-    from pgmx.data.distributed.remote_table import is_remote
+    from pgmx.data.distributed.tables import is_remote
 
     names = list(model.nodes())
     if is_remote(X):  # rows at hand are a frame, whose columns may be missing or not numeric
@@ -413,7 +413,7 @@ def _sum_block(
 
 def _mixed_likelihood(model: HasTerms, X, missing: str) -> HeldOutLikelihood:
     from pgmx.data import DiscreteTable, open_any
-    from pgmx.data.distributed.remote_table import is_remote
+    from pgmx.data.distributed.tables import is_remote
 
     if is_remote(X):  # the workers get the network without its graph
         _find_positions(model.names, list(X.names))

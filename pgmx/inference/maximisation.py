@@ -18,6 +18,7 @@ from pgmx.inference.problem import (
     MapAssignment,
     NetworkLike,
     Problem,
+    VirtualEvidence,
     check_memory,
     check_method,
     check_options,
@@ -37,7 +38,7 @@ def compute_map(
     if method == "search":
         return _search(problem, codes, options)
     try:
-        best = _maximise_exactly(problem, codes, method, check_memory(memory))
+        best = _maximise_exactly(problem, codes, method, memory)
     except TreewidthError as error:
         if method == "exact":
             raise error.with_engines("a search (method='search')") from None
@@ -52,11 +53,11 @@ def compute_map(
     return _name_states(problem, codes, best.codes, best.log_value, best.log_value, "exact")
 
 
-def _maximise_exactly(problem: Problem, codes: Mapping[int, int], method: str, memory: int) -> MostProbable:
+def _maximise_exactly(problem: Problem, codes: Mapping[int, int], method: str, memory: int | None) -> MostProbable:
     try:
         return problem.exact(codes, memory).map()
     except TreewidthError:  # the tree holds all tables at once
-        return find_most_probable(problem.model, codes, memory, MOST_OPERATIONS[method])
+        return find_most_probable(problem.model, codes, check_memory(memory), MOST_OPERATIONS[method])
 
 
 def _search(problem: Problem, codes: Mapping[int, int], options: Mapping[str, Any]) -> MapAssignment:
@@ -75,6 +76,8 @@ def map_assignment(
     model: NetworkLike,
     evidence: Evidence | None = None,
     *,
+    virtual_evidence: VirtualEvidence | None = None,
+    do: Evidence | None = None,
     method: str = "auto",
     memory: int | None = None,
     **options: Any,
@@ -83,10 +86,14 @@ def map_assignment(
 
     Parameters
     ----------
-    model : network, fitted learner, PairwisePotentials or LogFactors
-        The network.
+    model : network, path, fitted learner, CompiledNetwork, PairwisePotentials or LogFactors
+        The network, or a file of one (see :func:`pgmx.models.read_model`).
     evidence : dict of {name: state}, optional
         Observed variables.
+    virtual_evidence : dict of {name: likelihoods}, optional
+        Uncertain observations: nonnegative likelihoods of the states, in their order or as ``{state: likelihood}``.
+    do : dict of {name: state}, optional
+        Interventions in a Bayesian network: the edges into these variables are removed.
     method : {"auto", "exact", "search", "loopy"}, default="auto"
         "exact": a junction tree, or elimination if the tree needs too much memory. "search": a search with a bound.
         "loopy": max-product belief propagation. "auto": "exact" if memory allows, otherwise "search".
@@ -152,5 +159,7 @@ def map_assignment(
     check_method(method, ("auto", "exact", "search", "loopy"))
     check_options(options, {"exact": (), "loopy": BELIEF_OPTIONS}.get(method, SEARCH_OPTIONS), method)
     problem = Problem.from_model(model)
+    codes = problem.encode_evidence(evidence)
+    problem = problem.change(virtual_evidence, do, codes)
     with problem.name_evidence():
-        return compute_map(problem, problem.encode_evidence(evidence), method, memory, options)
+        return compute_map(problem, codes, method, memory, options)

@@ -220,6 +220,15 @@ class BayesianArrays(NamedTuple):
         """Return the network with every distribution scaled to the sum 1, since files hold rounded decimals."""
         return self._replace(tables=[table / table.sum(axis=0) for table in self.tables])
 
+    def cut(self, do: Mapping[int, int]) -> BayesianArrays:
+        """Return the network in which some variables are set to a state and have no parents (Pearl 2009, eq. 3.10)."""
+        parents, tables = list(self.parents), list(self.tables)
+        for v, state in do.items():
+            parents[v] = ()
+            tables[v] = np.zeros(self.cards[v])
+            tables[v][state] = 1.0
+        return self._replace(parents=parents, tables=tables)
+
     def to_factors(self) -> LogFactors:
         """Return the tables as factors, each variable before its parents."""
         scopes = [(v, *family) for v, family in enumerate(self.parents)]

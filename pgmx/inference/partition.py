@@ -22,7 +22,15 @@ from pgmx.inference.exact.variable_elimination import (
     sum_out_low_degrees,
 )
 from pgmx.inference.networks import ReducedNetwork, ZeroProbabilityError
-from pgmx.inference.problem import Evidence, Problem, check_memory, check_method, check_options
+from pgmx.inference.problem import (
+    Evidence,
+    NetworkLike,
+    Problem,
+    VirtualEvidence,
+    check_memory,
+    check_method,
+    check_options,
+)
 
 #: Largest number of multiplications of cutset conditioning: seconds for "auto", about ten minutes for "exact".
 MOST_OPERATIONS = {"ais": 0, "auto": 2**30, "exact": 2**36}
@@ -105,6 +113,11 @@ def compute_log_partition(
     """Compute the log-partition by a method; "auto" uses annealing if exact inference needs more than `memory`."""
     if method == "loopy":
         return bound_beliefs(BeliefEngine(problem, codes, options))
+    if problem.is_directed and method != "ais":
+        try:
+            return LogPartition(problem.exact(codes, memory).log_partition, "exact")
+        except TreewidthError:  # elimination needs less memory than all tables of a component
+            pass
     return compute_shares(problem, codes, method, check_memory(memory), options)[0]
 
 
@@ -242,7 +255,14 @@ def _add_bounds(constant: float, components: Sequence[Component], scores: Sequen
 
 
 def log_partition(
-    model, evidence: Evidence | None = None, *, method: str = "auto", memory: int | None = None, **options: Any
+    model: NetworkLike,
+    evidence: Evidence | None = None,
+    *,
+    virtual_evidence: VirtualEvidence | None = None,
+    do: Evidence | None = None,
+    method: str = "auto",
+    memory: int | None = None,
+    **options: Any,
 ) -> LogPartition:
     r"""Return the logarithm of the sum over all configurations that agree with the evidence, in nats.
 
@@ -250,10 +270,15 @@ def log_partition(
 
     Parameters
     ----------
-    model : network, fitted learner, PairwisePotentials or LogFactors
-        The network.
+    model : network, path, fitted learner, CompiledNetwork, PairwisePotentials or LogFactors
+        The network, or a file of one (see :func:`pgmx.models.read_model`).
     evidence : dict of {name: state}, optional
-        Observed variables; ``log_partition(m, e) - log_partition(m)`` is the log-probability of the evidence.
+        Observed variables. Of a Bayesian network the answer is log P(e); of a Markov network
+        ``log_partition(m, e) - log_partition(m)`` is.
+    virtual_evidence : dict of {name: likelihoods}, optional
+        Uncertain observations: nonnegative likelihoods of the states, in their order or as ``{state: likelihood}``.
+    do : dict of {name: state}, optional
+        Interventions in a Bayesian network: the edges into these variables are removed.
     method : {"auto", "exact", "ais", "loopy"}, default="auto"
         "exact": variable elimination. "ais": annealed importance sampling. "loopy": the Bethe approximation of belief
         propagation. "auto": "exact" if memory allows, otherwise "ais".
@@ -328,5 +353,7 @@ def log_partition(
     known: dict[str, tuple[str, ...]] = {"exact": ("n_jobs",), "loopy": BELIEF_OPTIONS}
     check_options(options, known.get(method, AIS_OPTIONS), method)
     problem = Problem.from_model(model)
+    codes = problem.encode_evidence(evidence)
+    problem = problem.change(virtual_evidence, do, codes)
     with problem.name_evidence():
-        return compute_log_partition(problem, problem.encode_evidence(evidence), method, memory, options)
+        return compute_log_partition(problem, codes, method, memory, options)

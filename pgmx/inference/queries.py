@@ -1,7 +1,8 @@
 """Queries to any discrete Markov network, by name: cost, marginals, joint distributions, samples.
 
-Each function accepts a pgmpy ``DiscreteMarkovNetwork`` of any arity, a :class:`pgmx.models.PairwiseMarkovNetwork`, or
-potentials or factors as arrays, whose variables and states are named by their positions. The network is never changed.
+Each function accepts pgmpy's ``DiscreteBayesianNetwork`` and ``DiscreteMarkovNetwork``, the networks of
+:mod:`pgmx.models` with states, a file of one, :class:`pgmx.inference.CompiledNetwork`, or potentials or factors as
+arrays, whose variables and states are named by their positions. The network is never changed.
 
 ``method="auto"`` is exact if that needs at most 2 GB (`memory`). Otherwise it approximates, with an
 :class:`ApproximationWarning`: marginals by loopy belief propagation corrected by Gibbs sampling, samples by Gibbs
@@ -28,7 +29,6 @@ from pgmx.inference.engines import (
     SampleEngine,
 )
 from pgmx.inference.exact.elimination_order import TreewidthError
-from pgmx.inference.exact.junction_tree import ExactInference
 from pgmx.inference.exact.variable_elimination import plan_rest, sum_each_configuration
 from pgmx.inference.networks import ReducedNetwork, ZeroProbabilityError
 from pgmx.inference.partition import warn_approximate
@@ -38,6 +38,7 @@ from pgmx.inference.problem import (
     Marginals,
     NetworkLike,
     Problem,
+    VirtualEvidence,
     check_memory,
     check_method,
     check_options,
@@ -57,8 +58,8 @@ def estimate_cost(model: NetworkLike, evidence: Evidence | None = None) -> Infer
 
     Parameters
     ----------
-    model : network, fitted learner, PairwisePotentials or LogFactors
-        The network.
+    model : network, path, fitted learner, CompiledNetwork, PairwisePotentials or LogFactors
+        The network, or a file of one (see :func:`pgmx.models.read_model`).
     evidence : dict of {name: state}, optional
         Observed variables, which are removed from the network first.
 
@@ -90,16 +91,27 @@ def estimate_cost(model: NetworkLike, evidence: Evidence | None = None) -> Infer
 
 
 def marginals(
-    model, evidence: Evidence | None = None, *, method: str = "auto", memory: int | None = None, **options: Any
+    model: NetworkLike,
+    evidence: Evidence | None = None,
+    *,
+    virtual_evidence: VirtualEvidence | None = None,
+    do: Evidence | None = None,
+    method: str = "auto",
+    memory: int | None = None,
+    **options: Any,
 ) -> Marginals:
     r"""Return the distribution of every variable that is not observed, :math:`p(x_i \mid e)`.
 
     Parameters
     ----------
-    model : network, fitted learner, PairwisePotentials or LogFactors
-        The network.
+    model : network, path, fitted learner, CompiledNetwork, PairwisePotentials or LogFactors
+        The network, or a file of one (see :func:`pgmx.models.read_model`).
     evidence : dict of {name: state}, optional
         Observed variables.
+    virtual_evidence : dict of {name: likelihoods}, optional
+        Uncertain observations: nonnegative likelihoods of the states, in their order or as ``{state: likelihood}``.
+    do : dict of {name: state}, optional
+        Interventions in a Bayesian network: the edges into these variables are removed.
     method : {"auto", "exact", "corrected", "loopy", "gibbs"}, default="auto"
         "exact": junction tree. "corrected": belief propagation corrected by Gibbs sampling. "loopy" and "gibbs": each
         of these alone. "auto": "exact" if memory allows, otherwise "corrected".
@@ -161,7 +173,7 @@ def marginals(
     >>> round(sum(answer["x1"].values()), 12)
     1.0
     """
-    problem, codes = _read_question(model, evidence, method, options)
+    problem, codes = _read_question(model, evidence, virtual_evidence, do, method, options)
     with problem.name_evidence():
         engine = _choose_engine(problem, codes, method, memory, options)
     free = [v for v in range(len(problem.names)) if v not in codes]
@@ -176,6 +188,8 @@ def joint(
     variables: Sequence[Hashable],
     evidence: Evidence | None = None,
     *,
+    virtual_evidence: VirtualEvidence | None = None,
+    do: Evidence | None = None,
     method: str = "auto",
     memory: int | None = None,
     **options: Any,
@@ -184,12 +198,16 @@ def joint(
 
     Parameters
     ----------
-    model : network, fitted learner, PairwisePotentials or LogFactors
-        The network.
+    model : network, path, fitted learner, CompiledNetwork, PairwisePotentials or LogFactors
+        The network, or a file of one (see :func:`pgmx.models.read_model`).
     variables : sequence of hashable
         Names, distinct and not observed.
     evidence : dict of {name: state}, optional
         Observed variables.
+    virtual_evidence : dict of {name: likelihoods}, optional
+        Uncertain observations: nonnegative likelihoods of the states, in their order or as ``{state: likelihood}``.
+    do : dict of {name: state}, optional
+        Interventions in a Bayesian network: the edges into these variables are removed.
     method : {"auto", "exact", "corrected", "loopy", "gibbs"}, default="auto"
         As for :func:`marginals`. Belief propagation supports single variables and pairs that share an edge;
         "corrected" corrects single variables only. See Notes for "exact" and "auto".
@@ -221,7 +239,7 @@ def joint(
     >>> joint(chain_network(100), ["x0", "x99"]).shape
     (2, 2)
     """
-    problem, codes = _read_question(model, evidence, method, options)
+    problem, codes = _read_question(model, evidence, virtual_evidence, do, method, options)
     ids = problem.find_variables(variables, codes)
     with problem.name_evidence():
         return _compute_joint(problem, codes, ids, method, memory, options)
@@ -232,6 +250,8 @@ def sample(
     n_samples: int,
     *,
     evidence: Evidence | None = None,
+    virtual_evidence: VirtualEvidence | None = None,
+    do: Evidence | None = None,
     method: str = "auto",
     memory: int | None = None,
     seed: int | None = 0,
@@ -241,12 +261,16 @@ def sample(
 
     Parameters
     ----------
-    model : network, fitted learner, PairwisePotentials or LogFactors
-        The network.
+    model : network, path, fitted learner, CompiledNetwork, PairwisePotentials or LogFactors
+        The network, or a file of one (see :func:`pgmx.models.read_model`).
     n_samples : int
         Number of rows, at least 1.
     evidence : dict of {name: state}, optional
         Observed variables; they keep their states in all rows.
+    virtual_evidence : dict of {name: likelihoods}, optional
+        Uncertain observations: nonnegative likelihoods of the states, in their order or as ``{state: likelihood}``.
+    do : dict of {name: state}, optional
+        Interventions in a Bayesian network: the edges into these variables are removed.
     method : {"auto", "exact", "gibbs"}, default="auto"
         "exact": independent rows from the junction tree. "gibbs": Gibbs sampling. "auto": "exact" if memory allows,
         otherwise "gibbs".
@@ -281,6 +305,7 @@ def sample(
     n_samples, seed = check_natural(n_samples, "n_samples", 1), check_seed(seed)
     problem = Problem.from_model(model)
     codes = problem.encode_evidence(evidence)
+    problem = problem.change(virtual_evidence, do, codes)
     with problem.name_evidence():
         tree = None if method == "gibbs" else _try_exact(problem, codes, method, memory)
         if tree is not None:
@@ -291,14 +316,20 @@ def sample(
 
 
 def _read_question(
-    model: NetworkLike, evidence: Mapping[Hashable, Hashable] | None, method: str, options: Mapping[str, Any]
+    model: NetworkLike,
+    evidence: Evidence | None,
+    virtual_evidence: VirtualEvidence | None,
+    do: Evidence | None,
+    method: str,
+    options: Mapping[str, Any],
 ) -> tuple[Problem, dict[int, int]]:
     """Check the method and options of a query for marginals; return the network and the evidence as codes."""
     check_method(method, _METHODS)
     known = {"exact": (), "gibbs": (*GIBBS_OPTIONS, "n_samples", "seed"), "loopy": BELIEF_OPTIONS}
     check_options(options, known.get(method, (*BELIEF_OPTIONS, *CORRECTION_OPTIONS)), method)
     problem = Problem.from_model(model)
-    return problem, problem.encode_evidence(evidence)
+    codes = problem.encode_evidence(evidence)
+    return problem.change(virtual_evidence, do, codes), codes
 
 
 def _choose_engine(
@@ -312,7 +343,9 @@ def _choose_engine(
     if method == "corrected":
         return CorrectedEngine(problem, codes, **options)
     try:
-        return problem.exact(codes, check_memory(memory))
+        exact = problem.exact(codes, memory)
+        _ = exact.log_partition  # answers by components are computed when they are first asked for
+        return exact
     except TreewidthError as error:
         if method == "exact":
             raise error.with_engines("belief propagation corrected by samples (method='corrected')") from None
@@ -331,12 +364,11 @@ def _compute_joint(
     """Compute a joint distribution by a junction tree; if that is too large, by one elimination per configuration."""
     if method not in ("auto", "exact"):
         return _choose_engine(problem, codes, method, memory, options).joint(ids)
-    memory = check_memory(memory)
     try:
         return problem.exact(codes, memory).joint(ids)
     # The tree was too large, or the tables for variables that are far apart in it.
     except TreewidthError:
-        answer = _eliminate_others(problem, codes, ids, memory)
+        answer = _eliminate_others(problem, codes, ids, check_memory(memory))
     return _choose_engine(problem, codes, method, memory, options).joint(ids) if answer is None else answer
 
 
@@ -356,10 +388,10 @@ def _eliminate_others(problem: Problem, codes: dict[int, int], ids: list[int], m
     return shares / shares.sum()
 
 
-def _try_exact(problem: Problem, codes: dict[int, int], method: str, memory: int | None) -> ExactInference | None:
+def _try_exact(problem: Problem, codes: dict[int, int], method: str, memory: int | None) -> Any:
     """Return a calibrated junction tree; if it is too large and the method is "auto", warn and return None."""
     try:
-        return problem.exact(codes, check_memory(memory))
+        return problem.exact(codes, memory)
     except TreewidthError as error:
         if method == "exact":
             raise error.with_engines("Gibbs sampling (method='gibbs')") from None

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from pgmx.data import DiscreteTable, Frame, NumericTable
-from pgmx.data.distributed.remote_table import is_remote
+from pgmx.data.distributed.tables import is_remote
 from pgmx.statistics import marginal_counts
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -95,8 +95,9 @@ def _sum_answers(partition: Any, network: Any, question: str) -> float:
 
 def _check_states(network: RowNetwork, X: Any) -> None:
     """Raise for columns, and for observed states, that the network does not have."""
+    empty = X.without_rows()
     if isinstance(X, NumericTable):
-        network.read_rows(X.without_rows())
+        network.read_rows(empty)
         _check_values(network, X)
         return
     if not network.list_states():

@@ -9,7 +9,7 @@ import pandas as pd
 from scipy.sparse import csr_array
 
 from pgmx.checks import DEFAULT_SEED, check_natural, choose_seed, join_names
-from pgmx.data.distributed.remote_table import is_remote
+from pgmx.data.distributed.tables import is_remote
 from pgmx.models.distributed_rows import let_workers_answer
 from pgmx.models.rows import NumericRows, read_numeric_evidence, read_numeric_rows
 from pgmx.statistics import MarginalTransforms

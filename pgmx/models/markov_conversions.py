@@ -11,8 +11,9 @@ from pgmpy.independencies import Independencies
 from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork, FactorGraph, JunctionTree
 
 from pgmx.inference import PairwisePotentials
+from pgmx.inference.exact.components import DEFAULT_MEMORY
 from pgmx.inference.exact.junction_tree import ExactInference, elimination_plan
-from pgmx.inference.problem import EXACT_MEMORY, Problem
+from pgmx.inference.problem import Problem
 
 
 def make_factors(
@@ -31,7 +32,7 @@ def make_factors(
     return factors
 
 
-def junction_tree(model, *, memory: int = EXACT_MEMORY) -> JunctionTree:
+def junction_tree(model, *, memory: int = DEFAULT_MEMORY) -> JunctionTree:
     """Make a junction tree of any discrete Markov network for pgmpy's ``BeliefPropagation``.
 
     Parameters
@@ -143,7 +144,7 @@ def make_factor_graph(names: Sequence[Hashable], factors: Sequence[DiscreteFacto
     return graph
 
 
-def make_bayesian_network(problem: Problem, memory: int = EXACT_MEMORY) -> DiscreteBayesianNetwork:
+def make_bayesian_network(problem: Problem, memory: int = DEFAULT_MEMORY) -> DiscreteBayesianNetwork:
     """Return a Bayesian network with the same distribution and its tables; raise TreewidthError if too large.
 
     The parents of a variable are the variables before it in its clique of the junction tree.

@@ -9,7 +9,7 @@ import numpy as np
 
 from pgmx import scores
 from pgmx._ext import _pair_weights
-from pgmx.data import DiscreteTable, Frame, NumericTable, encode
+from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, encode
 from pgmx.parallel.threads import THREAD_PAYS, count_threads, run_on_threads
 from pgmx.scores import ScoreTerms
 from pgmx.scores.binding.discrete import DiscreteScoring
@@ -209,7 +209,7 @@ class PairScores(NamedTuple):
 
 def bind_forest_score(
     weight: str,
-    data: Frame | DiscreteTable | NumericTable,
+    data: Frame | DiscreteTable | DistributedNumericTable,
     *,
     equivalent_sample_size: float,
     prior_network,
@@ -228,9 +228,9 @@ def bind_forest_score(
     return resolve_scoring(score, table, sample_weight=sample_weight, **options)
 
 
-def _find_kind(data: Frame | DiscreteTable | NumericTable) -> int:
+def _find_kind(data: Frame | DiscreteTable | DistributedNumericTable) -> int:
     """Return 0 for discrete, 1 for continuous, 2 for mixed data."""
-    if isinstance(data, NumericTable):
+    if isinstance(data, DistributedNumericTable):
         refuse_integers(data)
     n_continuous = len(data.float_columns)
     return 0 if n_continuous == 0 else 1 if n_continuous == data.n_columns else 2

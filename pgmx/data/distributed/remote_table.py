@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple, Self, TypeGuard
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -37,11 +37,6 @@ from pgmx.data.draws import (
     list_spans,
 )
 from pgmx.data.weights import narrow_weights
-
-
-def is_remote(X: Any) -> TypeGuard[RemoteTable]:
-    """Return whether an input of any kind is a distributed table."""
-    return isinstance(X, RemoteTable)
 
 
 class BlockDraws(NamedTuple):
@@ -306,7 +301,7 @@ class RemoteTable:
         partitions = self._partitions.map_partitions(draw_weights, slices, seed, resample, row_counts=row_counts)
         return self._with_partitions(partitions, counts)
 
-    def _has_weights(self, weights: np.ndarray) -> bool:
+    def _has_weights(self, weights: ArrayLike) -> bool:
         """Return whether the workers keep these weights."""
         # the same array needs no comparison of all rows
         return weights is self._weights or (self._weights is not None and np.array_equal(weights, self._weights))

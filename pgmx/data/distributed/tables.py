@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,8 +15,9 @@ from pgmx.data.distributed import reading
 from pgmx.data.distributed.partitions import add_digests, count_rows, digest_rows, pack_planes, repeat_partition
 from pgmx.data.distributed.remote_partitions import RemotePartitions
 from pgmx.data.distributed.remote_table import RemoteTable
+from pgmx.data.frame import Frame
 from pgmx.data.numeric import NumericTable
-from pgmx.data.table import DiscreteTable, Frame
+from pgmx.data.table import DiscreteTable
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -215,6 +216,11 @@ class DistributedTable(RemoteTable, DiscreteTable):
             "HillClimbSearch and the other searches for Bayesian networks with discrete scores and missing='error', or "
             "the learners of Markov networks, which learn from counts; or give the rows in memory, or a plane file"
         )
+
+
+def is_remote(X: Any) -> TypeGuard[DistributedTable | DistributedNumericTable]:
+    """Return whether an input of any kind is a distributed table."""
+    return isinstance(X, DistributedTable | DistributedNumericTable)
 
 
 def _check_row_counts(row_counts: Sequence[int]) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmx.data import DiscreteTable, NumericTable, encode, estimate_memory
+from pgmx.data.distributed.tables import is_remote
 from pgmx.data.memory import size_table
 from pgmx.data.mixed import MixedTable, read_incomplete_mixed
 from pgmx.estimators.bayesian.dag_learner import DagLearner
@@ -163,7 +164,7 @@ class SearchSize(NamedTuple):
 
 def measure_size(learner: DagLearner, opened: Any) -> SearchSize:
     """Return the size of a table that a learner has opened. States of files and iterators are coded."""
-    if isinstance(opened, NumericTable):
+    if is_remote(opened) and isinstance(opened, NumericTable):
         return SearchSize(opened.n_rows, [], opened.n_columns, None)
     if not isinstance(opened, DiscreteTable):
         floats = opened.list_known_floats()

@@ -12,11 +12,19 @@ from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import caller_level, check_same_names, join_names
-from pgmx.data import DiscreteTable, Frame, IncompleteRowsWarning, NumericTable, encode, open_frame
+from pgmx.data import (
+    DiscreteTable,
+    DistributedNumericTable,
+    Frame,
+    IncompleteRowsWarning,
+    NumericTable,
+    encode,
+    open_frame,
+)
 from pgmx.data.columns import check_discrete_columns
-from pgmx.data.distributed.remote_table import is_remote
+from pgmx.data.distributed.tables import is_remote
+from pgmx.data.files.readers import is_chunked
 from pgmx.data.inputs import open_rows_to_score
-from pgmx.data.readers import is_chunked
 from pgmx.estimators.base import DISCRETE_COLUMNS, NA_VALUES, BaseStructureLearner, Interval, StrOptions
 from pgmx.estimators.bayesian.pgmpy_interface import CausalDiscovery, make_metric
 from pgmx.inference.likelihood import held_out_log_likelihood
@@ -43,7 +51,7 @@ ONE_PSEUDO_ROW = {"equivalent_sample_size": 1.0}
 
 
 #: Types of opened data.
-InputTable: TypeAlias = Frame | DiscreteTable | NumericTable
+InputTable: TypeAlias = Frame | DiscreteTable | DistributedNumericTable
 
 
 class NetworkResults(BaseStructureLearner, CausalDiscovery):

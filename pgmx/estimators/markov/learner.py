@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import caller_level
 from pgmx.data import DiscreteTable, Frame, encode
-from pgmx.data.distributed.remote_table import is_remote
+from pgmx.data.distributed.tables import is_remote
 from pgmx.estimators.base import (
     DISCRETE_COLUMNS,
     NA_VALUES,

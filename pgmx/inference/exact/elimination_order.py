@@ -52,6 +52,10 @@ class TreewidthError(ValueError):
     def __str__(self) -> str:
         return f"{self.problem}: {self.remedy.format(self.engines)}"
 
+    def of_row(self, row: int) -> TreewidthError:
+        """Return the error for a row of a table, counted from 0."""
+        return type(self)(f"row {row}: {self.problem}", self.remedy, self.engines)
+
     def with_engines(self, engines: str) -> TreewidthError:
         """Return the error with other engines that the caller can choose."""
         return type(self)(self.problem, self.remedy, engines)

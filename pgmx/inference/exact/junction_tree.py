@@ -297,6 +297,13 @@ class ExactInference:
                 marginals[v] = read_only(self._expand((v,), [v] if self._cards[v] > 1 else [], marginal))
         return marginals, sepsets
 
+    def clique_potential(self, clique: int) -> np.ndarray:
+        """Return the product of the factors of a clique, one axis per variable in its order."""
+        total = np.zeros(self._tree.shapes[clique])
+        for scope, table in self._tree.factors[clique]:
+            total += self._tree.broadcast(clique, scope, table)
+        return np.exp(total)
+
     def _belief(self, clique: int) -> np.ndarray:
         sepset = self._marginals_and_sepsets[1][clique]
         return (self._conditionals[clique] * sepset[:, None]).reshape(self._tree.shapes[clique])
@@ -383,9 +390,9 @@ class JunctionTree:
                 self.children[parent].append(clique)
         self.shapes = [tuple(self.cards[v] for v in clique) for clique in plan.cliques]
         self.split = [prod(self.cards[v] for v in shared) for shared in plan.sepsets]
-        self._factors: list[list[Factor]] = [[] for _ in self.parents]
+        self.factors: list[list[Factor]] = [[] for _ in self.parents]
         for scope, table in factors:
-            self._factors[plan.homes[min(scope, key=self.rank.__getitem__)]].append((scope, table))
+            self.factors[plan.homes[min(scope, key=self.rank.__getitem__)]].append((scope, table))
 
     def rest(self, clique: int) -> tuple[int, ...]:
         """Return the variables of a clique that its parent does not contain."""
@@ -401,7 +408,7 @@ class JunctionTree:
     def collect(self, clique: int, messages: dict[int, np.ndarray]) -> np.ndarray:
         """Sum a clique's factors and its children's messages, which are removed: shape (sepset, rest)."""
         total = np.zeros(self.shapes[clique])
-        for scope, table in self._factors[clique]:
+        for scope, table in self.factors[clique]:
             total += self.broadcast(clique, scope, table)
         for child in self.children[clique]:
             held = set(self.plan.sepsets[child])  # in the order of the clique

@@ -177,7 +177,7 @@ def fit_discrete(
     states = [states[:card] for states, card in zip(table.states, cards, strict=True)]
     counts = (
         _sum_families(table, cards, parents, weights)
-        if table.is_remote  # all families in few messages
+        if isinstance(table, DistributedTable)  # all families in few messages
         else (_count_family(table, cards, child, family, weights) for child, family in enumerate(parents))
     )
     return make_network(

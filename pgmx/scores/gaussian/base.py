@@ -9,7 +9,7 @@ import numpy as np
 from pgmx._ext import _collinear, _gaussian
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, NumericTable, open_frame
-from pgmx.data.distributed.remote_table import is_remote
+from pgmx.data.distributed.tables import is_remote
 from pgmx.scores.compiled import CompiledScore
 from pgmx.scores.gains import LIKELIHOOD, FamilyBounds
 from pgmx.statistics import Moments, moments

@@ -1,0 +1,490 @@
+"""Answers of a discrete network by the connected components of the hidden variables.
+
+Problem: rows, or single questions, that observe any subset of the variables of
+    p(x) = prod_f phi_f(x_f) / Z,
+for a Bayesian network with phi_v = P(x_v | parents of v) and Z = 1. Given the observed variables, the hidden ones fall
+into connected components of the graph that joins the variables of each family. Sums, maxima and draws of a component do
+not depend on the others, so each is exact by itself (the most probable states of a product are those of its factors).
+Algorithm: a component is found by breadth-first search and identified by its variables and families. Its elimination
+plan (bucket elimination, smallest table first) is made once and kept; rows with the same component share it. A plan
+reads the tables of the network at the row's observed states, and no table is copied. A component of one variable, the
+most frequent, has no plan: its distribution is the product of its families.
+A question about some variables leaves out the families of barren variables (those without a target or an observed
+variable among their descendants) and all components without a target.
+Ties: of equal maxima the state with the smaller number, in the order of the plan, a function of the component alone.
+ So rows have the same answer alone, in any table, and in any order.
+Cost: plans take 4 bytes per cell and factor; a row takes a few multiplications per cell of its components' plans.
+Thread-safety: an object serves one thread; it shares its inputs, which it reads.
+References: Dechter (1999), Artificial Intelligence 113, 41-85 (bucket elimination); Shachter (1986), Operations
+Research 34, 871-882 (barren variables).
+"""
+
+from libc.math cimport INFINITY, log
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport calloc, free, malloc, qsort, realloc
+from libc.string cimport memset
+
+import numpy as np
+
+from _plans cimport (
+    MAXIMISE,
+    QUERY,
+    SUM,
+    Kind,
+    Network,
+    Plan,
+    draw_state,
+    is_extreme,
+    pass_down,
+    pass_up,
+    trace_states,
+)
+
+from pgmx._ext._plan_store cimport PlanStore
+
+# The least number of cells at which a better order than that of the smallest next table is worth its search.
+LARGE_PLAN = 1 << 14
+
+
+cdef int compare(const void *a, const void *b) noexcept nogil:
+    return (<const int32_t *>a)[0] - (<const int32_t *>b)[0]
+
+
+cdef inline int64_t find_cell(
+    const Network *g, int32_t f, int32_t v, const int32_t *codes, int64_t *step
+) noexcept nogil:
+    # The cell of a family at the observed states and state 0 of v, whose stride is `step`.
+    cdef int64_t cell = g.tables[f]
+    cdef Py_ssize_t x
+    step[0] = 0
+    for x in range(g.starts[f], g.starts[f + 1]):
+        if g.scopes[x] == v:
+            step[0] = g.strides[x]
+        else:
+            cell += g.strides[x] * codes[g.scopes[x]]
+    return cell
+
+
+cdef class Components(PlanStore):
+    """A network, the plans of its components, and the rows that are being answered; parameters as `PlanStore`."""
+
+    # components of the rows in question
+    cdef int32_t *pair_component
+    cdef int32_t *pair_row
+    cdef double *constants
+    cdef Py_ssize_t n_pairs, pairs_size, n_rows
+    # of one search
+    cdef int32_t *hidden
+    cdef int32_t *families
+    cdef int32_t *stack
+    cdef uint8_t *seen
+    cdef uint8_t *used
+    cdef uint8_t *relevant
+    cdef double *single
+
+    def __init__(self, cards, *arguments):
+        cdef Py_ssize_t n, f
+        super().__init__(cards, *arguments)
+        n, f = self.network.n, self.network.n_families
+        self.hidden = <int32_t *>malloc((2 * n + f) * sizeof(int32_t))
+        self.seen = <uint8_t *>calloc(2 * n + f, 1)
+        self.single = <double *>malloc(max(cards) * sizeof(double))
+        if self.hidden == NULL or self.seen == NULL or self.single == NULL:
+            raise MemoryError
+        self.stack = self.hidden + n
+        self.families = self.stack + n
+        self.relevant = self.seen + n
+        self.used = self.relevant + n
+
+    def __dealloc__(self):
+        free(self.pair_component)
+        free(self.pair_row)
+        free(self.constants)
+        free(self.single)
+        free(self.hidden)
+        free(self.seen)
+
+    # ---- components ----
+
+    cdef void _search(
+        self, const int32_t *codes, int32_t root, bint only_relevant, Py_ssize_t *n_hidden, Py_ssize_t *n_families
+    ) noexcept nogil:
+        # Lists the component of a hidden variable: variables and families, both sorted, and marks them.
+        cdef Network *g = &self.network
+        cdef Py_ssize_t m = 0, k = 0, top = 1, x, y
+        cdef int32_t v, u, f
+        self.stack[0] = root
+        self.seen[root] = 1
+        while top:
+            top -= 1
+            v = self.stack[top]
+            self.hidden[m] = v
+            m += 1
+            for y in range(g.holder_starts[v], g.holder_starts[v + 1]):
+                f = g.holders[y]
+                if self.used[f] or not g.active[f] or (only_relevant and not self.relevant[g.scopes[g.starts[f]]]):
+                    continue
+                self.used[f] = 1
+                self.families[k] = f
+                k += 1
+                for x in range(g.starts[f], g.starts[f + 1]):
+                    u = g.scopes[x]
+                    if codes[u] < 0 and not self.seen[u]:
+                        self.seen[u] = 1
+                        self.stack[top] = u
+                        top += 1
+        if m > 1:
+            qsort(self.hidden, m, sizeof(int32_t), compare)
+            qsort(self.families, k, sizeof(int32_t), compare)
+        n_hidden[0] = m
+        n_families[0] = k
+
+    cdef int _add_pair(self, Py_ssize_t component, Py_ssize_t row) noexcept nogil:
+        if self.n_pairs == self.pairs_size:
+            self.pairs_size = max(4096, 2 * self.pairs_size)
+            self.pair_component = <int32_t *>realloc(self.pair_component, self.pairs_size * sizeof(int32_t))
+            self.pair_row = <int32_t *>realloc(self.pair_row, self.pairs_size * sizeof(int32_t))
+            if self.pair_component == NULL or self.pair_row == NULL:
+                return -1
+        self.pair_component[self.n_pairs] = <int32_t>component
+        self.pair_row[self.n_pairs] = <int32_t>row
+        self.n_pairs += 1
+        return 0
+
+    cdef double _multiply_constants(self, const int32_t *codes) noexcept nogil:
+        # The logarithm of the product of the families whose variables are all observed.
+        cdef Network *g = &self.network
+        cdef double product = 1.0, total = 0.0
+        cdef int64_t cell
+        cdef Py_ssize_t f, x
+        for f in range(g.n_families):
+            if self.used[f] or not g.active[f]:
+                continue
+            cell = g.tables[f]
+            for x in range(g.starts[f], g.starts[f + 1]):
+                if codes[g.scopes[x]] < 0:
+                    cell = -1                     # of a component that the question does not need
+                    break
+                cell += g.strides[x] * codes[g.scopes[x]]
+            if cell >= 0:
+                product *= g.values[cell]
+                if is_extreme(product):
+                    total += log(product)
+                    product = 1.0
+        return total + log(product)
+
+    def find(self, const int32_t[:, ::1] codes, Kind kind, Py_ssize_t n_repeats=1):
+        """Find the components of rows (N, n), hidden variables -1; returns the numbers of those without a plan.
+
+        A single row may be repeated. Every row keeps 8 bytes per component until the next call.
+        """
+        cdef Py_ssize_t n = self.network.n, r, v, m, k, i
+        cdef bint failed = False
+        if self.n_bytes > self.max_bytes:
+            self.forget_plans()
+        self.n_pairs = 0
+        self.n_rows = codes.shape[0] * n_repeats
+        free(self.constants)
+        self.constants = <double *>malloc(max(1, self.n_rows) * sizeof(double))
+        if self.constants == NULL:
+            raise MemoryError
+        with nogil:
+            for r in range(codes.shape[0]):
+                memset(self.seen, 0, n)
+                memset(self.used, 0, self.network.n_families)
+                for v in range(n):
+                    if codes[r, v] >= 0 or self.seen[v]:
+                        continue
+                    self._search(&codes[r, 0], <int32_t>v, False, &m, &k)
+                    # a component of one variable needs no plan: its number is -1 - v
+                    i = -1 - v if m == 1 else self.keep(kind, self.hidden, m, self.families, k, NULL, 0)
+                    if (m > 1 and i < 0) or self._add_pair(i, r) < 0:
+                        failed = True
+                        break
+                if failed:
+                    break
+                self.constants[r] = self._multiply_constants(&codes[r, 0])
+            k = self.n_pairs
+            for r in range(1, n_repeats):
+                self.constants[r] = self.constants[0]
+                for i in range(k):
+                    failed |= self._add_pair(self.pair_component[i], r) < 0
+        if failed:
+            self.n_pairs = 0
+            raise MemoryError
+        unplanned = set()
+        for i in range(self.n_pairs):
+            if self.pair_component[i] >= 0 and self.plans[self.pair_component[i]] == NULL:
+                unplanned.add(self.pair_component[i])
+        return sorted(unplanned)
+
+    def first_row(self, Py_ssize_t number):
+        """Return the first row of the last `find` with this component."""
+        cdef Py_ssize_t i
+        for i in range(self.n_pairs):
+            if self.pair_component[i] == number:
+                return self.pair_row[i]
+        raise ValueError(f"no row has the component {number}")
+
+    def find_whole(self):
+        """Return the numbers of the components of the network without evidence, to be summed out."""
+        cdef Py_ssize_t v, m, k, i
+        cdef const int32_t[::1] codes = np.full(self.network.n, -1, dtype=np.int32)
+        cdef list found = []
+        memset(self.seen, 0, self.network.n)
+        memset(self.used, 0, self.network.n_families)
+        for v in range(self.network.n):
+            if not self.seen[v]:
+                self._search(&codes[0], <int32_t>v, False, &m, &k)
+                i = self.keep(SUM, self.hidden, m, self.families, k, NULL, 0)
+                if i < 0:
+                    raise MemoryError
+                found.append(i)
+        return found
+
+    def find_query(self, const int32_t[::1] codes, const int32_t[::1] query, Kind kind, bint is_directed):
+        """Find the components of one row that contain variables of a query, all hidden.
+
+        Returns a list of (number, positions in `query`), and the logarithm of the product of the families without
+        hidden variables. The components of a directed network do without barren variables.
+        """
+        cdef Network *g = &self.network
+        cdef Py_ssize_t n = g.n, k, m, n_families, i, x, top = 0
+        cdef int32_t v
+        cdef list found = []
+        cdef int32_t[::1] members
+        memset(self.seen, 0, n)
+        memset(self.used, 0, g.n_families)
+        memset(self.relevant, 0 if is_directed else 1, n)
+        if is_directed:
+            for k in range(query.shape[0]):
+                self.relevant[query[k]] = 1
+            for v in range(n):
+                # the last n families are likelihoods of hidden variables, which are observations
+                if codes[v] >= 0 or self._has_likelihood(v):
+                    self.relevant[v] = 1
+                if self.relevant[v]:
+                    self.stack[top] = v
+                    top += 1
+            while top:
+                top -= 1
+                v = self.stack[top]
+                if not g.active[v]:
+                    continue                      # an intervention: the variable has no parents
+                for x in range(g.starts[v] + 1, g.starts[v + 1]):
+                    if not self.relevant[g.scopes[x]]:
+                        self.relevant[g.scopes[x]] = 1
+                        self.stack[top] = g.scopes[x]
+                        top += 1
+        for k in range(query.shape[0]):
+            if self.seen[query[k]]:
+                continue
+            self._search(&codes[0], query[k], is_directed, &m, &n_families)
+            here = {self.hidden[i] for i in range(m)}
+            inside = [i for i in range(query.shape[0]) if query[i] in here]
+            members = np.asarray(query).take(inside).astype(np.int32)
+            i = self.keep(
+                kind, self.hidden, m, self.families, n_families, &members[0], members.shape[0]
+            )
+            if i < 0:
+                raise MemoryError
+            found.append((i, inside))
+        return found, self._multiply_constants(&codes[0])
+
+    cdef bint _has_likelihood(self, int32_t v) noexcept nogil:
+        cdef Network *g = &self.network
+        cdef Py_ssize_t y = g.holder_starts[v + 1] - 1
+        return g.holders[y] >= g.n_families - g.n and g.active[g.holders[y]]
+
+    # ---- answers ----
+
+    def answer(
+        self,
+        const int32_t[:, ::1] codes,
+        Kind kind,
+        int32_t[:, ::1] states=None,
+        double[:, ::1] probabilities=None,
+        const int64_t[::1] columns=None,
+        const double[:, ::1] uniforms=None,
+        const double[::1] weights=None,
+        double[::1] counts=None,
+    ):
+        """Answer the rows of the last `find`, with the same codes; returns the logarithm of each row's sum or maximum.
+
+        Parameters
+        ----------
+        states : int32 (N, n), out
+            Of hidden variables: the most probable ones together, or drawn from the posterior with `uniforms` (N, n).
+        probabilities, columns : float64 (N, k), int64 (n,)
+            out: the distribution of each hidden variable, from its column on; -1: not wanted.
+        weights, counts : float64 (N,), float64 (len(values),)
+            Add to the expected counts of all families' cells.
+
+        Of impossible rows (-inf) nothing is written.
+        """
+        cdef Py_ssize_t i, c, r, v, q, previous = -1
+        cdef double value = 0.0
+        cdef bint is_repeated = codes.shape[0] < self.n_rows
+        cdef int64_t[::1] order
+        cdef double[::1] values = np.empty(self.n_pairs)
+        cdef double[::1] total = np.empty(self.n_rows)
+        cdef bint down = probabilities is not None or counts is not None, failed = False
+        cdef const double *uniform = NULL
+        components = np.asarray(<int32_t[:self.n_pairs]>self.pair_component) if self.n_pairs else np.empty(0, np.int32)
+        # Rows of one component one after the other find its plan in the cache; sums over rows need their order.
+        order = np.arange(self.n_pairs) if counts is not None else np.argsort(components, kind="stable")
+        with nogil:
+            for i in range(self.n_pairs):
+                c = self.pair_component[order[i]]
+                r = self.pair_row[order[i]]
+                q = 0 if is_repeated else r       # the row of the codes
+                if uniforms is not None:
+                    uniform = &uniforms[r, 0]
+                if c < 0:
+                    values[order[i]] = self._answer_single(
+                        <int32_t>(-1 - c), &codes[q, 0], kind, uniform,
+                        NULL if states is None else &states[r, 0],
+                        NULL if probabilities is None or columns[-1 - c] < 0 else &probabilities[r, columns[-1 - c]],
+                        0.0 if counts is None else weights[r], NULL if counts is None else &counts[0],
+                    )
+                    continue
+                if not (is_repeated and c == previous):  # else its tables are those of the row before
+                    if self.reserve(self.plans[c]) < 0:
+                        failed = True
+                        break
+                    value = pass_up(&self.network, self.plans[c], &codes[q, 0], &self.scratch)
+                    previous = c
+                values[order[i]] = value
+                if values[order[i]] == -INFINITY:
+                    continue
+                if states is not None:
+                    trace_states(&self.network, self.plans[c], uniform, &self.scratch)
+                    for v in range(self.plans[c].n_hidden):
+                        states[r, self.plans[c].hidden[v]] = self.scratch.states[v]
+                if down:
+                    pass_down(&self.network, self.plans[c], &self.scratch)
+                if probabilities is not None:
+                    self._write_marginals(self.plans[c], &probabilities[r, 0], &columns[0])
+                if counts is not None:
+                    self._add_counts(self.plans[c], weights[r], &counts[0])
+            for r in range(self.n_rows):
+                total[r] = self.constants[r]
+            for i in range(self.n_pairs):
+                total[self.pair_row[i]] += values[i]
+            if counts is not None:
+                for r in range(self.n_rows):
+                    self._count_constants(&codes[r, 0], weights[r], &counts[0])
+        if failed:
+            raise MemoryError
+        return np.asarray(total)
+
+    def answer_query(self, const int32_t[::1] codes, Py_ssize_t number):
+        """Return the logarithm of a component's sum or maximum, and its answer.
+
+        For a query: the joint of its variables, scaled to a maximum of 1. For the marginal MAP: a state per variable of
+        the query.
+        """
+        cdef Plan *plan = self.plans[number]
+        cdef int32_t *record = self.pool + self.records[number]
+        cdef Py_ssize_t i, n_query = record[3]
+        cdef double value
+        if self.reserve(plan) < 0:
+            raise MemoryError
+        value = pass_up(&self.network, plan, &codes[0], &self.scratch)
+        if value == -INFINITY:
+            return value, None
+        if record[0] == QUERY:
+            i = plan.n_buckets - 1
+            joint = np.asarray(<double[:plan.buckets[i].n_rows]>(self.scratch.up + plan.buckets[i].message)).copy()
+            return value, joint
+        trace_states(&self.network, plan, NULL, &self.scratch)
+        place = {plan.hidden[i]: self.scratch.states[i] for i in range(plan.n_hidden)}
+        return value, [place[record[4 + plan.n_hidden + plan.n_families + i]] for i in range(n_query)]
+
+    cdef double _answer_single(
+        self, int32_t v, const int32_t *codes, Kind kind, const double *uniforms, int32_t *states,
+        double *probabilities, double weight, double *counts
+    ) noexcept nogil:
+        # A component of one variable: the product of its families.
+        cdef Network *g = &self.network
+        cdef Py_ssize_t card = g.cards[v], j, y, best = 0
+        cdef int64_t cell, step
+        cdef int32_t f
+        cdef double total = 0.0
+        cdef double *p = self.single
+        for j in range(card):
+            p[j] = 1.0
+        for y in range(g.holder_starts[v], g.holder_starts[v + 1]):
+            f = g.holders[y]
+            if not g.active[f]:
+                continue
+            cell = find_cell(g, f, v, codes, &step)
+            for j in range(card):
+                p[j] *= g.values[cell + j * step]
+        for j in range(card):
+            total += p[j]
+            if p[j] > p[best]:
+                best = j
+        if total == 0.0:
+            return -INFINITY
+        if states != NULL:
+            if uniforms != NULL:
+                best = draw_state(p, card, 1, uniforms[v] * total)
+            states[v] = <int32_t>best
+        if probabilities != NULL:
+            for j in range(card):
+                probabilities[j] = p[j] / total
+        if counts != NULL:
+            for y in range(g.holder_starts[v], g.holder_starts[v + 1]):
+                f = g.holders[y]
+                if g.active[f]:
+                    cell = find_cell(g, f, v, codes, &step)
+                    for j in range(card):
+                        counts[cell + j * step] += weight * (p[j] / total)
+        return log(p[best]) if kind == MAXIMISE else log(total)
+
+    cdef void _write_marginals(self, const Plan *plan, double *row, const int64_t *columns) noexcept nogil:
+        cdef Py_ssize_t s, j, r
+        cdef double total
+        cdef const double *line
+        for s in range(plan.n_buckets):
+            if columns[plan.hidden[plan.buckets[s].variable]] < 0:
+                continue
+            for j in range(plan.buckets[s].card):
+                line = self.scratch.tables + plan.buckets[s].table + j * plan.buckets[s].n_rows
+                total = 0.0
+                for r in range(plan.buckets[s].n_rows):
+                    total += line[r]
+                row[columns[plan.hidden[plan.buckets[s].variable]] + j] = total
+
+    cdef void _add_counts(self, const Plan *plan, double weight, double *counts) noexcept nogil:
+        cdef Py_ssize_t s, k, j, r, n
+        cdef const double *line
+        cdef const int32_t *rows
+        cdef double *target
+        for s in range(plan.n_buckets):
+            n = plan.buckets[s].n_rows
+            for k in range(plan.buckets[s].n_factors):
+                rows = plan.buckets[s].factor_rows + k * n
+                for j in range(plan.buckets[s].card):
+                    line = self.scratch.tables + plan.buckets[s].table + j * n
+                    target = counts + self.scratch.bases[plan.buckets[s].factors[k]]
+                    target += <int64_t>j * plan.buckets[s].strides[k]
+                    for r in range(n):
+                        target[rows[r]] += weight * line[r]
+
+    cdef void _count_constants(self, const int32_t *codes, double weight, double *counts) noexcept nogil:
+        cdef Network *g = &self.network
+        cdef Py_ssize_t f, x
+        cdef int64_t cell
+        for f in range(g.n_families):
+            if not g.active[f]:
+                continue
+            cell = g.tables[f]
+            for x in range(g.starts[f], g.starts[f + 1]):
+                if codes[g.scopes[x]] < 0:
+                    cell = -1
+                    break
+                cell += g.strides[x] * codes[g.scopes[x]]
+            if cell >= 0:
+                counts[cell] += weight

@@ -1,0 +1,237 @@
+"""Marginals and likelihoods of rows by one kept elimination plan, eight rows at a time.
+
+Problem: as in ``_components.pyx``, for rows that observe few variables, each others. All rows share the plans of the
+network without evidence. An observation multiplies the table of its variable's bucket by 0 or 1, so eight rows with
+different observed variables run through the same instructions: every cell is followed by its values in the eight rows
+(a cache line of doubles), which the compiler computes together.
+Algorithm: a pass up the bucket tree for the likelihood, and one down for all marginals (Dechter 1999, section 4). The
+product of the families of a bucket does not depend on the row and is computed once. The result of a row does not depend
+on the other seven.
+Cost: per row about 2 ns per cell and pass in the second-level cache; memory: 17 doubles per cell, 24 per cell of a
+message.
+Thread-safety: an object serves one thread; the store of its plans must not change meanwhile.
+References: Dechter (1999), Artificial Intelligence 113, 41-85.
+"""
+
+from libc.math cimport log
+from libc.stdint cimport int32_t, int64_t
+from libc.stdlib cimport free, malloc
+from libc.string cimport memset
+
+import numpy as np
+
+from _plans cimport Bucket, Plan, is_extreme, multiply_factors
+
+from pgmx._ext._plan_store cimport PlanStore
+
+cdef enum:
+    LANES = 8
+
+
+cdef inline void multiply_lanes(double *out, const double *source, const int32_t *rows, Py_ssize_t n) noexcept nogil:
+    # out[r, :] *= source[rows[r], :]
+    cdef Py_ssize_t r, lane
+    cdef const double *line
+    for r in range(n):
+        line = source + <Py_ssize_t>rows[r] * LANES
+        for lane in range(LANES):
+            out[r * LANES + lane] *= line[lane]
+
+
+cdef class Lanes:
+    """Answers of one kept component to blocks of eight rows.
+
+    Parameters
+    ----------
+    store : PlanStore
+    number : int
+        A component of the network without evidence, planned to be summed out.
+    """
+
+    cdef PlanStore store
+    cdef Plan *plan
+    cdef double *potentials                       # (cells,) products of the families of the buckets
+    cdef double *tables                           # (cells, LANES)
+    cdef double *up                               # (cells of messages, LANES)
+    cdef double *down
+    cdef double *scales                           # (buckets, LANES)
+    cdef double *observed                         # (cards of all variables, LANES): 1 where a state is possible
+    cdef int64_t[::1] first                       # of each hidden variable in `observed`
+
+    def __init__(self, PlanStore store, Py_ssize_t number):
+        cdef Py_ssize_t s, k
+        cdef Plan *plan = store.plans[number]
+        cdef Bucket *b
+        self.store = store
+        self.plan = plan
+        cards = [store.network.cards[plan.hidden[k]] for k in range(plan.n_hidden)]
+        self.first = np.cumsum([0, *cards])
+        self.potentials = <double *>malloc(plan.n_cells * sizeof(double))
+        self.tables = <double *>malloc(plan.n_cells * LANES * sizeof(double))
+        self.up = <double *>malloc(plan.n_messages * LANES * sizeof(double))
+        self.down = <double *>malloc(plan.n_messages * LANES * sizeof(double))
+        self.scales = <double *>malloc(plan.n_buckets * LANES * sizeof(double))
+        self.observed = <double *>malloc(sum(cards) * LANES * sizeof(double))
+        if NULL in (self.potentials, self.tables, self.up, self.down, self.scales, self.observed):
+            raise MemoryError
+        if store.reserve(plan) < 0:
+            raise MemoryError
+        for k in range(plan.n_families):
+            store.scratch.bases[k] = store.network.tables[plan.families[k]]
+        for s in range(plan.n_buckets):
+            b = plan.buckets + s
+            k = b.n_children
+            b.n_children = 0                      # the families alone
+            multiply_factors(store.network.values, plan, b, &store.scratch)
+            b.n_children = <int32_t>k
+            for k in range(<Py_ssize_t>b.n_rows * b.card):
+                self.potentials[b.table + k] = store.scratch.tables[b.table + k]
+
+    def __dealloc__(self):
+        free(self.potentials)
+        free(self.tables)
+        free(self.up)
+        free(self.down)
+        free(self.scales)
+        free(self.observed)
+
+    cdef void _read_rows(self, const int32_t[:, ::1] codes, Py_ssize_t start) noexcept nogil:
+        # Observed states of eight rows from `start` on; beyond the last row the last one is repeated.
+        cdef Py_ssize_t k, lane, j, r
+        cdef int32_t code
+        cdef double *line
+        for k in range(self.plan.n_hidden):
+            line = self.observed + self.first[k] * LANES
+            for lane in range(LANES):
+                r = min(start + lane, codes.shape[0] - 1)
+                code = codes[r, self.plan.hidden[k]]
+                for j in range(self.first[k + 1] - self.first[k]):
+                    line[j * LANES + lane] = 1.0 if code < 0 or code == j else 0.0
+
+    cdef void _pass_up(self, double *logs) noexcept nogil:
+        cdef Py_ssize_t s, j, r, k, lane, n
+        cdef Bucket *b
+        cdef double *table
+        cdef double *up
+        cdef double *scale
+        cdef const double *potential
+        cdef const double *possible
+        cdef double top
+        for lane in range(LANES):
+            logs[lane] = 0.0
+        for s in range(self.plan.n_buckets):
+            b = self.plan.buckets + s
+            n = b.n_rows
+            up = self.up + b.message * LANES
+            memset(up, 0, n * LANES * sizeof(double))
+            for j in range(b.card):
+                table = self.tables + (b.table + j * n) * LANES
+                potential = self.potentials + b.table + j * n
+                possible = self.observed + (self.first[b.variable] + j) * LANES
+                for r in range(n):
+                    for lane in range(LANES):
+                        table[r * LANES + lane] = potential[r] * possible[lane]
+                for k in range(b.n_children):
+                    multiply_lanes(
+                        table,
+                        self.up + (self.plan.buckets[b.children[k]].message + j) * LANES,
+                        b.child_rows + k * n,
+                        n,
+                    )
+                for r in range(n * LANES):
+                    up[r] += table[r]
+            scale = self.scales + s * LANES
+            for lane in range(LANES):
+                top = up[lane]
+                for r in range(1, n):
+                    if up[r * LANES + lane] > top:
+                        top = up[r * LANES + lane]
+                scale[lane] = 1.0
+                if b.parent < 0:
+                    logs[lane] += log(top)
+                elif is_extreme(top):
+                    logs[lane] += log(top)
+                    scale[lane] = 1.0 / top if top > 0.0 else 0.0
+                    for r in range(n):
+                        up[r * LANES + lane] *= scale[lane]
+
+    cdef void _pass_down(self) noexcept nogil:
+        # Turns the tables into joint probabilities; those of impossible rows become zeros.
+        cdef Py_ssize_t s, j, r, k, lane, n
+        cdef Bucket *b
+        cdef Bucket *child
+        cdef double *table
+        cdef double *down
+        cdef double *target
+        cdef const double *up
+        cdef const int32_t *rows
+        for s in range(self.plan.n_buckets - 1, -1, -1):
+            b = self.plan.buckets + s
+            n = b.n_rows
+            up = self.up + b.message * LANES
+            down = self.down + b.message * LANES
+            for r in range(n):
+                for lane in range(LANES):
+                    k = r * LANES + lane
+                    if b.parent < 0:
+                        down[k] = 1.0
+                    down[k] = down[k] / up[k] * self.scales[s * LANES + lane] if up[k] > 0.0 else 0.0
+            for k in range(b.n_children):
+                child = self.plan.buckets + b.children[k]
+                memset(self.down + child.message * LANES, 0, child.n_rows * LANES * sizeof(double))
+            for j in range(b.card):
+                table = self.tables + (b.table + j * n) * LANES
+                for r in range(n * LANES):
+                    table[r] *= down[r]
+                for k in range(b.n_children):
+                    rows = b.child_rows + k * n
+                    target = self.down + (self.plan.buckets[b.children[k]].message + j) * LANES
+                    for r in range(n):
+                        for lane in range(LANES):
+                            target[<Py_ssize_t>rows[r] * LANES + lane] += table[r * LANES + lane]
+
+    cdef void _write_marginals(
+        self, double[:, ::1] probabilities, const int64_t[::1] columns, Py_ssize_t start, Py_ssize_t n_lanes
+    ) noexcept nogil:
+        cdef Py_ssize_t s, j, r, lane, column
+        cdef Bucket *b
+        cdef double totals[LANES]
+        cdef const double *table
+        for s in range(self.plan.n_buckets):
+            b = self.plan.buckets + s
+            column = columns[self.plan.hidden[b.variable]]
+            if column < 0:
+                continue
+            for j in range(b.card):
+                table = self.tables + (b.table + j * b.n_rows) * LANES
+                for lane in range(LANES):
+                    totals[lane] = 0.0
+                for r in range(b.n_rows):
+                    for lane in range(LANES):
+                        totals[lane] += table[r * LANES + lane]
+                for lane in range(n_lanes):
+                    probabilities[start + lane, column + j] = totals[lane]
+
+    def answer(
+        self, const int32_t[:, ::1] codes, double[::1] log_evidence, double[:, ::1] probabilities=None,
+        const int64_t[::1] columns=None
+    ):
+        """Add the logarithm of the component's sum to each row of codes (N, n), hidden variables -1.
+
+        `probabilities` (N, k), out, receives the marginals of each variable from its column on (-1: not wanted); of
+        observed variables 1 for the observed state, of impossible rows 0.
+        """
+        cdef Py_ssize_t start, lane, n_lanes, N = codes.shape[0]
+        cdef double logs[LANES]
+        with nogil:
+            start = 0
+            while start < N:
+                n_lanes = min(<Py_ssize_t>LANES, N - start)
+                self._read_rows(codes, start)
+                self._pass_up(logs)
+                for lane in range(n_lanes):
+                    log_evidence[start + lane] += logs[lane]
+                if probabilities is not None:
+                    self._pass_down()
+                    self._write_marginals(probabilities, columns, start, n_lanes)
+                start += LANES

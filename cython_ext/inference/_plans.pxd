@@ -1,0 +1,557 @@
+# Elimination plans of small networks, and passes through them: bucket trees that read the network's tables.
+#
+# A component is a set of hidden variables and the families that mention them. The observed variables of these families
+# only shift the place at which a table is read, so one plan serves all rows that hide the same variables.
+
+from libc.math cimport log
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memcpy, memset
+
+from _simd cimport pgmx_lowest_bit
+
+
+cdef inline bint is_extreme(double value) noexcept nogil:
+    # Products are rescaled outside of these bounds only: a logarithm per bucket would cost more than the bucket.
+    return value < 1e-60 or value > 1e60
+
+
+cdef enum Kind:
+    SUM                                       # sum out all hidden variables
+    MAXIMISE                                  # the most probable states of all hidden variables
+    QUERY                                     # sum out all but the query, whose joint is the table of the last bucket
+    MARGINAL_MAP                              # sum out all but the query, then its most probable states
+
+
+cdef struct Network:
+    Py_ssize_t n, n_families
+    const int32_t *cards
+    const int64_t *starts                     # (n_families + 1,) of the scopes of the families
+    const int32_t *scopes
+    const int64_t *strides                    # of each variable of a scope in the table of its family
+    const int64_t *tables                     # (n_families,) first cell of each table
+    const double *values
+    const int64_t *holder_starts              # (n + 1,)
+    const int32_t *holders                    # families that mention a variable
+    const uint8_t *active                     # families that take part
+
+
+cdef struct Bucket:
+    int32_t variable                          # position in the plan's hidden variables; -1: the bucket of the query
+    int32_t card                              # number of its states; 1 for the query
+    int32_t n_rows                            # cells of the message
+    int32_t n_scope, n_factors, n_children
+    int32_t parent                            # the bucket that receives the message, or -1
+    int32_t maximise
+    int32_t *scope                            # hidden variables of the message, the first the slowest
+    int32_t *factors                          # positions in the plan's families
+    int32_t *strides                          # of the bucket's variable in each factor
+    int32_t *factor_rows                      # (n_factors, n_rows): cell of the message -> cell of the factor
+    int32_t *children
+    int32_t *child_rows                       # (n_children, n_rows): cell -> cell of the child's message
+    Py_ssize_t table, message                 # first cells in the scratch memory
+
+
+cdef struct Plan:
+    int32_t n_hidden, n_families, n_buckets
+    int32_t *hidden
+    int32_t *families
+    Bucket *buckets
+    int32_t *integers                         # the memory of all lists
+    Py_ssize_t n_cells, n_messages, n_bytes
+
+
+cdef struct Scratch:
+    Py_ssize_t n_cells, n_messages, n_hidden, n_families
+    double *tables
+    double *up
+    double *down
+    double *scales
+    int32_t *best                             # maximising state for each cell of a message
+    int32_t *states                           # state of each hidden variable
+    int64_t *bases                            # first cell of each family at the row's observed states
+
+
+cdef inline void free_plan(Plan *plan) noexcept nogil:
+    if plan != NULL:
+        free(plan.buckets)
+        free(plan.integers)
+        free(plan)
+
+
+cdef inline void list_cells(
+    Py_ssize_t n, const int32_t *cards, const int64_t *strides, int32_t *cells
+) noexcept nogil:
+    """List sum_k x_k strides_k for all x, the last variable the fastest."""
+    cdef Py_ssize_t k, i, x, count = 1
+    cells[0] = 0
+    for k in range(n - 1, -1, -1):
+        for x in range(1, cards[k]):
+            for i in range(count):
+                cells[x * count + i] = cells[i] + <int32_t>(x * strides[k])
+        count *= cards[k]
+
+
+cdef inline double count_cells(
+    const int32_t *cards, const int32_t *hidden, Py_ssize_t i, const uint64_t *row, Py_ssize_t n_words
+) noexcept nogil:
+    # cells of the table of variable i and its neighbours
+    cdef double cells = cards[hidden[i]]
+    cdef Py_ssize_t q
+    cdef uint64_t word
+    for q in range(n_words):
+        word = row[q]
+        while word:
+            cells *= cards[hidden[q * 64 + pgmx_lowest_bit(word)]]
+            word &= word - 1
+    return cells
+
+
+cdef inline double eliminate(
+    const Network *network, const Plan *plan, const int32_t *query, Py_ssize_t n_query, Kind kind,
+    const int32_t *local, uint64_t *near, int32_t *rank, int32_t *order, double limit
+) noexcept nogil:
+    """Order the hidden variables by the smallest next table, ties by number, or follow `order` if it is given.
+
+    The query comes last: as one table in the order asked, or for the marginal MAP variable by variable. `near` (zeros)
+    becomes the neighbours of each variable when it is eliminated, `rank` its place. Returns the number of cells, or
+    above the limit the number reached.
+    """
+    cdef Py_ssize_t m = plan.n_hidden, words = (m + 63) // 64, n_steps = m - n_query if kind == QUERY else m
+    cdef Py_ssize_t n_first = m - n_query
+    cdef Py_ssize_t s, i, j, k, q, x, y, best
+    cdef int64_t a, e
+    cdef bint is_given = order[0] >= 0
+    cdef uint64_t word
+    cdef uint64_t *row
+    cdef double total = 0.0, cells
+    cdef double *costs = <double *>malloc(m * sizeof(double))
+    for k in range(plan.n_families):
+        a = network.starts[plan.families[k]]
+        e = network.starts[plan.families[k] + 1]
+        for x in range(a, e):
+            i = local[network.scopes[x]]
+            if i < 0:
+                continue
+            for y in range(a, e):
+                j = local[network.scopes[y]]
+                if j >= 0 and j != i:
+                    near[i * words + j // 64] |= (<uint64_t>1) << (j % 64)
+    for i in range(m):
+        rank[i] = -1
+        costs[i] = count_cells(network.cards, plan.hidden, i, near + i * words, words)
+    for i in range(n_query):
+        rank[query[i]] = <int32_t>(n_first + i)   # taken, until it is their turn
+    for s in range(n_steps):
+        best = -1
+        if s == n_first:
+            for i in range(n_query):
+                rank[query[i]] = -1
+        if is_given:
+            best = order[s]
+        else:
+            for i in range(m):
+                if rank[i] < 0 and (best < 0 or costs[i] < costs[best]):
+                    best = i
+            order[s] = <int32_t>best
+        rank[best] = <int32_t>s
+        total += costs[best]
+        if total > limit:
+            break
+        row = near + best * words
+        for q in range(words):
+            word = row[q]
+            while word:
+                j = q * 64 + pgmx_lowest_bit(word)
+                word &= word - 1
+                for k in range(words):
+                    near[j * words + k] |= row[k]
+                near[j * words + j // 64] &= ~((<uint64_t>1) << (j % 64))
+                near[j * words + best // 64] &= ~((<uint64_t>1) << (best % 64))
+                costs[j] = count_cells(network.cards, plan.hidden, j, near + j * words, words)
+    if kind == QUERY and n_query > 0:
+        cells = 1.0
+        for i in range(n_query):
+            cells *= network.cards[plan.hidden[query[i]]]
+        total += cells
+    free(costs)
+    return total
+
+
+cdef inline Py_ssize_t list_scope(
+    const uint64_t *row, Py_ssize_t n_words, const int32_t *rank, int32_t *scope
+) noexcept nogil:
+    # The variables of a message, the last to be eliminated first: the parent's variable is then the fastest.
+    cdef Py_ssize_t q, n = 0, at
+    cdef int32_t j
+    cdef uint64_t word
+    for q in range(n_words):
+        word = row[q]
+        while word:
+            j = <int32_t>(q * 64 + pgmx_lowest_bit(word))
+            word &= word - 1
+            at = n
+            while at > 0 and rank[scope[at - 1]] < rank[j]:
+                scope[at] = scope[at - 1]
+                at -= 1
+            scope[at] = j
+            n += 1
+    return n
+
+
+cdef inline Py_ssize_t place_buckets(
+    const Network *network, Plan *plan, const int32_t *query, Py_ssize_t n_query, Kind kind,
+    const uint64_t *near, const int32_t *rank, const int32_t *order, int32_t *scopes
+) noexcept nogil:
+    """Set variables, scopes (into `scopes`), sizes and parents of the buckets; returns the length of all scopes."""
+    cdef Py_ssize_t m = plan.n_hidden, words = (m + 63) // 64, n_steps = m - n_query if kind == QUERY else m
+    cdef Py_ssize_t s, k, used = 0
+    cdef Bucket *b
+    for s in range(plan.n_buckets):
+        b = plan.buckets + s
+        b.scope = scopes + used
+        if s < n_steps:
+            b.variable = order[s]
+            b.card = network.cards[plan.hidden[order[s]]]
+            b.n_scope = <int32_t>list_scope(near + order[s] * words, words, rank, b.scope)
+            b.maximise = kind == MAXIMISE or (kind == MARGINAL_MAP and s >= m - n_query)
+        else:
+            b.variable = -1
+            b.card = 1
+            b.n_scope = <int32_t>n_query
+            memcpy(b.scope, query, n_query * sizeof(int32_t))
+            b.maximise = 0
+        b.n_rows = 1
+        for k in range(b.n_scope):
+            b.n_rows *= network.cards[plan.hidden[b.scope[k]]]
+        b.parent = -1
+        if s < n_steps and b.n_scope > 0:
+            # the first of the scope to be eliminated; the query is eliminated in its one bucket
+            b.parent = <int32_t>min(rank[b.scope[b.n_scope - 1]], n_steps)
+        b.table = plan.n_cells
+        b.message = plan.n_messages
+        plan.n_cells += <Py_ssize_t>b.n_rows * b.card
+        plan.n_messages += b.n_rows
+        used += b.n_scope
+        if b.parent >= 0:
+            plan.buckets[b.parent].n_children += 1
+    return used
+
+
+cdef inline Py_ssize_t count_integers(const Network *network, const Plan *plan, const int32_t *home) noexcept nogil:
+    # Sets the number of factors of each bucket; returns the integers of all lists but the scopes.
+    cdef Py_ssize_t k, s, used = 0
+    cdef Bucket *b
+    for k in range(plan.n_families):
+        plan.buckets[home[k]].n_factors += 1
+    for s in range(plan.n_buckets):
+        b = plan.buckets + s
+        used += b.n_factors * (2 + <Py_ssize_t>b.n_rows) + b.n_children * (1 + <Py_ssize_t>b.n_rows)
+    return used
+
+
+cdef inline void list_factors(
+    const Network *network, Plan *plan, const int32_t *local, const int32_t *home, int32_t *cards, int64_t *strides,
+    int32_t *memory
+) noexcept nogil:
+    """Fill the lists of factors and children of every bucket. `cards` and `strides` are scratch, one per variable."""
+    cdef Py_ssize_t s, k, x, at, n
+    cdef int32_t f, i
+    cdef int64_t step
+    cdef Bucket *b
+    cdef Bucket *child
+    for s in range(plan.n_buckets):
+        b = plan.buckets + s
+        b.factors = memory
+        b.strides = b.factors + b.n_factors
+        b.factor_rows = b.strides + b.n_factors
+        b.children = b.factor_rows + <Py_ssize_t>b.n_factors * b.n_rows
+        b.child_rows = b.children + b.n_children
+        memory = b.child_rows + <Py_ssize_t>b.n_children * b.n_rows
+        b.n_factors = 0
+        b.n_children = 0
+    for k in range(plan.n_families):
+        b = plan.buckets + home[k]
+        b.factors[b.n_factors] = <int32_t>k
+        b.n_factors += 1
+    for s in range(plan.n_buckets):
+        if plan.buckets[s].parent >= 0:
+            b = plan.buckets + plan.buckets[s].parent
+            b.children[b.n_children] = <int32_t>s
+            b.n_children += 1
+    for s in range(plan.n_buckets):
+        b = plan.buckets + s
+        n = b.n_scope
+        for at in range(n):
+            cards[at] = network.cards[plan.hidden[b.scope[at]]]
+        for k in range(b.n_factors):
+            f = plan.families[b.factors[k]]
+            memset(strides, 0, n * sizeof(int64_t))
+            b.strides[k] = 0
+            for x in range(network.starts[f], network.starts[f + 1]):
+                i = local[network.scopes[x]]
+                if i < 0:
+                    continue
+                if i == b.variable:
+                    b.strides[k] = <int32_t>network.strides[x]
+                for at in range(n):
+                    if b.scope[at] == i:
+                        strides[at] = network.strides[x]
+            list_cells(n, cards, strides, b.factor_rows + k * b.n_rows)
+        for k in range(b.n_children):
+            child = plan.buckets + b.children[k]
+            memset(strides, 0, n * sizeof(int64_t))
+            step = 1
+            for x in range(child.n_scope - 1, -1, -1):
+                for at in range(n):
+                    if b.scope[at] == child.scope[x]:
+                        strides[at] = step
+                step *= network.cards[plan.hidden[child.scope[x]]]
+            list_cells(n, cards, strides, b.child_rows + k * b.n_rows)
+
+
+cdef inline Plan *make_plan(
+    const Network *network, const int32_t *hidden, Py_ssize_t m, const int32_t *families, Py_ssize_t n_families,
+    const int32_t *query, Py_ssize_t n_query, Kind kind, int32_t *local, int32_t *order, double limit, double *cells
+) noexcept nogil:
+    """Return the plan of a component, or NULL if it has more cells than the limit; `cells` is the number reached.
+
+    `local` holds the position of each hidden variable, -1 for all others. `query` has positions in `hidden`. `order`
+    (m,) begins with -1, and then receives an order, or is followed.
+    """
+    cdef Py_ssize_t words = (m + 63) // 64, k, s, x, n_scopes, used
+    cdef int32_t i
+    cdef Plan *plan = <Plan *>calloc(1, sizeof(Plan))
+    cdef uint64_t *near = <uint64_t *>calloc(m * words, sizeof(uint64_t))
+    cdef int32_t *rank = <int32_t *>malloc((m + n_families) * sizeof(int32_t))
+    cdef int32_t *home = rank + m
+    cdef int32_t *lists
+    cdef int64_t *strides
+    plan.n_hidden = <int32_t>m
+    plan.n_families = <int32_t>n_families
+    plan.n_buckets = <int32_t>(m - n_query + 1 if kind == QUERY else m)
+    plan.hidden = <int32_t *>hidden
+    plan.families = <int32_t *>families
+    cells[0] = eliminate(network, plan, query, n_query, kind, local, near, rank, order, limit)
+    if cells[0] > limit:
+        free(near)
+        free(rank)
+        free(plan)
+        return NULL
+    for k in range(n_families):
+        home[k] = plan.n_buckets - 1
+        for x in range(network.starts[families[k]], network.starts[families[k] + 1]):
+            i = local[network.scopes[x]]
+            if i >= 0 and rank[i] < home[k]:
+                home[k] = rank[i]
+    plan.buckets = <Bucket *>calloc(plan.n_buckets, sizeof(Bucket))
+    lists = <int32_t *>malloc(m * (m + 1) * sizeof(int32_t))
+    n_scopes = place_buckets(network, plan, query, n_query, kind, near, rank, order, lists)
+    used = count_integers(network, plan, home)
+    plan.integers = <int32_t *>malloc((n_scopes + m + n_families + used) * sizeof(int32_t))
+    memcpy(plan.integers, lists, n_scopes * sizeof(int32_t))
+    for s in range(plan.n_buckets):
+        plan.buckets[s].scope = plan.integers + (plan.buckets[s].scope - lists)
+    plan.hidden = plan.integers + n_scopes
+    memcpy(plan.hidden, hidden, m * sizeof(int32_t))
+    plan.families = plan.hidden + m
+    memcpy(plan.families, families, n_families * sizeof(int32_t))
+    strides = <int64_t *>malloc(m * sizeof(int64_t))
+    list_factors(network, plan, local, home, lists, strides, plan.families + n_families)
+    plan.n_bytes = sizeof(Plan) + plan.n_buckets * sizeof(Bucket) + (n_scopes + m + n_families + used) * sizeof(int32_t)
+    free(strides)
+    free(lists)
+    free(near)
+    free(rank)
+    return plan
+
+
+# ---- passes through a plan ----
+
+
+cdef inline void find_bases(
+    const Network *network, const Plan *plan, const int32_t *codes, int64_t *bases
+) noexcept nogil:
+    # The first cell of each family at the observed states of the row; hidden variables have the code -1.
+    cdef Py_ssize_t k, x
+    cdef int32_t f, code
+    for k in range(plan.n_families):
+        f = plan.families[k]
+        bases[k] = network.tables[f]
+        for x in range(network.starts[f], network.starts[f + 1]):
+            code = codes[network.scopes[x]]
+            if code > 0:
+                bases[k] += network.strides[x] * code
+
+
+cdef inline void multiply_factors(
+    const double *values, const Plan *plan, const Bucket *b, Scratch *scratch
+) noexcept nogil:
+    # The product of a bucket's factors and messages: (states of its variable, cells of its message).
+    cdef Py_ssize_t k, j, r, n = b.n_rows
+    cdef double *table = scratch.tables + b.table
+    cdef double *out
+    cdef const double *source
+    cdef const int32_t *rows
+    if b.n_factors == 0:
+        for r in range(n * b.card):
+            table[r] = 1.0
+    for k in range(b.n_factors):
+        rows = b.factor_rows + k * n
+        for j in range(b.card):
+            source = values + scratch.bases[b.factors[k]] + <int64_t>j * b.strides[k]
+            out = table + j * n
+            if k == 0:
+                for r in range(n):
+                    out[r] = source[rows[r]]
+            else:
+                for r in range(n):
+                    out[r] *= source[rows[r]]
+    for k in range(b.n_children):
+        rows = b.child_rows + k * n
+        for j in range(b.card):
+            source = scratch.up + plan.buckets[b.children[k]].message + j
+            out = table + j * n
+            for r in range(n):
+                out[r] *= source[rows[r]]
+
+
+cdef inline void find_message(const Bucket *b, Scratch *scratch) noexcept nogil:
+    # Sums or maxima over the states of the bucket's variable; of equal maxima the first state is kept.
+    cdef Py_ssize_t j, r, n = b.n_rows
+    cdef double *up = scratch.up + b.message
+    cdef const double *table = scratch.tables + b.table
+    cdef const double *line
+    cdef int32_t *best = scratch.best + b.message
+    memcpy(up, table, n * sizeof(double))
+    if b.maximise:
+        memset(best, 0, n * sizeof(int32_t))
+        for j in range(1, b.card):
+            line = table + j * n
+            for r in range(n):
+                if line[r] > up[r]:
+                    up[r] = line[r]
+                    best[r] = <int32_t>j
+    else:
+        for j in range(1, b.card):
+            line = table + j * n
+            for r in range(n):
+                up[r] += line[r]
+
+
+cdef inline double pass_up(
+    const Network *network, const Plan *plan, const int32_t *codes, Scratch *scratch
+) noexcept nogil:
+    """Return the logarithm of the product of all messages without a receiver, -inf if the row is impossible.
+
+    The table of the query's bucket, scaled to a maximum of 1, is in its message, and its scale is included.
+    """
+    cdef Py_ssize_t s, r
+    cdef double top, inverse, total = 0.0, product = 1.0
+    cdef Bucket *b
+    cdef double *up
+    find_bases(network, plan, codes, scratch.bases)
+    for s in range(plan.n_buckets):
+        b = plan.buckets + s
+        up = scratch.up + b.message
+        multiply_factors(network.values, plan, b, scratch)
+        find_message(b, scratch)
+        top = up[0]
+        for r in range(1, b.n_rows):
+            if up[r] > top:
+                top = up[r]
+        scratch.scales[s] = 1.0
+        if b.parent < 0:
+            product *= top
+            if b.variable < 0 and top > 0.0:
+                for r in range(b.n_rows):
+                    up[r] /= top
+            if is_extreme(product):
+                total += log(product)
+                product = 1.0
+        elif is_extreme(top):
+            if top == 0.0:
+                return log(0.0)
+            inverse = 1.0 / top
+            for r in range(b.n_rows):
+                up[r] *= inverse
+            scratch.scales[s] = inverse
+            total += log(top)
+    return total + log(product)
+
+
+cdef inline void pass_down(const Network *network, const Plan *plan, Scratch *scratch) noexcept nogil:
+    """Turn the tables of the buckets into joint probabilities, after a pass up of a possible row."""
+    cdef Py_ssize_t s, k, j, r
+    cdef double factor
+    cdef Bucket *b
+    cdef double *up
+    cdef double *down
+    cdef double *line
+    cdef double *target
+    cdef const int32_t *rows
+    for s in range(plan.n_buckets - 1, -1, -1):
+        b = plan.buckets + s
+        up = scratch.up + b.message
+        down = scratch.down + b.message
+        if b.parent < 0:
+            down[0] = 1.0
+        for r in range(b.n_rows):
+            # 0 / 0 belongs to states of the neighbours that are impossible
+            factor = down[r] / up[r] * scratch.scales[s] if up[r] > 0.0 else 0.0
+            down[r] = factor
+        for j in range(b.card):
+            line = scratch.tables + b.table + j * b.n_rows
+            for r in range(b.n_rows):
+                line[r] *= down[r]
+        for k in range(b.n_children):
+            target = scratch.down + plan.buckets[b.children[k]].message
+            memset(target, 0, plan.buckets[b.children[k]].n_rows * sizeof(double))
+            rows = b.child_rows + k * b.n_rows
+            for j in range(b.card):
+                line = scratch.tables + b.table + j * b.n_rows
+                for r in range(b.n_rows):
+                    target[rows[r] + j] += line[r]
+
+
+cdef inline Py_ssize_t draw_state(
+    const double *weights, Py_ssize_t n, Py_ssize_t step, double left
+) noexcept nogil:
+    # The state at which the cumulative weight passes `left`; states of weight 0 are never drawn.
+    cdef Py_ssize_t j = 0
+    while j < n - 1 and (left >= weights[j * step] or weights[j * step] == 0.0):
+        left -= weights[j * step]
+        j += 1
+    while j > 0 and weights[j * step] == 0.0:     # rounding led beyond the last possible state
+        j -= 1
+    return j
+
+
+cdef inline void trace_states(
+    const Network *network, const Plan *plan, const double *uniforms, Scratch *scratch
+) noexcept nogil:
+    """Set the most probable states of the maximised variables, or draw all states, after a pass up.
+
+    `uniforms` holds one random number in [0, 1) per variable of the network, or is NULL for the most probable states.
+    """
+    cdef Py_ssize_t s, k, j
+    cdef int64_t at
+    cdef double left
+    cdef Bucket *b
+    cdef const double *table
+    for s in range(plan.n_buckets - 1, -1, -1):
+        b = plan.buckets + s
+        if uniforms == NULL and not b.maximise:
+            return                                # variables that are summed out come first
+        at = 0
+        for k in range(b.n_scope):
+            at = at * network.cards[plan.hidden[b.scope[k]]] + scratch.states[b.scope[k]]
+        if uniforms == NULL:
+            scratch.states[b.variable] = scratch.best[b.message + at]
+            continue
+        table = scratch.tables + b.table + at
+        left = 0.0
+        for j in range(b.card):
+            left += table[j * b.n_rows]
+        left *= uniforms[plan.hidden[b.variable]]
+        scratch.states[b.variable] = <int32_t>draw_state(table, b.card, b.n_rows, left)

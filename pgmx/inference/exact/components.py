@@ -1,0 +1,446 @@
+"""Exact answers of a discrete network given as arrays, by the components of its hidden variables.
+
+Two kernels share the arrays: ``_components`` follows the components of each question or row, ``_lanes`` sends rows that
+observe little through one kept tree. Which one answers a row depends on the network and on the observed variables of
+this row alone, so that a row has the same answer, to the last bit, alone and in any table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from threading import Lock
+
+import numpy as np
+
+from pgmx._ext._components import LARGE_PLAN, Components
+from pgmx._ext._lanes import Lanes
+from pgmx.inference.exact.elimination_order import (
+    CELL_BYTES,
+    EliminationPlan,
+    TreewidthError,
+    make_treewidth_error,
+    search_order,
+)
+from pgmx.inference.exact.junction_tree import MostProbable
+from pgmx.inference.networks import ZeroProbabilityError
+from pgmx.parallel.threads import count_threads, read_free_memory, run_on_threads
+
+#: Kinds of answers of a component, as numbered by the kernel.
+SUM, MAXIMISE, QUERY, MARGINAL_MAP = range(4)
+
+#: Bytes of plans that are kept, per thread.
+PLAN_BYTES = 2**28
+#: Largest memory in bytes of exact inference by default, and a size for which the free memory need not be read.
+DEFAULT_MEMORY = 2**31
+SMALL_MEMORY = 2**20
+#: Rows per task.
+BLOCK = 4096
+#: Largest tree, in cells, through which rows are sent side by side: 17 doubles per cell.
+MOST_TREE_CELLS = 2**20
+
+
+class ComponentEngine:
+    """A network of variables 0, ..., n - 1 whose plans are kept from question to question.
+
+    `tables` hold probabilities or other nonnegative weights, one per scope; `is_directed` if table v is P(v | parents),
+    its first axis v. Each variable has a further table over itself, which takes part if a question gives likelihoods.
+    """
+
+    def __init__(
+        self, cards: Sequence[int], scopes: Sequence[Sequence[int]], tables: Sequence[np.ndarray], is_directed: bool
+    ) -> None:
+        n = len(cards)
+        self.cards = list(cards)
+        self.is_directed = is_directed
+        self.n_tables = len(scopes)
+        tables = [np.ascontiguousarray(table, dtype=np.float64) for table in tables]
+        holders: list[list[int]] = [[] for _ in range(n)]
+        for f, scope in enumerate([*scopes, *((v,) for v in range(n))]):
+            for v in scope:
+                holders[v].append(f)
+        self.columns = _starts(cards)[:-1]
+        self.first = _starts([*(table.size for table in tables), *cards])[:-1]
+        self.values = np.concatenate([*(table.ravel() for table in tables), np.ones(sum(cards))])
+        self.active = np.repeat(np.array([1, 0], dtype=np.uint8), [self.n_tables, n])
+        self._arrays = (
+            np.array(cards, dtype=np.int32),
+            _starts([*map(len, scopes), *[1] * n]),
+            np.array([*(v for scope in scopes for v in scope), *range(n)], dtype=np.int32),
+            np.array([*(step // CELL_BYTES for table in tables for step in table.strides), *[1] * n], dtype=np.int64),
+            self.first,
+            self.values,
+            _starts([len(held) for held in holders]),
+            np.array([f for held in holders for f in held], dtype=np.int32),
+            self.active,
+        )
+        self._whole: float | None = None
+        self._lock = Lock()
+        self._kernel = self.copy_kernel()
+
+    def __getstate__(self) -> dict:
+        return {name: value for name, value in self.__dict__.items() if name not in ("_kernel", "_lock")}
+
+    def __setstate__(self, state: dict) -> None:
+        self.__dict__.update(state)
+        self.values, self.active = self._arrays[5], self._arrays[8]
+        self._lock = Lock()
+        self._kernel = self.copy_kernel()
+
+    def copy_kernel(self) -> Components:
+        """Return a kernel over the same arrays, without plans."""
+        return Components(*self._arrays, PLAN_BYTES)
+
+    # ---- one question ----
+
+    @contextmanager
+    def asking(
+        self,
+        codes: Mapping[int, int],
+        likelihoods: Mapping[int, np.ndarray],
+        do: Mapping[int, int],
+    ) -> Iterator[np.ndarray]:
+        """Set up evidence, likelihoods and interventions of one question; yields its row of codes, hidden ones -1."""
+        row = np.full((1, len(self.cards)), -1, dtype=np.int32)
+        for v, code in (*codes.items(), *do.items()):
+            row[0, v] = code
+        with self._lock:
+            try:
+                for v, likelihood in likelihoods.items():
+                    start = self.first[self.n_tables + v]
+                    self.values[start : start + self.cards[v]] = likelihood
+                    self.active[self.n_tables + v] = 1
+                for v in do:
+                    self.active[v] = 0
+                yield row
+            finally:
+                self.active[: self.n_tables] = 1
+                self.active[self.n_tables :] = 0
+
+    def worker(self, memory: int | None) -> _Worker:
+        """Return the kernel of single questions, whose plans are kept; for use inside of `asking`."""
+        return _Worker(self, self._kernel, memory)
+
+    def joint(self, row: np.ndarray, variables: Sequence[int], memory: int | None) -> np.ndarray:
+        """Return P(variables | row), the variables in this order, inside of `asking`; zeros if the row is impossible.
+
+        Only the components of these variables are looked at, and the families without hidden variables.
+        """
+        kernel = self._kernel
+        found, constant = kernel.find_query(row[0], np.array(variables, dtype=np.int32), QUERY, self.is_directed)
+        tables, axes = [], []
+        for number, inside in found:
+            self.plan(kernel, number, memory)
+            value, table = kernel.answer_query(row[0], number)
+            if value == -np.inf or constant == -np.inf:
+                return np.zeros([self.cards[v] for v in variables])
+            tables.append((table / table.sum()).reshape([self.cards[variables[k]] for k in inside]))
+            axes.append(inside)
+        if len(tables) == 1:
+            return tables[0]
+        operands = [item for pair in zip(tables, axes, strict=True) for item in pair]
+        return np.einsum(*operands, list(range(len(variables))))
+
+    def most_probable(self, row: np.ndarray, variables: Sequence[int], memory: int | None) -> tuple[float, list[int]]:
+        """Return log max P(variables, row) of their components, all others summed out, and the maximising states."""
+        kernel = self._kernel
+        found, total = kernel.find_query(row[0], np.array(variables, dtype=np.int32), MARGINAL_MAP, self.is_directed)
+        states = [0] * len(variables)
+        for number, inside in found:
+            self.plan(kernel, number, memory)
+            value, chosen = kernel.answer_query(row[0], number)
+            total += value
+            if value == -np.inf:
+                break
+            for k, state in zip(inside, chosen, strict=True):
+                states[k] = state
+        return total, states
+
+    # ---- rows ----
+
+    def answer_rows(
+        self,
+        codes: np.ndarray,
+        memory: int | None,
+        *,
+        probabilities: np.ndarray | None = None,
+        columns: np.ndarray | None = None,
+        n_jobs: int | None = 1,
+    ) -> np.ndarray:
+        """Return log P(observed values) of rows, int32 (N, n) with hidden variables -1; -inf for impossible rows.
+
+        `probabilities` (N, k), out, receives the distribution of each hidden variable from its column in `columns` on
+        (-1: not wanted); those of impossible rows are undefined.
+        """
+        is_sparse = self._find_sparse_rows(codes)
+
+        def answer(worker: _Worker, block: slice) -> np.ndarray:
+            logs = np.zeros(len(codes[block]))
+            for by_lanes in (False, True):
+                places = np.flatnonzero(is_sparse[block] == by_lanes)
+                if not len(places):
+                    continue
+                rows = np.ascontiguousarray(codes[block][places])
+                out = None if probabilities is None else np.zeros((len(rows), probabilities.shape[1]))
+                if by_lanes:
+                    values = np.zeros(len(rows))
+                    for lanes in worker.lanes():
+                        lanes.answer(rows, values, out, columns)
+                else:
+                    worker.find(rows, SUM, places + block.start)
+                    values = worker.kernel.answer(rows, SUM, None, out, columns)
+                logs[places] = values
+                if probabilities is not None:
+                    probabilities[places + block.start] = out
+            return logs
+
+        return self._run_blocks(answer, len(codes), memory, n_jobs)
+
+    def complete_rows(
+        self, codes: np.ndarray, memory: int | None, *, uniforms: np.ndarray | None = None, n_jobs: int | None = 1
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows with all variables, int32 (N, n), and log P of the complete or of the observed values.
+
+        Without `uniforms` the hidden variables get their most probable states together, with them (N, n, in [0, 1))
+        states drawn from the posterior; impossible rows stay as they are. One row of codes stands for as many as
+        `uniforms` has.
+        """
+        kind = MAXIMISE if uniforms is None else SUM
+        n_rows = len(codes) if uniforms is None else len(uniforms)
+        n_repeats = n_rows if len(codes) == 1 else 1
+        states = np.repeat(codes, n_repeats, axis=0) if n_repeats > 1 else codes.copy()
+
+        def answer(worker: _Worker, block: slice) -> np.ndarray:
+            rows = codes if n_repeats > 1 else codes[block]
+            numbers = np.arange(block.start, block.stop) if n_repeats == 1 else None
+            worker.find(rows, kind, numbers, len(states[block]) if n_repeats > 1 else 1)
+            part = None if uniforms is None else uniforms[block]
+            return worker.kernel.answer(rows, kind, states[block], None, None, part)
+
+        return states, self._run_blocks(answer, n_rows, memory, n_jobs)
+
+    def count_rows(
+        self, codes: np.ndarray, weights: np.ndarray, memory: int | None, n_jobs: int | None = 1
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return log P(observed values) of rows, and the expected counts of the cells of all tables, table by table."""
+        counts: dict[int, np.ndarray] = {}
+
+        def answer(worker: _Worker, block: slice) -> np.ndarray:
+            worker.find(codes[block], SUM, np.arange(block.start, block.stop))
+            part = counts.setdefault(block.start, np.zeros(len(self.values)))
+            return worker.kernel.answer(codes[block], SUM, None, None, None, None, weights[block], part)
+
+        logs = self._run_blocks(answer, len(codes), memory, n_jobs)
+        # in the order of the rows: sums do not depend on the threads
+        return logs, sum((counts[start] for start in sorted(counts)), np.zeros(len(self.values)))
+
+    def _find_sparse_rows(self, codes: np.ndarray) -> np.ndarray:
+        """Return whether each row observes so little that a pass through the whole tree costs less."""
+        if self._tree_cells() > MOST_TREE_CELLS:
+            return np.zeros(len(codes), dtype=bool)
+        return 2 * (codes < 0).sum(axis=1) > len(self.cards)
+
+    def _tree_cells(self) -> float:
+        """Return the number of cells of the plans without evidence."""
+        if self._whole is None:
+            with self._lock:
+                worker = _Worker(self, self._kernel, MOST_TREE_CELLS * CELL_BYTES)
+                self._whole = worker.plan_whole()
+        return self._whole
+
+    def _run_blocks(
+        self, answer: Callable[[_Worker, slice], np.ndarray], n_rows: int, memory: int | None, n_jobs: int | None
+    ) -> np.ndarray:
+        """Answer blocks of rows, each thread with its own plans; the blocks do not depend on the number of threads."""
+        starts = range(0, n_rows, BLOCK)
+        logs = np.empty(n_rows)
+
+        def make() -> Callable[[int], None]:
+            worker = _Worker(self, self.copy_kernel(), memory)
+
+            def task(number: int) -> None:
+                block = slice(starts[number], min(starts[number] + BLOCK, n_rows))
+                logs[block] = answer(worker, block)
+
+            return task
+
+        for _ in run_on_threads(make, len(starts), min(count_threads(n_jobs), max(1, len(starts)))):
+            pass
+        return logs
+
+    def plan(self, kernel: Components, number: int, memory: int | None) -> float:
+        """Make the plan of a component, from the best of many orders where the first one is large."""
+        limit = (SMALL_MEMORY if memory is None else memory) / CELL_BYTES
+        cells = kernel.plan(number, limit)
+        if cells <= min(LARGE_PLAN, limit):
+            return cells
+        if memory is None:
+            memory = read_default_memory()
+            limit = memory / CELL_BYTES
+            cells = kernel.plan(number, limit)
+        hidden, scopes, query = kernel.describe(number)
+        cards = [self.cards[v] for v in hidden]
+        search = search_order(cards, [*scopes, query] if query else scopes)
+        if search.cells < cells:
+            order = order_before(search, query) if query else search.order
+            cells = kernel.plan(number, limit, np.ascontiguousarray(order, dtype=np.int32))
+        if cells > limit:
+            raise make_treewidth_error(search.width, CELL_BYTES * search.cells, memory)
+        return cells
+
+
+class ComponentInference:
+    """Exact answers to one question about a directed network, with the interface of `ExactInference`.
+
+    Without `variables` the question is about the whole network: impossible evidence is found, and the plans are made
+    here, so that a TreewidthError is raised before any table is allocated.
+    """
+
+    method = "exact"
+    converged = True
+    r_hat = effective_sample_size = np.nan
+
+    def __init__(
+        self,
+        engine: ComponentEngine,
+        evidence: Mapping[int, int],
+        likelihoods: Mapping[int, np.ndarray],
+        do: Mapping[int, int],
+        memory: int | None,
+    ) -> None:
+        self.engine = engine
+        self.evidence = {v: code for v, code in evidence.items() if v not in do}
+        self._question = (self.evidence, likelihoods, do)
+        self.memory = memory
+        self.errors = np.zeros(len(engine.cards))
+
+    @cached_property
+    def _answer(self) -> tuple[float, np.ndarray]:
+        """The log-partition, and the marginals of all hidden variables side by side."""
+        probabilities = np.zeros((1, sum(self.engine.cards)))
+        with self.engine.asking(*self._question) as row:
+            worker = self.engine.worker(self.memory)
+            worker.find(row, SUM)
+            total = worker.kernel.answer(row, SUM, None, probabilities, self.engine.columns)[0]
+        if total == -np.inf:
+            raise ZeroProbabilityError(self.evidence)
+        return float(total), probabilities[0]
+
+    @property
+    def log_partition(self) -> float:
+        """The logarithm of the probability of the evidence and the likelihoods, in nats."""
+        return self._answer[0]
+
+    def marginal(self, i: int) -> np.ndarray:
+        """Return the distribution of a hidden variable."""
+        start = self.engine.columns[i]
+        return self._answer[1][start : start + self.engine.cards[i]]
+
+    def joint(self, variables: Sequence[int]) -> np.ndarray:
+        """Return the joint distribution of hidden variables, one axis per variable in their order."""
+        with self.engine.asking(*self._question) as row:
+            table = self.engine.joint(row, variables, self.memory)
+        if not table.any():
+            raise ZeroProbabilityError(self.evidence)
+        return table
+
+    def map(self) -> MostProbable:
+        """Return the most probable states of all variables together; of equal ones always the same."""
+        with self.engine.asking(*self._question) as row:
+            worker = self.engine.worker(self.memory)
+            worker.find(row, MAXIMISE)
+            states = row.copy()
+            value = worker.kernel.answer(row, MAXIMISE, states)[0]
+        if value == -np.inf:
+            raise ZeroProbabilityError(self.evidence)
+        return MostProbable(states[0].astype(np.int64), float(value))
+
+    def most_probable(self, variables: Sequence[int]) -> list[int]:
+        """Return the most probable states of some hidden variables together, all others summed out."""
+        with self.engine.asking(*self._question) as row:
+            value, states = self.engine.most_probable(row, variables, self.memory)
+        if value == -np.inf:
+            raise ZeroProbabilityError(self.evidence)
+        return states
+
+    def sample(self, n_samples: int, seed: int | None = 0) -> np.ndarray:
+        """Draw independent rows given the question: one array of codes per variable, (n, n_samples)."""
+        uniforms = draw_uniforms(seed, len(self.engine.cards), n_samples)
+        with self.engine.asking(*self._question) as row:
+            states, total = self.engine.complete_rows(row, self.memory, uniforms=uniforms)
+        if total[0] == -np.inf:
+            raise ZeroProbabilityError(self.evidence)
+        return np.ascontiguousarray(states.T)
+
+
+def draw_uniforms(seed: int | None, n: int, n_samples: int) -> np.ndarray:
+    """Return float64 (n_samples, n) in [0, 1): one stream per variable, of bits that numpy keeps stable."""
+    entropy = np.random.SeedSequence(seed).entropy
+    uniforms = np.empty((n_samples, n))
+    for v in range(n):
+        stream = np.random.PCG64(np.random.SeedSequence(entropy, spawn_key=(v,)))
+        uniforms[:, v] = (stream.random_raw(n_samples) >> np.uint64(11)) * 2.0**-53
+    return uniforms
+
+
+class _Worker:
+    """The kernels of one thread: the plans of the components of its rows, and eight lanes through the whole network."""
+
+    def __init__(self, engine: ComponentEngine, kernel: Components, memory: int | None) -> None:
+        self.engine, self.kernel, self.memory = engine, kernel, memory
+        self._lanes: list[Lanes] | None = None
+
+    def find(self, codes: np.ndarray, kind: int, rows: np.ndarray | None = None, n_repeats: int = 1) -> None:
+        """Find and plan the components of rows; a TreewidthError names the first row, by its number in `rows`."""
+        for number in self.kernel.find(codes, kind, n_repeats):
+            try:
+                self.engine.plan(self.kernel, number, self.memory)
+            except TreewidthError as error:
+                if rows is None:
+                    raise
+                raise error.of_row(int(rows[self.kernel.first_row(number)])) from None
+
+    def plan_whole(self) -> float:
+        """Plan the network without evidence; returns the number of cells, infinite beyond the memory."""
+        try:
+            return sum(self.engine.plan(self.kernel, number, self.memory) for number in self.kernel.find_whole())
+        except TreewidthError:
+            return np.inf
+
+    def lanes(self) -> list[Lanes]:
+        """Return one set of lanes per connected component of the network."""
+        if self._lanes is None:
+            # in a store of its own, since the plans of rows are forgotten when they fill their memory
+            store = self.engine.copy_kernel()
+            numbers = store.find_whole()
+            for number in numbers:
+                self.engine.plan(store, number, MOST_TREE_CELLS * CELL_BYTES)
+            self._lanes = [Lanes(store, number) for number in numbers]
+        return self._lanes
+
+
+def read_default_memory() -> int:
+    """Return the default limit of exact inference: 2 GB, or the free memory if that is less."""
+    return min(DEFAULT_MEMORY, read_free_memory(DEFAULT_MEMORY))
+
+
+def order_before(plan: EliminationPlan, query: Sequence[int]) -> list[int]:
+    """Return an order of all variables but the query, which a clique of the plan contains, without larger cliques."""
+    near: list[list[tuple[int, tuple[int, ...]]]] = [[] for _ in plan.cliques]
+    for clique, (parent, shared) in enumerate(zip(plan.parents.tolist(), plan.sepsets, strict=True)):
+        if parent >= 0:
+            near[clique].append((parent, shared))
+            near[parent].append((clique, shared))
+    root = plan.home(query)
+    assert root is not None
+    waiting, order, seen = [(root, tuple(query))], [], {root}
+    for clique, shared in waiting:  # grows meanwhile
+        order.append([v for v in plan.cliques[clique] if v not in shared])
+        waiting += [(other, common) for other, common in near[clique] if other not in seen]
+        seen.update(other for other, _ in near[clique])
+    return [v for rest in reversed(order) for v in rest]
+
+
+def _starts(sizes: Sequence[int]) -> np.ndarray:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
