@@ -22,6 +22,9 @@ from typing import TYPE_CHECKING
 from pgmx.lookup import import_on_demand
 
 if TYPE_CHECKING:
+    from pgmx.inference.answers import InferenceCost as InferenceCost
+    from pgmx.inference.answers import MapAssignment as MapAssignment
+    from pgmx.inference.answers import Marginals as Marginals
     from pgmx.inference.approximate.gibbs import gibbs_sample as gibbs_sample
     from pgmx.inference.approximate.loopy import BeliefResult as BeliefResult
     from pgmx.inference.approximate.loopy import loopy_belief_propagation as loopy_belief_propagation
@@ -42,9 +45,6 @@ if TYPE_CHECKING:
     from pgmx.inference.pgmpy_classes import BeliefPropagation as BeliefPropagation
     from pgmx.inference.pgmpy_classes import VariableElimination as VariableElimination
     from pgmx.inference.problem import CompiledNetwork as CompiledNetwork
-    from pgmx.inference.problem import InferenceCost as InferenceCost
-    from pgmx.inference.problem import MapAssignment as MapAssignment
-    from pgmx.inference.problem import Marginals as Marginals
     from pgmx.inference.queries import estimate_cost as estimate_cost
     from pgmx.inference.queries import joint as joint
     from pgmx.inference.queries import marginals as marginals

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgmx.checks import check_natural, check_seed
+from pgmx.inference.answers import InferenceCost, Marginals
 from pgmx.inference.approximate.gibbs import gibbs_sample
 from pgmx.inference.engines import (
     BELIEF_OPTIONS,
@@ -30,12 +31,9 @@ from pgmx.inference.engines import (
 )
 from pgmx.inference.exact.elimination_order import TreewidthError
 from pgmx.inference.exact.variable_elimination import plan_rest, sum_each_configuration
-from pgmx.inference.networks import ReducedNetwork, ZeroProbabilityError
 from pgmx.inference.partition import warn_approximate
 from pgmx.inference.problem import (
     Evidence,
-    InferenceCost,
-    Marginals,
     NetworkLike,
     Problem,
     VirtualEvidence,
@@ -43,6 +41,7 @@ from pgmx.inference.problem import (
     check_method,
     check_options,
 )
+from pgmx.inference.reduced_network import ReducedNetwork, ZeroProbabilityError
 
 if TYPE_CHECKING:
     from pgmx.data import DiscreteTable

@@ -51,7 +51,7 @@ from pgmx.models.markov_queries import measure_strengths
 from pgmx.runs.progress import GraftingProgress, ProgressBar
 from pgmx.runs.run import Run
 from pgmx.search.edges.grafting import EdgeSelector, Grafting
-from pgmx.search.knowledge import PairKnowledge, read_pair_knowledge
+from pgmx.search.pair_knowledge import PairKnowledge, read_pair_knowledge
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 from pgmx.solvers.markov.pseudolikelihood import LEAST_TOL
 
