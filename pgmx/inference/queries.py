@@ -46,7 +46,8 @@ from pgmx.inference.reduced_network import ReducedNetwork, ZeroProbabilityError
 if TYPE_CHECKING:
     from pgmx.data import DiscreteTable
 
-#: Largest number of configurations of the queried variables for which all other variables are eliminated.
+#: Largest number of configurations of the queried variables for which all other variables are eliminated; each
+#: configuration costs one elimination.
 _MOST_CONFIGURATIONS = 16
 #: Methods for marginals.
 _METHODS = ("auto", "exact", "corrected", "loopy", "gibbs")
@@ -324,8 +325,8 @@ def _read_question(
 ) -> tuple[Problem, dict[int, int]]:
     """Check the method and options of a query for marginals; return the network and the evidence as codes."""
     check_method(method, _METHODS)
-    known = {"exact": (), "gibbs": (*GIBBS_OPTIONS, "n_samples", "seed"), "loopy": BELIEF_OPTIONS}
-    check_options(options, known.get(method, (*BELIEF_OPTIONS, *CORRECTION_OPTIONS)), method)
+    options_of = {"exact": (), "gibbs": (*GIBBS_OPTIONS, "n_samples", "seed"), "loopy": BELIEF_OPTIONS}
+    check_options(options, options_of.get(method, (*BELIEF_OPTIONS, *CORRECTION_OPTIONS)), method)
     problem = Problem.from_model(model)
     codes = problem.encode_evidence(evidence)
     return problem.change(virtual_evidence, do, codes), codes
@@ -365,8 +366,7 @@ def _compute_joint(
         return _choose_engine(problem, codes, method, memory, options).joint(ids)
     try:
         return problem.exact(codes, memory).joint(ids)
-    # The tree was too large, or the tables for variables that are far apart in it.
-    except TreewidthError:
+    except TreewidthError:  # of the tree, or of the tables that join variables in distant cliques
         answer = _eliminate_others(problem, codes, ids, check_memory(memory))
     return _choose_engine(problem, codes, method, memory, options).joint(ids) if answer is None else answer
 
