@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from pgmx.checks import caller_level
+from pgmx.checks import caller_level, warn_of_target
 from pgmx.data import DiscreteTable, Frame, encode
 from pgmx.data.distributed.tables import is_remote
 from pgmx.estimators.base import (
@@ -43,7 +43,6 @@ from pgmx.estimators.markov.problem import (
     refuse_distributed,
     rephrase_errors,
 )
-from pgmx.fitted import warn_of_target
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
 from pgmx.models.distributed_rows import average_answers
