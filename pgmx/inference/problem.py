@@ -234,11 +234,15 @@ class Problem:
         )
 
     def exact(self, codes: Mapping[int, int], memory: int | None) -> ExactInference | ComponentInference:
-        """Return exact answers: by components, or from a calibrated junction tree, cached if there is no evidence."""
+        """Return exact answers, by components for a Bayesian network, else from a calibrated junction tree."""
         if self.is_directed:
             if memory is not None:
                 check_natural(memory, "memory", 0)
             return ComponentInference(self.engine, codes, self._likelihoods, self._do, memory)
+        return self.calibrate_tree(codes, memory)
+
+    def calibrate_tree(self, codes: Mapping[int, int], memory: int | None) -> ExactInference:
+        """Return a calibrated junction tree, cached if there is no evidence."""
         memory = check_memory(memory)
         # Evidence differs from question to question, so only the tree without evidence is kept.
         if codes:
