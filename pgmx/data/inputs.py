@@ -1,4 +1,4 @@
-"""The door: one function opens any input as a discrete or a numeric table or as columns; the package has a drawing."""
+"""The opening of any accepted input as a discrete or a numeric table or as columns; the package has a drawing."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import chain

@@ -1,4 +1,9 @@
-"""Base classes of the learners of Gaussian graphical models: results, options, reading of data, paths, wrapping."""
+"""Base classes of the learners of Gaussian graphical models.
+
+`GaussianResults` computes graph, network and matrices from an estimate. `ContinuousLearner` has what is common to all:
+`fit` in three steps, and its cost. `GaussianLearner` is the base of the learners that solve (options, reading of data,
+runs, paths), and `WrappingLearner` of those that use another learner, such as the nonparanormal.
+"""
 
 import warnings
 from abc import abstractmethod
@@ -40,7 +45,8 @@ if TYPE_CHECKING:
     from pgmx.models import GaussianMarkovNetwork
 
 
-Learner = TypeVar("Learner", bound="ContinuousLearner")  # for Self, jedi returns the base class
+# not Self: for it jedi, which completes code in notebooks, shows the base class
+Learner = TypeVar("Learner", bound="ContinuousLearner")
 
 
 class GaussianResults(BaseStructureLearner):
@@ -168,12 +174,12 @@ class GaussianResults(BaseStructureLearner):
         if missing == "error" or is_remote(X):  # no value of a distributed table is missing
             return average_answers(network, "log_likelihood", X)
         rows = network.read_rows(X).values
-        lacking = np.isnan(rows)
+        is_missing = np.isnan(rows)
         if missing == "pairwise":
             return float(np.mean(network.log_evidence(rows)))
-        if lacking.any():
-            complete = ~lacking.any(axis=1)
-            names = [self._sample.names[v] for v in np.flatnonzero(lacking.any(axis=0)).tolist()]
+        if is_missing.any():
+            complete = ~is_missing.any(axis=1)
+            names = [self._sample.names[v] for v in np.flatnonzero(is_missing.any(axis=0)).tolist()]
             check_rows_left(int(complete.sum()), len(rows), lambda: names)
             rows = rows[complete]
         return float(np.mean(network.log_likelihood(rows)))
@@ -559,14 +565,6 @@ class GaussianLearner(ContinuousLearner):
         return path
 
 
-def find_largest_correlation(sample: GaussianSample) -> float:
-    """Return the largest absolute correlation of two different variables. The matrix of a thin sample is not formed."""
-    # a factor is enough for the maximum: it holds n p numbers, the matrix p²
-    correlations = sample.correlations if sample.factor is None else FactoredCorrelations(sample.factor)
-    correlations.scan(inf)
-    return correlations.largest
-
-
 class WrappingLearner(ContinuousLearner):
     """Base of the learners that wrap an `estimator` and take over its results.
 
@@ -612,3 +610,11 @@ class WrappingLearner(ContinuousLearner):
         learner._set_results(sample, estimate)
         self.estimator_ = learner
         super()._set_results(sample, estimate)
+
+
+def find_largest_correlation(sample: GaussianSample) -> float:
+    """Return the largest absolute correlation of two different variables. The matrix of a thin sample is not formed."""
+    # a factor is enough for the maximum: it holds n p numbers, the matrix p²
+    correlations = sample.correlations if sample.factor is None else FactoredCorrelations(sample.factor)
+    correlations.scan(inf)
+    return correlations.largest
