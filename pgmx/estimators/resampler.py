@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from pgmpy.base import PDAG
 from sklearn.base import clone
 
-from pgmx.data import DiscreteTable, Frame, NumericTable, encode
+from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, encode
 from pgmx.data.distributed.tables import is_remote
 from pgmx.data.draws import count_draws, count_many_draws, count_weighted_draws
 from pgmx.data.errors import warn_of_rows_left
@@ -102,7 +102,7 @@ def make_shared_table(
         )
     if is_remote(opened) and weights is not None:  # the partitions get the weights of their rows
         return opened.weigh_rows(weights), weights
-    if isinstance(opened, DiscreteTable | NumericTable):
+    if isinstance(opened, DiscreteTable | DistributedNumericTable):
         return opened, weights
     missing = getattr(learner, "missing", "error")
     if missing == "drop" and opened.missing_columns():

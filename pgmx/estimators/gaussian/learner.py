@@ -22,7 +22,7 @@ from pgmx.checks import as_reals, caller_level, check_natural, is_number
 from pgmx.data import DiscreteTable, NumericTable, open_numeric
 from pgmx.data.distributed.tables import is_remote
 from pgmx.data.errors import check_rows_left
-from pgmx.data.readers import is_path
+from pgmx.data.files.readers import is_path
 from pgmx.estimators.base import N_JOBS, NA_VALUES, BaseStructureLearner, Interval, StrOptions, config
 from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.gaussian.cost import GaussianSize, estimate_moments, join_steps, measure_table

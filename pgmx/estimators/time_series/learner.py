@@ -14,7 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from pgmx.checks import check_natural, check_same_names
-from pgmx.data.readers import is_chunked
+from pgmx.data.files.readers import is_chunked
 from pgmx.data.series import (
     Panel,
     SeriesChunks,

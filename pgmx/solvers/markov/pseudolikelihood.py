@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pgmx._ext._pseudolikelihood import Conditionals
-from pgmx.data import DiscreteTable
+from pgmx.data import DiscreteTable, DistributedTable
 from pgmx.parallel.threads import call_on_threads, count_threads
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import is_past
@@ -94,7 +94,8 @@ class PseudolikelihoodLoss(PenalisedLoss):
     def _open_rows(self, table: DiscreteTable, weights: np.ndarray | None) -> Conditionals | DistributedConditionals:
         """Return the conditionals of the rows, local or distributed."""
         shared = (self._observed, self.l2, self._node_penalties, self._is_double)
-        if table.is_remote:  # the rows stay: a step is a message, which serves as many steps as possible
+        if isinstance(table, DistributedTable):
+            # The rows stay with the workers: a step is a message, which serves as many steps as possible.
             self._n_jobs = 1  # the workers run in parallel instead
             rows: Any = table.keep_weights(weights)[0]
             return DistributedConditionals(rows, *shared)
