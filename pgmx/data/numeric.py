@@ -195,6 +195,10 @@ class NumericTable:
         """
         return function(NumericPartition(self.names, [self.rows()], weights), *arguments)
 
+    def keep_weights(self, weights: np.ndarray | None) -> tuple["NumericTable", np.ndarray | None]:
+        """Return the table and the weights of its rows, which workers keep if they keep the rows."""
+        return self, weights
+
     def check_weights(self, weights: ArrayLike, name: str = "weights") -> np.ndarray:
         """Return a float64 copy of weights, one per row of the input, or raise: finite, not negative, not all zero."""
         return check_weights(weights, name, self._n_input_rows)
