@@ -28,15 +28,19 @@ import numpy as np
 
 from _plans cimport (
     MAXIMISE,
+    MOST_TABLE_CELLS,
     QUERY,
     SUM,
     Kind,
     Network,
     Plan,
     draw_state,
+    find_largest,
     is_extreme,
+    is_unsafe,
     pass_down,
     pass_up,
+    scale_to_one,
     trace_states,
 )
 
@@ -140,12 +144,19 @@ cdef class Components(PlanStore):
         n_families[0] = k
 
     cdef int _add_pair(self, Py_ssize_t component, Py_ssize_t row) noexcept nogil:
+        cdef Py_ssize_t size
+        cdef void *larger
         if self.n_pairs == self.pairs_size:
-            self.pairs_size = max(4096, 2 * self.pairs_size)
-            self.pair_component = <int32_t *>realloc(self.pair_component, self.pairs_size * sizeof(int32_t))
-            self.pair_row = <int32_t *>realloc(self.pair_row, self.pairs_size * sizeof(int32_t))
-            if self.pair_component == NULL or self.pair_row == NULL:
+            size = max(4096, 2 * self.pairs_size)
+            larger = realloc(self.pair_component, size * sizeof(int32_t))
+            if larger == NULL:
                 return -1
+            self.pair_component = <int32_t *>larger
+            larger = realloc(self.pair_row, size * sizeof(int32_t))
+            if larger == NULL:
+                return -1
+            self.pair_row = <int32_t *>larger
+            self.pairs_size = size
         self.pair_component[self.n_pairs] = <int32_t>component
         self.pair_row[self.n_pairs] = <int32_t>row
         self.n_pairs += 1
@@ -180,6 +191,10 @@ cdef class Components(PlanStore):
         """
         cdef Py_ssize_t n = self.network.n, r, v, m, k, i
         cdef bint failed = False
+        if n_repeats != 1 and (codes.shape[0] != 1 or n_repeats < 1):
+            raise ValueError(f"n_repeats={n_repeats} of {codes.shape[0]} rows: only a single row may be repeated")
+        if codes.shape[0] * n_repeats > MOST_TABLE_CELLS:
+            raise ValueError(f"{codes.shape[0] * n_repeats} rows are too many: answer blocks of rows")
         if self.n_bytes > self.max_bytes:
             self.forget_plans()
         self.n_pairs = 0
@@ -187,6 +202,7 @@ cdef class Components(PlanStore):
         free(self.constants)
         self.constants = <double *>malloc(max(1, self.n_rows) * sizeof(double))
         if self.constants == NULL:
+            self.n_rows = 0
             raise MemoryError
         with nogil:
             for r in range(codes.shape[0]):
@@ -210,7 +226,7 @@ cdef class Components(PlanStore):
                 for i in range(k):
                     failed |= self._add_pair(self.pair_component[i], r) < 0
         if failed:
-            self.n_pairs = 0
+            self.n_pairs = self.n_rows = 0
             raise MemoryError
         unplanned = set()
         for i in range(self.n_pairs):
@@ -245,7 +261,7 @@ cdef class Components(PlanStore):
     def find_query(self, const int32_t[::1] codes, const int32_t[::1] query, Kind kind, bint is_directed):
         """Find the components of one row that contain variables of a query, all hidden.
 
-        Returns a list of (number, positions in `query`), and the logarithm of the product of the families without
+        The numbers are valid until the next call. Returns a list of (number, positions in `query`), and the logarithm of the product of the families without
         hidden variables. The components of a directed network do without barren variables.
         """
         cdef Network *g = &self.network
@@ -253,6 +269,8 @@ cdef class Components(PlanStore):
         cdef int32_t v
         cdef list found = []
         cdef int32_t[::1] members
+        if self.n_bytes > self.max_bytes:
+            self.forget_plans()
         memset(self.seen, 0, n)
         memset(self.used, 0, g.n_families)
         memset(self.relevant, 0 if is_directed else 1, n)
@@ -333,6 +351,11 @@ cdef class Components(PlanStore):
         components = np.asarray(<int32_t[:self.n_pairs]>self.pair_component) if self.n_pairs else np.empty(0, np.int32)
         # Rows of one component one after the other find its plan in the cache; sums over rows need their order.
         order = np.arange(self.n_pairs) if counts is not None else np.argsort(components, kind="stable")
+        if codes.shape[0] != self.n_rows and codes.shape[0] != 1:
+            raise ValueError(f"{codes.shape[0]} rows of codes for {self.n_rows} rows of the last find")
+        for i in range(self.n_pairs):
+            if self.pair_component[i] >= 0:
+                self.get_plan(self.pair_component[i])
         with nogil:
             for i in range(self.n_pairs):
                 c = self.pair_component[order[i]]
@@ -384,7 +407,7 @@ cdef class Components(PlanStore):
         For a query: the joint of its variables, scaled to a maximum of 1. For the marginal MAP: a state per variable of
         the query.
         """
-        cdef Plan *plan = self.plans[number]
+        cdef Plan *plan = self.get_plan(number)
         cdef int32_t *record = self.pool + self.records[number]
         cdef Py_ssize_t i, n_query = record[3]
         cdef double value
@@ -401,27 +424,43 @@ cdef class Components(PlanStore):
         place = {plan.hidden[i]: self.scratch.states[i] for i in range(plan.n_hidden)}
         return value, [place[record[4 + plan.n_hidden + plan.n_families + i]] for i in range(n_query)]
 
-    cdef double _answer_single(
-        self, int32_t v, const int32_t *codes, Kind kind, const double *uniforms, int32_t *states,
-        double *probabilities, double weight, double *counts
-    ) noexcept nogil:
-        # A component of one variable: the product of its families.
+    cdef double _multiply_single(self, int32_t v, const int32_t *codes, bint careful) noexcept nogil:
+        # The product of the families of one variable into `single`; if careful, it is scaled after every family, and
+        # the logarithm of what was divided out is returned.
         cdef Network *g = &self.network
-        cdef Py_ssize_t card = g.cards[v], j, y, best = 0
+        cdef Py_ssize_t card = g.cards[v], j, y
         cdef int64_t cell, step
         cdef int32_t f
-        cdef double total = 0.0
-        cdef double *p = self.single
+        cdef double scale = 0.0
         for j in range(card):
-            p[j] = 1.0
+            self.single[j] = 1.0
         for y in range(g.holder_starts[v], g.holder_starts[v + 1]):
             f = g.holders[y]
             if not g.active[f]:
                 continue
             cell = find_cell(g, f, v, codes, &step)
             for j in range(card):
-                p[j] *= g.values[cell + j * step]
-        for j in range(card):
+                self.single[j] *= g.values[cell + j * step]
+            if careful:
+                scale += scale_to_one(self.single, card, 1)
+        return scale
+
+    cdef double _answer_single(
+        self, int32_t v, const int32_t *codes, Kind kind, const double *uniforms, int32_t *states,
+        double *probabilities, double weight, double *counts
+    ) noexcept nogil:
+        # A component of one variable: the product of its families.
+        cdef Network *g = &self.network
+        cdef Py_ssize_t card = g.cards[v], j, y, best
+        cdef int64_t cell, step
+        cdef int32_t f
+        cdef double total, scale = self._multiply_single(v, codes, False)
+        cdef double *p = self.single
+        if is_unsafe(find_largest(p, card)):
+            scale = self._multiply_single(v, codes, True)
+        total = p[0]
+        best = 0
+        for j in range(1, card):
             total += p[j]
             if p[j] > p[best]:
                 best = j
@@ -441,7 +480,7 @@ cdef class Components(PlanStore):
                     cell = find_cell(g, f, v, codes, &step)
                     for j in range(card):
                         counts[cell + j * step] += weight * (p[j] / total)
-        return log(p[best]) if kind == MAXIMISE else log(total)
+        return scale + (log(p[best]) if kind == MAXIMISE else log(total))
 
     cdef void _write_marginals(self, const Plan *plan, double *row, const int64_t *columns) noexcept nogil:
         cdef Py_ssize_t s, j, r

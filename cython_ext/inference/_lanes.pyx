@@ -20,7 +20,16 @@ from libc.string cimport memset
 
 import numpy as np
 
-from _plans cimport Bucket, Plan, is_extreme, multiply_factors
+from _plans cimport (
+    Bucket,
+    Plan,
+    find_largest,
+    is_extreme,
+    is_unsafe,
+    multiply_carefully,
+    multiply_factors,
+    scale_to_one,
+)
 
 from pgmx._ext._plan_store cimport PlanStore
 
@@ -57,10 +66,11 @@ cdef class Lanes:
     cdef double *scales                           # (buckets, LANES)
     cdef double *observed                         # (cards of all variables, LANES): 1 where a state is possible
     cdef int64_t[::1] first                       # of each hidden variable in `observed`
+    cdef double constant                          # logarithm of what the potentials were divided by
 
     def __init__(self, PlanStore store, Py_ssize_t number):
         cdef Py_ssize_t s, k
-        cdef Plan *plan = store.plans[number]
+        cdef Plan *plan = store.get_plan(number)
         cdef Bucket *b
         self.store = store
         self.plan = plan
@@ -83,6 +93,8 @@ cdef class Lanes:
             k = b.n_children
             b.n_children = 0                      # the families alone
             multiply_factors(store.network.values, plan, b, &store.scratch)
+            if is_unsafe(find_largest(store.scratch.tables + b.table, <Py_ssize_t>b.n_rows * b.card)):
+                self.constant += multiply_carefully(store.network.values, plan, b, &store.scratch)
             b.n_children = <int32_t>k
             for k in range(<Py_ssize_t>b.n_rows * b.card):
                 self.potentials[b.table + k] = store.scratch.tables[b.table + k]
@@ -108,51 +120,89 @@ cdef class Lanes:
                 for j in range(self.first[k + 1] - self.first[k]):
                     line[j * LANES + lane] = 1.0 if code < 0 or code == j else 0.0
 
-    cdef void _pass_up(self, double *logs) noexcept nogil:
-        cdef Py_ssize_t s, j, r, k, lane, n
-        cdef Bucket *b
+    cdef void _multiply(self, const Bucket *b) noexcept nogil:
+        # The table of a bucket and its message.
+        cdef Py_ssize_t j, r, k, lane, n = b.n_rows
         cdef double *table
-        cdef double *up
-        cdef double *scale
+        cdef double *up = self.up + b.message * LANES
         cdef const double *potential
         cdef const double *possible
+        memset(up, 0, n * LANES * sizeof(double))
+        for j in range(b.card):
+            table = self.tables + (b.table + j * n) * LANES
+            potential = self.potentials + b.table + j * n
+            possible = self.observed + (self.first[b.variable] + j) * LANES
+            for r in range(n):
+                for lane in range(LANES):
+                    table[r * LANES + lane] = potential[r] * possible[lane]
+            for k in range(b.n_children):
+                multiply_lanes(
+                    table, self.up + (self.plan.buckets[b.children[k]].message + j) * LANES, b.child_rows + k * n, n
+                )
+            for r in range(n * LANES):
+                up[r] += table[r]
+
+    cdef double _multiply_lane(self, const Bucket *b, Py_ssize_t lane) noexcept nogil:
+        # As `_multiply`, of one lane, scaled after every child; returns the logarithm of what was divided out. A
+        # variable with hundreds of children has messages whose plain product is below all doubles.
+        cdef Py_ssize_t j, r, k, n = b.n_rows
+        cdef double *table = self.tables + b.table * LANES + lane
+        cdef double *up = self.up + b.message * LANES + lane
+        cdef double total = 0.0
+        cdef const double *message
+        cdef const int32_t *rows
+        for j in range(b.card):
+            for r in range(n):
+                table[(j * n + r) * LANES] = (
+                    self.potentials[b.table + j * n + r] * self.observed[(self.first[b.variable] + j) * LANES + lane]
+                )
+        for k in range(b.n_children):
+            message = self.up + self.plan.buckets[b.children[k]].message * LANES + lane
+            rows = b.child_rows + k * n
+            for j in range(b.card):
+                for r in range(n):
+                    table[(j * n + r) * LANES] *= message[(<Py_ssize_t>rows[r] + j) * LANES]
+            total += scale_to_one(table, n * b.card, LANES)
+        for r in range(n):
+            up[r * LANES] = 0.0
+            for j in range(b.card):
+                up[r * LANES] += table[(j * n + r) * LANES]
+        return total
+
+    cdef double _find_largest(self, const Bucket *b, Py_ssize_t lane) noexcept nogil:
+        cdef Py_ssize_t r
+        cdef const double *up = self.up + b.message * LANES + lane
+        cdef double top = up[0]
+        for r in range(1, b.n_rows):
+            if up[r * LANES] > top:
+                top = up[r * LANES]
+        return top
+
+    cdef void _pass_up(self, double *logs) noexcept nogil:
+        cdef Py_ssize_t s, r, lane
+        cdef Bucket *b
+        cdef double *up
+        cdef double *scale
         cdef double top
         for lane in range(LANES):
-            logs[lane] = 0.0
+            logs[lane] = self.constant
         for s in range(self.plan.n_buckets):
             b = self.plan.buckets + s
-            n = b.n_rows
+            self._multiply(b)
             up = self.up + b.message * LANES
-            memset(up, 0, n * LANES * sizeof(double))
-            for j in range(b.card):
-                table = self.tables + (b.table + j * n) * LANES
-                potential = self.potentials + b.table + j * n
-                possible = self.observed + (self.first[b.variable] + j) * LANES
-                for r in range(n):
-                    for lane in range(LANES):
-                        table[r * LANES + lane] = potential[r] * possible[lane]
-                for k in range(b.n_children):
-                    multiply_lanes(
-                        table,
-                        self.up + (self.plan.buckets[b.children[k]].message + j) * LANES,
-                        b.child_rows + k * n,
-                        n,
-                    )
-                for r in range(n * LANES):
-                    up[r] += table[r]
             scale = self.scales + s * LANES
             for lane in range(LANES):
-                top = up[lane]
-                for r in range(1, n):
-                    if up[r * LANES + lane] > top:
-                        top = up[r * LANES + lane]
+                top = self._find_largest(b, lane)
+                if is_unsafe(top):
+                    logs[lane] += self._multiply_lane(b, lane)
+                    top = self._find_largest(b, lane)
                 scale[lane] = 1.0
                 if b.parent < 0:
                     logs[lane] += log(top)
                 elif is_extreme(top):
                     logs[lane] += log(top)
                     scale[lane] = 1.0 / top if top > 0.0 else 0.0
-                    for r in range(n):
+                    for r in range(b.n_rows):
                         up[r * LANES + lane] *= scale[lane]
 
     cdef void _pass_down(self) noexcept nogil:

@@ -10,7 +10,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
 
-from _plans cimport Kind, Network, Plan, Scratch, free_plan, make_plan
+from _plans cimport MOST_TABLE_CELLS, Kind, Network, Plan, Scratch, free_plan, make_plan
 
 
 cdef inline uint64_t hash_record(const int32_t *record, Py_ssize_t size) noexcept nogil:
@@ -42,6 +42,8 @@ cdef class PlanStore:
         Families that take part; the caller may change it between calls of `find`.
     max_bytes
         Limit of all plans that are kept.
+
+    Raises a ValueError if a table ends beyond `values`, or has more cells than an int32 can number.
     """
 
     def __cinit__(self):
@@ -60,7 +62,14 @@ cdef class PlanStore:
         const uint8_t[::1] active,
         Py_ssize_t max_bytes,
     ):
-        cdef Py_ssize_t n = cards.shape[0], f = tables.shape[0]
+        cdef Py_ssize_t n = cards.shape[0], f = tables.shape[0], k, x
+        cdef int64_t last
+        for k in range(f):
+            last = 0
+            for x in range(starts[k], starts[k + 1]):
+                last += strides[x] * (cards[scopes[x]] - 1)
+            if last >= MOST_TABLE_CELLS or tables[k] + last >= values.shape[0]:
+                raise ValueError(f"table {k} ends at cell {tables[k] + last} of {values.shape[0]}")
         self._inputs = [cards, starts, scopes, strides, tables, values, holder_starts, holders, active]
         self.network.n = n
         self.network.n_families = f
@@ -138,24 +147,37 @@ cdef class PlanStore:
         return i
 
     cdef int _grow(self, Py_ssize_t size) noexcept nogil:
-        # Makes room for one more component.
-        cdef Py_ssize_t i, slot
+        # Makes room for one more component. Every size changes after its memory: a failure leaves the store as it was.
+        cdef Py_ssize_t i, slot, n_integers, n_kept, n_slots
         cdef int32_t *record
+        cdef void *larger
         if self.pool_used + size > self.pool_size:
-            self.pool_size = 2 * (self.pool_used + size)
-            self.pool = <int32_t *>realloc(self.pool, self.pool_size * sizeof(int32_t))
-            if self.pool == NULL:
+            n_integers = 2 * (self.pool_used + size)
+            larger = realloc(self.pool, n_integers * sizeof(int32_t))
+            if larger == NULL:
                 return -1
+            self.pool = <int32_t *>larger
+            self.pool_size = n_integers
         if self.n_kept < self.kept_size:
             return 0
-        self.kept_size = max(1024, 2 * self.kept_size)
-        self.n_slots = 4 * self.kept_size
-        self.plans = <Plan **>realloc(self.plans, self.kept_size * sizeof(Plan *))
-        self.records = <Py_ssize_t *>realloc(self.records, self.kept_size * sizeof(Py_ssize_t))
-        free(self.slots)
-        self.slots = <Py_ssize_t *>calloc(self.n_slots, sizeof(Py_ssize_t))
-        if self.plans == NULL or self.records == NULL or self.slots == NULL:
+        n_kept = max(1024, 2 * self.kept_size)
+        # at most a quarter of the slots are taken, and a power of two is a mask of the hash
+        n_slots = 4 * n_kept
+        larger = realloc(self.plans, n_kept * sizeof(Plan *))
+        if larger == NULL:
             return -1
+        self.plans = <Plan **>larger
+        larger = realloc(self.records, n_kept * sizeof(Py_ssize_t))
+        if larger == NULL:
+            return -1
+        self.records = <Py_ssize_t *>larger
+        larger = calloc(n_slots, sizeof(Py_ssize_t))
+        if larger == NULL:
+            return -1
+        free(self.slots)
+        self.slots = <Py_ssize_t *>larger
+        self.kept_size = n_kept
+        self.n_slots = n_slots
         for i in range(self.n_kept):
             record = self.pool + self.records[i]
             slot = <Py_ssize_t>(
@@ -166,22 +188,39 @@ cdef class PlanStore:
             self.slots[slot] = i + 1
         return 0
 
+    cdef int _check_number(self, Py_ssize_t number) except -1:
+        if not 0 <= number < self.n_kept:
+            raise IndexError(f"no component {number}: {self.n_kept} are kept")
+        return 0
+
+    cdef Plan *get_plan(self, Py_ssize_t number) except NULL:
+        self._check_number(number)
+        if self.plans[number] == NULL:
+            raise ValueError(f"component {number} has no plan")
+        return self.plans[number]
+
     def plan(self, Py_ssize_t number, double max_cells, const int32_t[::1] order=None):
         """Make the plan of a component; returns its number of cells, or the number reached if there are more.
 
+        Nothing is allocated for more cells than `max_cells`. A table of more cells than an int32 can number counts as
+        infinitely many.
         `order` has positions of the hidden variables, of a query all others, which come first. None: the smallest next
         table, unless there is a plan.
         """
+        self._check_number(number)
         cdef int32_t *record = self.pool + self.records[number]
         cdef int32_t *hidden = record + 4
         cdef Py_ssize_t m = record[1], n_query = record[3], i
         cdef double cells = 0.0
-        cdef int32_t *places = <int32_t *>malloc((2 * m + n_query) * sizeof(int32_t))
-        cdef int32_t *query = places + m
+        cdef int32_t *places
+        cdef int32_t *query
         cdef Plan *plan = self.plans[number]
         if plan != NULL and order is None:
-            free(places)
             return plan.n_cells
+        places = <int32_t *>malloc((m + n_query) * sizeof(int32_t))
+        if places == NULL:
+            raise MemoryError
+        query = places + m
         for i in range(m):
             self.local[hidden[i]] = <int32_t>i
             places[i] = -1 if order is None or i >= order.shape[0] else order[i]
@@ -194,6 +233,8 @@ cdef class PlanStore:
         for i in range(m):
             self.local[hidden[i]] = -1
         free(places)
+        if cells < 0.0:
+            raise MemoryError
         if plan != NULL:
             if self.plans[number] != NULL:
                 self.n_bytes -= self.plans[number].n_bytes
@@ -204,6 +245,7 @@ cdef class PlanStore:
 
     def describe(self, Py_ssize_t number):
         """Return the hidden variables of a component, and as positions among these its scopes and its query."""
+        self._check_number(number)
         cdef int32_t *record = self.pool + self.records[number]
         cdef Py_ssize_t m = record[1], k, x
         cdef Network *g = &self.network
@@ -240,8 +282,8 @@ cdef class PlanStore:
             free(s.bases)
             s.n_families = 2 * plan.n_families
             s.bases = <int64_t *>malloc(s.n_families * sizeof(int64_t))
-        if s.tables == NULL or s.up == NULL or s.best == NULL:
-            return -1
-        if s.scales == NULL or s.states == NULL or s.bases == NULL:
+        if NULL in (s.tables, s.up, s.best, s.scales, s.states, s.bases):
+            # without sizes the next call allocates again
+            s.n_cells = s.n_messages = s.n_hidden = s.n_families = 0
             return -1
         return 0

@@ -3,7 +3,7 @@
 # A component is a set of hidden variables and the families that mention them. The observed variables of these families
 # only shift the place at which a table is read, so one plan serves all rows that hide the same variables.
 
-from libc.math cimport log
+from libc.math cimport INFINITY, log
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
@@ -14,6 +14,15 @@ from _simd cimport pgmx_lowest_bit
 cdef inline bint is_extreme(double value) noexcept nogil:
     # Products are rescaled outside of these bounds only: a logarithm per bucket would cost more than the bucket.
     return value < 1e-60 or value > 1e60
+
+
+cdef inline bint is_unsafe(double top) noexcept nogil:
+    # Whether a product may have left the range of doubles, or lost all but a few digits below it.
+    return not (1e-200 < top < 1e200)
+
+
+cdef enum:
+    MOST_TABLE_CELLS = 0x7FFFFFFF             # cells are numbered by int32
 
 
 cdef enum Kind:
@@ -115,7 +124,7 @@ cdef inline double eliminate(
 
     The query comes last: as one table in the order asked, or for the marginal MAP variable by variable. `near` (zeros)
     becomes the neighbours of each variable when it is eliminated, `rank` its place. Returns the number of cells, or
-    above the limit the number reached.
+    above the limit the number reached; infinity if a table has too many cells to number, -1 if memory is exhausted.
     """
     cdef Py_ssize_t m = plan.n_hidden, words = (m + 63) // 64, n_steps = m - n_query if kind == QUERY else m
     cdef Py_ssize_t n_first = m - n_query
@@ -126,6 +135,8 @@ cdef inline double eliminate(
     cdef uint64_t *row
     cdef double total = 0.0, cells
     cdef double *costs = <double *>malloc(m * sizeof(double))
+    if costs == NULL:
+        return -1.0
     for k in range(plan.n_families):
         a = network.starts[plan.families[k]]
         e = network.starts[plan.families[k] + 1]
@@ -155,7 +166,7 @@ cdef inline double eliminate(
                     best = i
             order[s] = <int32_t>best
         rank[best] = <int32_t>s
-        total += costs[best]
+        total += INFINITY if costs[best] > MOST_TABLE_CELLS else costs[best]
         if total > limit:
             break
         row = near + best * words
@@ -173,7 +184,7 @@ cdef inline double eliminate(
         cells = 1.0
         for i in range(n_query):
             cells *= network.cards[plan.hidden[query[i]]]
-        total += cells
+        total += INFINITY if cells > MOST_TABLE_CELLS else cells
     free(costs)
     return total
 
@@ -310,6 +321,48 @@ cdef inline void list_factors(
             list_cells(n, cards, strides, b.child_rows + k * b.n_rows)
 
 
+cdef inline int fill_plan(
+    const Network *network, Plan *plan, const int32_t *query, Py_ssize_t n_query, Kind kind, const int32_t *local,
+    const uint64_t *near, const int32_t *rank, const int32_t *order, int32_t *home
+) noexcept nogil:
+    """Allocate and fill the buckets of an order; returns -1 if memory is exhausted. `home` (n_families,) is scratch."""
+    cdef Py_ssize_t m = plan.n_hidden, k, s, x, n_scopes, n_integers
+    cdef int32_t i
+    cdef const int32_t *hidden = plan.hidden
+    cdef const int32_t *families = plan.families
+    cdef int32_t *scopes = <int32_t *>malloc(m * (m + 1) * sizeof(int32_t))
+    cdef int64_t *strides = <int64_t *>malloc(m * sizeof(int64_t))
+    plan.buckets = <Bucket *>calloc(plan.n_buckets, sizeof(Bucket))
+    if scopes == NULL or strides == NULL or plan.buckets == NULL:
+        free(scopes)
+        free(strides)
+        return -1
+    for k in range(plan.n_families):
+        # a family belongs to the first of its variables that is eliminated; without one to the query
+        home[k] = plan.n_buckets - 1
+        for x in range(network.starts[families[k]], network.starts[families[k] + 1]):
+            i = local[network.scopes[x]]
+            if i >= 0 and rank[i] < home[k]:
+                home[k] = rank[i]
+    n_scopes = place_buckets(network, plan, query, n_query, kind, near, rank, order, scopes)
+    n_integers = n_scopes + m + plan.n_families + count_integers(network, plan, home)
+    plan.integers = <int32_t *>malloc(n_integers * sizeof(int32_t))
+    if plan.integers != NULL:
+        memcpy(plan.integers, scopes, n_scopes * sizeof(int32_t))
+        for s in range(plan.n_buckets):
+            plan.buckets[s].scope = plan.integers + (plan.buckets[s].scope - scopes)
+        plan.hidden = plan.integers + n_scopes
+        memcpy(plan.hidden, hidden, m * sizeof(int32_t))
+        plan.families = plan.hidden + m
+        memcpy(plan.families, families, plan.n_families * sizeof(int32_t))
+        # the scopes have been copied: their memory now serves for the cards of one of them
+        list_factors(network, plan, local, home, scopes, strides, plan.families + plan.n_families)
+        plan.n_bytes = sizeof(Plan) + plan.n_buckets * sizeof(Bucket) + n_integers * sizeof(int32_t)
+    free(strides)
+    free(scopes)
+    return 0 if plan.integers != NULL else -1
+
+
 cdef inline Plan *make_plan(
     const Network *network, const int32_t *hidden, Py_ssize_t m, const int32_t *families, Py_ssize_t n_families,
     const int32_t *query, Py_ssize_t n_query, Kind kind, int32_t *local, int32_t *order, double limit, double *cells
@@ -317,53 +370,31 @@ cdef inline Plan *make_plan(
     """Return the plan of a component, or NULL if it has more cells than the limit; `cells` is the number reached.
 
     `local` holds the position of each hidden variable, -1 for all others. `query` has positions in `hidden`. `order`
-    (m,) begins with -1, and then receives an order, or is followed.
+    (m,) begins with -1, and then receives an order, or is followed. If memory is exhausted, returns NULL, `cells` -1.
     """
-    cdef Py_ssize_t words = (m + 63) // 64, k, s, x, n_scopes, used
-    cdef int32_t i
+    cdef Py_ssize_t words = (m + 63) // 64
     cdef Plan *plan = <Plan *>calloc(1, sizeof(Plan))
     cdef uint64_t *near = <uint64_t *>calloc(m * words, sizeof(uint64_t))
     cdef int32_t *rank = <int32_t *>malloc((m + n_families) * sizeof(int32_t))
-    cdef int32_t *home = rank + m
-    cdef int32_t *lists
-    cdef int64_t *strides
-    plan.n_hidden = <int32_t>m
-    plan.n_families = <int32_t>n_families
-    plan.n_buckets = <int32_t>(m - n_query + 1 if kind == QUERY else m)
-    plan.hidden = <int32_t *>hidden
-    plan.families = <int32_t *>families
-    cells[0] = eliminate(network, plan, query, n_query, kind, local, near, rank, order, limit)
-    if cells[0] > limit:
-        free(near)
-        free(rank)
-        free(plan)
-        return NULL
-    for k in range(n_families):
-        home[k] = plan.n_buckets - 1
-        for x in range(network.starts[families[k]], network.starts[families[k] + 1]):
-            i = local[network.scopes[x]]
-            if i >= 0 and rank[i] < home[k]:
-                home[k] = rank[i]
-    plan.buckets = <Bucket *>calloc(plan.n_buckets, sizeof(Bucket))
-    lists = <int32_t *>malloc(m * (m + 1) * sizeof(int32_t))
-    n_scopes = place_buckets(network, plan, query, n_query, kind, near, rank, order, lists)
-    used = count_integers(network, plan, home)
-    plan.integers = <int32_t *>malloc((n_scopes + m + n_families + used) * sizeof(int32_t))
-    memcpy(plan.integers, lists, n_scopes * sizeof(int32_t))
-    for s in range(plan.n_buckets):
-        plan.buckets[s].scope = plan.integers + (plan.buckets[s].scope - lists)
-    plan.hidden = plan.integers + n_scopes
-    memcpy(plan.hidden, hidden, m * sizeof(int32_t))
-    plan.families = plan.hidden + m
-    memcpy(plan.families, families, n_families * sizeof(int32_t))
-    strides = <int64_t *>malloc(m * sizeof(int64_t))
-    list_factors(network, plan, local, home, lists, strides, plan.families + n_families)
-    plan.n_bytes = sizeof(Plan) + plan.n_buckets * sizeof(Bucket) + (n_scopes + m + n_families + used) * sizeof(int32_t)
-    free(strides)
-    free(lists)
+    cells[0] = -1.0
+    if plan != NULL and near != NULL and rank != NULL:
+        plan.n_hidden = <int32_t>m
+        plan.n_families = <int32_t>n_families
+        plan.n_buckets = <int32_t>(m - n_query + 1 if kind == QUERY else m)
+        plan.hidden = <int32_t *>hidden
+        plan.families = <int32_t *>families
+        cells[0] = eliminate(network, plan, query, n_query, kind, local, near, rank, order, limit)
+        # the lists of cells are made only if the tables fit
+        if 0.0 <= cells[0] <= limit:
+            if fill_plan(network, plan, query, n_query, kind, local, near, rank, order, rank + m) == 0:
+                free(near)
+                free(rank)
+                return plan
+            cells[0] = -1.0
+    free_plan(plan)
     free(near)
     free(rank)
-    return plan
+    return NULL
 
 
 # ---- passes through a plan ----
@@ -384,36 +415,98 @@ cdef inline void find_bases(
                 bases[k] += network.strides[x] * code
 
 
+cdef inline void multiply_factor(
+    const double *values, const Bucket *b, Py_ssize_t k, const int64_t *bases, double *table
+) noexcept nogil:
+    # Multiplies a bucket's table by its factor k; the first factor is copied.
+    cdef Py_ssize_t j, r, n = b.n_rows
+    cdef double *out
+    cdef const double *source
+    cdef const int32_t *rows = b.factor_rows + k * n
+    for j in range(b.card):
+        source = values + bases[b.factors[k]] + <int64_t>j * b.strides[k]
+        out = table + j * n
+        if k == 0:
+            for r in range(n):
+                out[r] = source[rows[r]]
+        else:
+            for r in range(n):
+                out[r] *= source[rows[r]]
+
+
+cdef inline void multiply_message(const Bucket *b, Py_ssize_t k, const double *message, double *table) noexcept nogil:
+    # Multiplies a bucket's table by the message of its child k, whose last variable is that of the bucket.
+    cdef Py_ssize_t j, r, n = b.n_rows
+    cdef double *out
+    cdef const int32_t *rows = b.child_rows + k * n
+    for j in range(b.card):
+        out = table + j * n
+        for r in range(n):
+            out[r] *= message[rows[r] + j]
+
+
 cdef inline void multiply_factors(
     const double *values, const Plan *plan, const Bucket *b, Scratch *scratch
 ) noexcept nogil:
     # The product of a bucket's factors and messages: (states of its variable, cells of its message).
-    cdef Py_ssize_t k, j, r, n = b.n_rows
+    cdef Py_ssize_t k, r
     cdef double *table = scratch.tables + b.table
-    cdef double *out
-    cdef const double *source
-    cdef const int32_t *rows
     if b.n_factors == 0:
-        for r in range(n * b.card):
+        for r in range(<Py_ssize_t>b.n_rows * b.card):
             table[r] = 1.0
     for k in range(b.n_factors):
-        rows = b.factor_rows + k * n
-        for j in range(b.card):
-            source = values + scratch.bases[b.factors[k]] + <int64_t>j * b.strides[k]
-            out = table + j * n
-            if k == 0:
-                for r in range(n):
-                    out[r] = source[rows[r]]
-            else:
-                for r in range(n):
-                    out[r] *= source[rows[r]]
+        multiply_factor(values, b, k, scratch.bases, table)
     for k in range(b.n_children):
-        rows = b.child_rows + k * n
-        for j in range(b.card):
-            source = scratch.up + plan.buckets[b.children[k]].message + j
-            out = table + j * n
-            for r in range(n):
-                out[r] *= source[rows[r]]
+        multiply_message(b, k, scratch.up + plan.buckets[b.children[k]].message, table)
+
+
+cdef inline double scale_to_one(double *table, Py_ssize_t n, Py_ssize_t step) noexcept nogil:
+    # Divides n values by the largest; returns its logarithm, and 0 if all are zero.
+    cdef Py_ssize_t r
+    cdef double total = 0.0, top = 0.0, inverse
+    for r in range(n):
+        if table[r * step] > top:
+            top = table[r * step]
+    if top == 0.0:
+        return 0.0
+    if top < 1e-300:                              # whose inverse may be infinite
+        for r in range(n):
+            table[r * step] *= 1e300
+        top *= 1e300
+        total = log(1e-300)
+    inverse = 1.0 / top
+    for r in range(n):
+        table[r * step] *= inverse
+    return total + log(top)
+
+
+cdef inline double multiply_carefully(
+    const double *values, const Plan *plan, const Bucket *b, Scratch *scratch
+) noexcept nogil:
+    # As `multiply_factors`, scaled after every factor; returns the logarithm of what was divided out. A variable with
+    # hundreds of observed children has factors whose plain product is below all doubles.
+    cdef Py_ssize_t k, r, n = <Py_ssize_t>b.n_rows * b.card
+    cdef double *table = scratch.tables + b.table
+    cdef double total = 0.0
+    if b.n_factors == 0:
+        for r in range(n):
+            table[r] = 1.0
+    for k in range(b.n_factors):
+        multiply_factor(values, b, k, scratch.bases, table)
+        total += scale_to_one(table, n, 1)
+    for k in range(b.n_children):
+        multiply_message(b, k, scratch.up + plan.buckets[b.children[k]].message, table)
+        total += scale_to_one(table, n, 1)
+    return total
+
+
+cdef inline double find_largest(const double *values, Py_ssize_t n) noexcept nogil:
+    cdef Py_ssize_t r
+    cdef double top = values[0]
+    for r in range(1, n):
+        if values[r] > top:
+            top = values[r]
+    return top
 
 
 cdef inline void find_message(const Bucket *b, Scratch *scratch) noexcept nogil:
@@ -456,10 +549,11 @@ cdef inline double pass_up(
         up = scratch.up + b.message
         multiply_factors(network.values, plan, b, scratch)
         find_message(b, scratch)
-        top = up[0]
-        for r in range(1, b.n_rows):
-            if up[r] > top:
-                top = up[r]
+        top = find_largest(up, b.n_rows)
+        if is_unsafe(top):
+            total += multiply_carefully(network.values, plan, b, scratch)
+            find_message(b, scratch)
+            top = find_largest(up, b.n_rows)
         scratch.scales[s] = 1.0
         if b.parent < 0:
             product *= top

@@ -22,5 +22,7 @@ cdef class PlanStore:
         self, Kind kind, const int32_t *hidden, Py_ssize_t m, const int32_t *families, Py_ssize_t n_families,
         const int32_t *query, Py_ssize_t n_query
     ) noexcept nogil
+    cdef int _check_number(self, Py_ssize_t number) except -1
+    cdef Plan *get_plan(self, Py_ssize_t number) except NULL
     cdef int _grow(self, Py_ssize_t size) noexcept nogil
     cdef int reserve(self, const Plan *plan) noexcept nogil

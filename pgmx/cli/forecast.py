@@ -70,7 +70,7 @@ def _read_exogenous(
     """Return the exogenous rows of the forecast; seasons are counted from the first row of the history."""
     import numpy as np
 
-    from pgmx.data.readers import read_whole
+    from pgmx.data.files.readers import read_whole
     from pgmx.data.series.options import make_seasons, split_seasons
     from pgmx.data.series.time_index import count_positions
     from pgmx.models.time_series.history import read_exogenous

@@ -34,7 +34,7 @@ def find_source(text: str) -> Source:
     if path.is_file():
         return Source(path.stem, path)
     if path.is_dir():
-        from pgmx.data.readers import list_table_files
+        from pgmx.data.files.readers import list_table_files
 
         list_table_files(path)
         return Source(path.absolute().name, path)

@@ -116,7 +116,7 @@ def _list_classes(learner: Any, source: str, target: str, options: dict) -> list
 
 
 def _iterate(source: str, target: str, has_labels: bool, options: dict) -> Iterator[tuple[Any, Any]]:
-    from pgmx.data.numeric import iterate_targets
+    from pgmx.data.targets import iterate_targets
 
     opened: Any = sys.stdin if source == "-" else Path(source)
     layout = list_layout(Path("-.csv") if source == "-" else opened, options)

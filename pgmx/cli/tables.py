@@ -47,7 +47,7 @@ def open_input(path: Path | None, options: Mapping[str, Any]) -> Any:
 def read_input(path: Path, options: Mapping[str, Any]) -> Any:
     """Read the rows of a file with the reading options: a pandas frame, or a coded table from a coded table."""
     from pgmx.data import DiscreteTable, open_table
-    from pgmx.data.readers import read_whole
+    from pgmx.data.files.readers import read_whole
 
     if not list_reading(options):
         return read_whole(path)
@@ -107,7 +107,7 @@ def discretize_input(path: Path, options: Mapping[str, Any]) -> tuple[Any, Any]:
 
 def read_declared(path: Path, options: Mapping[str, Any]) -> Any:
     """Read the rows of a file as `read_input` does; float columns in --discrete become discrete."""
-    from pgmx.data.readers import declare_discrete
+    from pgmx.data.files.readers import declare_discrete
 
     return declare_discrete(read_input(path, options), choose_discrete(path, options))
 
@@ -116,8 +116,8 @@ def _list_columns(path: Path, options: Mapping[str, Any]) -> list:
     from pyarrow import parquet
 
     from pgmx.data import open_table
-    from pgmx.data.csv_files import find_layout
-    from pgmx.data.readers import explain_unreadable, is_csv, list_table_files, read_csv_header
+    from pgmx.data.files.csv_layout import find_layout
+    from pgmx.data.files.readers import explain_unreadable, is_csv, list_table_files, read_csv_header
 
     layout = list_layout(path, options)
     if path.suffix.lower() == ".pgmx":
@@ -131,7 +131,7 @@ def _list_columns(path: Path, options: Mapping[str, Any]) -> list:
 
 def list_layout(path: Path, options: Mapping[str, Any]) -> dict[str, str]:
     """Return the separator and decimal point for readers; with --na, they are an error for files other than CSV."""
-    from pgmx.data.readers import is_csv
+    from pgmx.data.files.readers import is_csv
 
     given = {name: options[name] for name in ("sep", "decimal", "na") if options.get(name) is not None}
     for option, value in given.items():

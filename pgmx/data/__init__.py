@@ -1,6 +1,6 @@
-"""Data: one door opens any input as a discrete, a numeric or a mixed table.
+"""Data: any accepted input is opened as a discrete, a numeric or a mixed table.
 
-    input                  door            reader                 columns                 table
+    input                  opened by       reader                 columns                 table
     ---------------------  --------------  ---------------------  ----------------------  -------------------------
     frame, array, rows --> inputs._open -> open_columns: Frame -> code_columns ---------> table.DiscreteTable
                                                                   make_rows ------------> numeric.NumericTable
@@ -13,14 +13,16 @@
     dask, partitions ----> distribute ---> workers read alike --> chunk_coder ----------> DistributedTable
                                                                   make_rows ------------> DistributedNumericTable
 
-Calls go from left to right. The public functions are the kinds of the door: `encode` gives a discrete table,
+Calls go from left to right. The public functions differ in what they return: `encode` gives a discrete table,
 `open_numeric` a numeric one, `open_frame` columns (`Frame`), and `open_any` a discrete table if the input is coded or
 arrives in chunks of discrete columns, else columns, which learners and scores turn into the table that they need.
 
-- `inputs`: the door
-- `readers`: tables in memory, files and iterators as columns, whole or in chunks; `csv_files`: the layout of CSV files
-- `columns`: kinds of columns, and their coding as states; `table`: `Frame` and `DiscreteTable`
-- `chunk_coder`: coding of tables that arrive in chunks; `plane_file`: coded tables on disk
+- `inputs`: these functions, which all call `_open`
+- `frame`: tables in memory of any library as columns (`Frame`)
+- `files`: files and iterators as columns, whole or in chunks (`readers`); coded tables on disk (`plane_file`)
+- `columns`: kinds of columns, and their coding as states; `table`: `DiscreteTable`; `numeric`: `NumericTable`
+- `chunk_coder`: coding of tables that arrive in chunks
+- `targets`: rows of numeric columns and the column to predict from them
 - `series`: time series, opened by `open_series` as complete segments
 - `discretizer`: discretisation: continuous variables as ordered categories
 - `few_values`: floating-point columns that look like coded discrete variables
@@ -36,12 +38,13 @@ from pgmx.data.distributed.distribution import distribute
 from pgmx.data.distributed.tables import DistributedNumericTable, DistributedTable
 from pgmx.data.errors import IncompleteRowsWarning
 from pgmx.data.few_values import FewValuesWarning
+from pgmx.data.files.plane_file import open_table
+from pgmx.data.files.readers import read_table
+from pgmx.data.frame import Frame
 from pgmx.data.inputs import encode, open_any, open_frame, open_numeric, write_table
 from pgmx.data.memory import MemoryEstimate, estimate_memory
 from pgmx.data.numeric import NumericTable
-from pgmx.data.plane_file import open_table
-from pgmx.data.readers import read_table
-from pgmx.data.table import DiscreteTable, Frame
+from pgmx.data.table import DiscreteTable
 from pgmx.lookup import import_on_demand
 
 if TYPE_CHECKING:

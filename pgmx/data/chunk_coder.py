@@ -38,10 +38,10 @@ from pgmx.data.columns import (
     raise_too_many,
     warn_of_many_states,
 )
-from pgmx.data.csv_files import MarkerCounts, warn_of_markers
 from pgmx.data.errors import ContinuousColumnsError, MissingValuesError, check_rows_left, refuse_undeclared
-from pgmx.data.plane_file import BLOCK_ROWS, PLANE_SUFFIX, PlaneWriter, open_table
-from pgmx.data.readers import CHUNK_ROWS, CSV_OPTIONS, open_chunks
+from pgmx.data.files.missing_words import MarkerCounts, warn_of_markers
+from pgmx.data.files.plane_file import BLOCK_ROWS, PLANE_SUFFIX, PlaneWriter, open_table
+from pgmx.data.files.readers import CHUNK_ROWS, CSV_OPTIONS, open_chunks
 
 #: Codes of missing values among the codes of a chunk, for codes of one and of two bytes.
 _NARROW_MISSING = 255

@@ -20,10 +20,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import caller_level, check_natural, join_names
 from pgmx.data.errors import refuse_infinite
+from pgmx.data.files.readers import is_path
+from pgmx.data.frame import Frame, open_rows
 from pgmx.data.inputs import open_frame
 from pgmx.data.numeric import list_nonnumeric_kinds, read_column, refuse_nonnumeric
-from pgmx.data.readers import is_path, open_rows
-from pgmx.data.table import Frame
 
 #: Names of the methods that choose edges column by column, and their names in scikit-learn.
 STRATEGIES = {"quantile": "quantile", "interval": "uniform", "kmeans": "kmeans"}

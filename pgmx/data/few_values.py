@@ -10,8 +10,8 @@ import numpy as np
 from pgmx.checks import caller_level, join_names
 from pgmx.data.columns import read_floats
 from pgmx.data.errors import spell_discrete
-from pgmx.data.readers import CHUNK_ROWS, is_iterator, is_path, open_chunks, open_rows, read_csv_chunks
-from pgmx.data.table import Frame
+from pgmx.data.files.readers import CHUNK_ROWS, is_iterator, is_path, open_chunks, read_csv_chunks
+from pgmx.data.frame import Frame, open_rows
 
 #: The warning names a floating-point column with at most this many distinct whole numbers, or other distinct values.
 _MOST_WHOLE, _MOST_OTHERS = 10, 3

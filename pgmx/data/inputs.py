@@ -1,4 +1,4 @@
-"""The door: one function opens any input as a discrete or a numeric table or as columns; the package has a drawing."""
+"""The opening of any accepted input as a discrete or a numeric table or as columns; the package has a drawing."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import chain
@@ -14,23 +14,20 @@ from pgmx.data.chunk_coder import code_chunks, code_chunks_to_file
 from pgmx.data.columns import check_discrete_columns, check_state_names, list_discrete_columns
 from pgmx.data.distributed.tables import DistributedNumericTable, is_remote
 from pgmx.data.errors import ContinuousColumnsError
-from pgmx.data.numeric import NUMERIC_MISSING, NumericTable, make_numeric_table, read_numeric_table
-from pgmx.data.plane_file import PLANE_SUFFIX, open_table, write_coded
-from pgmx.data.readers import (
+from pgmx.data.files.plane_file import PLANE_SUFFIX, open_table, write_coded
+from pgmx.data.files.readers import (
     CHUNK_ROWS,
-    CODED_ALREADY,
     explain_unreadable,
     has_continuous_columns,
     is_chunked,
     is_csv,
     is_path,
     join_frames,
-    open_chunk,
-    open_columns,
-    open_rows,
     read_whole,
 )
-from pgmx.data.table import DiscreteTable, Frame
+from pgmx.data.frame import CODED_ALREADY, Frame, open_chunk, open_columns, open_rows
+from pgmx.data.numeric import NUMERIC_MISSING, NumericTable, make_numeric_table, read_numeric_table
+from pgmx.data.table import DiscreteTable
 
 #: Kinds of opened tables, see `_open`.
 Kind = Literal["discrete", "numeric", "columns", "any"]

@@ -8,7 +8,8 @@ import numpy as np
 from pgmx.checks import check_missing_option, join_names
 from pgmx.data.columns import copy_floats
 from pgmx.data.errors import MissingValuesError, refuse_infinite, refuse_unobserved
-from pgmx.data.table import DiscreteTable, Frame
+from pgmx.data.frame import Frame
+from pgmx.data.table import DiscreteTable
 
 #: First rows, whose states are searched before those of all rows.
 _FIRST_ROWS = 1024

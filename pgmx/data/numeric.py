@@ -1,9 +1,8 @@
-"""Numeric tables: float64 rows, in memory or read in chunks, the checks of their values, and targets to predict."""
+"""Numeric tables: float64 rows, in memory or read in chunks, and the checks of their values."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from itertools import chain
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -13,27 +12,23 @@ from numpy.typing import ArrayLike
 
 from pgmx.checks import check_rows, check_weights, join_names
 from pgmx.data.columns import column_kind, read_floats
-from pgmx.data.csv_files import find_layout
 from pgmx.data.distributed.partitions import NumericPartition
 from pgmx.data.errors import COMPLEX_REMEDY, MissingValuesError, check_rows_left, refuse_infinite
-from pgmx.data.readers import (
+from pgmx.data.files.readers import (
     CHUNK_CELLS,
     CHUNK_ROWS,
     align_columns,
     explain_unreadable,
-    is_chunked,
     is_csv,
-    is_iterator,
     is_path,
     limit_chunk_rows,
     list_table_files,
     name_path_in_errors,
-    open_chunk,
     open_chunks,
     read_csv_chunks,
     read_csv_header,
 )
-from pgmx.data.table import Frame
+from pgmx.data.frame import Frame
 
 #: How numeric tables handle missing values.
 NUMERIC_MISSING = ("error", "drop", "pairwise")
@@ -194,10 +189,6 @@ class NumericTable:
             The result of the function.
         """
         return function(NumericPartition(self.names, [self.rows()], weights), *arguments)
-
-    def keep_weights(self, weights: np.ndarray | None) -> tuple["NumericTable", np.ndarray | None]:
-        """Return the table and the weights of its rows, which workers keep if they keep the rows."""
-        return self, weights
 
     def check_weights(self, weights: ArrayLike, name: str = "weights") -> np.ndarray:
         """Return a float64 copy of weights, one per row of the input, or raise: finite, not negative, not all zero."""
@@ -438,105 +429,3 @@ class ValueFaults:
         """Raise naming the columns with faults, if there are some."""
         refuse_nonnumeric(self.names, self.kinds)
         refuse_values(self.names, self.incomplete if missing == "error" else None, self.infinite)
-
-
-# ---- numeric rows and the column to predict from them ----
-
-
-def split_target(table: Any, target: Hashable) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return the other columns of a table as float64, and the target: float64, integers, or labels as objects."""
-    frame = table if isinstance(table, Frame) else open_chunk(table)
-    if target not in frame.names:
-        raise ValueError(f"{target!r} is not a column of the table: its columns are {join_names(frame.names)}")
-    at = frame.names.index(target)
-    others = Frame(
-        (*frame.names[:at], *frame.names[at + 1 :]), [*frame.columns[:at], *frame.columns[at + 1 :]], frame.n_rows
-    )
-    if not others.names:
-        raise ValueError(f"the table has no column besides {target!r}: there is nothing to predict it from")
-    return _read_numbers(others), _read_target(frame.columns[at], target, frame.n_rows)
-
-
-def _read_numbers(frame: Frame) -> pd.DataFrame:
-    refuse_nonnumeric(frame.names, list_nonnumeric_kinds(frame))
-    return pd.DataFrame(make_rows(frame), columns=pd.Index(frame.names, dtype=object))
-
-
-def _read_target(values: Any, target: Hashable, n_rows: int) -> np.ndarray:
-    column = Frame((target,), [values], n_rows)
-    if list_nonnumeric_kinds(column):
-        labels = np.array(values.to_pylist() if hasattr(values, "to_pylist") else list(values), dtype=object)
-        if pd.isna(labels).any():
-            raise ValueError(f"the target {target!r} has missing values: drop their rows")
-        return labels
-    numbers = make_rows(column)[:, 0]
-    if not np.isfinite(numbers).all():
-        raise ValueError(f"the target {target!r} has missing or infinite values: drop their rows")
-    return numbers.astype(np.int64) if column_kind(values) == "integer" else numbers
-
-
-def iterate_targets(
-    source: Any,
-    target: Hashable,
-    chunk_rows: int,
-    labels: bool = False,
-    layout: Mapping[str, str] | None = None,
-    choose: Callable[[Sequence], Sequence] | None = None,
-    na_values: Any = None,
-) -> Iterator[tuple]:
-    """Yield rows and targets of any input, or of an open CSV file, chunk by chunk; `labels`: the targets are text.
-
-    `layout` gives sep and decimal of CSV, `na_values` further words for missing values, `choose` the columns to read.
-    ValueError if there is no row.
-    """
-    if not is_chunked(source) and not hasattr(source, "read"):
-        yield split_target(source, target)
-        return
-    for chunk in _iterate_frames(source, chunk_rows, {target: str} if labels else None, layout or {}, na_values):
-        if choose is not None:
-            chunk = chunk.take_columns(choose(chunk.names))
-        rows, targets = split_target(chunk, target)
-        yield rows, np.array([str(value) for value in targets], dtype=object) if labels else targets
-
-
-def iterate_rows(path: Any, chunk_rows: int, na_values: Any = None) -> Iterator[pd.DataFrame]:
-    """Yield the rows of a path as float64, missing values as NaN; ValueError for other values, or without rows."""
-    for chunk in _iterate_frames(path, chunk_rows, na_values=na_values):
-        yield _read_numbers(chunk)
-
-
-def read_rows(path: Any, chunk_rows: int, na_values: Any = None) -> pd.DataFrame:
-    """Return all rows that `iterate_rows` yields."""
-    return pd.concat(list(iterate_rows(path, chunk_rows, na_values)), ignore_index=True)
-
-
-def _iterate_frames(
-    source: Any,
-    chunk_rows: int,
-    types: dict | None = None,
-    layout: Mapping[str, str] = MappingProxyType({}),
-    na_values: Any = None,
-) -> Iterator[Frame]:
-    """Yield the chunks that have rows; ValueError if there is none."""
-    chunks: Iterable[Any]
-    if is_path(source) and not is_csv(list_table_files(source, layout.get("sep"))[0]):
-        chunks, _ = open_chunks(source, chunk_rows, 0, na_values)
-    elif is_iterator(source) and not hasattr(source, "read"):
-        chunks = align_columns(source)
-    else:  # numeric values are parsed from each chunk, the labels of all chunks have one type
-        chunks = align_columns(_parse(source, chunk_rows, types, layout, na_values))
-    empty = True
-    for chunk in chunks:
-        if chunk.n_rows:
-            empty = False
-            yield chunk
-    if empty:
-        holder = f"{source}" if is_path(source) else "the stream"
-        raise ValueError(f"{holder} has columns but no row (0 samples): give at least one row")
-
-
-def _parse(
-    source: Any, chunk_rows: int, types: dict | None, layout: Mapping[str, str], na_values: Any
-) -> Iterator[pd.DataFrame]:
-    options = {"layout": find_layout(source, **layout), "na_values": na_values}
-    yield from read_csv_chunks(source, chunk_rows, dtype=types, **options)

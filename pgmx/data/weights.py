@@ -4,8 +4,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmx.checks import check_weights
+from pgmx.data.frame import Frame
 from pgmx.data.numeric import NumericTable
-from pgmx.data.table import DiscreteTable, Frame
+from pgmx.data.table import DiscreteTable
 
 #: Rows are repeated if integer weights add up to at most this many times the number of rows, else weighted one by one.
 MOST_REPETITIONS = 4

@@ -18,10 +18,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, Options, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_array
 
-from pgmx.checks import caller_level
+from pgmx.checks import caller_level, warn_of_target
 from pgmx.data import DiscreteTable, Frame, encode, open_any, open_frame
 from pgmx.data.few_values import warn_of_few_values
-from pgmx.fitted import warn_of_target
 from pgmx.lookup import explain_options
 from pgmx.models.pgmpy_estimators import StructureEstimator
 from pgmx.runs.run import Run, StartTime

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from pgmpy.base import PDAG
 from sklearn.base import clone
 
-from pgmx.data import DiscreteTable, Frame, NumericTable, encode
+from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, encode
 from pgmx.data.distributed.tables import is_remote
 from pgmx.data.draws import count_draws, count_many_draws, count_weighted_draws
 from pgmx.data.errors import warn_of_rows_left
@@ -100,7 +100,7 @@ def make_shared_table(
             f"scoring_method={type(method).__name__}(...) is a score object of pgmpy with its own rows and cannot be "
             "resampled: give its name, or a score of pgmx"
         )
-    if isinstance(opened, DiscreteTable | NumericTable):
+    if isinstance(opened, DiscreteTable | DistributedNumericTable):
         # workers draw in proportion to the weights that they keep; without weights here, those of the table remain
         return opened if weights is None else opened.keep_weights(weights)[0], weights
     missing = getattr(learner, "missing", "error")

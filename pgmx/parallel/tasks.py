@@ -20,7 +20,7 @@ from joblib.parallel import get_active_backend
 from pgmx.atomic import name_temporary
 from pgmx.checks import count_workers
 from pgmx.data import DiscreteTable
-from pgmx.data.plane_file import open_written_table, write_coded
+from pgmx.data.files.plane_file import open_written_table, write_coded
 from pgmx.parallel.threads import call_on_threads, one_blas_thread, run_on_threads, start_threads
 from pgmx.runs.run import TaskGroup
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from pgmx import scores
 from pgmx._ext import _pair_weights
-from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, NumericTable, encode
+from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, encode
 from pgmx.parallel.threads import THREAD_PAYS, count_threads, run_on_threads
 from pgmx.scores import ScoreTerms
 from pgmx.scores.binding.discrete import DiscreteScoring
@@ -230,7 +230,7 @@ def bind_forest_score(
 
 def _find_kind(data: Frame | DiscreteTable | DistributedNumericTable) -> int:
     """Return 0 for discrete, 1 for continuous, 2 for mixed data."""
-    if isinstance(data, NumericTable):
+    if isinstance(data, DistributedNumericTable):
         refuse_integers(data)
     n_continuous = len(data.float_columns)
     return 0 if n_continuous == 0 else 1 if n_continuous == data.n_columns else 2

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from pgmx.data.numeric import iterate_rows, iterate_targets, read_rows
-from pgmx.data.readers import is_iterator, is_path
+from pgmx.data.files.readers import is_iterator, is_path
+from pgmx.data.targets import iterate_rows, iterate_targets, read_rows
 
 #: Rows per chunk of a file; results do not depend on it.
 CHUNK_ROWS = 8192

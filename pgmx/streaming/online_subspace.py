@@ -9,7 +9,7 @@ from sklearn.utils.validation import validate_data
 
 from pgmx._ext import _subspace
 from pgmx.checks import check_natural
-from pgmx.data.readers import is_path
+from pgmx.data.files.readers import is_path
 from pgmx.streaming.base import StreamLearner
 from pgmx.streaming.inputs import check_finite
 

@@ -95,7 +95,7 @@ def test_an_interrupt_ends_the_stream_between_chunks(frame, monkeypatch):
         yield frame[["a", "b", "c"]][:120], frame["y"][:120].to_numpy()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("pgmx.data.numeric.iterate_targets", interrupt)
+    monkeypatch.setattr("pgmx.data.targets.iterate_targets", interrupt)
     result = CliRunner().invoke(main, ["stream", "rows.csv", "--target", "y", "--out", "m.npz"])
     assert result.exit_code == 130
     assert "Interrupted" in result.stderr

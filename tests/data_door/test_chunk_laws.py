@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pgmx.data import encode, open_table, plane_file, read_table, readers, write_table
+from pgmx.data import encode, open_table, read_table, write_table
+from pgmx.data.files import plane_file, readers
 
 OPTIONS = ["error", "drop", "category", "pairwise"]
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=4)

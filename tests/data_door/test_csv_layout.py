@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from pgmx.data import encode, open_any, open_numeric, read_table
-from pgmx.data.csv_files import find_layout
-from pgmx.data.numeric import read_rows
+from pgmx.data.files.csv_layout import find_layout
+from pgmx.data.targets import read_rows
 
 ROWS = pd.DataFrame({"a": [1.5, -0.25, 1000.0], "b, c": ["x", "y", "x"], "d": [1, 2, 3]})
 

@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgmx.data import encode, open_any, open_frame, open_numeric, read_table, readers
-from pgmx.data.csv_files import open_row_stream
+from pgmx.data import encode, open_any, open_frame, open_numeric, read_table
 from pgmx.data.distributed.reading import code_partition
-from pgmx.data.numeric import read_rows
+from pgmx.data.files import readers
+from pgmx.data.files.csv_rows import open_row_stream
 from pgmx.data.series.reading import open_series
+from pgmx.data.targets import read_rows
 from pgmx.estimators import HillClimbSearch
 
 HEADER = ["a", "b", "c", "d"]

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pgmx.data import NumericTable, encode, numeric, open_frame, open_numeric, readers, write_table
+from pgmx.data import NumericTable, encode, numeric, open_frame, open_numeric, write_table
 from pgmx.data.errors import MissingValuesError
+from pgmx.data.files import readers
 
 FRAME = pd.DataFrame({"a": [1.5, -2.0, 0.25, 8.0], "b": [3, 1, 4, 1], "c": np.float32([0.5, 1.5, 2.5, 3.5])})
 ROWS = FRAME.to_numpy(dtype=np.float64)

@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pgmx.data import DiscreteTable, encode, open_any, open_frame, open_table, plane_file, write_table
+from pgmx.data import DiscreteTable, encode, open_any, open_frame, open_table, write_table
+from pgmx.data.files import plane_file
 from pgmx.models import fit_discrete
 from tests.fuzz.plane_fields import PlaneFields
 

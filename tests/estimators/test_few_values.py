@@ -10,7 +10,7 @@ from sklearn.preprocessing import KBinsDiscretizer
 
 from pgmx.data import Discretizer, FewValuesWarning
 from pgmx.data.few_values import list_few_values
-from pgmx.data.readers import open_rows
+from pgmx.data.frame import open_rows
 from pgmx.estimators import (
     CLIME,
     BestFirstSearch,

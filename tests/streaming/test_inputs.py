@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from helpers.stream_learners import list_state
-from pgmx.data.numeric import iterate_targets
+from pgmx.data.targets import iterate_targets
 from pgmx.streaming import inputs
 from pgmx.streaming.least_squares import RecursiveLeastSquares, RecursiveLeastSquaresClassifier
 

@@ -181,10 +181,10 @@ def test_memory_is_constant():
             learner.partial_fit(X)
         gc.collect()
         first = tracemalloc.get_traced_memory()[0]
-        for _ in range(200):
+        for _ in range(400):
             learner.partial_fit(X)
         gc.collect()
-        assert tracemalloc.get_traced_memory()[0] - first < 10_000  # 50 bytes per pass: caches again
+        assert tracemalloc.get_traced_memory()[0] - first < 20_000  # 50 bytes per pass: caches again
     finally:
         tracemalloc.stop()
     assert abs(len(pickle.dumps(learner)) - size) < 100

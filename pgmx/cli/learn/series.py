@@ -96,7 +96,7 @@ def _spell_match(match: re.Match) -> str:
 
 
 def _read_powers(path: Path) -> Any:
-    from pgmx.data.readers import read_whole
+    from pgmx.data.files.readers import read_whole
 
     if not path.exists():
         raise ValueError(f"--exogenous-power {path}: no such file")

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from pgmx.data.readers import CHUNK_ROWS, limit_chunk_rows
-from pgmx.data.table import DiscreteTable, Frame, Partition
+from pgmx.data.files.readers import CHUNK_ROWS, limit_chunk_rows
+from pgmx.data.frame import Frame
+from pgmx.data.table import DiscreteTable, Partition
 
 
 class KeptPartition(Partition):

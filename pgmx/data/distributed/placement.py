@@ -20,8 +20,8 @@ from pgmx.checks import check_natural
 from pgmx.data.distributed import reading
 from pgmx.data.distributed.reading import find_continuous, slice_rows
 from pgmx.data.distributed.remote_partitions import RemotePartitions
-from pgmx.data.plane_file import PLANE_SUFFIX
-from pgmx.data.readers import is_path, list_table_files
+from pgmx.data.files.plane_file import PLANE_SUFFIX
+from pgmx.data.files.readers import is_path, list_table_files
 from pgmx.data.table import DiscreteTable
 
 if TYPE_CHECKING:

@@ -28,9 +28,10 @@ from pgmx.data.chunk_coder import FinalStates, GrowingColumn, StateCoder, label_
 from pgmx.data.columns import MAX_BYTE_STATES, check_discrete_columns, column_kind
 from pgmx.data.distributed.partitions import KeptPartition, NumericPartition, cut_table, slice_table
 from pgmx.data.errors import ContinuousColumnsError
+from pgmx.data.files.plane_file import PLANE_SUFFIX, open_table
+from pgmx.data.files.readers import CHUNK_ROWS, explain_unreadable, open_chunks, read_csv_chunks
+from pgmx.data.frame import open_chunk
 from pgmx.data.numeric import ValueFaults, open_number_chunks
-from pgmx.data.plane_file import PLANE_SUFFIX, open_table
-from pgmx.data.readers import CHUNK_ROWS, explain_unreadable, open_chunk, open_chunks, read_csv_chunks
 from pgmx.data.table import DiscreteTable
 
 #: Rows that a partition may have: a worker indexes and counts them in 32 bits.

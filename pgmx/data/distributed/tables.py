@@ -15,8 +15,9 @@ from pgmx.data.distributed import reading
 from pgmx.data.distributed.partitions import add_digests, count_rows, digest_rows, pack_planes, repeat_partition
 from pgmx.data.distributed.remote_partitions import RemotePartitions
 from pgmx.data.distributed.remote_table import RemoteTable
+from pgmx.data.frame import Frame
 from pgmx.data.numeric import NumericTable
-from pgmx.data.table import DiscreteTable, Frame
+from pgmx.data.table import DiscreteTable
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgmx.data.readers import is_path, read_whole
+from pgmx.data.files.readers import is_path, read_whole
 from pgmx.data.series.options import SeriesOptions, make_seasons
 from pgmx.data.series.time_index import TimeIndex, is_same_kind, make_labels
 

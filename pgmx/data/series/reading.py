@@ -12,6 +12,18 @@ import pyarrow.parquet as pq
 
 from pgmx.checks import check_same_names, explain_unreadable, join_names, read_only
 from pgmx.data.errors import MissingValuesError
+from pgmx.data.files.readers import (
+    CHUNK_ROWS,
+    is_csv,
+    is_iterator,
+    is_path,
+    limit_chunk_rows,
+    list_table_files,
+    read_csv_chunks,
+    read_csv_header,
+    refuse_na_values,
+)
+from pgmx.data.frame import Frame, open_chunk, open_columns
 from pgmx.data.numeric import (
     list_nonnumeric_kinds,
     make_rows,
@@ -21,23 +33,9 @@ from pgmx.data.numeric import (
     refuse_values,
     select_names,
 )
-from pgmx.data.readers import (
-    CHUNK_ROWS,
-    is_csv,
-    is_iterator,
-    is_path,
-    limit_chunk_rows,
-    list_table_files,
-    open_chunk,
-    open_columns,
-    read_csv_chunks,
-    read_csv_header,
-    refuse_na_values,
-)
 from pgmx.data.series.options import SeriesOptions, make_seasons
 from pgmx.data.series.panel import ColumnMoments, Panel, check_variation
 from pgmx.data.series.time_index import TimeIndex, is_same_kind, make_labels, read_times
-from pgmx.data.table import Frame
 
 #: Rows of a series that are read together first: fewer may not show its step (five business days, two rows at a gap).
 _FIRST_ROWS = 64

@@ -22,8 +22,8 @@ from pgmx.data import (
     open_frame,
 )
 from pgmx.data.distributed.tables import refuse_remote
+from pgmx.data.files.readers import is_chunked
 from pgmx.data.inputs import open_for_scores, open_rows_to_score
-from pgmx.data.readers import is_chunked
 from pgmx.estimators.base import DISCRETE_COLUMNS, NA_VALUES, BaseStructureLearner, Interval, StrOptions
 from pgmx.estimators.bayesian.pgmpy_interface import CausalDiscovery, make_metric
 from pgmx.inference.likelihood import held_out_log_likelihood

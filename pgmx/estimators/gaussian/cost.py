@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pgmx.data import NumericTable
-from pgmx.data.readers import CHUNK_CELLS
+from pgmx.data.files.readers import CHUNK_CELLS
 from pgmx.estimators.cost import LearningCost
 from pgmx.statistics import GaussianSample
 from pgmx.statistics.gaussian.sample import MOST_FORMED

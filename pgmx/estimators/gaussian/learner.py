@@ -1,4 +1,9 @@
-"""Base classes of the learners of Gaussian graphical models: results, options, reading of data, paths, wrapping."""
+"""Base classes of the learners of Gaussian graphical models.
+
+`GaussianResults` computes graph, network and matrices from an estimate. `ContinuousLearner` has what is common to all:
+`fit` in three steps, and its cost. `GaussianLearner` is the base of the learners that solve (options, reading of data,
+runs, paths), and `WrappingLearner` of those that use another learner, such as the nonparanormal.
+"""
 
 import warnings
 from abc import abstractmethod
@@ -22,7 +27,7 @@ from pgmx.checks import as_reals, caller_level, check_natural, is_number
 from pgmx.data import DiscreteTable, NumericTable, open_numeric
 from pgmx.data.distributed.tables import refuse_remote
 from pgmx.data.errors import check_rows_left
-from pgmx.data.readers import is_path
+from pgmx.data.files.readers import is_path
 from pgmx.estimators.base import N_JOBS, NA_VALUES, BaseStructureLearner, Interval, StrOptions, config
 from pgmx.estimators.cost import LearningCost
 from pgmx.estimators.gaussian.cost import GaussianSize, estimate_moments, join_steps, measure_table
@@ -40,7 +45,8 @@ if TYPE_CHECKING:
     from pgmx.models import GaussianMarkovNetwork
 
 
-Learner = TypeVar("Learner", bound="ContinuousLearner")  # for Self, jedi returns the base class
+# not Self: for it jedi, which completes code in notebooks, shows the base class
+Learner = TypeVar("Learner", bound="ContinuousLearner")
 
 
 class GaussianResults(BaseStructureLearner):
@@ -176,11 +182,11 @@ class GaussianResults(BaseStructureLearner):
     def _read_complete(self, X: Any) -> np.ndarray:
         """Return the rows without missing values as numbers; warn of rows that are left out."""
         rows = self._read_numbers(X)
-        lacking = np.isnan(rows)
-        if not lacking.any():
+        is_missing = np.isnan(rows)
+        if not is_missing.any():
             return rows
-        complete = ~lacking.any(axis=1)
-        names = [self._sample.names[v] for v in np.flatnonzero(lacking.any(axis=0)).tolist()]
+        complete = ~is_missing.any(axis=1)
+        names = [self._sample.names[v] for v in np.flatnonzero(is_missing.any(axis=0)).tolist()]
         check_rows_left(int(complete.sum()), len(rows), lambda: names)
         return rows[complete]
 
@@ -568,14 +574,6 @@ class GaussianLearner(ContinuousLearner):
         return path
 
 
-def find_largest_correlation(sample: GaussianSample) -> float:
-    """Return the largest absolute correlation of two different variables. The matrix of a thin sample is not formed."""
-    # a factor is enough for the maximum: it holds n p numbers, the matrix p²
-    correlations = sample.correlations if sample.factor is None else FactoredCorrelations(sample.factor)
-    correlations.scan(inf)
-    return correlations.largest
-
-
 class WrappingLearner(ContinuousLearner):
     """Base of the learners that wrap an `estimator` and take over its results.
 
@@ -621,3 +619,11 @@ class WrappingLearner(ContinuousLearner):
         learner._set_results(sample, estimate)
         self.estimator_ = learner
         super()._set_results(sample, estimate)
+
+
+def find_largest_correlation(sample: GaussianSample) -> float:
+    """Return the largest absolute correlation of two different variables. The matrix of a thin sample is not formed."""
+    # a factor is enough for the maximum: it holds n p numbers, the matrix p²
+    correlations = sample.correlations if sample.factor is None else FactoredCorrelations(sample.factor)
+    correlations.scan(inf)
+    return correlations.largest

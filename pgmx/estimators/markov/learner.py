@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from pgmx.checks import caller_level
+from pgmx.checks import caller_level, warn_of_target
 from pgmx.data import DiscreteTable, Frame, encode
 from pgmx.estimators.base import (
     DISCRETE_COLUMNS,
@@ -42,7 +42,6 @@ from pgmx.estimators.markov.problem import (
     refuse_distributed,
     rephrase_errors,
 )
-from pgmx.fitted import warn_of_target
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
 from pgmx.models.distributed_rows import average_answers
@@ -50,7 +49,7 @@ from pgmx.models.markov_queries import measure_strengths
 from pgmx.runs.progress import GraftingProgress, ProgressBar
 from pgmx.runs.run import Run
 from pgmx.search.edges.grafting import EdgeSelector, Grafting
-from pgmx.search.knowledge import PairKnowledge, read_pair_knowledge
+from pgmx.search.pair_knowledge import PairKnowledge, read_pair_knowledge
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 from pgmx.solvers.markov.pseudolikelihood import LEAST_TOL
 

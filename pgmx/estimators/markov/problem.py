@@ -18,7 +18,7 @@ from pgmx.models import PairwiseMarkovNetwork
 from pgmx.runs.checkpoint import Checkpoint, open_checkpoint
 from pgmx.search.edges.exhaustive import ExhaustiveEdges
 from pgmx.search.edges.stream import EdgeStream
-from pgmx.search.knowledge import PairKnowledge
+from pgmx.search.pair_knowledge import PairKnowledge
 from pgmx.solvers import BetheLoss, ExactLoss, PseudolikelihoodLoss
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 from pgmx.statistics import PairTables

@@ -14,7 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from pgmx.checks import check_natural, check_same_names
-from pgmx.data.readers import is_chunked
+from pgmx.data.files.readers import is_chunked
 from pgmx.data.series import (
     Panel,
     SeriesChunks,
@@ -48,7 +48,7 @@ class TimeSeriesLearner(BaseStructureLearner):
     """Base of the learners of time series. A subclass implements `_fit` (of a `Panel`) and `_make_graph`.
 
     Its constructor stores its options, and it adds its own options to `_parameter_constraints`. Options of
-    `_series_options` that a subclass does not have keep their defaults.
+    `_list_series_options` that a subclass does not have keep their defaults.
     """
 
     _parameter_constraints: dict[str, Any] = {

@@ -24,7 +24,7 @@ from pgmx.inference.exact.elimination_order import (
     search_order,
 )
 from pgmx.inference.exact.junction_tree import MostProbable
-from pgmx.inference.networks import ZeroProbabilityError
+from pgmx.inference.reduced_network import ZeroProbabilityError
 from pgmx.parallel.threads import count_threads, read_free_memory, run_on_threads
 
 #: Kinds of answers of a component, as numbered by the kernel.

@@ -15,7 +15,7 @@ from pgmpy.factors.continuous import LinearGaussianCPD
 from pgmpy.factors.discrete import TabularCPD
 from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
-from pgmx.data import DiscreteTable
+from pgmx.data import DiscreteTable, DistributedTable
 from pgmx.graphs.cycles import find_cycle
 from pgmx.statistics import Moments, marginal_counts
 from pgmx.statistics.collinearity import LEAST_RESIDUAL, NOISE, find_small_pivots
@@ -177,7 +177,7 @@ def fit_discrete(
     states = [states[:card] for states, card in zip(table.states, cards, strict=True)]
     counts = (
         _sum_families(table, cards, parents, weights)
-        if table.is_remote  # all families in few messages
+        if isinstance(table, DistributedTable)  # all families in few messages
         else (_count_family(table, cards, child, family, weights) for child, family in enumerate(parents))
     )
     return make_network(
@@ -387,13 +387,13 @@ def _count_family(
 
 
 def _sum_families(
-    table: DiscreteTable, cards: list[int], parents: list[list[int]], weights: np.ndarray | None
+    table: DistributedTable, cards: list[int], parents: list[list[int]], weights: np.ndarray | None
 ) -> Iterator[np.ndarray]:
     """Yield the counts of each family as `_count_family` does, from the workers of a distributed table."""
     if weights is None:
         ask, sums = DistributedFamilies(table), marginal_counts(table)
     else:
-        ask = WeightedFamilies(table.keep_weights(weights)[0])
+        ask = WeightedFamilies(table.weigh_rows(weights))
         sums = marginal_weights(ask.table, weights)
     marginals = np.split(sums, np.cumsum(table.cardinalities)[:-1])
     families = [(child, family) for child, family in enumerate(parents) if family]

@@ -111,10 +111,11 @@ def _read_attributes(u: tuple, v: tuple, edge: dict[str, Any]) -> dict[str, Any]
 
 def _write_graph_as_graphml(parts: GraphParts) -> bytes:
     _check_marks(parts.edges)
-    list_distinct_texts(
-        (name for name, _ in parts.nodes), "names of variables"
-    )  # raises for two names that become the same text
-    graph = nx.DiGraph(type=GRAPH_TYPE, **({"name": parts.name} if parts.name else {}))
+    # raises for two names that become the same text
+    list_distinct_texts((name for name, _ in parts.nodes), "names of variables")
+    graph = nx.DiGraph(type=GRAPH_TYPE)
+    if parts.name:
+        graph.name = parts.name
     labels = {node: f"{node[0]}@t-{node[1]}" for node in parts.nodes}
     for (name, lag), label in labels.items():
         graph.add_node(label, variable=str(name), lag=lag)

@@ -179,8 +179,9 @@ def list_facts(scoring: Any, gains: np.ndarray, scores: np.ndarray) -> list[np.n
 
     Sums of real weights depend in their last bits on the partitions of the table, and are rounded.
     """
-    is_weighted = isinstance(scoring, TableMixin) and scoring.weights is not None
-    if is_weighted and scoring.table.is_remote:  # a run may be resumed with other partitions
+    is_discrete = isinstance(scoring, TableMixin)
+    # a resumed run may have other partitions
+    if is_discrete and scoring.weights is not None and scoring.table.is_remote:
         return [scoring.weights, _round_largest(gains), _round_largest(scores)]
     return [gains, scores]
 

@@ -1,4 +1,4 @@
-"""The names of scores; binds the score for a user's `scoring_method` to the data."""
+"""From `scoring_method`, the name of a score or a score object, to the score bound to the data."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial
@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from pgmpy.structure_score import BaseStructureScore
 
 from pgmx.checks import check_same_names, join_names
-from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, NumericTable, encode
+from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, encode
 from pgmx.data.errors import StatesChoiceError, refuse_unobserved
 from pgmx.data.mixed import MixedTable, read_incomplete_mixed, read_mixed
 from pgmx.data.weights import check_row_weights, combine_weights, weights_of_complete_rows
@@ -54,7 +54,7 @@ def resolve_scoring(
         check_structure_prior(structure_prior)
     weights = None if sample_weight is None else check_row_weights(sample_weight, data.n_rows)
     options: dict[str, Any] = {"state_names": state_names, "missing": missing, "n_jobs": n_jobs}
-    if isinstance(data, NumericTable):  # it is distributed: continuous columns in memory are a frame
+    if isinstance(data, DistributedNumericTable):  # it is distributed: continuous columns in memory are a frame
         _check_sums_suffice(scoring_method, data, missing)
         options["missing"] = missing = "error"  # rows with missing values were dropped when they were distributed
     elif missing == "em":
@@ -73,7 +73,7 @@ def resolve_scoring(
         score = entry.load().from_moments(compute_moments(rows, weights), list_names(rows))
         of_rows = GaussianScoring(score, rows, structure_prior, weights=weights, sample_moments=score.moments)
         return _warn_of_collinearity(of_rows)
-    assert not isinstance(data, NumericTable)
+    assert not isinstance(data, DistributedNumericTable)
     mixed = read_mixed(data, state_names=state_names, missing=missing)
     score_of_table = entry.load().from_mixed(mixed)
     if entry.family == "clg":
@@ -105,7 +105,7 @@ def _check_discrete_children(method: Any, discrete_children: str) -> None:
         )
 
 
-def _check_sums_suffice(method: Any, table: NumericTable, missing: str) -> None:
+def _check_sums_suffice(method: Any, table: DistributedNumericTable, missing: str) -> None:
     """Refuse options and scores that need more than means and cross-products."""
     if missing not in ("error", "drop"):
         raise ValueError(

@@ -507,22 +507,19 @@ def is_projection_cheaper(product: ShiftedProduct, n_columns: int, n_iter: int) 
 
 
 class ProjectedSteps:
-    r"""Iterates with exact projections on {S q = z}, one row per column, from given q and y of shape (m, p).
+    """Iterates with exact projections on {S q = z}, one row per column, from given q and y of shape (m, p)."""
 
-    .. math::
-
-        x &= \operatorname*{arg\,min}_x \; r \|x - (q - a)\|^2 + s \|S x - (z - b)\|^2 \\
-        q &\leftarrow \operatorname{soft}(\hat x + a,\; 1 / r), \quad a \leftarrow a + \hat x - q \\
-        z &\leftarrow e_j + \operatorname{clip}(\hat z + b - e_j, \pm\lambda), \quad b \leftarrow b + \hat z - z
-
-    with :math:`\hat x, \hat z` the over-relaxed points x, S x. The multipliers of the dual problem are y = -s b. A
-    penalty r or s is raised if its split moves less than its distance from the graph, and lowered if it moves more. An
-    iteration costs 8 p² operations per column, since S is diagonal in the basis of its eigenvectors for all penalties.
-    The condition number of S, which slows down linearised steps, does not affect the projection.
-
-    Reference: Parikh, N. and Boyd, S. (2014), Block splitting for distributed optimization, Mathematical Programming
-    Computation 6, 77-102, section 3 (graph projection splitting).
-    """
+    # One iteration, with r and s the penalties of the splits q and z, a and b their scaled multipliers, and x^, z^ the
+    # over-relaxed points x, S x:
+    #   x = arg min r |x - (q - a)|² + s |S x - (z - b)|²
+    #   q <- soft(x^ + a, 1 / r),                  a <- a + x^ - q
+    #   z <- e_j + clip(z^ + b - e_j, -lam, lam),  b <- b + z^ - z
+    # The multipliers of the dual problem are y = -s b. A penalty is raised if its split moves less than its distance
+    # from the graph, and lowered if it moves more. An iteration costs 8 p² operations per column, since S is diagonal
+    # in the basis of its eigenvectors for all penalties. The condition number of S, which slows down linearised steps,
+    # does not affect the projection.
+    # Reference: Parikh, N. and Boyd, S. (2014), Block splitting for distributed optimization, Mathematical Programming
+    # Computation 6, 77-102, section 3 (graph projection splitting).
 
     def __init__(self, product: ShiftedProduct, columns, lam: float, points, multipliers):
         self.product, self.columns, self.lam = product, columns, lam

@@ -319,17 +319,14 @@ def screen_clime_columns(
 
 
 class _ClimeColumns(ColumnBlock):
-    r"""CLIME columns by the exact path over candidates.
+    """CLIME columns by the exact path over candidates."""
 
-    Let q and y solve the problem of column j and its dual over the candidates C,
-
-    .. math:: \min_q \|q\|_1 \;\text{s.t.}\; \|S_{CC} q - e_j\|_\infty \le \lambda, \qquad
-        \max_y y_j - \lambda \|y\|_1 \;\text{s.t.}\; \|S_{CC} y\|_\infty \le 1, \qquad S = A'A + \rho I
-
-    Padded with zeros, they solve the whole problem if no other i has :math:`|A_i'Aq| > \lambda` or
-    :math:`|A_i'Ay| > 1`. Such i are added to C. Initially C contains the variables whose constraint is violated by the
-    solution without neighbours, :math:`q = (1 - \lambda) / (1 + \rho) e_j`.
-    """
+    # Let q and y solve the problem of column j and its dual over the candidates C, with S = A'A + rho I:
+    #   min |q|_1  subject to  |S_CC q - e_j|_inf <= lam
+    #   max y_j - lam |y|_1  subject to  |S_CC y|_inf <= 1
+    # Padded with zeros, they solve the whole problem if no other i has |A_i'A q| > lam or |A_i'A y| > 1. Such i are
+    # added to C. Initially C contains the variables whose constraint is violated by the solution without neighbours,
+    # q = (1 - lam) / (1 + rho) e_j.
 
     def __init__(self, factor: WideFactor, columns: np.ndarray, lams: np.ndarray, ridge: float, deadline: float):
         super().__init__(factor, columns, lams)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pgmx._ext._pseudolikelihood import Conditionals
-from pgmx.data import DiscreteTable
+from pgmx.data import DiscreteTable, DistributedTable
 from pgmx.parallel.threads import call_on_threads, count_threads
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import is_past
@@ -94,7 +94,8 @@ class PseudolikelihoodLoss(PenalisedLoss):
     def _open_rows(self, table: DiscreteTable, weights: np.ndarray | None) -> Conditionals | DistributedConditionals:
         """Return the conditionals of the rows, local or distributed."""
         shared = (self._observed, self.l2, self._node_penalties, self._is_double)
-        if table.is_remote:  # the rows stay: a step is a message, which serves as many steps as possible
+        if isinstance(table, DistributedTable):
+            # The rows stay with the workers: a step is a message, which serves as many steps as possible.
             self._n_jobs = 1  # the workers run in parallel instead
             rows: Any = table.keep_weights(weights)[0]
             return DistributedConditionals(rows, *shared)
@@ -179,7 +180,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
     def _tables_around(self, i: int) -> tuple[np.ndarray, list[np.ndarray]]:
         """Return the neighbours of a node with non-zero tables, and these tables, with states of the node in rows."""
         pairs = self._active.pairs
-        around = [e for e in self._active.at(i) if self._active.table(e).any()]
+        around = [e for e in self._active.edges_of(i) if self._active.table(e).any()]
         others = [int(pairs[e].sum()) - i for e in around]
         steps = [self._active.table(e) if pairs[e, 0] == i else self._active.table(e).T for e in around]
         return np.array(others, dtype=np.int64), [np.ascontiguousarray(step) for step in steps]
@@ -246,7 +247,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
         else:
             ends = dict.fromkeys(pairs.ravel().tolist())
             blocks = np.array(
-                list(dict.fromkeys(e for i in ends for e in reversed(self._active.at(i)))), dtype=np.int64
+                list(dict.fromkeys(e for i in ends for e in reversed(self._active.edges_of(i)))), dtype=np.int64
             )
         most = max_sweeps or (1000 if pairs is None else LOCAL_SWEEPS)
         inner = False  # tables at zero wait during the descent over non-zero tables
