@@ -3,6 +3,7 @@
 import errno
 import os
 import sys
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from math import isfinite
@@ -252,3 +253,19 @@ def count_workers(n_jobs: int | None) -> int:
     from joblib import effective_n_jobs
 
     return effective_n_jobs(cast(int, n_jobs))
+
+
+def warn_of_target(learner: object, X: object, y: object) -> None:
+    """Warn that `y` is ignored if it is a named Series and `X` a frame without that column: a classifier may be meant.
+
+    scikit-learn's own calls, which pass arrays or a column of `X`, cause no warning.
+    """
+    columns = getattr(X, "column_names", getattr(X, "columns", None))
+    name = getattr(y, "name", None)
+    if columns is None or name in (None, "") or not hasattr(y, "to_numpy") or name in list(columns):
+        return
+    warnings.warn(
+        f"{type(learner).__name__} ignores y, the Series {name!r}: it learns from the columns of X alone. Add y to X "
+        f"as a column; ChowLiuForest(class_node={name!r}) is a classifier",
+        stacklevel=caller_level(),
+    )

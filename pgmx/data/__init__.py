@@ -1,6 +1,6 @@
-"""Data: one door opens any input as a discrete, a numeric or a mixed table.
+"""Data: any accepted input is opened as a discrete, a numeric or a mixed table.
 
-    input                  door            reader                 columns                 table
+    input                  opened by       reader                 columns                 table
     ---------------------  --------------  ---------------------  ----------------------  -------------------------
     frame, array, rows --> inputs._open -> open_columns: Frame -> code_columns ---------> table.DiscreteTable
                                                                   make_rows ------------> numeric.NumericTable
@@ -13,11 +13,11 @@
     dask, partitions ----> distribute ---> workers read alike --> chunk_coder ----------> DistributedTable
                                                                   make_rows ------------> DistributedNumericTable
 
-Calls go from left to right. The public functions are the kinds of the door: `encode` gives a discrete table,
+Calls go from left to right. The public functions differ in what they return: `encode` gives a discrete table,
 `open_numeric` a numeric one, `open_frame` columns (`Frame`), and `open_any` a discrete table if the input is coded or
 arrives in chunks of discrete columns, else columns, which learners and scores turn into the table that they need.
 
-- `inputs`: the door
+- `inputs`: these functions, which all call `_open`
 - `frame`: tables in memory of any library as columns (`Frame`)
 - `files`: files and iterators as columns, whole or in chunks (`readers`); coded tables on disk (`plane_file`)
 - `columns`: kinds of columns, and their coding as states; `table`: `DiscreteTable`; `numeric`: `NumericTable`

@@ -2,7 +2,7 @@
 
 - `bundled`: discrete networks of the Bayesian network repository, which ship with pgmx or pgmpy, and network files
 - `examples`: small real tables that ship with scikit-learn and statsmodels
-- `random_graphs`: edges of random graphs, ranks of items in random reservoirs, and the generator of all draws
+- `random_graphs`, `reservoirs`: edges of random graphs and the generator of all draws; ranks in random reservoirs
 - `markov`: random Markov networks to learn from, and rows sampled from them
 - `sampling`: forward sampling of Bayesian networks as frames
 - `gaussian`: Gaussian Markov networks to learn from, all with variances 1; ``simulate`` draws rows
@@ -35,7 +35,7 @@ from pgmx.datasets.markov import (
     sample_markov_network,
     tree_network,
 )
-from pgmx.datasets.random_graphs import ReservoirRanks, reservoir_ranks
+from pgmx.datasets.reservoirs import ReservoirRanks, reservoir_ranks
 from pgmx.datasets.sampling import sample
 from pgmx.datasets.structural import KernelResponses, StructuralSeries, kernel_responses, structural_series
 from pgmx.datasets.time_series import gridded_counts, sparse_system

@@ -18,10 +18,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, Options, StrOptions, validate_parameter_constraints
 from sklearn.utils.validation import check_array
 
-from pgmx.checks import caller_level
+from pgmx.checks import caller_level, warn_of_target
 from pgmx.data import DiscreteTable, Frame, encode, open_any, open_frame
 from pgmx.data.few_values import warn_of_few_values
-from pgmx.fitted import warn_of_target
 from pgmx.lookup import explain_options
 from pgmx.models.pgmpy_estimators import StructureEstimator
 from pgmx.runs.run import Run, StartTime
@@ -80,6 +79,9 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
     # not every learner reads files itself, or has discrete variables
     na_values: Any = None
     discrete_columns: Sequence[Hashable] | None = None
+
+    #: Opens data that are not opened yet. Learners that need only sums over rows open more kinds of input.
+    _open_input: Callable[..., Any] = staticmethod(open_any)
 
     variables_: list
     n_features_in_: int
@@ -214,7 +216,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         if isinstance(X, np.ndarray) and X.dtype.kind == "f":
             # scikit-learn's wording for infinite or missing values
             check_array(X, ensure_all_finite=self.missing == "error", estimator=self)
-        return open_any(X, **self._list_coding())
+        return self._open_input(X, **self._list_coding())
 
     def _list_coding(self) -> dict[str, Any]:
         """Return the options of this learner for reading and coding rows."""

@@ -4,8 +4,8 @@ Discrete Markov networks:
 
 - `queries`, `partition`, `maximisation`: the public functions by name of variable: cost, marginals, joint distributions
   and samples; the log-partition with its error; most probable states
-- `problem`: arguments and results of these functions: a named network as arrays, marginals, costs
-- `networks`: networks as arrays of log-values, also given evidence
+- `problem`, `answers`: arguments of these functions (a network with its names, evidence), and their results
+- `networks`, `reduced_network`: networks as arrays of log-values, and what remains of them given evidence
 - `named_networks`: pgmpy's Markov and Bayesian networks read as arrays; forward sampling
 - `pgmpy_classes`: pgmpy's VariableElimination and BeliefPropagation, answered by compiled code
 - `exact`: elimination orders, variable elimination, junction trees
@@ -22,6 +22,9 @@ from typing import TYPE_CHECKING
 from pgmx.lookup import import_on_demand
 
 if TYPE_CHECKING:
+    from pgmx.inference.answers import InferenceCost as InferenceCost
+    from pgmx.inference.answers import MapAssignment as MapAssignment
+    from pgmx.inference.answers import Marginals as Marginals
     from pgmx.inference.approximate.gibbs import gibbs_sample as gibbs_sample
     from pgmx.inference.approximate.loopy import BeliefResult as BeliefResult
     from pgmx.inference.approximate.loopy import loopy_belief_propagation as loopy_belief_propagation
@@ -42,9 +45,6 @@ if TYPE_CHECKING:
     from pgmx.inference.pgmpy_classes import BeliefPropagation as BeliefPropagation
     from pgmx.inference.pgmpy_classes import VariableElimination as VariableElimination
     from pgmx.inference.problem import CompiledNetwork as CompiledNetwork
-    from pgmx.inference.problem import InferenceCost as InferenceCost
-    from pgmx.inference.problem import MapAssignment as MapAssignment
-    from pgmx.inference.problem import Marginals as Marginals
     from pgmx.inference.queries import estimate_cost as estimate_cost
     from pgmx.inference.queries import joint as joint
     from pgmx.inference.queries import marginals as marginals
@@ -57,11 +57,11 @@ _HOMES = {
     "CompiledNetwork": "pgmx.inference.problem",
     "EliminationPlan": "pgmx.inference.exact.elimination_order",
     "ExactInference": "pgmx.inference.exact.junction_tree",
-    "InferenceCost": "pgmx.inference.problem",
+    "InferenceCost": "pgmx.inference.answers",
     "LogFactors": "pgmx.inference.networks",
     "LogPartition": "pgmx.inference.partition",
-    "MapAssignment": "pgmx.inference.problem",
-    "Marginals": "pgmx.inference.problem",
+    "MapAssignment": "pgmx.inference.answers",
+    "Marginals": "pgmx.inference.answers",
     "MostProbable": "pgmx.inference.exact.junction_tree",
     "NamedFactors": "pgmx.inference.named_networks",
     "PairwisePotentials": "pgmx.inference.networks",

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pgmx.inference.answers import MapAssignment
 from pgmx.inference.approximate.search import search_configuration
 from pgmx.inference.engines import BELIEF_OPTIONS, BeliefEngine
 from pgmx.inference.exact.elimination_order import TreewidthError
@@ -15,7 +16,6 @@ from pgmx.inference.exact.variable_elimination import find_most_probable
 from pgmx.inference.partition import MOST_OPERATIONS, warn_approximate
 from pgmx.inference.problem import (
     Evidence,
-    MapAssignment,
     NetworkLike,
     Problem,
     VirtualEvidence,

@@ -21,7 +21,6 @@ from pgmx.inference.exact.variable_elimination import (
     sum_by_elimination,
     sum_out_low_degrees,
 )
-from pgmx.inference.networks import ReducedNetwork, ZeroProbabilityError
 from pgmx.inference.problem import (
     Evidence,
     NetworkLike,
@@ -31,6 +30,7 @@ from pgmx.inference.problem import (
     check_method,
     check_options,
 )
+from pgmx.inference.reduced_network import ReducedNetwork, ZeroProbabilityError
 
 #: Largest number of multiplications of cutset conditioning: seconds for "auto", about ten minutes for "exact".
 MOST_OPERATIONS = {"ais": 0, "auto": 2**30, "exact": 2**36}

@@ -21,8 +21,9 @@ from pgmx.checks import join_names
 from pgmx.inference.exact.components import ComponentEngine, ComponentInference, read_default_memory
 from pgmx.inference.exact.junction_tree import ExactInference
 from pgmx.inference.named_networks import BayesianArrays, NamedTables, read_tables
-from pgmx.inference.networks import LogFactors, ZeroProbabilityError
+from pgmx.inference.networks import LogFactors
 from pgmx.inference.problem import UnknownStateError
+from pgmx.inference.reduced_network import ZeroProbabilityError
 from pgmx.lookup import suggest
 
 with warnings.catch_warnings():

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pgmx.checks import check_natural, check_seed
+from pgmx.inference.answers import InferenceCost, Marginals
 from pgmx.inference.approximate.gibbs import gibbs_sample
 from pgmx.inference.engines import (
     BELIEF_OPTIONS,
@@ -30,12 +31,9 @@ from pgmx.inference.engines import (
 )
 from pgmx.inference.exact.elimination_order import TreewidthError
 from pgmx.inference.exact.variable_elimination import plan_rest, sum_each_configuration
-from pgmx.inference.networks import ReducedNetwork, ZeroProbabilityError
 from pgmx.inference.partition import warn_approximate
 from pgmx.inference.problem import (
     Evidence,
-    InferenceCost,
-    Marginals,
     NetworkLike,
     Problem,
     VirtualEvidence,
@@ -43,11 +41,13 @@ from pgmx.inference.problem import (
     check_method,
     check_options,
 )
+from pgmx.inference.reduced_network import ReducedNetwork, ZeroProbabilityError
 
 if TYPE_CHECKING:
     from pgmx.data import DiscreteTable
 
-#: Largest number of configurations of the queried variables for which all other variables are eliminated.
+#: Largest number of configurations of the queried variables for which all other variables are eliminated; each
+#: configuration costs one elimination.
 _MOST_CONFIGURATIONS = 16
 #: Methods for marginals.
 _METHODS = ("auto", "exact", "corrected", "loopy", "gibbs")
@@ -325,8 +325,8 @@ def _read_question(
 ) -> tuple[Problem, dict[int, int]]:
     """Check the method and options of a query for marginals; return the network and the evidence as codes."""
     check_method(method, _METHODS)
-    known = {"exact": (), "gibbs": (*GIBBS_OPTIONS, "n_samples", "seed"), "loopy": BELIEF_OPTIONS}
-    check_options(options, known.get(method, (*BELIEF_OPTIONS, *CORRECTION_OPTIONS)), method)
+    options_of = {"exact": (), "gibbs": (*GIBBS_OPTIONS, "n_samples", "seed"), "loopy": BELIEF_OPTIONS}
+    check_options(options, options_of.get(method, (*BELIEF_OPTIONS, *CORRECTION_OPTIONS)), method)
     problem = Problem.from_model(model)
     codes = problem.encode_evidence(evidence)
     return problem.change(virtual_evidence, do, codes), codes
@@ -366,8 +366,7 @@ def _compute_joint(
         return _choose_engine(problem, codes, method, memory, options).joint(ids)
     try:
         return problem.exact(codes, memory).joint(ids)
-    # The tree was too large, or the tables for variables that are far apart in it.
-    except TreewidthError:
+    except TreewidthError:  # of the tree, or of the tables that join variables in distant cliques
         answer = _eliminate_others(problem, codes, ids, check_memory(memory))
     return _choose_engine(problem, codes, method, memory, options).joint(ids) if answer is None else answer
 

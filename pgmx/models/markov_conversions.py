@@ -79,7 +79,7 @@ def junction_tree(model, *, memory: int = DEFAULT_MEMORY) -> JunctionTree:
     problem = Problem.from_model(model)
     tree = JunctionTree()
     cliques: list[tuple] = []
-    for scope, table, above in _bridge_components(problem.exact({}, memory)):
+    for scope, table, above in _bridge_components(problem.calibrate_tree({}, memory)):
         cliques.append(tuple(problem.names[v] for v in scope))
         states = {problem.names[v]: list(problem.states[v]) for v in scope}
         # The methods of networkx: pgmpy's methods search all other cliques for each clique.
@@ -149,7 +149,7 @@ def make_bayesian_network(problem: Problem, memory: int = DEFAULT_MEMORY) -> Dis
 
     The parents of a variable are the variables before it in its clique of the junction tree.
     """
-    tree = problem.exact({}, memory)
+    tree = problem.calibrate_tree({}, memory)
     names, states = problem.names, problem.states
     model = DiscreteBayesianNetwork()
     model.add_nodes_from(names)

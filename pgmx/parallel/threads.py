@@ -1,4 +1,4 @@
-"""The resources of this machine: tasks on threads of this process, of which the calling one is the first; free memory.
+"""Tasks on threads of this process, of which the calling thread is the first, and the free memory.
 
 Compiled code releases Python's lock, so that threads over one shared table are sufficient: nothing is copied, and a
 thread starts within 0.1 ms. The cost of the first tasks decides whether further threads are worth starting. If no

@@ -1,4 +1,4 @@
-"""The interface of pgmpy over every compiled score."""
+"""The base class of all compiled scores, which gives them the interface of pgmpy's scores."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable

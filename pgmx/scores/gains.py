@@ -1,4 +1,4 @@
-"""Sources of the gains of a search: the interface, upper bounds, and what complements the compiled scorers.
+"""Sources of the gains of moves: their interface, upper bounds, scores in Python, stored and prefetched rows.
 
 `FunctionGains` calls any score family by family. `RowCache` and `CachedSources` keep rows of gains for a search that
 returns to earlier graphs. `RowPrefetcher` starts threads that compute rows before a climb needs them, or that count

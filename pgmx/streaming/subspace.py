@@ -10,8 +10,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from pgmx.checks import warn_of_target
 from pgmx.data.files.readers import is_iterator
-from pgmx.fitted import warn_of_target
 from pgmx.streaming.base import Interval, StreamLearner, StrOptions
 from pgmx.streaming.inputs import collect_rows, iterate_row_chunks
 from pgmx.streaming.online_subspace import OnlineSubspace, read_cell_positions, read_triples

@@ -11,7 +11,7 @@ from pgmpy.models import DiscreteMarkovNetwork
 from helpers.mixed_networks import name_network
 from pgmx.inference import PairwisePotentials, estimate_cost, joint, log_partition, map_assignment, marginals, sample
 from pgmx.inference.approximate.imputation import impute
-from pgmx.inference.networks import ZeroProbabilityError
+from pgmx.inference.reduced_network import ZeroProbabilityError
 from pgmx.models import PairwiseMarkovNetwork
 
 

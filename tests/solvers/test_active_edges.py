@@ -44,7 +44,7 @@ def test_what_is_added_is_found_again(cards, seed, feature_wise, piece):
     for e, (i, j) in enumerate(pairs.tolist()):
         assert active.position(i, j) == e
     for i in range(len(cards)):
-        assert active.at(i) == np.flatnonzero((pairs == i).any(axis=1)).tolist()
+        assert active.edges_of(i) == np.flatnonzero((pairs == i).any(axis=1)).tolist()
     if feature_wise:
         assert np.flatnonzero(active.masks).tolist() == active.where[:-1].tolist()
     else:
@@ -57,7 +57,7 @@ def test_an_empty_store():
     assert active.norms().shape == (0,)
     assert active.where.tolist() == [0]
     assert active.position(0, 1) is None
-    assert active.at(1) == []
+    assert active.edges_of(1) == []
 
 
 @pytest.mark.parametrize("pairs", [[[1, 2], [0, 1]], [[0, 2], [0, 2]]], ids=["added before", "twice at once"])
@@ -69,5 +69,5 @@ def test_a_refused_list_leaves_nothing_behind(pairs):
     assert active.pairs.tolist() == [[0, 1]]
     assert active.position(1, 2) is None
     assert active.position(0, 2) is None
-    assert active.at(2) == []
+    assert active.edges_of(2) == []
     assert active.add(np.array([[1, 2], [0, 2]]), np.zeros(8), np.ones(2)).tolist() == [1, 2]

@@ -10,8 +10,8 @@ Learners need sums over rows, so a request goes to the workers and an array of s
       v                     sums                  |
     terms of the score  <------------------------ +
 
-`reduce` is that arrow. The caller defines the counts and how two sums are added, and the same call with a table on one
-machine calls the function once, with all rows. Every worker draws resamples from its own rows.
+`reduce` makes both arrows in one call. The caller defines the counts and how two sums are added, and the same call with
+a table on one machine calls the function once, with all rows. Every worker draws resamples from its own rows.
 """
 
 from __future__ import annotations

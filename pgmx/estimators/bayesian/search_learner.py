@@ -152,19 +152,20 @@ class SearchLearner(DagLearner):
 
     @contextmanager
     def _name_all_choices(self) -> Iterator[None]:
-        """Let errors about missing values name all options of this learner."""
+        """Let errors about missing values name all options of this learner, also `missing="em"`."""
         try:
             yield
         except ChoiceError as error:
-            by_name = not isinstance(self.scoring_method, BaseStructureScore)  # score objects hold complete rows
+            # EM computes scores anew from a name; a score object already holds complete rows
+            by_name = not isinstance(self.scoring_method, BaseStructureScore)
             raise error.among((*error.choices, "em"), marks=by_name and bool(error.choices)) from None
 
     def _reads_continuous(self, opened: Any) -> bool:
         method = self.scoring_method
         is_discrete = isinstance(method, DiscreteScore)
-        if isinstance(method, str):  # no text of score objects, because it would contain their table
+        if isinstance(method, str):
             is_discrete = method.lower() in list_scores("discrete", aliases=True)
-        return super()._reads_continuous(opened) and not is_discrete  # discrete scores refuse floats
+        return super()._reads_continuous(opened) and not is_discrete  # discrete scores refuse continuous variables
 
     def _fit(self, opened: InputTable, sample_weight: ArrayLike | None) -> Run:
         with ProgressBar(self.show_progress and config.SHOW_PROGRESS, self.callback, type(self).__name__) as bar:
@@ -303,10 +304,10 @@ class SearchLearner(DagLearner):
     def _start_edges(self, names: list, constraints: EdgeConstraints, max_indegree: int) -> np.ndarray:
         """Return the edges of the start graph: `start_dag` with required edges and without forbidden edges."""
         n_required = np.bincount(constraints.required[:, 1], minlength=len(names))
-        crowded = int(np.argmax(n_required))
-        if n_required[crowded] > max_indegree:
+        child = int(np.argmax(n_required))
+        if n_required[child] > max_indegree:
             raise ValueError(
-                f"{names[crowded]!r} has {n_required[crowded]} required parents, but max_indegree={max_indegree}: "
+                f"{names[child]!r} has {n_required[child]} required parents, but max_indegree={max_indegree}: "
                 "raise max_indegree, or require fewer edges"
             )
         # an edge may be given twice; unlike a set, a dictionary has a fixed order
@@ -334,8 +335,8 @@ class SearchLearner(DagLearner):
 
     def _resolve_options(self, start: np.ndarray, seed: int, permutation: np.ndarray) -> dict[str, Any]:
         """Return the options in the form that the fingerprint uses; prior knowledge enters as arrays."""
-        first = self.start_dag if isinstance(self.start_dag, str) else start
-        return {"start_dag": first, "random_state": [seed, permutation], **dict.fromkeys(KNOWLEDGE_OPTIONS)}
+        start_dag = self.start_dag if isinstance(self.start_dag, str) else start
+        return {"start_dag": start_dag, "random_state": [seed, permutation], **dict.fromkeys(KNOWLEDGE_OPTIONS)}
 
     # ---- missing values ----
 

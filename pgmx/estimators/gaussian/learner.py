@@ -1,4 +1,9 @@
-"""Base classes of the learners of Gaussian graphical models: results, options, reading of data, paths, wrapping."""
+"""Base classes of the learners of Gaussian graphical models.
+
+`GaussianResults` computes graph, network and matrices from an estimate. `ContinuousLearner` has what is common to all:
+`fit` in three steps, and its cost. `GaussianLearner` is the base of the learners that solve (options, reading of data,
+runs, paths), and `WrappingLearner` of those that use another learner, such as the nonparanormal.
+"""
 
 import warnings
 from abc import abstractmethod
@@ -20,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import as_reals, caller_level, check_natural, is_number
 from pgmx.data import DiscreteTable, NumericTable, open_numeric
-from pgmx.data.distributed.tables import is_remote
+from pgmx.data.distributed.tables import refuse_remote
 from pgmx.data.errors import check_rows_left
 from pgmx.data.files.readers import is_path
 from pgmx.estimators.base import N_JOBS, NA_VALUES, BaseStructureLearner, Interval, StrOptions, config
@@ -40,7 +45,8 @@ if TYPE_CHECKING:
     from pgmx.models import GaussianMarkovNetwork
 
 
-Learner = TypeVar("Learner", bound="ContinuousLearner")  # for Self, jedi returns the base class
+# not Self: for it jedi, which completes code in notebooks, shows the base class
+Learner = TypeVar("Learner", bound="ContinuousLearner")
 
 
 class GaussianResults(BaseStructureLearner):
@@ -165,18 +171,24 @@ class GaussianResults(BaseStructureLearner):
         network, missing = self.model_, self._resolve_missing()
         if is_path(X):
             X = open_numeric(X, missing="pairwise", na_values=self.na_values)
-        if missing == "error" or is_remote(X):  # no value of a distributed table is missing
-            return average_answers(network, "log_likelihood", X)
-        rows = network.read_rows(X).values
-        lacking = np.isnan(rows)
         if missing == "pairwise":
-            return float(np.mean(network.log_evidence(rows)))
-        if lacking.any():
-            complete = ~lacking.any(axis=1)
-            names = [self._sample.names[v] for v in np.flatnonzero(lacking.any(axis=0)).tolist()]
-            check_rows_left(int(complete.sum()), len(rows), lambda: names)
-            rows = rows[complete]
-        return float(np.mean(network.log_likelihood(rows)))
+            return average_answers(network, "log_likelihood", X, self._read_numbers, "log_evidence")
+        return average_answers(network, "log_likelihood", X, None if missing == "error" else self._read_complete)
+
+    def _read_numbers(self, X: Any) -> np.ndarray:
+        """Return rows as numbers, NaN for missing values."""
+        return self.model_.read_rows(X).values
+
+    def _read_complete(self, X: Any) -> np.ndarray:
+        """Return the rows without missing values as numbers; warn of rows that are left out."""
+        rows = self._read_numbers(X)
+        is_missing = np.isnan(rows)
+        if not is_missing.any():
+            return rows
+        complete = ~is_missing.any(axis=1)
+        names = [self._sample.names[v] for v in np.flatnonzero(is_missing.any(axis=0)).tolist()]
+        check_rows_left(int(complete.sum()), len(rows), lambda: names)
+        return rows[complete]
 
     def _resolve_missing(self) -> str:
         """Return the treatment of missing values."""
@@ -434,11 +446,14 @@ class GaussianLearner(ContinuousLearner):
             raise ValueError(
                 f"n_samples={self.n_samples} is only for covariance='precomputed': leave it out, since rows are counted"
             )
-        if isinstance(X, DiscreteTable) and X.is_remote:
-            raise TypeError(
-                f"{X!r} has discrete columns, but {type(self).__name__} needs continuous variables: distribute a "
+        refuse_remote(
+            X,
+            lambda table: (
+                f"{table!r} has discrete columns, but {type(self).__name__} needs continuous variables: distribute a "
                 "table of numeric columns"
-            )
+            ),
+            DiscreteTable,
+        )
         return open_numeric(X, missing=self.missing, na_values=self.na_values)
 
     def _read(self, opened: NumericTable | GaussianSample, sample_weight: ArrayLike | None) -> GaussianSample:
@@ -559,14 +574,6 @@ class GaussianLearner(ContinuousLearner):
         return path
 
 
-def find_largest_correlation(sample: GaussianSample) -> float:
-    """Return the largest absolute correlation of two different variables. The matrix of a thin sample is not formed."""
-    # a factor is enough for the maximum: it holds n p numbers, the matrix p²
-    correlations = sample.correlations if sample.factor is None else FactoredCorrelations(sample.factor)
-    correlations.scan(inf)
-    return correlations.largest
-
-
 class WrappingLearner(ContinuousLearner):
     """Base of the learners that wrap an `estimator` and take over its results.
 
@@ -612,3 +619,11 @@ class WrappingLearner(ContinuousLearner):
         learner._set_results(sample, estimate)
         self.estimator_ = learner
         super()._set_results(sample, estimate)
+
+
+def find_largest_correlation(sample: GaussianSample) -> float:
+    """Return the largest absolute correlation of two different variables. The matrix of a thin sample is not formed."""
+    # a factor is enough for the maximum: it holds n p numbers, the matrix p²
+    correlations = sample.correlations if sample.factor is None else FactoredCorrelations(sample.factor)
+    correlations.scan(inf)
+    return correlations.largest

@@ -15,9 +15,8 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from pgmx.checks import caller_level
+from pgmx.checks import caller_level, warn_of_target
 from pgmx.data import DiscreteTable, Frame, encode
-from pgmx.data.distributed.tables import is_remote
 from pgmx.estimators.base import (
     DISCRETE_COLUMNS,
     NA_VALUES,
@@ -43,7 +42,6 @@ from pgmx.estimators.markov.problem import (
     refuse_distributed,
     rephrase_errors,
 )
-from pgmx.fitted import warn_of_target
 from pgmx.inference import PairwisePotentials
 from pgmx.models import PairwiseMarkovNetwork
 from pgmx.models.distributed_rows import average_answers
@@ -51,7 +49,7 @@ from pgmx.models.markov_queries import measure_strengths
 from pgmx.runs.progress import GraftingProgress, ProgressBar
 from pgmx.runs.run import Run
 from pgmx.search.edges.grafting import EdgeSelector, Grafting
-from pgmx.search.knowledge import PairKnowledge, read_pair_knowledge
+from pgmx.search.pair_knowledge import PairKnowledge, read_pair_knowledge
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 from pgmx.solvers.markov.pseudolikelihood import LEAST_TOL
 
@@ -140,8 +138,8 @@ class MarkovResults(BaseStructureLearner):
         """
         check_is_fitted(self, "edges_")
         self._check_n_features(X)
-        rows = X if self.missing == "error" or is_remote(X) else self._code_rows(X)
-        return average_answers(self.model_, "log_likelihood", rows)
+        read = None if self.missing == "error" else self._code_rows
+        return average_answers(self.model_, "log_likelihood", X, read)
 
     def _code_rows(self, X: Any) -> DiscreteTable:
         """Return rows without missing values: they become a state, or their rows are dropped."""

@@ -9,7 +9,7 @@ from pgmx.checks import check_same_names, join_names
 from pgmx.data import DiscreteTable, encode
 from pgmx.data.columns import MAX_BYTE_STATES, list_unknown_states, match_states
 from pgmx.data.errors import MissingValuesError, UnknownColumnsError
-from pgmx.search.knowledge import read_pairs
+from pgmx.search.pair_knowledge import read_pairs
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
 
 #: Factor of growth of the number of active edges after which the loss on held-out rows is computed again.

@@ -48,7 +48,7 @@ class TimeSeriesLearner(BaseStructureLearner):
     """Base of the learners of time series. A subclass implements `_fit` (of a `Panel`) and `_make_graph`.
 
     Its constructor stores its options, and it adds its own options to `_parameter_constraints`. Options of
-    `_series_options` that a subclass does not have keep their defaults.
+    `_list_series_options` that a subclass does not have keep their defaults.
     """
 
     _parameter_constraints: dict[str, Any] = {

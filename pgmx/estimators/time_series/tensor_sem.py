@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from pgmx.checks import caller_level
+from pgmx.checks import caller_level, warn_of_target
 from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_equations
@@ -21,7 +21,6 @@ from pgmx.estimators.time_series.structural_equations import (
     read_windows,
     warn_of_proportional_powers,
 )
-from pgmx.fitted import warn_of_target
 from pgmx.runs.progress import SolverProgress
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.sem_factors import alternate_least_squares, solve_khatri_rao

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pgmx.checks import check_same_names
+from pgmx.checks import check_same_names, warn_of_target
 from pgmx.data.series import Panel
 from pgmx.estimators.base import Interval, StrOptions, clone_learner
 from pgmx.estimators.time_series.cost import SeriesSize, estimate_equations
@@ -17,7 +17,6 @@ from pgmx.estimators.time_series.structural_equations import (
     read_powers,
     warn_of_proportional_powers,
 )
-from pgmx.fitted import warn_of_target
 from pgmx.runs.run import Run
 from pgmx.solvers.time_series.sem_likelihood import SecondMoments
 from pgmx.solvers.time_series.sem_tracking import MOST_WINDOWS, LikelihoodTracker, RecursiveTracker

@@ -10,13 +10,8 @@ import numpy as np
 
 from pgmx._ext import _gibbs
 from pgmx.checks import check_natural, check_seed
-from pgmx.inference.networks import (
-    LogFactors,
-    Network,
-    PairwisePotentials,
-    ZeroProbabilityError,
-    check_evidence,
-)
+from pgmx.inference.networks import LogFactors, PairwisePotentials
+from pgmx.inference.reduced_network import Network, ZeroProbabilityError, check_evidence
 from pgmx.parallel.threads import call_on_threads
 
 

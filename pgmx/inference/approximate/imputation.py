@@ -10,8 +10,9 @@ import numpy as np
 from pgmx.inference.approximate.loopy import choose_configuration, loopy_belief_propagation
 from pgmx.inference.exact.elimination_order import TreewidthError
 from pgmx.inference.exact.junction_tree import ExactInference
-from pgmx.inference.networks import PairwisePotentials, ZeroProbabilityError, log_sum_exp
+from pgmx.inference.networks import PairwisePotentials, log_sum_exp
 from pgmx.inference.problem import check_method
+from pgmx.inference.reduced_network import ZeroProbabilityError
 
 #: Largest number of configurations of connected missing variables that are enumerated, for all rows at once.
 MAX_CONFIGURATIONS = 4096

@@ -11,7 +11,8 @@ import numpy as np
 
 from pgmx._ext import _belief
 from pgmx.checks import check_natural, is_number
-from pgmx.inference.networks import PairwisePotentials, ZeroProbabilityError, check_evidence, take_logs
+from pgmx.inference.networks import PairwisePotentials, take_logs
+from pgmx.inference.reduced_network import ZeroProbabilityError, check_evidence
 
 #: Damping factors that are tried one after the other if messages do not converge.
 DAMPINGS = (0.5, 0.8, 0.95)

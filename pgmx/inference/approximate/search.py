@@ -10,7 +10,8 @@ import numpy as np
 from pgmx._ext import _trws
 from pgmx.checks import check_natural, check_seed
 from pgmx.inference.approximate.tempering import COPIES, Replicas, choose_search_betas
-from pgmx.inference.networks import LogFactors, PairwisePotentials, ReducedNetwork, ZeroProbabilityError
+from pgmx.inference.networks import LogFactors, PairwisePotentials
+from pgmx.inference.reduced_network import ReducedNetwork, ZeroProbabilityError
 
 if TYPE_CHECKING:
     from pgmx.inference.problem import Problem

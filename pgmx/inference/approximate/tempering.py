@@ -15,7 +15,7 @@ import numpy as np
 from pgmx._ext import _tempering
 from pgmx.checks import check_natural, check_seed
 from pgmx.inference.approximate.gibbs import Conditionals, copy_tables
-from pgmx.inference.networks import Network
+from pgmx.inference.reduced_network import Network
 
 #: Replicas at each temperature: two, which swap clusters.
 COPIES = 2

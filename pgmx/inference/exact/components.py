@@ -24,7 +24,7 @@ from pgmx.inference.exact.elimination_order import (
     search_order,
 )
 from pgmx.inference.exact.junction_tree import MostProbable
-from pgmx.inference.networks import ZeroProbabilityError
+from pgmx.inference.reduced_network import ZeroProbabilityError
 from pgmx.parallel.threads import count_threads, read_free_memory, run_on_threads
 
 #: Kinds of answers of a component, as numbered by the kernel.
@@ -54,6 +54,7 @@ class ComponentEngine:
         n = len(cards)
         self.cards = list(cards)
         self.is_directed = is_directed
+        self.scopes = [tuple(scope) for scope in scopes]
         self.n_tables = len(scopes)
         tables = [np.ascontiguousarray(table, dtype=np.float64) for table in tables]
         holders: list[list[int]] = [[] for _ in range(n)]
@@ -91,6 +92,11 @@ class ComponentEngine:
     def copy_kernel(self) -> Components:
         """Return a kernel over the same arrays, without plans."""
         return Components(*self._arrays, PLAN_BYTES)
+
+    def table(self, f: int) -> np.ndarray:
+        """Return the table of a scope, one axis per variable."""
+        shape = [self.cards[v] for v in self.scopes[f]]
+        return self.values[self.first[f] : self.first[f + 1]].reshape(shape)
 
     # ---- one question ----
 
@@ -325,8 +331,19 @@ class ComponentInference:
         self.evidence = {v: code for v, code in evidence.items() if v not in do} if do else dict(evidence)
         self._is_plain = not likelihoods and not do
         self._question = (self.evidence, likelihoods, do)
+        self._codes = {**self.evidence, **do}
         self.memory = memory
         self.errors = np.zeros(len(engine.cards))
+
+    def _explain_zero(self) -> ZeroProbabilityError:
+        """Return the error for an impossible question, with the table that excludes the evidence if one alone does."""
+        for f, scope in enumerate(self.engine.scopes):
+            if f in self._question[2]:  # the table of a variable of an intervention takes no part
+                continue
+            table = self.engine.table(f)[tuple(self._codes.get(v, slice(None)) for v in scope)]
+            if not table.any():
+                return ZeroProbabilityError({v: self.evidence[v] for v in scope if v in self.evidence}, scope)
+        return ZeroProbabilityError(self.evidence)
 
     @cached_property
     def _answer(self) -> tuple[float, np.ndarray]:
@@ -337,7 +354,7 @@ class ComponentInference:
             worker.find(row, SUM)
             total = worker.kernel.answer(row, SUM, None, probabilities, self.engine.columns)[0]
         if total == -np.inf:
-            raise ZeroProbabilityError(self.evidence)
+            raise self._explain_zero()
         return float(total), probabilities[0]
 
     @property
@@ -359,7 +376,7 @@ class ComponentInference:
         with self.engine.asking(*self._question) as row:
             table = self.engine.joint(row, variables, self.memory)
         if not table.any():
-            raise ZeroProbabilityError(self.evidence)
+            raise self._explain_zero()
         return table
 
     def map(self) -> MostProbable:
@@ -370,7 +387,7 @@ class ComponentInference:
             states = row.copy()
             value = worker.kernel.answer(row, MAXIMISE, states)[0]
         if value == -np.inf:
-            raise ZeroProbabilityError(self.evidence)
+            raise self._explain_zero()
         return MostProbable(states[0].astype(np.int64), float(value))
 
     def most_probable(self, variables: Sequence[int]) -> list[int]:
@@ -378,7 +395,7 @@ class ComponentInference:
         with self.engine.asking(*self._question) as row:
             value, states = self.engine.most_probable(row, variables, self.memory)
         if value == -np.inf:
-            raise ZeroProbabilityError(self.evidence)
+            raise self._explain_zero()
         return states
 
     def sample(self, n_samples: int, seed: int | None = 0) -> np.ndarray:
@@ -387,7 +404,7 @@ class ComponentInference:
         with self.engine.asking(*self._question) as row:
             states, total = self.engine.complete_rows(row, self.memory, uniforms=uniforms)
         if total[0] == -np.inf:
-            raise ZeroProbabilityError(self.evidence)
+            raise self._explain_zero()
         return np.ascontiguousarray(states.T)
 
 

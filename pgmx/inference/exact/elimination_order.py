@@ -1,4 +1,4 @@
-"""Elimination orders and their cost, computed before any table is allocated."""
+"""Elimination orders and their cost, computed before any table is allocated; the error if the cost is too high."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from pgmx._ext import _orders
 from pgmx.checks import read_only
 
-#: Bytes of a cell.
+#: Bytes of a cell: tables are float64.
 CELL_BYTES = 8
 
 #: Largest number of variables for which orders are compared (bit sets of 32 MB); larger graphs use min-fill.
@@ -59,6 +59,24 @@ class TreewidthError(ValueError):
     def with_engines(self, engines: str) -> TreewidthError:
         """Return the error with other engines that the caller can choose."""
         return type(self)(self.problem, self.remedy, engines)
+
+
+def make_treewidth_error(width: int, n_bytes: int, memory: int, at_least: bool = False) -> TreewidthError:
+    """Return the error for a network of this width that needs (at least) `n_bytes`, but may use `memory` bytes."""
+    bound = "at least " if at_least else ""
+    return TreewidthError(
+        f"exact inference needs {bound}{format_bytes(n_bytes)} (width {bound}{width}), more than the "
+        f"{format_bytes(memory)} of memory={memory} (by default 2 GB, or what is free)",
+        "use {}, a sparser network, more evidence, or more memory",
+    )
+
+
+def format_bytes(n_bytes: int) -> str:
+    """Return a number of bytes as text, in a suitable unit."""
+    for unit, factor in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6)):
+        if n_bytes >= factor:
+            return f"{n_bytes / factor:.3g} {unit}" if n_bytes < 10**18 else f"10^{len(str(n_bytes)) - 1} bytes"
+    return f"{n_bytes} bytes"
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,7 +222,7 @@ def search_order(
     """
     graph = FillGraph([int(size) for size in cardinalities], scopes)
     order, cliques = [], []
-    for v, neighbours in graph.eliminate(most=0):
+    for v, neighbours in graph.eliminate(max_cost=0):
         order.append(v)
         cliques.append(neighbours)
     core = sorted(graph.remaining)
@@ -215,19 +233,19 @@ def search_order(
     elif core:
         best, pointer = np.empty(len(core), dtype=np.int64), np.empty(len(core) + 1, dtype=np.int64)
         logs = np.log([graph.cards[v] for v in core])
-        around, _ = _orders.search_orders(
+        neighbours_of, _ = _orders.search_orders(
             _pack_adjacency(graph.adjacent, core), logs, BUDGET, 0, by_largest, best, pointer
         )
-        names = np.array(core)
-        order += names[best].tolist()
-        cliques += [names[clique].tolist() for clique in np.split(around, pointer[1:-1])]
+        vertices = np.array(core)
+        order += vertices[best].tolist()
+        cliques += [vertices[clique].tolist() for clique in np.split(neighbours_of, pointer[1:-1])]
     return _build_plan(graph.cards, order, cliques)
 
 
 def bound_width(cardinalities: Sequence[int] | np.ndarray, scopes: Iterable[Sequence[int]]) -> int:
     """Return a lower bound on the width of every order: minor-min-width after removal of simplicial vertices."""
     graph = FillGraph([int(size) for size in cardinalities], scopes)
-    bound = max((len(neighbours) for _, neighbours in graph.eliminate(most=0)), default=0)
+    bound = max((len(neighbours) for _, neighbours in graph.eliminate(max_cost=0)), default=0)
     core = sorted(graph.remaining)
     if not core or len(core) > MOST_VARIABLES:
         return bound
@@ -236,31 +254,13 @@ def bound_width(cardinalities: Sequence[int] | np.ndarray, scopes: Iterable[Sequ
 
 def _pack_adjacency(adjacent: Sequence[set[int]], core: Sequence[int]) -> np.ndarray:
     """Return the adjacency of some vertices as bit sets: uint64 (n, words)."""
-    place = {v: i for i, v in enumerate(core)}
+    position = {v: i for i, v in enumerate(core)}
     # Bytes in little-endian words: the same bit sets on all machines.
     bits = np.zeros((len(core), -(-len(core) // 64) * 8), dtype=np.uint8)
     for i, v in enumerate(core):
-        others = np.array([place[u] for u in adjacent[v]], dtype=np.int64)
+        others = np.array([position[u] for u in adjacent[v]], dtype=np.int64)
         np.bitwise_or.at(bits[i], others >> 3, (1 << (others & 7)).astype(np.uint8))
     return bits.view("<u8").astype(np.uint64, copy=False)
-
-
-def make_treewidth_error(width: int, n_bytes: int, memory: int, at_least: bool = False) -> TreewidthError:
-    """Return the error for a network of this width that needs (at least) `n_bytes`, but may use `memory` bytes."""
-    bound = "at least " if at_least else ""
-    return TreewidthError(
-        f"exact inference needs {bound}{format_bytes(n_bytes)} (width {bound}{width}), more than the "
-        f"{format_bytes(memory)} of memory={memory} (by default 2 GB, or what is free)",
-        "use {}, a sparser network, more evidence, or more memory",
-    )
-
-
-def format_bytes(n_bytes: int) -> str:
-    """Return a number of bytes as text, in a suitable unit."""
-    for unit, factor in (("TB", 10**12), ("GB", 10**9), ("MB", 10**6)):
-        if n_bytes >= factor:
-            return f"{n_bytes / factor:.3g} {unit}" if n_bytes < 10**18 else f"10^{len(str(n_bytes)) - 1} bytes"
-    return f"{n_bytes} bytes"
 
 
 class EliminationGraph:
@@ -284,15 +284,15 @@ class EliminationGraph:
         """Return the cost by which vertices are eliminated; ties are broken by the smaller index."""
         return (self.size[v],)
 
-    def eliminate(self, most: float = inf) -> Iterator[tuple[int, list[int]]]:
-        """Eliminate the cheapest vertices of cost at most `most`; yield each with its neighbours, ascending."""
+    def eliminate(self, max_cost: float = inf) -> Iterator[tuple[int, list[int]]]:
+        """Eliminate the cheapest vertices of cost at most `max_cost`; yield each with its neighbours, ascending."""
         heap = [(self.cost(v), v) for v in self.remaining]
         heapq.heapify(heap)
         while heap:
             cost, v = heapq.heappop(heap)
             if v not in self.remaining or cost != self.cost(v):
                 continue  # an entry from before the cost changed
-            if cost[0] > most:
+            if cost[0] > max_cost:
                 return
             self.remaining.discard(v)
             neighbours = sorted(self.adjacent[v])
@@ -327,8 +327,8 @@ class FillGraph(EliminationGraph):
         adjacent, missing, size = self.adjacent, self.missing, self.size
         changed = set(neighbours)
         if missing[v]:
-            for place, a in enumerate(neighbours):
-                for b in neighbours[place + 1 :]:
+            for i, a in enumerate(neighbours):
+                for b in neighbours[i + 1 :]:
                     if b not in adjacent[a]:
                         common = adjacent[a] & adjacent[b]
                         for c in common:
@@ -362,17 +362,17 @@ class FillGraph(EliminationGraph):
         ]
 
 
-def _build_plan(cards: list[int], order: list[int], around: list[list[int]]) -> EliminationPlan:
+def _build_plan(cards: list[int], order: list[int], neighbours: list[list[int]]) -> EliminationPlan:
     """Build the junction tree of an order from the neighbours of each variable at its elimination."""
     rank = [0] * len(order)
-    for place, v in enumerate(order):
-        rank[v] = place
+    for position, v in enumerate(order):
+        rank[v] = position
     homes = [0] * len(order)
     cliques: list[list[int]] = []
     parents: list[int] = []
     sepsets: list[tuple[int, ...]] = []
     # From the last variable, so that a parent's clique exists before the cliques of its children.
-    for v, adjacent in zip(reversed(order), reversed(around), strict=True):
+    for v, adjacent in zip(reversed(order), reversed(neighbours), strict=True):
         above = homes[min(adjacent, key=rank.__getitem__)] if adjacent else -1
         if above >= 0 and len(cliques[above]) == len(adjacent):  # v extends the clique above
             cliques[above].append(v)

@@ -24,7 +24,7 @@ from pgmx.inference.exact.elimination_order import (
     make_treewidth_error,
     search_order,
 )
-from pgmx.inference.networks import Network, ReducedNetwork, ZeroProbabilityError
+from pgmx.inference.reduced_network import Network, ReducedNetwork, ZeroProbabilityError
 
 #: Default memory limit of exact inference: 2 GB.
 MEMORY = 2**31

@@ -18,7 +18,8 @@ import numpy as np
 from pgmx._ext import _contraction
 from pgmx.inference.exact.elimination_order import CELL_BYTES, EliminationPlan, make_treewidth_error, search_order
 from pgmx.inference.exact.junction_tree import MostProbable
-from pgmx.inference.networks import LogFactors, Network, ReducedNetwork, ZeroProbabilityError, log_sum_exp
+from pgmx.inference.networks import LogFactors, log_sum_exp
+from pgmx.inference.reduced_network import Network, ReducedNetwork, ZeroProbabilityError
 
 #: Tables of one variable whose product has at most this number of cells are multiplied before larger tables.
 MOST_SMALL_CELLS = 4096

@@ -74,7 +74,8 @@ def _split_blocks(text: str, wanted: str) -> Iterator[tuple[int, str, str]]:
     while at < len(text):
         match = _BLOCK.match(text, at)
         with explain_block(text, at):
-            # The kind comes first: for a network of another kind the message says so.
+            # The kind comes first: for a network of another kind the message says so. Without a complete block its head
+            # has no end, and the kind is among its first characters.
             kind, rest = _parse_kind(text[at : at + 80] if match is None else match[1])
             if match is None:
                 raise ValueError(f"there is no complete block: {text[at : at + 40]!r}")

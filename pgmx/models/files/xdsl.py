@@ -27,7 +27,7 @@ from pgmx.models.files.graphml import replace_forbidden
 #: Unlike GeNIe, pyAgrum lets the states of the first parent vary fastest; its files name the program.
 _FIRST_PARENT_FASTEST = "aGrUM"
 
-#: Width, height and number of columns of the grid in which GeNIe shows the nodes.
+#: Width and height of the nodes that GeNIe shows, in pixels, and number of columns of their grid.
 _WIDTH, _HEIGHT, _COLUMNS = 120, 60, 8
 
 
@@ -35,14 +35,14 @@ def write_xdsl(model: DiscreteBayesianNetwork) -> bytes:
     """Return the file of a fitted network; parents precede their children."""
     encode_texts = partial(encode_distinct_texts, letter_first=True)
     states, tables = describe_network(model, "xdsl", encode_texts, encode_texts)
-    places = {name: v for v, name in enumerate(states)}
+    positions = {name: v for v, name in enumerate(states)}
     graph = nx.DiGraph((parent, name) for name, (parents, _) in tables.items() for parent in parents)
     graph.add_nodes_from(states)
     # Ties keep the order of the nodes: the same network gives the same file.
-    order = list(nx.lexicographical_topological_sort(graph, key=lambda name: places[name]))
+    order = list(nx.lexicographical_topological_sort(graph, key=lambda name: positions[name]))
     root = ElementTree.Element("smile", version="1.0", id="network", numsamples="10000", discsamples="10000")
     nodes = ElementTree.SubElement(root, "nodes")
-    shown = ElementTree.SubElement(ElementTree.SubElement(root, "extensions"), "genie", version="1.0", app="pgmx")
+    layout = ElementTree.SubElement(ElementTree.SubElement(root, "extensions"), "genie", version="1.0", app="pgmx")
     for k, name in enumerate(order):
         parents, table = tables[name]
         node = ElementTree.SubElement(nodes, "cpt", id=name)
@@ -52,11 +52,12 @@ def write_xdsl(model: DiscreteBayesianNetwork) -> bytes:
             ElementTree.SubElement(node, "parents").text = " ".join(parents)
         # `repr` keeps every bit.
         ElementTree.SubElement(node, "probabilities").text = " ".join(map(repr, table.T.ravel().tolist()))
-        extension = ElementTree.SubElement(shown, "node", id=name)
+        extension = ElementTree.SubElement(layout, "node", id=name)
         ElementTree.SubElement(extension, "name").text = replace_forbidden(decode(name))
+        # half a width between columns, a height between rows
         left, top = (k % _COLUMNS) * 3 * _WIDTH // 2, (k // _COLUMNS) * 2 * _HEIGHT
         ElementTree.SubElement(extension, "position").text = f"{left} {top} {left + _WIDTH} {top + _HEIGHT}"
-    shown.set("name", "network")
+    layout.set("name", "network")
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="utf-8", xml_declaration=True)
 

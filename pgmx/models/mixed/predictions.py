@@ -22,7 +22,7 @@ from pgmx.inference.mixed.posterior import (
     plan_question,
 )
 from pgmx.inference.mixed.weighting import make_key, weigh_samples
-from pgmx.inference.networks import show_evidence
+from pgmx.inference.reduced_network import show_evidence
 from pgmx.models.distributed_rows import let_workers_answer
 from pgmx.models.rows import MixedColumns, read_mixed_rows
 

@@ -1,4 +1,4 @@
-"""The names of scores; binds the score for a user's `scoring_method` to the data."""
+"""From `scoring_method`, the name of a score or a score object, to the score bound to the data."""
 
 from collections.abc import Hashable, Mapping, Sequence
 from functools import partial

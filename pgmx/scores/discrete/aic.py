@@ -1,4 +1,4 @@
-"""Akaike's information criterion."""
+"""Akaike's information criterion for discrete Bayesian networks."""
 
 from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms
 
@@ -49,5 +49,5 @@ class AIC(DiscreteScore):
     _tags = {"name": "aic-d", "supported_datatype": "discrete", "default_for": None, "is_parameteric": False}
 
     def terms(self, n_rows: float) -> ScoreTerms:
-        """Return the terms: each free parameter costs 1."""
+        """Return the terms: each free parameter costs 1, for any number of rows."""
         return ScoreTerms(penalty=1.0)

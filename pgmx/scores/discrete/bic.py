@@ -1,4 +1,4 @@
-"""The Bayesian information criterion."""
+"""The Bayesian information criterion for discrete Bayesian networks."""
 
 from pgmx._ext import _families
 from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms

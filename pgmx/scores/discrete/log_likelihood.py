@@ -1,4 +1,4 @@
-"""The log-likelihood score."""
+"""The log-likelihood score of discrete Bayesian networks."""
 
 from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms
 

@@ -1,4 +1,4 @@
-"""The search for the best score: the thorough search, equivalence classes, orders with kicks, and parent sets."""
+"""The search for the best score: the thorough search, equivalence classes, perturbed orders, and parent sets."""
 
 from collections.abc import Callable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The thorough search: climbs with two orders of ties, reinsertion from their optima, and kicks."""
+"""The thorough search: climbs with two orders of ties, reinsertion from their optima, and perturbed orders (kicks)."""
 
 from collections.abc import Callable
 from functools import partial

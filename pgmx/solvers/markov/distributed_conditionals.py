@@ -24,7 +24,7 @@ import numpy as np
 
 from pgmx._ext._remote_conditionals import CLOSE, OPEN, RemoteConditionals
 from pgmx.data import DistributedTable
-from pgmx.solvers.markov.conditional_parts import (
+from pgmx.solvers.markov.partition_conditionals import (
     Operations,
     Request,
     Sums,

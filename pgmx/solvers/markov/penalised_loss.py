@@ -11,10 +11,11 @@ from pgmx.inference.networks import PairwisePotentials
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.statistics.pair_tables import PairTables
 
-#: Optimisation around new edges ends at this share of the penalty of a table. The last one reaches the tolerance.
+#: Tolerance of a descent around new edges, as a share of the penalty of a table. Only the last descents of a run need
+#: to reach the tolerance of the learner.
 LOCAL_SHARE = 0.03
 
-#: Snapshots with larger log-potentials are refused.
+#: Snapshots with larger absolute parameters are refused as damaged.
 MOST_VALUE = 1e4
 
 #: Gradients of some pairs: their positions in the list, all cells, offset of each table, norm of each table.
@@ -28,7 +29,7 @@ class PenalisedLoss(ABC):
 
         F(w) = L(w) + \lambda \sum_e c_e d_e \|W_e\|_2 + \frac{l_2}{2} \|w\|_2^2, \qquad d_e = \sqrt{s_i s_j}
 
-    in nats per row. A subclass defines L. It stores the parameters, computes gradients and descends.
+    in nats per row. A subclass defines L, stores the parameters, computes gradients and descends.
 
     Parameters
     ----------
@@ -83,7 +84,7 @@ class PenalisedLoss(ABC):
         n_jobs: int | None = None,
         side_memory: int = 0,
     ):
-        check_penalties(lam, l2)
+        _check_penalties(lam, l2)
         self.cardinalities = np.asarray(table.cardinalities, dtype=np.int64)
         self.n_variables = len(self.cardinalities)
         self.statistics = statistics
@@ -137,7 +138,10 @@ class PenalisedLoss(ABC):
     @property
     @abstractmethod
     def drift(self) -> np.ndarray:
-        """Non-decreasing value per variable: d_e s_e changes by at most half the growth of its two ends."""
+        """A non-decreasing value per variable that bounds changes of scores.
+
+        While the values of the variables of a pair grow by a and b, its d_e s_e changes by at most (a + b) / 2.
+        """
 
     @property
     @abstractmethod
@@ -150,7 +154,7 @@ class PenalisedLoss(ABC):
 
     @abstractmethod
     def kkt_residual(self) -> float:
-        """Return the largest distance of 0 from the subdifferential over nodes and active edges."""
+        """Return the largest distance of 0 from the subdifferential, over nodes and active edges."""
 
     # ---- minimisation ----
 
@@ -184,7 +188,7 @@ class PenalisedLoss(ABC):
             Variables whose distributions changed; for losses with messages, by more than `tol`. Scores of pairs of
             other variables did not change, or very little.
         """
-        return self._descend(None if pairs is None else as_pairs(pairs), tol, max_sweeps, deadline)
+        return self._descend(None if pairs is None else _as_pairs(pairs), tol, max_sweeps, deadline)
 
     def local_tol(self, tol: float) -> float:
         """Return the tolerance around new edges: a share of the penalty of a table, at least `tol`."""
@@ -200,7 +204,7 @@ class PenalisedLoss(ABC):
 
     @lam.setter
     def lam(self, value: float) -> None:
-        check_penalties(value, self.l2)
+        _check_penalties(value, self.l2)
         self._lam = float(value)
         self._update_penalty()
 
@@ -230,18 +234,18 @@ class PenalisedLoss(ABC):
 
         A pair belongs in the model if its score is above λ c_e.
         """
-        pairs = as_pairs(pairs)
+        pairs = _as_pairs(pairs)
         norms = np.empty(len(pairs))
-        for part, _, _, norms_of_part in self._gradient_cells(pairs):
-            norms[part] = norms_of_part
+        for chunk, _, _, norms_of_chunk in self._gradient_cells(pairs):
+            norms[chunk] = norms_of_chunk
         return norms / self._size(pairs)
 
     def gradients(self, pairs: np.ndarray) -> list[np.ndarray]:
         """Return the gradient of the loss in the table of each inactive pair, (s_i, s_j)."""
-        pairs = as_pairs(pairs)
+        pairs = _as_pairs(pairs)
         tables: list[np.ndarray] = [np.zeros(0)] * len(pairs)
-        for part, cells, begins, _ in self._gradient_cells(pairs):
-            for k, at in enumerate(np.arange(len(pairs))[part].tolist()):
+        for chunk, cells, begins, _ in self._gradient_cells(pairs):
+            for k, at in enumerate(np.arange(len(pairs))[chunk].tolist()):
                 shape = self.cardinalities[pairs[at]]
                 tables[at] = cells[begins[k] : begins[k + 1]].reshape(shape).copy()
         return tables
@@ -274,7 +278,7 @@ class PenalisedLoss(ABC):
 
     def activate(self, pairs: np.ndarray) -> None:
         """Activate pairs (k, 2) with tables at zero."""
-        pairs = as_pairs(pairs)
+        pairs = _as_pairs(pairs)
         if len(pairs):
             tables, _ = self.statistics.flat(pairs)
             weights = np.ones(len(pairs)) if self._feature_wise else self._size(pairs)
@@ -286,7 +290,7 @@ class PenalisedLoss(ABC):
         """Activate single cells (k, 2) of the tables of pairs (k, 2). Missing tables are made."""
         if not self._feature_wise:
             raise ValueError("single cells can be activated only with feature_wise=True: use activate for whole tables")
-        for (i, j), (a, b) in zip(as_pairs(pairs).tolist(), np.asarray(cells).tolist(), strict=True):
+        for (i, j), (a, b) in zip(_as_pairs(pairs).tolist(), np.asarray(cells).tolist(), strict=True):
             e = self._active.position(i, j)
             if e is None:
                 self.activate(np.array([[i, j]]))
@@ -296,14 +300,14 @@ class PenalisedLoss(ABC):
 
     def require(self, pairs: np.ndarray) -> None:
         """Activate the inactive pairs among (k, 2), and all cells of the tables of all pairs."""
-        self.activate(self._without_active(as_pairs(pairs)))
+        self.activate(self._without_active(_as_pairs(pairs)))
         if self._feature_wise:
-            for i, j in as_pairs(pairs).tolist():
+            for i, j in _as_pairs(pairs).tolist():
                 cells = np.argwhere(np.ones(self.cardinalities[[i, j]]))
                 self.activate_features(np.full((len(cells), 2), (i, j)), cells)
 
     def _without_active(self, pairs: np.ndarray) -> np.ndarray:
-        return as_pairs([pair for pair in pairs.tolist() if self._active.position(*pair) is None])
+        return _as_pairs([pair for pair in pairs.tolist() if self._active.position(*pair) is None])
 
     def potentials(self) -> PairwisePotentials:
         """Return node parameters and the non-zero tables."""
@@ -317,7 +321,7 @@ class PenalisedLoss(ABC):
 
     def set_potentials(self, potentials: PairwisePotentials) -> None:
         """Continue from given finite parameters. Their edges become active, other active tables become zero."""
-        check_start(potentials, self.cardinalities)
+        _check_start(potentials, self.cardinalities)
         self.activate(self._without_active(potentials.edges))
         tables = np.zeros(self._active.where[-1])
         for e, (i, j) in enumerate(potentials.edges.tolist()):
@@ -387,11 +391,6 @@ class PenalisedLoss(ABC):
         return self._active.masks[span].reshape(table.shape) > 0 if self._feature_wise else np.ones(table.shape, bool)
 
 
-def as_pairs(pairs) -> np.ndarray:
-    """Return pairs as an int64 array (k, 2)."""
-    return np.ascontiguousarray(pairs, dtype=np.int64).reshape(-1, 2)
-
-
 class ActiveEdges:
     """Edges in the order of activation, with parameters, observed shares and penalty factors.
 
@@ -405,7 +404,7 @@ class ActiveEdges:
         self._size = 0
         self._cells = 0
         self._positions: dict[tuple[int, int], int] = {}
-        self._of: list[list[int]] = [[] for _ in range(len(cardinalities))]
+        self._edges_of: list[list[int]] = [[] for _ in range(len(cardinalities))]
         self._pairs = np.zeros((16, 2), dtype=np.int64)
         self._where = np.zeros(17, dtype=np.int64)
         self._weights = np.zeros(16)
@@ -455,9 +454,9 @@ class ActiveEdges:
         """Return the position of the edge between i < j, None if it is not active."""
         return self._positions.get((i, j))
 
-    def at(self, i: int) -> list[int]:
+    def edges_of(self, i: int) -> list[int]:
         """Return the positions of the edges of variable i, in the order of activation."""
-        return self._of[i]
+        return self._edges_of[i]
 
     def add(self, pairs: np.ndarray, tables: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Append edges (k, 2), i < j, with all parameters at zero, and return their positions (k,).
@@ -482,8 +481,8 @@ class ActiveEdges:
         self._size, self._cells = end, cells
         self._positions |= positions
         for (i, j), e in positions.items():
-            self._of[i].append(e)
-            self._of[j].append(e)
+            self._edges_of[i].append(e)
+            self._edges_of[j].append(e)
         return np.arange(end - len(pairs), end)
 
     def truncate(self, cells: int) -> None:
@@ -491,6 +490,7 @@ class ActiveEdges:
         self._size, self._cells = int(np.searchsorted(self.where, cells, side="right")) - 1, cells
 
     def _reserve(self, edges: int, cells: int) -> None:
+        # at least doubled, so that adding edges one by one takes linear time; `add` overwrites what np.resize repeats
         if edges > len(self._pairs):
             size = max(edges, 2 * len(self._pairs))
             self._pairs = np.resize(self._pairs, (size, 2))
@@ -510,16 +510,21 @@ class ActiveEdges:
         return np.sqrt(np.add.reduceat(self.values**2, self.where[:-1]))
 
 
-def check_penalties(lam: float, l2: float) -> None:
+def _check_penalties(lam: float, l2: float) -> None:
     """Raise ValueError for negative penalty weights."""
     for name, value in (("lam", lam), ("l2", l2)):
-        if not value >= 0:
+        if not value >= 0:  # NaN is refused too
             raise ValueError(f"{name} must not be negative, got {value}")
 
 
-def check_start(potentials: PairwisePotentials, cardinalities: np.ndarray) -> None:
+def _check_start(potentials: PairwisePotentials, cardinalities: np.ndarray) -> None:
     """Raise ValueError for parameters that a descent cannot start from."""
     if not np.array_equal(potentials.cardinalities, cardinalities):
         raise ValueError("the potentials have numbers of states that differ from the table")
     if not (np.isfinite(potentials.node_values).all() and np.isfinite(potentials.edge_values).all()):
         raise ValueError("initial potentials must be finite: a state has probability zero")
+
+
+def _as_pairs(pairs) -> np.ndarray:
+    """Return pairs as an int64 array (k, 2)."""
+    return np.ascontiguousarray(pairs, dtype=np.int64).reshape(-1, 2)

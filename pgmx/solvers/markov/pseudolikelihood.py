@@ -180,7 +180,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
     def _tables_around(self, i: int) -> tuple[np.ndarray, list[np.ndarray]]:
         """Return the neighbours of a node with non-zero tables, and these tables, with states of the node in rows."""
         pairs = self._active.pairs
-        around = [e for e in self._active.at(i) if self._active.table(e).any()]
+        around = [e for e in self._active.edges_of(i) if self._active.table(e).any()]
         others = [int(pairs[e].sum()) - i for e in around]
         steps = [self._active.table(e) if pairs[e, 0] == i else self._active.table(e).T for e in around]
         return np.array(others, dtype=np.int64), [np.ascontiguousarray(step) for step in steps]
@@ -247,7 +247,7 @@ class PseudolikelihoodLoss(PenalisedLoss):
         else:
             ends = dict.fromkeys(pairs.ravel().tolist())
             blocks = np.array(
-                list(dict.fromkeys(e for i in ends for e in reversed(self._active.at(i)))), dtype=np.int64
+                list(dict.fromkeys(e for i in ends for e in reversed(self._active.edges_of(i)))), dtype=np.int64
             )
         most = max_sweeps or (1000 if pairs is None else LOCAL_SWEEPS)
         inner = False  # tables at zero wait during the descent over non-zero tables

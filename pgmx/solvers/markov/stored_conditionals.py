@@ -12,8 +12,8 @@ import numpy as np
 from pgmx._ext._pseudolikelihood import Conditionals
 from pgmx._ext._remote_conditionals import OPEN
 from pgmx.runs.checkpoint import Snapshot
-from pgmx.solvers.markov.conditional_parts import Operations
 from pgmx.solvers.markov.distributed_conditionals import DistributedConditionals
+from pgmx.solvers.markov.partition_conditionals import Operations
 
 #: Largest rounding difference of a conditional between two computations from the parameters.
 _FORGIVEN = 1e-3

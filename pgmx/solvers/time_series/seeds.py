@@ -1,4 +1,4 @@
-"""Parents of all nodes from the parents of seeds: a parent of a seed gets the seed's parents two steps back."""
+"""Parents of all nodes of a linear dynamical system from those of a few nodes, the seeds, over one and two steps."""
 
 from collections.abc import Mapping
 

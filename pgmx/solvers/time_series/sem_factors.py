@@ -1,4 +1,8 @@
-"""Least squares factors of the tensor of second moments as in the thesis: closed form and alternating steps."""
+"""Least squares factors of the tensor of second moments: in closed form, and by alternating steps.
+
+Equations and problems are numbered as in chapter 4 of Y. Shen (2019), Online and nonlinear learning over networks,
+thesis.
+"""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -7,7 +11,8 @@ import numpy as np
 
 from pgmx.solvers.time_series.sem_likelihood import SecondMoments, assign_rows
 
-#: Share of the new factor in a step of alternating least squares: full steps of tied factors oscillate.
+#: Share of the new columns in a step of alternating least squares. The columns occur twice in the model, but a step
+#: solves for one of them: full steps oscillate.
 DAMPING = 0.5
 
 
@@ -69,25 +74,25 @@ def alternate_least_squares(
             break
         previous = residual
     assert best is not None
-    rows = np.linalg.pinv(best.columns)
-    order = assign_rows(rows, np.einsum("ij,mjk,ik->mi", rows, data.moments, rows, optimize=True), data)
-    if not known.all():
+    if not known.all():  # inputs of unknown powers are found in any order
+        rows = np.linalg.pinv(best.columns)
+        order = assign_rows(rows, np.einsum("ij,mjk,ik->mi", rows, data.moments, rows, optimize=True), data)
         best = best._replace(columns=best.columns[:, order], powers=best.powers[:, order])
     return best._replace(n_iter=n_iter, converged=converged)
 
 
-def _fit_powers(data, columns, powers, known) -> np.ndarray:
+def _fit_powers(data: SecondMoments, columns: np.ndarray, powers: np.ndarray, known: np.ndarray) -> np.ndarray:
     """Return the unknown powers by least squares, each at least a small share of the mean of its input."""
     if known.all():
         return powers
     gram = (columns.T @ columns) ** 2
-    aims = ((data.moments @ columns) * columns).sum(axis=1)
+    projections = ((data.moments @ columns) * columns).sum(axis=1)
     if not known.any():
-        powers = np.linalg.lstsq(gram, aims.T, rcond=None)[0].T
+        powers = np.linalg.lstsq(gram, projections.T, rcond=None)[0].T
     powers = powers.copy()
     for m, unknown in enumerate(~known if known.any() else ()):
-        aim = aims[m, unknown] - gram[np.ix_(unknown, ~unknown)] @ powers[m, ~unknown]
-        powers[m, unknown] = np.linalg.lstsq(gram[np.ix_(unknown, unknown)], aim, rcond=None)[0]
+        rest = projections[m, unknown] - gram[np.ix_(unknown, ~unknown)] @ powers[m, ~unknown]
+        powers[m, unknown] = np.linalg.lstsq(gram[np.ix_(unknown, unknown)], rest, rcond=None)[0]
     least = 1e-6 * np.abs(powers).mean(axis=0)
     return np.where(known, powers, np.maximum(powers, least))
 

@@ -1,4 +1,4 @@
-"""Worker side of a distributed pseudolikelihood: conditionals of the rows of a partition, their updates and sums.
+"""Functions that workers call for a distributed pseudolikelihood: conditionals of the rows of a partition, and sums.
 
 A request names the version of the conditionals that it starts from. A partition that was made again after the loss of
 its worker has no conditionals. It answers None, and the request is repeated with the operations that lead to this
