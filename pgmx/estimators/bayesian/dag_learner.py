@@ -21,7 +21,7 @@ from pgmx.data import (
     encode,
     open_frame,
 )
-from pgmx.data.columns import check_discrete_columns
+from pgmx.data.declared_states import check_discrete_columns
 from pgmx.data.distributed.tables import is_remote
 from pgmx.data.files.readers import is_chunked
 from pgmx.data.inputs import open_rows_to_score
