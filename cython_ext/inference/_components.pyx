@@ -31,6 +31,7 @@ from _plans cimport (
     MOST_TABLE_CELLS,
     QUERY,
     SUM,
+    Bucket,
     Kind,
     Network,
     Plan,
@@ -81,6 +82,8 @@ cdef class Components(PlanStore):
     cdef int32_t *hidden
     cdef int32_t *families
     cdef int32_t *stack
+    cdef int32_t *row                             # codes of a single question, all -1 between questions
+    cdef int32_t *query
     cdef uint8_t *seen
     cdef uint8_t *used
     cdef uint8_t *relevant
@@ -90,13 +93,16 @@ cdef class Components(PlanStore):
         cdef Py_ssize_t n, f
         super().__init__(cards, *arguments)
         n, f = self.network.n, self.network.n_families
-        self.hidden = <int32_t *>malloc((2 * n + f) * sizeof(int32_t))
+        self.hidden = <int32_t *>malloc((4 * n + f) * sizeof(int32_t))
         self.seen = <uint8_t *>calloc(2 * n + f, 1)
         self.single = <double *>malloc(max(cards) * sizeof(double))
         if self.hidden == NULL or self.seen == NULL or self.single == NULL:
             raise MemoryError
         self.stack = self.hidden + n
-        self.families = self.stack + n
+        self.row = self.stack + n
+        memset(self.row, 0xFF, n * sizeof(int32_t))              # -1
+        self.query = self.row + n
+        self.families = self.query + n
         self.relevant = self.seen + n
         self.used = self.relevant + n
 
@@ -261,39 +267,16 @@ cdef class Components(PlanStore):
     def find_query(self, const int32_t[::1] codes, const int32_t[::1] query, Kind kind, bint is_directed):
         """Find the components of one row that contain variables of a query, all hidden.
 
-        The numbers are valid until the next call. Returns a list of (number, positions in `query`), and the logarithm of the product of the families without
-        hidden variables. The components of a directed network do without barren variables.
+        Returns a list of (number, positions in `query`), and the logarithm of the product of the families without
+        hidden variables. The numbers are valid until the next call. The components of a directed network do without
+        barren variables.
         """
-        cdef Network *g = &self.network
-        cdef Py_ssize_t n = g.n, k, m, n_families, i, x, top = 0
-        cdef int32_t v
+        cdef Py_ssize_t k, m, n_families, i
         cdef list found = []
         cdef int32_t[::1] members
         if self.n_bytes > self.max_bytes:
             self.forget_plans()
-        memset(self.seen, 0, n)
-        memset(self.used, 0, g.n_families)
-        memset(self.relevant, 0 if is_directed else 1, n)
-        if is_directed:
-            for k in range(query.shape[0]):
-                self.relevant[query[k]] = 1
-            for v in range(n):
-                # the last n families are likelihoods of hidden variables, which are observations
-                if codes[v] >= 0 or self._has_likelihood(v):
-                    self.relevant[v] = 1
-                if self.relevant[v]:
-                    self.stack[top] = v
-                    top += 1
-            while top:
-                top -= 1
-                v = self.stack[top]
-                if not g.active[v]:
-                    continue                      # an intervention: the variable has no parents
-                for x in range(g.starts[v] + 1, g.starts[v + 1]):
-                    if not self.relevant[g.scopes[x]]:
-                        self.relevant[g.scopes[x]] = 1
-                        self.stack[top] = g.scopes[x]
-                        top += 1
+        self._start_query(&codes[0], &query[0], query.shape[0], is_directed)
         for k in range(query.shape[0]):
             if self.seen[query[k]]:
                 continue
@@ -308,6 +291,84 @@ cdef class Components(PlanStore):
                 raise MemoryError
             found.append((i, inside))
         return found, self._multiply_constants(&codes[0])
+
+    def ask(self, dict codes, list query, bint is_directed, Py_ssize_t max_cells):
+        """Return the joint distribution of hidden variables given {variable: code}, its cells in one row.
+
+        The same as `find_query`, `plan` and `answer_query` without their arrays and lists. None, for the caller to take
+        these steps: the query has several components, a plan is larger than `max_cells` or has to be searched, or the
+        evidence is impossible.
+        """
+        cdef Py_ssize_t n_query = len(query), k, i
+        cdef int32_t v
+        cdef Plan *plan = NULL
+        if self.n_bytes > self.max_bytes:
+            self.forget_plans()
+        if not 0 < n_query <= self.network.n:
+            return None
+        for k in range(n_query):
+            self.query[k] = query[k]
+        try:
+            for v, k in codes.items():
+                self.row[v] = <int32_t>k
+            i = self._find_whole_query(n_query, is_directed)
+            if i < 0:
+                return None
+            if self.plans[i] == NULL:
+                self.plan(i, LARGE_PLAN)
+            plan = self.plans[i]
+            if plan == NULL or plan.n_cells > max_cells or self._multiply_constants(self.row) == -INFINITY:
+                return None
+            if self.reserve(plan) < 0:
+                raise MemoryError
+            if pass_up(&self.network, plan, self.row, &self.scratch) == -INFINITY:
+                return None
+            return self._copy_joint(plan)
+        finally:
+            for v in codes:
+                self.row[v] = -1
+
+    cdef Py_ssize_t _find_whole_query(self, Py_ssize_t n_query, bint is_directed) noexcept nogil:
+        # The number of the component that contains the whole query; -1 if there are several.
+        cdef Py_ssize_t m, n_families, k
+        self._start_query(self.row, self.query, n_query, is_directed)
+        self._search(self.row, self.query[0], is_directed, &m, &n_families)
+        for k in range(n_query):
+            if not self.seen[self.query[k]]:
+                return -1
+        return self.keep(QUERY, self.hidden, m, self.families, n_families, self.query, n_query)
+
+    cdef void _start_query(
+        self, const int32_t *codes, const int32_t *query, Py_ssize_t n_query, bint is_directed
+    ) noexcept nogil:
+        # Forgets the last search, and marks the variables that are not barren.
+        cdef Network *g = &self.network
+        cdef Py_ssize_t n = g.n, k, x, top = 0
+        cdef int32_t v
+        memset(self.seen, 0, n)
+        memset(self.used, 0, g.n_families)
+        memset(self.relevant, 0 if is_directed else 1, n)
+        if not is_directed:
+            return
+        for k in range(n_query):
+            self.relevant[query[k]] = 1
+        for v in range(n):
+            # the last n families are likelihoods of hidden variables, which are observations
+            if codes[v] >= 0 or self._has_likelihood(v):
+                self.relevant[v] = 1
+            if self.relevant[v]:
+                self.stack[top] = v
+                top += 1
+        while top:
+            top -= 1
+            v = self.stack[top]
+            if not g.active[v]:
+                continue                          # an intervention: the variable has no parents
+            for x in range(g.starts[v] + 1, g.starts[v + 1]):
+                if not self.relevant[g.scopes[x]]:
+                    self.relevant[g.scopes[x]] = 1
+                    self.stack[top] = g.scopes[x]
+                    top += 1
 
     cdef bint _has_likelihood(self, int32_t v) noexcept nogil:
         cdef Network *g = &self.network
@@ -404,7 +465,7 @@ cdef class Components(PlanStore):
     def answer_query(self, const int32_t[::1] codes, Py_ssize_t number):
         """Return the logarithm of a component's sum or maximum, and its answer.
 
-        For a query: the joint of its variables, scaled to a maximum of 1. For the marginal MAP: a state per variable of
+        For a query: the joint distribution of its variables. For the marginal MAP: a state per variable of
         the query.
         """
         cdef Plan *plan = self.get_plan(number)
@@ -417,12 +478,24 @@ cdef class Components(PlanStore):
         if value == -INFINITY:
             return value, None
         if record[0] == QUERY:
-            i = plan.n_buckets - 1
-            joint = np.asarray(<double[:plan.buckets[i].n_rows]>(self.scratch.up + plan.buckets[i].message)).copy()
-            return value, joint
+            return value, self._copy_joint(plan)
         trace_states(&self.network, plan, NULL, &self.scratch)
         place = {plan.hidden[i]: self.scratch.states[i] for i in range(plan.n_hidden)}
         return value, [place[record[4 + plan.n_hidden + plan.n_families + i]] for i in range(n_query)]
+
+    cdef _copy_joint(self, const Plan *plan):
+        # The table of a query's bucket, after a pass up, scaled to the sum 1.
+        cdef const Bucket *b = plan.buckets + plan.n_buckets - 1
+        cdef const double *table = self.scratch.up + b.message
+        cdef double total = 0.0
+        cdef Py_ssize_t r
+        answer = np.empty(b.n_rows)
+        cdef double[::1] joint = answer
+        for r in range(b.n_rows):
+            total += table[r]
+        for r in range(b.n_rows):
+            joint[r] = table[r] / total
+        return answer
 
     cdef double _multiply_single(self, int32_t v, const int32_t *codes, bint careful) noexcept nogil:
         # The product of the families of one variable into `single`; if careful, it is scaled after every family, and

@@ -243,6 +243,11 @@ cdef class PlanStore:
             self.n_bytes += plan.n_bytes
         return cells
 
+    def has_plan(self, Py_ssize_t number):
+        """Return whether a component has a plan."""
+        self._check_number(number)
+        return self.plans[number] != NULL
+
     def describe(self, Py_ssize_t number):
         """Return the hidden variables of a component, and as positions among these its scopes and its query."""
         self._check_number(number)

@@ -306,6 +306,20 @@ def convert(source, target, **options):
     "--given", metavar="NAME=VALUE", multiple=True, help="An observed variable and its state or value; repeatable."
 )
 @click.option(
+    "--do",
+    metavar="NAME=STATE",
+    multiple=True,
+    help="An intervention in a Bayesian network: the variable is set to a state, and the edges into it are removed; "
+    "repeatable.",
+)
+@click.option(
+    "--virtual",
+    metavar="NAME=LIKELIHOOD,...",
+    multiple=True,
+    help="An uncertain observation: the likelihood of each state of the variable, in the order of its states; "
+    "repeatable.",
+)
+@click.option(
     "--method",
     metavar="NAME",
     default="auto",
@@ -332,7 +346,8 @@ def infer(model, **options):
     PR prints one number. MAR prints a table of the states of each discrete variable with their probabilities, and a
     table of the mean and the standard deviation of each continuous variable. MAP prints the state of each variable.
     Observed variables are included. An approximate answer is reported on standard error, with its error. If some
-    variables are continuous, PR is the logarithm of a density. MAP requires only discrete or only continuous variables.
+    variables are continuous, PR is the logarithm of a density. MAP requires only discrete or only continuous variables;
+    --do and --virtual require only discrete ones.
 
     \b
     With --format uai, and in files of evidence, variables and states are numbered from 0 in the order of the file. The
@@ -345,6 +360,7 @@ def infer(model, **options):
     \b
     Examples:
       pgmx infer asia --task MAR --given smoke=yes --given xray=no
+      pgmx infer asia --task MAR --do smoke=no --virtual xray=0.7,0.2
       pgmx infer iris.json --given petal_length=1.4 --task MAR
       pgmx infer grid.uai --evidence grid.evid --task PR --format uai
       pgmx infer alarm --task MAR --format uai --out alarm.MAR

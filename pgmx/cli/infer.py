@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import log
+from math import inf, log
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,8 +13,7 @@ from pgmx.cli.networks import read_network
 from pgmx.cli.paths import check_writable
 
 if TYPE_CHECKING:
-    import networkx as nx
-
+    from pgmx.inference.problem import Problem
     from pgmx.models import ConditionalGaussianNetwork
 
 
@@ -34,7 +33,16 @@ class _Answer(NamedTuple):
 
 
 def infer(
-    model: str, *, evidence: Path | None, given: Sequence[str], task: str, method: str, form: str, out: Path | None
+    model: str,
+    *,
+    evidence: Path | None,
+    given: Sequence[str],
+    do: Sequence[str],
+    virtual: Sequence[str],
+    task: str,
+    method: str,
+    form: str,
+    out: Path | None,
 ) -> None:
     """Answer one question about a network and print the answer, or write it."""
     if out is not None:
@@ -42,7 +50,14 @@ def infer(
     network = read_network(model)
     mixed = _read_mixed(network)
     if mixed is None:
-        answer = _ask_factors(_read_factors(network, model), network, evidence, given, task, method)
+        problem = _read_discrete(network, model)
+        answer = _ask_discrete(problem, _read_question(problem, evidence, given, do, virtual), task, method)
+    elif do or virtual:
+        option = "--do" if do else "--virtual"
+        raise ValueError(
+            f"{option} {(*do, *virtual)[0]}: {model} has continuous variables, and {option} is for networks with only "
+            "discrete ones: leave it out"
+        )
     else:
         answer = _ask_mixed(mixed, evidence, given, task, method)
     lines = [task, _list_figures(answer, task)] if form == "uai" else _list_names(answer, task)
@@ -108,70 +123,98 @@ def _align(rows: Sequence[Sequence[str]]) -> list[str]:
 # ---- discrete networks ----
 
 
-def _ask_factors(
-    factors: Any, network: nx.Graph, evidence: Path | None, given: Sequence[str], task: str, method: str
-) -> _Answer:
-    """Return the answer about a network as factors in logarithms."""
-    from pgmpy.models import DiscreteBayesianNetwork
+class _Question(NamedTuple):
+    """Observed variables, interventions and likelihoods, by name."""
 
+    evidence: dict[Any, Any]
+    do: dict[Any, Any]
+    virtual: dict[Any, list[float]]
+
+
+def _ask_discrete(problem: Problem, question: _Question, task: str, method: str) -> _Answer:
+    """Return the answer about a discrete network."""
     from pgmx.inference import log_partition, map_assignment, marginals
-    from pgmx.inference.problem import Problem
-    from pgmx.models.evidence import read_evidence_codes
 
-    cards = factors.cardinalities.tolist()
-    codes: dict[Any, Any] = {} if evidence is None else read_evidence_codes(evidence, cards)
-    names, states = _list_states(network)
-    for v, word in _split_given(given, names, codes):
-        codes[v] = _find_code(word, names[v], states[v])
-    problem = Problem(names, states, factors)
-    observed = {names[v]: states[v][code] for v, code in codes.items()}
+    names, states = problem.names, problem.states
+    changes: dict[str, Any] = {"virtual_evidence": question.virtual, "do": question.do}
+    known = {**question.evidence, **question.do}
     if task == "PR":
         meaning = "the probability of the evidence"
-        if not isinstance(network, DiscreteBayesianNetwork):
-            meaning = "the partition function" + (" given the evidence" if observed else "")
-        value = log_partition(problem, observed, method=method) / log(10)
+        if not problem.is_directed:
+            meaning = "the partition function" + (" given the evidence" if known or question.virtual else "")
+        value = log_partition(problem, question.evidence, method=method, **changes) / log(10)
         return _Answer(names, states, value=value, meaning=meaning)
     if task == "MAP":
-        best = {**map_assignment(problem, observed, method=method), **observed}
+        best = {**map_assignment(problem, question.evidence, method=method, **changes), **known}
         return _Answer(names, states, [own.index(best[name]) for name, own in zip(names, states, strict=True)])
-    beliefs = marginals(problem, observed, method=method)
+    beliefs = marginals(problem, question.evidence, method=method, **changes)
     shares = [
-        [float(codes[v] == k) for k in range(card)] if v in codes else beliefs.array(names[v]).tolist()
-        for v, card in enumerate(cards)
+        [float(known[name] == state) for state in own] if name in known else beliefs.array(name).tolist()
+        for name, own in zip(names, states, strict=True)
     ]
     return _Answer(names, states, shares)
 
 
-def _read_factors(network: nx.Graph, text: str) -> Any:
-    """Return a network as factors in logarithms, with numbered variables and states."""
+def _read_discrete(network: Any, text: str) -> Problem:
+    """Return a discrete network as arrays, or raise for a graph without parameters."""
     from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
-    import pgmx.inference
-    from pgmx.inference.named_networks import BayesianArrays
+    from pgmx.inference.problem import Problem
 
-    potentials = getattr(network, "potentials", None)
-    if potentials is not None:
-        return potentials
-    if isinstance(network, DiscreteMarkovNetwork):
-        return pgmx.inference.read_network(network).factors
-    if isinstance(network, DiscreteBayesianNetwork):
-        return BayesianArrays.from_model(network).normalise().to_factors()
+    if hasattr(network, "inference_problem") or isinstance(network, DiscreteBayesianNetwork | DiscreteMarkovNetwork):
+        return Problem.from_model(network)
     raise ValueError(
         f"{text} holds a {type(network).__name__}: infer needs a network with parameters (discrete, linear Gaussian or "
         "mixed)"
     )
 
 
-def _list_states(network: Any) -> tuple[list, list]:
-    """Return the names of a discrete network and their states."""
-    from pgmpy.models import DiscreteBayesianNetwork
+def _read_question(
+    problem: Problem, evidence: Path | None, given: Sequence[str], do: Sequence[str], virtual: Sequence[str]
+) -> _Question:
+    """Read evidence, interventions and likelihoods; a variable may have one of them."""
+    from pgmx.models.evidence import read_evidence_codes
 
-    from pgmx.inference.named_networks import BayesianArrays, read_tables
+    names, states = problem.names, problem.states
+    if do and not problem.is_directed:
+        raise ValueError(
+            f"--do {do[0]}: an intervention needs a Bayesian network, because the edges of a Markov network have no "
+            "direction: use --given for an observed variable"
+        )
+    codes: dict[Any, Any] = {} if evidence is None else read_evidence_codes(evidence, [len(own) for own in states])
+    observed = {names[v]: states[v][code] for v, code in codes.items()}
+    for v, word in _split_pairs("--given", given, names, codes):
+        observed[names[v]] = states[v][_find_code(word, names[v], states[v])]
+    set_states: dict[Any, Any] = {}
+    for v, word in _split_pairs("--do", do, names, ()):
+        if names[v] in observed:
+            raise ValueError(f"--do {names[v]}={word}: {names[v]!r} is also observed: leave out one of the two")
+        set_states[names[v]] = states[v][_find_code(word, names[v], states[v])]
+    likelihoods: dict[Any, list[float]] = {}
+    for v, word in _split_pairs("--virtual", virtual, names, (), "LIKELIHOOD,LIKELIHOOD,..."):
+        if names[v] in observed or names[v] in set_states:
+            other = "also observed" if names[v] in observed else "also set by --do"
+            raise ValueError(f"--virtual {names[v]}={word}: {names[v]!r} is {other}: leave out one of the two")
+        likelihoods[names[v]] = _read_likelihoods(word, names[v], states[v])
+    return _Question(observed, set_states, likelihoods)
 
-    if isinstance(network, DiscreteBayesianNetwork):
-        return list(BayesianArrays.from_model(network).names), list(BayesianArrays.from_model(network).states)
-    tables = read_tables(network)
-    return list(tables.names), list(tables.states)
+
+def _read_likelihoods(word: str, name: Any, states: Sequence) -> list[float]:
+    """Return one likelihood per state from a text with commas."""
+    remedy = f"write one nonnegative number per state, in the order {join_names(states)}, separated by commas"
+    try:
+        values = [float(number) for number in word.split(",")]
+    except ValueError:
+        values = []
+    if not values or not all(0.0 <= value < inf for value in values):
+        raise ValueError(f"--virtual {name}={word}: likelihoods must be finite and nonnegative numbers: {remedy}")
+    if len(values) != len(states):
+        raise ValueError(
+            f"--virtual {name}={word}: {name!r} has {len(states)} states, got {len(values)} likelihoods: {remedy}"
+        )
+    if not any(values):
+        raise ValueError(f"--virtual {name}={word}: all likelihoods are 0: give at least one state a positive one")
+    return values
 
 
 # ---- networks with continuous variables ----
@@ -206,7 +249,7 @@ def _ask_mixed(
     states = [network.states.get(name) for name in names]
     row = {} if evidence is None else _read_values(network, evidence)
     place = {name: v for v, name in enumerate(names)}
-    for v, word in _split_given(given, names, [place[name] for name in row]):
+    for v, word in _split_pairs("--given", given, names, [place[name] for name in row]):
         row[names[v]] = _read_value(network, names[v], word)
     if task == "PR":
         value = float(network.log_evidence(row)[0]) / log(10)
@@ -266,20 +309,22 @@ def _read_value(network: ConditionalGaussianNetwork, name: Any, word: str) -> An
 # ---- evidence by name ----
 
 
-def _split_given(given: Sequence[str], names: Sequence, known: Any) -> list[tuple[int, str]]:
+def _split_pairs(
+    option: str, pairs: Sequence[str], names: Sequence, known: Any, form: str = "VALUE"
+) -> list[tuple[int, str]]:
     """Return the positions of variables and the texts of their values from NAME=VALUE."""
-    pairs: dict[int, str] = {}
+    found: dict[int, str] = {}
     texts = [str(name) for name in names]
-    for word in given:
+    for word in pairs:
         # A name may contain "=": the longest name of a variable is used.
         cuts = [at for at, mark in enumerate(word) if mark == "=" and word[:at] in texts]
         if not cuts:
-            raise ValueError(f"--given {word}: write NAME=VALUE with a variable among {join_names(names)}")
+            raise ValueError(f"{option} {word}: write NAME={form} with a variable among {join_names(names)}")
         v = texts.index(word[: cuts[-1]])
-        if v in pairs or v in known:
-            raise ValueError(f"--given {word}: the value of {names[v]!r} is given twice")
-        pairs[v] = word[cuts[-1] + 1 :]
-    return list(pairs.items())
+        if v in found or v in known:
+            raise ValueError(f"{option} {word}: the value of {names[v]!r} is given twice")
+        found[v] = word[cuts[-1] + 1 :]
+    return list(found.items())
 
 
 def _find_code(word: str, name: Any, states: Sequence) -> int:

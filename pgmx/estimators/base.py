@@ -80,6 +80,9 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
     na_values: Any = None
     discrete_columns: Sequence[Hashable] | None = None
 
+    #: Opens data that are not opened yet. Learners that need only sums over rows open more kinds of input.
+    _open_input: Callable[..., Any] = staticmethod(open_any)
+
     variables_: list
     n_features_in_: int
     feature_names_in_: np.ndarray
@@ -213,7 +216,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         if isinstance(X, np.ndarray) and X.dtype.kind == "f":
             # scikit-learn's wording for infinite or missing values
             check_array(X, ensure_all_finite=self.missing == "error", estimator=self)
-        return open_any(X, **self._list_coding())
+        return self._open_input(X, **self._list_coding())
 
     def _list_coding(self) -> dict[str, Any]:
         """Return the options of this learner for reading and coding rows."""

@@ -100,10 +100,9 @@ def make_shared_table(
             f"scoring_method={type(method).__name__}(...) is a score object of pgmpy with its own rows and cannot be "
             "resampled: give its name, or a score of pgmx"
         )
-    if is_remote(opened) and weights is not None:  # the partitions get the weights of their rows
-        return opened.weigh_rows(weights), weights
     if isinstance(opened, DiscreteTable | DistributedNumericTable):
-        return opened, weights
+        # workers draw in proportion to the weights that they keep; without weights here, those of the table remain
+        return opened if weights is None else opened.keep_weights(weights)[0], weights
     missing = getattr(learner, "missing", "error")
     if missing == "drop" and opened.missing_columns():
         keep = opened.complete_mask()

@@ -141,20 +141,29 @@ def held_out_log_likelihood(
     (-2.05, 0)
     """
     from pgmx.checks import check_missing_option
+    from pgmx.data.distributed.tables import is_remote
     from pgmx.data.errors import refuse_marked
     from pgmx.data.inputs import open_rows_to_score
 
     check_missing_option(missing, MISSING_CHOICES)
     X = open_rows_to_score(X)
     network: Any = get_model(model)
-    if hasattr(network, "log_likelihood_terms"):
-        return _mixed_likelihood(network, X, missing)
+    is_mixed = hasattr(network, "log_likelihood_terms")
     # recognised by the name of the class, since this module does not import pgmpy
-    if any(base.__name__ == "LinearGaussianBayesianNetwork" for base in type(network).__mro__):
+    is_gaussian = any(base.__name__ == "LinearGaussianBayesianNetwork" for base in type(network).__mro__)
+    if is_remote(X):  # a message for the sums of each partition; no value is missing
+        if is_mixed:
+            return _sum_mixed_partitions(network, X)
+        if is_gaussian:
+            return _sum_gaussian_partitions(network, X)
+        missing = "error"
+    if is_mixed:
+        return _mixed_likelihood(network, X, missing)
+    if is_gaussian:
         return _gaussian_likelihood(network, X, missing)
     arrays = BayesianArrays.from_model(network).normalise()
     table = _code_rows(X, arrays.names, "pairwise" if missing == "observed" else missing)
-    if missing == "observed" and not table.is_remote:  # no value of a distributed table is missing
+    if missing == "observed":
         return _sum_observed(arrays.names, _to_families(arrays), _read_states(arrays, table), table.n_rows)
     refuse_marked(
         table,
@@ -341,12 +350,8 @@ def _read_states(arrays: BayesianArrays, table: Any) -> Iterator[RowChunk]:
 
 def _gaussian_likelihood(model: LinearGaussianBayesianNetwork, X, missing: str) -> HeldOutLikelihood:
     from pgmx.data import open_frame
-    from pgmx.data.distributed.tables import is_remote
 
     names = list(model.nodes())
-    if is_remote(X):  # rows at hand are a frame, whose columns may be missing or not numeric
-        positions = _find_positions(names, X.names)
-        return X.reduce(_sum_gaussian_partition, names, positions, read_regressions(model, names), add=_add_likelihoods)
     if missing == "observed":
         return _sum_observed_continuous(names, read_regressions(model, names), open_frame(X))
     frame = open_frame(X).to_pandas(missing=missing)
@@ -397,6 +402,13 @@ def _sum_observed_regressions(
     return _sum_observed(names, network, [chunk], len(values))
 
 
+def _sum_gaussian_partitions(model: LinearGaussianBayesianNetwork, X: Any) -> HeldOutLikelihood:
+    """Return the likelihood of distributed continuous data."""
+    names = list(model.nodes())
+    positions = _find_positions(names, X.names)
+    return X.reduce(_sum_gaussian_partition, names, positions, read_regressions(model, names), add=_add_likelihoods)
+
+
 def _sum_gaussian_partition(
     partition: Any, names: list, positions: list[int], regressions: list[Regression]
 ) -> HeldOutLikelihood:
@@ -413,13 +425,7 @@ def _sum_block(
 
 def _mixed_likelihood(model: HasTerms, X, missing: str) -> HeldOutLikelihood:
     from pgmx.data import DiscreteTable, open_any
-    from pgmx.data.distributed.tables import is_remote
 
-    if is_remote(X):  # the workers get the network without its graph
-        _find_positions(model.names, list(X.names))
-        model.log_likelihood_terms(X.without_rows())
-        sent = model.without_graph("log_likelihood_terms")
-        return X.reduce(_sum_mixed_partition, tuple(model.names), sent, add=_add_likelihoods)
     opened = open_any(X, missing="pairwise" if missing == "observed" else missing)
     _find_positions(model.names, list(opened.names))
     if missing == "observed":
@@ -428,6 +434,14 @@ def _mixed_likelihood(model: HasTerms, X, missing: str) -> HeldOutLikelihood:
     if not isinstance(opened, DiscreteTable):
         opened = opened.to_pandas(missing=missing)
     return _sum_mixed_rows(opened, tuple(model.names), model)
+
+
+def _sum_mixed_partitions(model: HasTerms, X: Any) -> HeldOutLikelihood:
+    """Return the likelihood of distributed mixed data."""
+    _find_positions(model.names, list(X.names))
+    model.log_likelihood_terms(X.without_rows())
+    sent = model.without_graph("log_likelihood_terms")  # workers need no graph
+    return X.reduce(_sum_mixed_partition, tuple(model.names), sent, add=_add_likelihoods)
 
 
 def _sum_mixed_partition(partition: Any, names: tuple, model: HasTerms) -> HeldOutLikelihood:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from math import exp
+from operator import attrgetter, is_
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,9 @@ with warnings.catch_warnings():
     import pgmpy.inference
     import pgmpy.models
 
+_VALUES = attrgetter("values")
+#: Models that are not left to pgmpy.
+_COMPILED = (DiscreteBayesianNetwork, DiscreteMarkovNetwork)
 #: Names of pgmpy's heuristics for elimination orders; any of them leads to the same answer.
 _ORDERS = ("greedy", "weightedminfill", "minneighbors", "minweight", "minfill")
 
@@ -38,7 +42,8 @@ class _Compiled:
     """A network read once: the engine, and what pgmpy's factors of each variable hold."""
 
     def __init__(self, model: DiscreteBayesianNetwork | DiscreteMarkovNetwork) -> None:
-        self.seen = list_tables(model)
+        seen = list(get_tables(model))
+        self.seen = (len(model), seen, list(map(_VALUES, seen)))
         if isinstance(model, DiscreteBayesianNetwork):
             arrays = BayesianArrays.from_model(model).normalise()
             families = [(v, *parents) for v, parents in enumerate(arrays.parents)]
@@ -60,9 +65,13 @@ class _Compiled:
 
     def is_current(self, model: DiscreteBayesianNetwork | DiscreteMarkovNetwork) -> bool:
         """Return whether no node and no table was added, removed or replaced since."""
-        (n_nodes, tables), (n_now, now) = self.seen, list_tables(model)
-        return (n_nodes, len(tables)) == (n_now, len(now)) and all(
-            old is new and before is after for (old, before), (new, after) in zip(tables, now, strict=True)
+        # compiled loops: this check comes before every question
+        n_nodes, tables, values = self.seen
+        now = get_tables(model)
+        return (
+            (n_nodes, len(tables)) == (len(model), len(now))
+            and all(map(is_, now, tables))
+            and all(map(is_, map(_VALUES, now), values))
         )
 
     def find(self, name: Hashable) -> int:
@@ -96,10 +105,9 @@ class _Compiled:
         return factor
 
 
-def list_tables(model: Any) -> tuple[int, list[tuple[Any, Any]]]:
-    """Return the number of nodes, and the tables of a network with their values, as they are now."""
-    tables = model.cpds if isinstance(model, DiscreteBayesianNetwork) else model.factors
-    return len(model), [(table, table.values) for table in tables]
+def get_tables(model: Any) -> list[Any]:
+    """Return the tables of a network."""
+    return model.cpds if isinstance(model, DiscreteBayesianNetwork) else model.factors
 
 
 class _CompiledQueries:
@@ -113,7 +121,7 @@ class _CompiledQueries:
         self._compiled = None
 
     def _is_compiled(self) -> bool:
-        return isinstance(self.model, DiscreteBayesianNetwork | DiscreteMarkovNetwork)
+        return isinstance(self.model, _COMPILED)
 
     def _read(self) -> _Compiled:
         if self._compiled is None or not self._compiled.is_current(self.model):
@@ -348,7 +356,7 @@ class BeliefPropagation(_CompiledQueries, pgmpy.inference.BeliefPropagation):
     """
 
     def __init__(self, model: Any) -> None:
-        if not isinstance(model, DiscreteBayesianNetwork | DiscreteMarkovNetwork):
+        if not isinstance(model, _COMPILED):
             super().__init__(model)
             return
         pgmpy.inference.Inference.__init__(self, model)

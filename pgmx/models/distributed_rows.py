@@ -51,7 +51,7 @@ def let_workers_answer(method: Method) -> Method:
 
     @wraps(method)
     def answer(self: RowNetwork, X: Any, *arguments: Any, **options: Any) -> Any:
-        if is_remote(X):
+        if is_remote(X):  # the answers stay with the workers too, as a dask.dataframe
             return _ask_partitions(self, method.__name__, X, **options)
         return method(self, X, *arguments, **options)
 
@@ -67,11 +67,21 @@ def _ask_partitions(network: RowNetwork, question: str, X: Any, **options: Any) 
     return X.map_rows(_answer, network.without_graph(question), question, options, meta=meta)
 
 
-def average_answers(network: RowNetwork, question: str, X: Any) -> float:
-    """Return the mean over all rows of the values that a method of a network returns per row."""
+def average_answers(
+    network: RowNetwork,
+    question: str,
+    X: Any,
+    read: Callable[[Any], Any] | None = None,
+    local_question: str | None = None,
+) -> float:
+    """Return the mean over all rows of the values that a method of a network returns per row.
+
+    `read` prepares rows on this machine in which values may be missing, and `local_question` is the method for them;
+    no value of a distributed table is missing.
+    """
     if is_remote(X):  # sums of partitions: one number per worker in place of one per row
         return _sum_partitions(network, question, X) / X.n_rows
-    return float(np.mean(getattr(network, question)(X)))
+    return float(np.mean(getattr(network, local_question or question)(X if read is None else read(X))))
 
 
 def _sum_partitions(network: RowNetwork, question: str, X: Any) -> float:

@@ -198,7 +198,7 @@ def split_wider(wider: FamilyCounts, keys: np.ndarray, n_states: int, below: int
 
 def open_families(table: DiscreteTable, weights: np.ndarray | None = None) -> DistributedFamilies | None:
     """Return the source of counts for a family scorer; None if the rows are on this machine: it counts them itself."""
-    if not table.is_remote:
+    if not table.is_remote:  # a scorer counts local rows; workers count many families per message
         return None
     if weights is not None:
         return WeightedFamilies(table.keep_weights(weights)[0])

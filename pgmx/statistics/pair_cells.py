@@ -288,7 +288,7 @@ def open_counter(
     as well, but with a second array; for a distributed table they limit the length of a message.
     """
     table, weights = table.keep_weights(weights)
-    if table.is_remote:
+    if table.is_remote:  # a message has the sums of a block of pairs, whose length must be limited
         return DistributedPairs(table, n_cells, store)
     return PairCounter(table, weights, n_cells, store, n_jobs)
 

@@ -26,8 +26,8 @@ from markov_report import table
 WRAPPED = (
     ("opening the rows", "pgmx.estimators.gaussian.learner", None, ("open_numeric",)),
     ("correlations", "pgmx.estimators.gaussian.learner", None, ("gaussian_sample",)),
-    ("largest penalty", "pgmx.estimators.gaussian.graphical_lasso", None, ("largest_correlation",)),
-    ("components", "pgmx.solvers.gaussian.graphical_lasso._gram_lasso", None, ("components",)),
+    ("largest penalty", "pgmx.estimators.gaussian.graphical_lasso", "GraphicalLasso", ("_largest_penalty",)),
+    ("components", "pgmx.statistics.gaussian.correlations", "DenseCorrelations", ("find_components",)),
     (
         "start",
         "pgmx.solvers.gaussian.dual_ascent",
@@ -36,8 +36,9 @@ WRAPPED = (
     ),
     ("certificate: residual and bookkeeping", "pgmx.solvers.gaussian.dual_ascent", "DualAscent", ("_certify",)),
     ("certificate: Cholesky", "pgmx.solvers.gaussian.dual_ascent", None, ("compute_root_pivots",)),
-    ("sparse result", "pgmx.solvers.gaussian.graphical_lasso", "_Path", ("_assemble", "_keep")),
-    ("network (model_)", "pgmx.estimators.gaussian.learner", None, ("network_of",)),
+    ("sparse result", "pgmx.solvers.gaussian.graphical_lasso", None, ("assemble_blocks",)),
+    ("sparse result", "pgmx.solvers.gaussian.graphical_lasso", "GraphicalLassoPath", ("_keep",)),
+    ("network (model_)", "pgmx.estimators.gaussian.learner", None, ("make_network",)),
 )
 SWEEPS = "sweeps of the columns"
 REST = "the rest"
@@ -101,11 +102,7 @@ def instrument(clock):
     from pgmx.solvers.gaussian import dual_ascent
 
     for part, module, owner, names in WRAPPED:
-        try:
-            home = importlib.import_module(module)
-        except ImportError:  # a module's own name for an extension
-            outer, _, inner = module.rpartition(".")
-            home = getattr(importlib.import_module(outer), inner)
+        home = importlib.import_module(module)
         home = getattr(home, owner) if owner else home
         for name in names:
             setattr(home, name, clock(part, getattr(home, name)))

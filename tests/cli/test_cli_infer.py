@@ -11,6 +11,7 @@ from pgmpy.models import DiscreteMarkovNetwork
 from helpers.command_line import done, refused
 from helpers.mixed_networks import name_network
 from pgmx.datasets import load_network
+from pgmx.inference import log_partition, map_assignment, marginals
 from pgmx.models import read_model, save_model
 
 CARDS = [2, 3, 2, 2]
@@ -143,3 +144,95 @@ def test_impossible_evidence_is_reported_by_name_and_state(task):
 )
 def test_what_is_refused(arguments, what):
     assert re.search(what, refused("infer", *arguments))
+
+
+# ---- interventions and uncertain observations ----
+
+
+def read_answer(*arguments):
+    """Return the table of a task as {variable: [the last column of its rows]}."""
+    answer = {}
+    for line in done("infer", *arguments).splitlines()[1:]:
+        name, *_, last = line.split()
+        answer.setdefault(name, []).append(last)
+    return answer
+
+
+def test_interventions_and_likelihoods_are_those_of_the_functions():
+    asia = load_network("asia")
+    question = {"virtual_evidence": {"xray": [0.7, 0.2]}, "do": {"smoke": "no"}}
+    options = ("asia", "--given", "dysp=yes", "--do", "smoke=no", "--virtual", "xray=0.7,0.2", "--task")
+    expected = marginals(asia, {"dysp": "yes"}, **question)
+    found = read_answer(*options, "MAR")
+    assert set(found) == set(asia.nodes())
+    assert found["smoke"] == ["0", "1"] and found["dysp"] == ["1", "0"]
+    for name in expected:
+        assert [float(share) for share in found[name]] == pytest.approx(list(expected[name].values()), rel=1e-5)
+    best = map_assignment(asia, {"dysp": "yes"}, **question)
+    assert read_answer(*options, "MAP") == {name: [state] for name, state in {**best, **FIXED}.items()}
+    value = log_partition(asia, {"dysp": "yes"}, **question) / np.log(10)
+    start, number = done("infer", *options, "PR").split(": ")
+    assert start == "log10 of the probability of the evidence"
+    assert float(number) == pytest.approx(value, rel=1e-10)
+
+
+FIXED = {"smoke": "no", "dysp": "yes"}
+
+
+def test_an_intervention_tells_nothing_about_causes():
+    plain, done_to = (read_answer("asia", "--task", "MAR", *more) for more in ((), ("--do", "dysp=yes")))
+    assert done_to.pop("dysp") == ["1", "0"]
+    assert done_to == {name: shares for name, shares in plain.items() if name != "dysp"}
+
+
+def test_options_are_repeatable():
+    twice = ("asia", "--task", "MAR", "--do", "smoke=no", "--do", "asia=yes", "--virtual", "xray=1,0")
+    once = ("asia", "--task", "MAR", "--do", "smoke=no", "--do", "asia=yes", "--given", "xray=yes")
+    assert read_answer(*twice) == read_answer(*once)
+
+
+def test_likelihoods_of_a_markov_network(files):
+    """A likelihood of 1 for one state is an observation of that state."""
+    model, evidence, _ = files
+    for task in ("PR", "MAR", "MAP"):
+        sure = done("infer", str(model), "--virtual", "d=0,1", "--task", task)
+        assert sure == done("infer", str(model), "--evidence", str(evidence), "--task", task)
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (["--do", "smok=no"], "--do smok=no: write NAME=VALUE with a variable among"),
+        (["--do", "smoke=maybe"], "'smoke' has the states .*'maybe'"),
+        (["--do", "smoke=no", "--do", "smoke=yes"], "--do smoke=yes: the value of 'smoke' is given twice"),
+        (["--do", "smoke=no", "--given", "smoke=no"], "--do smoke=no: 'smoke' is also observed: leave out one"),
+        (["--virtual", "xray"], "--virtual xray: write NAME=LIKELIHOOD,LIKELIHOOD,... with a variable among"),
+        (
+            ["--virtual", "xray=a,b"],
+            "--virtual xray=a,b: likelihoods must be finite .* in the order 'yes', 'no', sep",
+        ),
+        (["--virtual", "xray=-1,2"], "--virtual xray=-1,2: likelihoods must be finite and nonnegative"),
+        (["--virtual", "xray=nan,2"], "--virtual xray=nan,2: likelihoods must be finite and nonnegative"),
+        (["--virtual", "xray=1,2,3"], "'xray' has 2 states, got 3 likelihoods: write one nonnegative number per state"),
+        (["--virtual", "xray=0,0"], "--virtual xray=0,0: all likelihoods are 0: give at least one"),
+        (["--virtual", "xray=1,2", "--given", "xray=no"], "--virtual xray=1,2: 'xray' is also observed"),
+        (["--virtual", "xray=1,2", "--do", "xray=no"], "--virtual xray=1,2: 'xray' is also set by --do"),
+    ],
+)
+@pytest.mark.parametrize("task", ["PR", "MAR", "MAP"])
+def test_wrong_interventions_and_likelihoods_are_refused(options, what, task):
+    assert re.search(what, refused("infer", "asia", "--task", task, *options))
+
+
+def test_where_interventions_and_likelihoods_are_refused(files, tmp_path):
+    model, _, _ = files
+    text = refused("infer", str(model), "--task", "MAR", "--do", "d=1")
+    assert "--do d=1: an intervention needs a Bayesian network" in text and "use --given" in text
+    network = name_network(
+        [("states", [], np.array([0.25, 0.75])), ("floats", [0], [], np.array([[1.0], [5.0]]), np.array([2.0, 3.0]))],
+        labels=[["low", "high"]],
+    )
+    save_model(network, tmp_path / "mixed.json")
+    for option, word in (("--do", "0=low"), ("--virtual", "0=1,2")):
+        text = refused("infer", str(tmp_path / "mixed.json"), "--task", "MAR", option, word)
+        assert f"{option} {word}: " in text and "has continuous variables" in text and "leave it out" in text

@@ -251,3 +251,58 @@ def test_an_engine_can_be_pickled():
             answer = one.joint(row, [0], MEMORY)
     with engine.asking({}, {0: np.arange(1.0, 1 + network[0][0])}, {}) as row:
         assert (engine.joint(row, [0], MEMORY) == answer).all()
+
+
+@pytest.mark.parametrize("case", range(25))
+def test_one_call_of_the_kernel_answers_as_its_steps(case):
+    rng = np.random.default_rng(case)
+    network = draw_network(rng)
+    cards, joint, engine = network[0], multiply(*network), build(*network)
+    for row in draw_rows(rng, cards, 20, hidden=0.7):
+        hidden = np.flatnonzero(row < 0)
+        if not len(hidden):
+            continue
+        query = rng.permutation(hidden)[: rng.integers(1, 3)].tolist()
+        codes = {v: int(code) for v, code in enumerate(row) if code >= 0}
+        found = engine.ask(codes, query)
+        with engine.asking(codes, {}, {}) as kept:
+            steps = engine.joint(kept, query, None)
+        if found is not None:
+            expected = marginal(condition(joint, row), query)
+            np.testing.assert_allclose(found, expected / expected.sum(), atol=1e-12)
+            assert found.tobytes() == steps.tobytes() == engine.ask(codes, query).tobytes()
+            assert build(*network).ask(codes, query).tobytes() == found.tobytes()
+        elif len(query) == 1:
+            assert not steps.any()  # impossible, as far as the component and the observed families show
+
+
+def test_large_plans_are_searched_once_and_give_the_same_bits(monkeypatch):
+    rng = np.random.default_rng(0)
+    n = 12
+    parents = [sorted(rng.permutation(v)[:3].tolist()) for v in range(n)]
+    tables = [np.moveaxis(rng.dirichlet(np.ones(3), [3] * len(own)), -1, 0) for own in parents]
+    engine, searches = build([3] * n, parents, tables), []
+    monkeypatch.setattr(components, "LARGE_PLAN", 100)
+    monkeypatch.setattr(
+        components, "search_order", lambda *given, search=components.search_order: searches.append(1) or search(*given)
+    )
+
+    def answer(engine):
+        with engine.asking({n - 1: 0}, {}, {}) as row:
+            return engine.joint(row, [0], None)
+
+    first = answer(engine)
+    assert first.tobytes() == answer(engine).tobytes() == engine.ask({n - 1: 0}, [0]).tobytes()
+    assert len(searches) == 1
+    assert first.tobytes() == answer(build([3] * n, parents, tables)).tobytes()
+
+
+def test_questions_forget_plans_beyond_their_memory(monkeypatch):
+    monkeypatch.setattr(components, "PLAN_BYTES", 1)
+    engine = build(*draw_network(np.random.default_rng(3)))
+    free = build(*draw_network(np.random.default_rng(3)))
+    for _ in range(2):
+        for v in range(len(engine.cards)):
+            with engine.asking({}, {}, {}) as row, free.asking({}, {}, {}) as other:
+                assert engine.joint(row, [v], None).tobytes() == free.joint(other, [v], None).tobytes()
+            assert engine.ask({}, [v]).tobytes() == free.ask({}, [v]).tobytes()

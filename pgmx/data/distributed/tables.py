@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeGuard
 
 import numpy as np
@@ -221,6 +221,13 @@ class DistributedTable(RemoteTable, DiscreteTable):
 def is_remote(X: Any) -> TypeGuard[DistributedTable | DistributedNumericTable]:
     """Return whether an input of any kind is a distributed table."""
     return isinstance(X, DistributedTable | DistributedNumericTable)
+
+
+def refuse_remote(X: Any, explain: Callable[[Any], str], kind: type = object) -> None:
+    """Raise TypeError with the text of `explain` for a distributed table of a kind; other inputs of any kind pass."""
+    # the text may show the table, which takes long for some inputs: it is made only for an error
+    if is_remote(X) and isinstance(X, kind):
+        raise TypeError(explain(X))
 
 
 def _check_row_counts(row_counts: Sequence[int]) -> None:

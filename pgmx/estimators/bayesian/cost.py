@@ -10,8 +10,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pgmx.data import DiscreteTable, NumericTable, encode, estimate_memory
-from pgmx.data.distributed.tables import is_remote
+from pgmx.data import DiscreteTable, Frame, encode, estimate_memory
 from pgmx.data.memory import size_table
 from pgmx.data.mixed import MixedTable, read_incomplete_mixed
 from pgmx.estimators.bayesian.dag_learner import DagLearner
@@ -164,7 +163,7 @@ class SearchSize(NamedTuple):
 
 def measure_size(learner: DagLearner, opened: Any) -> SearchSize:
     """Return the size of a table that a learner has opened. States of files and iterators are coded."""
-    if is_remote(opened) and isinstance(opened, NumericTable):
+    if not isinstance(opened, DiscreteTable | Frame):  # a distributed numeric table; local ones are columns
         return SearchSize(opened.n_rows, [], opened.n_columns, None)
     if not isinstance(opened, DiscreteTable):
         floats = opened.list_known_floats()

@@ -21,10 +21,9 @@ from pgmx.data import (
     encode,
     open_frame,
 )
-from pgmx.data.declared_states import check_discrete_columns
-from pgmx.data.distributed.tables import is_remote
+from pgmx.data.distributed.tables import refuse_remote
 from pgmx.data.files.readers import is_chunked
-from pgmx.data.inputs import open_rows_to_score
+from pgmx.data.inputs import open_for_scores, open_rows_to_score
 from pgmx.estimators.base import DISCRETE_COLUMNS, NA_VALUES, BaseStructureLearner, Interval, StrOptions
 from pgmx.estimators.bayesian.pgmpy_interface import CausalDiscovery, make_metric
 from pgmx.inference.likelihood import held_out_log_likelihood
@@ -66,16 +65,7 @@ class NetworkResults(BaseStructureLearner, CausalDiscovery):
     _scoring: StoredScoring
     _prior: dict[str, float]
 
-    def _open(self, X: Any) -> Any:
-        if not is_remote(X) or isinstance(X, DiscreteTable):
-            return super()._open(X)
-        names = check_discrete_columns(self.discrete_columns, X.names)
-        if names:
-            raise ValueError(
-                f"discrete_columns names {join_names(sorted(names, key=X.names.index))}, but {X!r} has continuous "
-                "columns: give discrete_columns to distribute, or rows in memory"
-            )
-        return X
+    _open_input = staticmethod(open_for_scores)
 
     @property
     def dag_(self) -> DAG:
@@ -169,11 +159,13 @@ class NetworkResults(BaseStructureLearner, CausalDiscovery):
             raise ValueError("score needs data or a true graph: give X=... or true_graph=...")
         if metric is None and true_graph is None:
             return self._score_rows(X)
-        if is_remote(X):
-            raise TypeError(
+        refuse_remote(
+            X,
+            lambda _: (
                 f"metric={metric!r} needs rows in memory, but these rows are distributed: omit metric, or give rows in "
                 "memory"
-            )
+            ),
+        )
         is_named = metric is None or isinstance(metric, str)
         chosen: Any = make_metric(metric, compares_graphs=X is None) if is_named else metric
         graph = self.graph_ if isinstance(self.graph_, tuple(chosen.get_tag("supported_graph_types"))) else self.dag_

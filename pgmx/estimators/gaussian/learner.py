@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import as_reals, caller_level, check_natural, is_number
 from pgmx.data import DiscreteTable, NumericTable, open_numeric
-from pgmx.data.distributed.tables import is_remote
+from pgmx.data.distributed.tables import refuse_remote
 from pgmx.data.errors import check_rows_left
 from pgmx.data.files.readers import is_path
 from pgmx.estimators.base import N_JOBS, NA_VALUES, BaseStructureLearner, Interval, StrOptions, config
@@ -171,18 +171,24 @@ class GaussianResults(BaseStructureLearner):
         network, missing = self.model_, self._resolve_missing()
         if is_path(X):
             X = open_numeric(X, missing="pairwise", na_values=self.na_values)
-        if missing == "error" or is_remote(X):  # no value of a distributed table is missing
-            return average_answers(network, "log_likelihood", X)
-        rows = network.read_rows(X).values
-        is_missing = np.isnan(rows)
         if missing == "pairwise":
-            return float(np.mean(network.log_evidence(rows)))
-        if is_missing.any():
-            complete = ~is_missing.any(axis=1)
-            names = [self._sample.names[v] for v in np.flatnonzero(is_missing.any(axis=0)).tolist()]
-            check_rows_left(int(complete.sum()), len(rows), lambda: names)
-            rows = rows[complete]
-        return float(np.mean(network.log_likelihood(rows)))
+            return average_answers(network, "log_likelihood", X, self._read_numbers, "log_evidence")
+        return average_answers(network, "log_likelihood", X, None if missing == "error" else self._read_complete)
+
+    def _read_numbers(self, X: Any) -> np.ndarray:
+        """Return rows as numbers, NaN for missing values."""
+        return self.model_.read_rows(X).values
+
+    def _read_complete(self, X: Any) -> np.ndarray:
+        """Return the rows without missing values as numbers; warn of rows that are left out."""
+        rows = self._read_numbers(X)
+        is_missing = np.isnan(rows)
+        if not is_missing.any():
+            return rows
+        complete = ~is_missing.any(axis=1)
+        names = [self._sample.names[v] for v in np.flatnonzero(is_missing.any(axis=0)).tolist()]
+        check_rows_left(int(complete.sum()), len(rows), lambda: names)
+        return rows[complete]
 
     def _resolve_missing(self) -> str:
         """Return the treatment of missing values."""
@@ -440,11 +446,14 @@ class GaussianLearner(ContinuousLearner):
             raise ValueError(
                 f"n_samples={self.n_samples} is only for covariance='precomputed': leave it out, since rows are counted"
             )
-        if isinstance(X, DiscreteTable) and X.is_remote:
-            raise TypeError(
-                f"{X!r} has discrete columns, but {type(self).__name__} needs continuous variables: distribute a "
+        refuse_remote(
+            X,
+            lambda table: (
+                f"{table!r} has discrete columns, but {type(self).__name__} needs continuous variables: distribute a "
                 "table of numeric columns"
-            )
+            ),
+            DiscreteTable,
+        )
         return open_numeric(X, missing=self.missing, na_values=self.na_values)
 
     def _read(self, opened: NumericTable | GaussianSample, sample_weight: ArrayLike | None) -> GaussianSample:

@@ -17,7 +17,6 @@ from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import caller_level, warn_of_target
 from pgmx.data import DiscreteTable, Frame, encode
-from pgmx.data.distributed.tables import is_remote
 from pgmx.estimators.base import (
     DISCRETE_COLUMNS,
     NA_VALUES,
@@ -139,8 +138,8 @@ class MarkovResults(BaseStructureLearner):
         """
         check_is_fitted(self, "edges_")
         self._check_n_features(X)
-        rows = X if self.missing == "error" or is_remote(X) else self._code_rows(X)
-        return average_answers(self.model_, "log_likelihood", rows)
+        read = None if self.missing == "error" else self._code_rows
+        return average_answers(self.model_, "log_likelihood", X, read)
 
     def _code_rows(self, X: Any) -> DiscreteTable:
         """Return rows without missing values: they become a state, or their rows are dropped."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from pgmx.checks import check_same_names
 from pgmx.data import DiscreteTable, Frame, encode
+from pgmx.data.distributed.tables import refuse_remote
 from pgmx.data.errors import ContinuousColumnsError, MissingValuesError
 from pgmx.data.weights import check_row_weights, combine_weights, weights_of_complete_rows
 from pgmx.inference import PairwisePotentials
@@ -176,8 +177,8 @@ def code_rows(
 
 def refuse_distributed(data: Any, what: str, remedy: str) -> None:
     """Refuse a distributed table if single rows are needed."""
-    if isinstance(data, DiscreteTable) and data.is_remote:
-        raise TypeError(f"{what} needs single rows, but the rows of a DistributedTable stay with the workers: {remedy}")
+    text = f"{what} needs single rows, but the rows of a DistributedTable stay with the workers: {remedy}"
+    refuse_remote(data, lambda _: text, DiscreteTable)
 
 
 def check_columns(names: list, names_before: list, learner: str) -> None:

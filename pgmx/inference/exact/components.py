@@ -54,6 +54,7 @@ class ComponentEngine:
         n = len(cards)
         self.cards = list(cards)
         self.is_directed = is_directed
+        self.scopes = [tuple(scope) for scope in scopes]
         self.n_tables = len(scopes)
         tables = [np.ascontiguousarray(table, dtype=np.float64) for table in tables]
         holders: list[list[int]] = [[] for _ in range(n)]
@@ -92,6 +93,11 @@ class ComponentEngine:
         """Return a kernel over the same arrays, without plans."""
         return Components(*self._arrays, PLAN_BYTES)
 
+    def table(self, f: int) -> np.ndarray:
+        """Return the table of a scope, one axis per variable."""
+        shape = [self.cards[v] for v in self.scopes[f]]
+        return self.values[self.first[f] : self.first[f + 1]].reshape(shape)
+
     # ---- one question ----
 
     @contextmanager
@@ -115,12 +121,21 @@ class ComponentEngine:
                     self.active[v] = 0
                 yield row
             finally:
-                self.active[: self.n_tables] = 1
-                self.active[self.n_tables :] = 0
+                if likelihoods or do:
+                    self.active[: self.n_tables] = 1
+                    self.active[self.n_tables :] = 0
 
     def worker(self, memory: int | None) -> _Worker:
         """Return the kernel of single questions, whose plans are kept; for use inside of `asking`."""
         return _Worker(self, self._kernel, memory)
+
+    def ask(self, codes: dict[int, int], variables: Sequence[int]) -> np.ndarray | None:
+        """Return P(variables | codes) of a small question about one component, in one call of the kernel, or None."""
+        with self._lock:
+            table = self._kernel.ask(codes, list(variables), self.is_directed, SMALL_MEMORY // CELL_BYTES)
+        if table is None or len(variables) == 1:
+            return table
+        return table.reshape([self.cards[v] for v in variables])
 
     def joint(self, row: np.ndarray, variables: Sequence[int], memory: int | None) -> np.ndarray:
         """Return P(variables | row), the variables in this order, inside of `asking`; zeros if the row is impossible.
@@ -135,7 +150,7 @@ class ComponentEngine:
             value, table = kernel.answer_query(row[0], number)
             if value == -np.inf or constant == -np.inf:
                 return np.zeros([self.cards[v] for v in variables])
-            tables.append((table / table.sum()).reshape([self.cards[variables[k]] for k in inside]))
+            tables.append(table.reshape([self.cards[variables[k]] for k in inside]))
             axes.append(inside)
         if len(tables) == 1:
             return tables[0]
@@ -272,16 +287,19 @@ class ComponentEngine:
     def plan(self, kernel: Components, number: int, memory: int | None) -> float:
         """Make the plan of a component, from the best of many orders where the first one is large."""
         limit = (SMALL_MEMORY if memory is None else memory) / CELL_BYTES
-        cells = kernel.plan(number, limit)
-        if cells <= min(LARGE_PLAN, limit):
+        cells = kernel.plan(number, min(LARGE_PLAN, limit))
+        if cells <= min(LARGE_PLAN, limit) or (cells <= limit and kernel.has_plan(number)):
             return cells
         if memory is None:
             memory = read_default_memory()
             limit = memory / CELL_BYTES
-            cells = kernel.plan(number, limit)
+        if cells <= limit and kernel.has_plan(number):
+            return cells
         hidden, scopes, query = kernel.describe(number)
         cards = [self.cards[v] for v in hidden]
+        # before the plan of the first order is made: a plan that is kept is the one that all later questions follow
         search = search_order(cards, [*scopes, query] if query else scopes)
+        cells = kernel.plan(number, limit)
         if search.cells < cells:
             order = order_before(search, query) if query else search.order
             cells = kernel.plan(number, limit, np.ascontiguousarray(order, dtype=np.int32))
@@ -310,10 +328,22 @@ class ComponentInference:
         memory: int | None,
     ) -> None:
         self.engine = engine
-        self.evidence = {v: code for v, code in evidence.items() if v not in do}
+        self.evidence = {v: code for v, code in evidence.items() if v not in do} if do else dict(evidence)
+        self._is_plain = not likelihoods and not do
         self._question = (self.evidence, likelihoods, do)
+        self._codes = {**self.evidence, **do}
         self.memory = memory
         self.errors = np.zeros(len(engine.cards))
+
+    def _explain_zero(self) -> ZeroProbabilityError:
+        """Return the error for an impossible question, with the table that excludes the evidence if one alone does."""
+        for f, scope in enumerate(self.engine.scopes):
+            if f in self._question[2]:  # the table of a variable of an intervention takes no part
+                continue
+            table = self.engine.table(f)[tuple(self._codes.get(v, slice(None)) for v in scope)]
+            if not table.any():
+                return ZeroProbabilityError({v: self.evidence[v] for v in scope if v in self.evidence}, scope)
+        return ZeroProbabilityError(self.evidence)
 
     @cached_property
     def _answer(self) -> tuple[float, np.ndarray]:
@@ -324,7 +354,7 @@ class ComponentInference:
             worker.find(row, SUM)
             total = worker.kernel.answer(row, SUM, None, probabilities, self.engine.columns)[0]
         if total == -np.inf:
-            raise ZeroProbabilityError(self.evidence)
+            raise self._explain_zero()
         return float(total), probabilities[0]
 
     @property
@@ -339,10 +369,14 @@ class ComponentInference:
 
     def joint(self, variables: Sequence[int]) -> np.ndarray:
         """Return the joint distribution of hidden variables, one axis per variable in their order."""
+        if self._is_plain and self.memory is None:
+            table = self.engine.ask(self.evidence, variables)
+            if table is not None:
+                return table
         with self.engine.asking(*self._question) as row:
             table = self.engine.joint(row, variables, self.memory)
         if not table.any():
-            raise ZeroProbabilityError(self.evidence)
+            raise self._explain_zero()
         return table
 
     def map(self) -> MostProbable:
@@ -353,7 +387,7 @@ class ComponentInference:
             states = row.copy()
             value = worker.kernel.answer(row, MAXIMISE, states)[0]
         if value == -np.inf:
-            raise ZeroProbabilityError(self.evidence)
+            raise self._explain_zero()
         return MostProbable(states[0].astype(np.int64), float(value))
 
     def most_probable(self, variables: Sequence[int]) -> list[int]:
@@ -361,7 +395,7 @@ class ComponentInference:
         with self.engine.asking(*self._question) as row:
             value, states = self.engine.most_probable(row, variables, self.memory)
         if value == -np.inf:
-            raise ZeroProbabilityError(self.evidence)
+            raise self._explain_zero()
         return states
 
     def sample(self, n_samples: int, seed: int | None = 0) -> np.ndarray:
@@ -370,7 +404,7 @@ class ComponentInference:
         with self.engine.asking(*self._question) as row:
             states, total = self.engine.complete_rows(row, self.memory, uniforms=uniforms)
         if total[0] == -np.inf:
-            raise ZeroProbabilityError(self.evidence)
+            raise self._explain_zero()
         return np.ascontiguousarray(states.T)
 
 

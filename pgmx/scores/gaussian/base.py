@@ -8,8 +8,8 @@ import numpy as np
 
 from pgmx._ext import _collinear, _gaussian
 from pgmx.checks import join_names
-from pgmx.data import DiscreteTable, NumericTable, open_frame
-from pgmx.data.distributed.tables import is_remote
+from pgmx.data import DiscreteTable, NumericTable
+from pgmx.data.inputs import open_for_scores
 from pgmx.scores.compiled import CompiledScore
 from pgmx.scores.gains import LIKELIHOOD, FamilyBounds
 from pgmx.statistics import Moments, moments
@@ -120,9 +120,10 @@ def read_numbers(
 
     Missing and infinite values raise an error unless `missing` drops rows.
     """
-    if is_remote(data) and isinstance(data, NumericTable):
-        return data
-    frame = data.to_pandas() if isinstance(data, DiscreteTable) else open_frame(data).to_pandas(missing=missing)
+    opened = data if isinstance(data, DiscreteTable) else open_for_scores(data, "columns")
+    if isinstance(opened, NumericTable):
+        return opened
+    frame = opened.to_pandas() if isinstance(opened, DiscreteTable) else opened.to_pandas(missing=missing)
     states = [name for name, dtype in zip(frame.columns, frame.dtypes, strict=True) if dtype.kind not in "fiu"]
     if states:
         raise ValueError(
