@@ -120,15 +120,14 @@ def draw_elimination(rng: np.random.Generator) -> Case:
     evidence: Any = {names[v]: f"s{code}" for v, code in codes.items()}
     faults = []
     plant = pick(rng, ["state", "variable"]) if chance(rng, 0.3) else ""
-    if plant == "state":
+    free = [v for v in range(n) if v not in codes]
+    wanted = [v for v in free if chance(rng, 0.5)] or free[:1]
+    if plant == "state" and wanted != [n - 1]:
+        wanted = [v for v in wanted if v != n - 1]
         evidence, faults = {**evidence, names[-1]: "no such state"}, [fault("no such state")]
     elif plant == "variable":
         evidence, faults = {"no such variable": 0}, [fault("no such variable")]
-    free = [v for v in range(n) if v not in codes]
-    wanted = [v for v in free if chance(rng, 0.5)] or free[:1]
-    if plant == "state":
-        wanted = wanted[:1] if wanted[0] != n - 1 else []
-    asked = [names[v] for v in wanted] or [names[0]]
+    asked = [names[v] for v in wanted]
 
     def call(folder: Path) -> Any:
         if kind is inference.CompiledNetwork:
