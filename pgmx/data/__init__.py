@@ -20,7 +20,8 @@ arrives in chunks of discrete columns, else columns, which learners and scores t
 - `inputs`: these functions, which all call `_open`
 - `frame`: tables in memory of any library as columns (`Frame`)
 - `files`: files and iterators as columns, whole or in chunks (`readers`); coded tables on disk (`plane_file`)
-- `columns`: kinds of columns, and their coding as states; `table`: `DiscreteTable`; `numeric`: `NumericTable`
+- `columns`: kinds of columns, and their coding as states; `declared_states`: states that the user declares
+- `table`: `DiscreteTable`; `numeric`: `NumericTable`; `mixed`: `MixedTable`
 - `chunk_coder`: coding of tables that arrive in chunks
 - `targets`: rows of numeric columns and the column to predict from them
 - `series`: time series, opened by `open_series` as complete segments

@@ -24,20 +24,17 @@ from pgmx.atomic import write_all
 from pgmx.checks import check_missing_option, check_rows
 from pgmx.data.columns import (
     MAX_STATES,
-    check_discrete_columns,
     check_distinct,
-    check_state_names,
     code_observed,
     column_kind,
     list_categories,
-    list_unknown_states,
-    match_states,
     name_missing_state,
     name_numbers,
     order_states,
     raise_too_many,
     warn_of_many_states,
 )
+from pgmx.data.declared_states import check_discrete_columns, check_state_names, list_unknown_states, match_states
 from pgmx.data.errors import ContinuousColumnsError, MissingValuesError, check_rows_left, refuse_undeclared
 from pgmx.data.files.missing_words import MarkerCounts, warn_of_markers
 from pgmx.data.files.plane_file import BLOCK_ROWS, PLANE_SUFFIX, PlaneWriter, open_table

@@ -15,8 +15,6 @@ from pgmx.checks import check_known_names, check_missing_option, check_rows, joi
 from pgmx.data.columns import (
     CodedColumn,
     add_missing_state,
-    check_discrete_columns,
-    check_state_names,
     code_columns,
     code_observed,
     column_kind,
@@ -24,12 +22,12 @@ from pgmx.data.columns import (
     find_missing,
     is_float_column,
     read_floats,
-    recode_column,
     take_rows,
     unwrap_array,
     warn_of_many_states,
     widen_codes,
 )
+from pgmx.data.declared_states import check_discrete_columns, check_state_names, recode_column
 from pgmx.data.errors import MissingValuesError, check_rows_left, refuse_continuous, refuse_infinite
 from pgmx.data.table import DiscreteTable
 

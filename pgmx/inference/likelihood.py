@@ -248,7 +248,7 @@ def _find_positions(names: Sequence, columns: Sequence) -> list[int]:
 
 def _make_lookup(arrays: BayesianArrays, v: int, states: Sequence) -> np.ndarray:
     """Return the network's code of each state of a column; the number of states for a state that it does not have."""
-    from pgmx.data.columns import match_states
+    from pgmx.data.declared_states import match_states
 
     known = arrays.states[v]
     codes = match_states(states, known, absent=len(known))

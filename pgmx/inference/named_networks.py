@@ -240,7 +240,7 @@ class BayesianArrays(NamedTuple):
         States that are not in `states` are left out. States that the network does not have get probability 0.
         Distributions may then no longer sum to 1.
         """
-        from pgmx.data.columns import match_states
+        from pgmx.data.declared_states import match_states
 
         before = {name: v for v, name in enumerate(self.names)}
         after = {name: v for v, name in enumerate(names)}

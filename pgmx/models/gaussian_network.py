@@ -1,4 +1,4 @@
-"""The Gaussian Markov network that learners return: a sparse precision matrix in a pgmpy graph."""
+"""The Gaussian Markov network that learners return: a sparse precision matrix in a pgmpy graph, also as a DAG."""
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any, Self, cast

@@ -11,15 +11,8 @@ import pandas as pd
 
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, Frame
-from pgmx.data.columns import (
-    code_column,
-    find_missing,
-    is_float_column,
-    list_unknown_states,
-    match_states,
-    read_floats,
-    take_rows,
-)
+from pgmx.data.columns import code_column, find_missing, is_float_column, read_floats, take_rows
+from pgmx.data.declared_states import list_unknown_states, match_states
 from pgmx.data.inputs import open_new_rows
 from pgmx.data.numeric import (
     NumericTable,

@@ -12,7 +12,8 @@ import numpy as np
 
 from pgmx.checks import check_missing_option, check_rows, check_same_names, join_names
 from pgmx.data.chunk_coder import StateCoder
-from pgmx.data.columns import MAX_BYTE_STATES, list_discrete_columns
+from pgmx.data.columns import MAX_BYTE_STATES
+from pgmx.data.declared_states import list_discrete_columns
 from pgmx.data.distributed.placement import Placement
 from pgmx.data.distributed.reading import (
     PartitionLabels,

@@ -25,7 +25,8 @@ import pyarrow as pa
 from pgmx import __version__
 from pgmx._ext import _rows
 from pgmx.data.chunk_coder import FinalStates, GrowingColumn, StateCoder, label_codes
-from pgmx.data.columns import MAX_BYTE_STATES, check_discrete_columns, column_kind
+from pgmx.data.columns import MAX_BYTE_STATES, column_kind
+from pgmx.data.declared_states import check_discrete_columns
 from pgmx.data.distributed.partitions import KeptPartition, NumericPartition, cut_table, slice_table
 from pgmx.data.errors import ContinuousColumnsError
 from pgmx.data.files.plane_file import PLANE_SUFFIX, open_table

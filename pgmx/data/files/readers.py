@@ -19,7 +19,8 @@ import pyarrow.parquet as pq
 
 from pgmx import checks
 from pgmx.checks import check_path, check_rows, check_same_names, join_names
-from pgmx.data.columns import check_discrete_columns, check_no_infinite, read_floats
+from pgmx.data.columns import check_no_infinite, read_floats
+from pgmx.data.declared_states import check_discrete_columns
 from pgmx.data.files.csv_layout import find_layout, is_text_table, use_decimal_points
 from pgmx.data.files.csv_rows import open_row_stream, open_text, read_records
 from pgmx.data.files.missing_words import MISSING_WORDS, choose_missing_words, count_markers, warn_of_markers

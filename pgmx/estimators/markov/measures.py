@@ -7,7 +7,8 @@ import numpy as np
 
 from pgmx.checks import check_same_names, join_names
 from pgmx.data import DiscreteTable, encode
-from pgmx.data.columns import MAX_BYTE_STATES, list_unknown_states, match_states
+from pgmx.data.columns import MAX_BYTE_STATES
+from pgmx.data.declared_states import list_unknown_states, match_states
 from pgmx.data.errors import MissingValuesError, UnknownColumnsError
 from pgmx.search.pair_knowledge import read_pairs
 from pgmx.solvers.markov.penalised_loss import PenalisedLoss
