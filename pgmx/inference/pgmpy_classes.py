@@ -120,6 +120,10 @@ class _CompiledQueries:
         """Read the network again at the next question; needed if the values of a table were edited in place."""
         self._compiled = None
 
+    def _pgmpy(self) -> Any:
+        """Return the methods of pgmpy's class; untyped, since pgmpy annotates only a part of what it accepts."""
+        return super()
+
     def _is_compiled(self) -> bool:
         return isinstance(self.model, _COMPILED)
 
@@ -268,7 +272,7 @@ class VariableElimination(_CompiledQueries, pgmpy.inference.VariableElimination)
             If the answer needs more than 2 GB, or the free memory if that is less.
         """
         if not self._is_compiled():
-            return super().query(variables, evidence, virtual_evidence, elimination_order, joint, show_progress)
+            return self._pgmpy().query(variables, evidence, virtual_evidence, elimination_order, joint, show_progress)
         self._check_order(variables, evidence, elimination_order)
         if normalize is None:
             normalize = isinstance(self.model, DiscreteBayesianNetwork)
@@ -308,7 +312,7 @@ class VariableElimination(_CompiledQueries, pgmpy.inference.VariableElimination)
             As :meth:`query`.
         """
         if not self._is_compiled():
-            return super().map_query(variables, evidence, virtual_evidence, elimination_order, show_progress)
+            return self._pgmpy().map_query(variables, evidence, virtual_evidence, elimination_order, show_progress)
         self._check_order(variables or (), evidence, elimination_order)
         return self._map(variables, evidence, virtual_evidence)
 
@@ -443,7 +447,7 @@ class BeliefPropagation(_CompiledQueries, pgmpy.inference.BeliefPropagation):
             As :meth:`VariableElimination.query`.
         """
         if not self._is_compiled():
-            return super().query(variables, evidence, virtual_evidence, joint, show_progress)
+            return self._pgmpy().query(variables, evidence, virtual_evidence, joint, show_progress)
         return self._query(variables, evidence, virtual_evidence, joint, normalize is not False)
 
     def map_query(
@@ -477,5 +481,5 @@ class BeliefPropagation(_CompiledQueries, pgmpy.inference.BeliefPropagation):
             As :meth:`VariableElimination.query`.
         """
         if not self._is_compiled():
-            return super().map_query(variables, evidence, virtual_evidence, show_progress)
+            return self._pgmpy().map_query(variables, evidence, virtual_evidence, show_progress)
         return self._map(variables, evidence, virtual_evidence)

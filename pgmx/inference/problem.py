@@ -78,24 +78,25 @@ class Problem:
     @classmethod
     def from_model(cls, model: NetworkLike) -> Problem:
         """Read a network of any accepted kind, a file of one, or the network of a fitted learner."""
+        network: Any = model
         if isinstance(model, str | os.PathLike):
             from pgmx.models import any_model
 
-            model = any_model.read_model(model)
-        model = get_model(model)
-        if isinstance(model, Problem):
-            return model
-        if isinstance(model, PairwisePotentials | LogFactors):
-            cards = model.cardinalities.tolist()
-            return cls(range(len(cards)), [tuple(range(card)) for card in cards], model)
+            network = any_model.read_model(model)
+        network = get_model(network)
+        if isinstance(network, Problem):
+            return network
+        if isinstance(network, PairwisePotentials | LogFactors):
+            cards = network.cardinalities.tolist()
+            return cls(range(len(cards)), [tuple(range(card)) for card in cards], network)
         # Our networks are pgmpy's too, but have arrays and keep a junction tree.
-        make_problem = getattr(model, "inference_problem", None)
+        make_problem = getattr(network, "inference_problem", None)
         if make_problem is not None:
             return make_problem()
-        if callable(getattr(model, "get_cpds", None)):  # pgmpy's Bayesian networks
-            arrays = BayesianArrays.from_model(model).normalise()
+        if callable(getattr(network, "get_cpds", None)):  # pgmpy's Bayesian networks
+            arrays = BayesianArrays.from_model(network).normalise()
             return cls(arrays.names, arrays.states, arrays)
-        return cls(*read_network(cast("DiscreteMarkovNetwork", model)))
+        return cls(*read_network(network))
 
     def change(
         self,

@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pgmpy.factors.discrete import TabularCPD
+from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmx import inference, models
 from pgmx.inference import PairwisePotentials
@@ -77,6 +79,66 @@ def draw_question(rng: np.random.Generator) -> Case:
     return Case(
         "", call, check, faults, plan=f"{question}, planted: {plant or 'nothing'}, {cards}, {evidence}, {options}"
     )
+
+
+def draw_tables(rng: np.random.Generator) -> tuple[DiscreteBayesianNetwork, list[int], list]:
+    """Return a small Bayesian network, its numbers of states, and its tables in logarithms for enumeration."""
+    n = int(rng.integers(1, 6))
+    cards = [int(r) for r in rng.integers(1, 4, n)]
+    names = draw_names(rng, n)
+    states = {name: [f"s{k}" for k in range(r)] for name, r in zip(names, cards, strict=True)}
+    network = DiscreteBayesianNetwork()
+    network.add_nodes_from(names)
+    factors = []
+    for v in range(n):
+        parents = [int(u) for u in rng.permutation(v)[: rng.integers(0, 3)]]
+        table = rng.dirichlet(np.ones(cards[v]), [cards[u] for u in parents])
+        table = np.moveaxis(table, -1, 0)
+        network.add_edges_from((names[u], names[v]) for u in parents)
+        family = {names[u]: states[names[u]] for u in (v, *parents)}
+        network.add_cpds(
+            TabularCPD(
+                names[v],
+                cards[v],
+                table.reshape(cards[v], -1),
+                [names[u] for u in parents] or None,
+                [cards[u] for u in parents] or None,
+                state_names=family,
+            )
+        )
+        factors.append(((v, *parents), np.log(table)))
+    return network, cards, factors
+
+
+@entry("inference.VariableElimination", 3.0)
+def draw_elimination(rng: np.random.Generator) -> Case:
+    """Return a question to a Bayesian network, by pgmpy's interface or by a compiled network."""
+    network, cards, factors = draw_tables(rng)
+    names, n = list(network.nodes), len(cards)
+    kind = pick(rng, [inference.VariableElimination, inference.BeliefPropagation, inference.CompiledNetwork])
+    codes = {v: int(rng.integers(cards[v])) for v in range(n - 1) if chance(rng, 0.3)}
+    evidence: Any = {names[v]: f"s{code}" for v, code in codes.items()}
+    faults = []
+    plant = pick(rng, ["state", "variable"]) if chance(rng, 0.3) else ""
+    free = [v for v in range(n) if v not in codes]
+    wanted = [v for v in free if chance(rng, 0.5)] or free[:1]
+    if plant == "state" and wanted != [n - 1]:
+        wanted = [v for v in wanted if v != n - 1]
+        evidence, faults = {**evidence, names[-1]: "no such state"}, [fault("no such state")]
+    elif plant == "variable":
+        evidence, faults = {"no such variable": 0}, [fault("no such variable")]
+    asked = [names[v] for v in wanted]
+
+    def call(folder: Path) -> Any:
+        if kind is inference.CompiledNetwork:
+            return inference.joint(kind(network), asked, evidence)
+        return kind(network).query(asked, evidence).values
+
+    def check(result: Any) -> None:
+        expected = enumeration.joint(cards, factors, tuple(wanted), codes)
+        assert all(is_close(result[states], p) for states, p in expected.items())
+
+    return Case("", call, check, faults, plan=f"{kind.__name__}, planted: {plant or 'nothing'}, {cards}, {evidence}")
 
 
 def check_answer(
