@@ -284,9 +284,7 @@ cdef class Components(PlanStore):
             here = {self.hidden[i] for i in range(m)}
             inside = [i for i in range(query.shape[0]) if query[i] in here]
             members = np.asarray(query).take(inside).astype(np.int32)
-            i = self.keep(
-                kind, self.hidden, m, self.families, n_families, &members[0], members.shape[0]
-            )
+            i = self.keep(kind, self.hidden, m, self.families, n_families, &members[0], members.shape[0])
             if i < 0:
                 raise MemoryError
             found.append((i, inside))
@@ -465,8 +463,7 @@ cdef class Components(PlanStore):
     def answer_query(self, const int32_t[::1] codes, Py_ssize_t number):
         """Return the logarithm of a component's sum or maximum, and its answer.
 
-        For a query: the joint distribution of its variables. For the marginal MAP: a state per variable of
-        the query.
+        For a query: the joint distribution of its variables. For the marginal MAP: a state of each of them.
         """
         cdef Plan *plan = self.get_plan(number)
         cdef int32_t *record = self.pool + self.records[number]
