@@ -32,11 +32,25 @@ from pgmx.estimators import BaseStructureLearner
 EXPECTED_FAILURES = {learner.cls: learner.expected_failures for learner in LEARNERS}
 
 
+#: The first configuration of each class, and one class of each family; its relatives share the code that is checked.
+CONFIGURATIONS = {learner.cls: learner for learner in LEARNERS[::-1]}
+FIRST_OF_FAMILY = set({cls.__module__.rsplit(".", 1)[0]: cls for cls in CONFIGURATIONS}.values())
+
+
 @parametrize_with_checks(
-    list({learner.cls: learner() for learner in LEARNERS[::-1]}.values()),  # the first configuration of each class
+    [make() for cls, make in CONFIGURATIONS.items() if cls in FIRST_OF_FAMILY],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES[type(estimator)],
 )
 def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    [make() for cls, make in CONFIGURATIONS.items() if cls not in FIRST_OF_FAMILY],
+    expected_failed_checks=lambda estimator: EXPECTED_FAILURES[type(estimator)],
+)
+def test_scikit_learn_relatives(estimator, check):
     check(estimator)
 
 

@@ -55,6 +55,7 @@ def wait_for_idle_workers(client, kept):
         time.sleep(0.05)
 
 
+@pytest.mark.slow
 def test_too_many_rows_for_a_part(client, monkeypatch):
     before = set(keys_at_workers(client))  # of tables of other tests, until Python collects their cycles
     frame = draw_frame(100)

@@ -51,6 +51,7 @@ def assert_same_network(learner, table, whole, weights=None, *, rel=1e-9):
     np.testing.assert_allclose(found[4].edge_values, near._potentials.edge_values, **exactness)
 
 
+@pytest.mark.slow
 def test_networks_from_parts_of_two_processes(client, frame):
     whole = encode(frame)
     table = distribute(with_empty_part(cut(frame, 4)), client)

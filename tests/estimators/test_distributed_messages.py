@@ -65,6 +65,7 @@ def test_pairs_and_rows_of_many_states_share_messages(client):
         assert len(messages) <= 2 and np.array_equal(gains[0, child], gains[1, child])
 
 
+@pytest.mark.slow
 def test_tables_beyond_a_message_come_in_batches(client):
     rng = np.random.default_rng(1)
     codes = rng.integers(0, 60, (24, 6000)).astype(np.uint8)

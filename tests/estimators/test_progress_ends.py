@@ -200,6 +200,7 @@ def test_a_path_that_is_resumed_counts_from_there(pictures, tmp_path):
     assert next(done for unit, done, _, _ in pictures if unit == "penalties") >= before - 1
 
 
+@pytest.mark.slow
 def test_a_search_is_gone_when_it_ends():
     gc.collect()
     gc.disable()

@@ -60,6 +60,7 @@ def test_costs_and_whole_networks():
         marginals(model)
 
 
+@pytest.mark.slow
 def test_evidence_of_larger_factors():
     """The search works on pairs, in which a factor of three variables has an auxiliary variable without a name."""
     model = DiscreteMarkovNetwork()

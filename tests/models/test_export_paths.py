@@ -56,6 +56,7 @@ def test_graphml_holds_states(tmp_path):
     assert json.loads(read.nodes["coin"]["states"]) == ["head", "1"]
 
 
+@pytest.mark.slow
 @given(st.lists(st.text(st.characters(codec="utf-8", exclude_categories=("Cc",)), min_size=1), min_size=2, unique=True))
 @settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_graphml_names_come_back(tmp_path, names):

@@ -271,6 +271,7 @@ def test_units_do_not_matter(pair, seed):
 # ---- many rows ----
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(plain_networks(), st.sampled_from([0.2, 0.5, 0.9]), st.integers(0, 99), st.sampled_from([1, 2, 7]))
 def test_answers_do_not_depend_on_the_chunks_of_rows(pair, share, seed, n_rows):

@@ -58,6 +58,7 @@ def fit(search, seed, **options):
     return learner.edges_.tolist(), pytest.approx(learner.objective_, abs=1e-6)
 
 
+@pytest.mark.slow
 @searches(["restarts"], ["online", "thorough", "annealing", "best first", "edges", "group lasso", "bootstrap"])
 def test_one_checkpoint(tmp_path, search):
     """Each begins where another is, or again: the result is the same."""

@@ -89,6 +89,7 @@ def test_the_learner_of_wide_tables_forms_no_matrix(rows, monkeypatch, n_jobs):
     assert np.abs(learner.precision_ - expected.precision_).max() < 1e-5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ridge", [0.15, pytest.param(0.01, marks=pytest.mark.slow), 0.0])
 def test_the_screened_clime_columns_are_those_of_the_matrix(rows, few_candidates, ridge):
     table = gaussian_sample(rows)

@@ -192,6 +192,7 @@ def test_inputs_are_read_only_and_not_aliased(make, tmp_path):
     assert list_state(learner) == list_state(expected)
 
 
+@pytest.mark.slow
 @every_stream
 def test_memory_is_constant(make):
     X, y = make.draw(1000)
@@ -226,8 +227,15 @@ def test_learners_are_plain_estimators_of_scikit_learn(make):
 
 
 @pytest.mark.filterwarnings("ignore")
-@parametrize_with_checks([make() for make in STREAMS])
+@parametrize_with_checks([make() for make in STREAMS[:2]])
 def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@parametrize_with_checks([make() for make in STREAMS[2:]])
+def test_scikit_learn_checks_of_kernels(estimator, check):
     check(estimator)
 
 

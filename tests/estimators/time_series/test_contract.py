@@ -23,11 +23,21 @@ from pgmx.estimators import BaseStructureLearner
 pytestmark = pytest.mark.filterwarnings("ignore::pgmx.estimators.IdentifiabilityWarning")
 
 
+CHECKED = [make_series_learner(cls) for cls, entry in SERIES_LEARNERS.items() if entry.takes_any_width]
+
+
 @parametrize_with_checks(
-    [make_series_learner(cls) for cls, entry in SERIES_LEARNERS.items() if entry.takes_any_width],
-    expected_failed_checks=lambda estimator: SERIES_LEARNERS[type(estimator)].failures,
+    CHECKED[:1], expected_failed_checks=lambda estimator: SERIES_LEARNERS[type(estimator)].failures
 )
 def test_scikit_learn(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.slow
+@parametrize_with_checks(
+    CHECKED[1:], expected_failed_checks=lambda estimator: SERIES_LEARNERS[type(estimator)].failures
+)
+def test_scikit_learn_relatives(estimator, check):
     check(estimator)
 
 
