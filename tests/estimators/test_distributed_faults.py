@@ -104,17 +104,27 @@ def test_interrupted_count_leaves_no_tasks(client, monkeypatch):
     assert far.reduce(count_late, add=sum) == 300
 
 
+def is_interrupted(call, seconds):
+    """Return whether ten calls are ended by Ctrl-C after some seconds."""
+    ctrl_c = threading.Timer(seconds, os.kill, [os.getpid(), signal.SIGINT])
+    try:
+        ctrl_c.start()
+        for _ in range(10):
+            call()
+    except KeyboardInterrupt:
+        return True
+    finally:
+        ctrl_c.join()
+    return False
+
+
 @pytest.mark.slow
 def test_ctrl_c_ends_a_count(client):
     far = distribute(draw_frame(300), client, n_parts=2)
-    gc.collect()  # Python drops what is raised while it deletes the futures of other tests
+    gc.collect()
     for seconds in np.linspace(0.05, 0.7, 6):
-        ctrl_c = threading.Timer(seconds, os.kill, [os.getpid(), signal.SIGINT])
-        with pytest.raises(KeyboardInterrupt):
-            ctrl_c.start()
-            for _ in range(10):
-                far.reduce(count_late, add=sum)
-        ctrl_c.join()
+        # Python drops an interrupt that arrives while it deletes the futures of other tests or of the request before
+        assert any(is_interrupted(lambda: far.reduce(count_late, add=sum), seconds) for _ in range(4))
         wait_until(lambda: not any(client.processing().values()))
     assert far.reduce(count_late, add=sum) == 300
 
