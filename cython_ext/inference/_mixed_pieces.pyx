@@ -1,8 +1,8 @@
 """Missing values of rows under a conditional linear Gaussian network: expected counts and moments, draws, imputation.
 
-Problem: the missing values of a row form blocks that are independent given the row (`Piece`). For each block: the
-logarithm of the sum over its discrete and integral over its continuous variables of the product of its families; the
-expected counts and moments of its families; joint draws; most probable states and means.
+Problem: the missing values of a row form blocks that are independent given the row (`MissingBlock`). For each block:
+the logarithm of the sum over its discrete and integral over its continuous variables of the product of its families;
+the expected counts and moments of its families; joint draws; most probable states and means.
 Algorithm: continuous variables are integrated out for each configuration of the discrete variables that they depend on,
 as a least-squares problem by Householder reflections. The remaining product of tables over discrete variables is
 normalised in a junction tree, with one collection and one distribution of messages. The positions of the cells of one

@@ -320,11 +320,11 @@ def draw_codes(arrays: BayesianArrays, n_rows: int, random_state: int | None) ->
     codes: dict[int, np.ndarray] = {}
     for v in arrays.sort_parents_first():
         parent_codes = [codes[parent] for parent in arrays.parents[v]]
-        codes[v] = _draw(_accumulate(arrays.tables[v]), parent_codes, _draw_uniforms(entropy, v, n_rows))
+        codes[v] = _draw(_accumulate(arrays.tables[v]), parent_codes, draw_uniforms(entropy, v, n_rows))
     return [codes[v] for v in range(len(codes))]
 
 
-def _draw_uniforms(entropy: int | Sequence[int] | None, position: int, n_rows: int) -> np.ndarray:
+def draw_uniforms(entropy: int | Sequence[int] | None, position: int, n_rows: int) -> np.ndarray:
     """Return doubles in [0, 1) made of the top 53 bits of PCG64's raw output, which numpy keeps stable for ever."""
     # A stream per variable: its numbers do not depend on the order in which the variables are drawn.
     stream = np.random.PCG64(np.random.SeedSequence(entropy, spawn_key=(position,)))

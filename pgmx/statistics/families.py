@@ -6,7 +6,7 @@ are aligned by their indices, since a cell may be empty in some partitions. A me
 
 There are three sources of counts. `DistributedFamilies` has counts of 32 bits, in tables without the last state of each
 candidate, which follows from the cells. `WeightedFamilies` has sums of row weights, in tables with all states: the last
-state, as a difference of sums, would lose digits. `WideFamilies` is for so many rows that sums do not fit in 32 bits:
+state, as a difference of sums, would lose digits. `WideFamilies` is for tables whose sums do not fit in 32 bits:
 partitions count in 32 bits as usual, and their 64-bit sums are scored as float64, which is exact up to 2**53 rows.
 """
 

@@ -119,9 +119,7 @@ def test_rounded_tables_never_reach_an_impossible_last_state(monkeypatch):
     model.add_node("x")
     model.add_cpds(TabularCPD("x", 4, [[0.3333333], [0.3333333], [0.3333333], [0.0]]))
     largest = np.nextafter(1.0, 0.0)
-    monkeypatch.setattr(
-        "pgmx.inference.named_networks._draw_uniforms", lambda entropy, position, n: np.full(n, largest)
-    )
+    monkeypatch.setattr("pgmx.inference.named_networks.draw_uniforms", lambda entropy, position, n: np.full(n, largest))
     assert set(sample(model, 4)["x"].cat.codes) == {2}
 
 

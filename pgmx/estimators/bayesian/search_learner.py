@@ -156,7 +156,7 @@ class SearchLearner(DagLearner):
         try:
             yield
         except ChoiceError as error:
-            # EM computes scores anew from a name; a score object already holds complete rows
+            # EM computes a score again from its name; a score object already holds complete rows
             by_name = not isinstance(self.scoring_method, BaseStructureScore)
             raise error.among((*error.choices, "em"), marks=by_name and bool(error.choices)) from None
 

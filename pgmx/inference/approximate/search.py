@@ -62,7 +62,7 @@ def search_configuration(
     for at in range(max(1, n_sweeps // n_replicas)):
         if at and n_sweeps:
             replicas.advance()
-        # The score is computed anew from the tables, since sums of changes collect rounding errors.
+        # The score is computed from the tables again, since sums of changes collect rounding errors.
         if replicas.chains.improve(best, at % (2 * COPIES)) > 0.0 or not at:
             value = float(network.log_score(best[:, None])[0])
             if bound - value <= ROUNDING * max(1.0, abs(bound)):

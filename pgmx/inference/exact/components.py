@@ -24,6 +24,7 @@ from pgmx.inference.exact.elimination_order import (
     search_order,
 )
 from pgmx.inference.exact.junction_tree import MostProbable
+from pgmx.inference.named_networks import draw_uniforms
 from pgmx.inference.reduced_network import ZeroProbabilityError
 from pgmx.parallel.threads import count_threads, read_free_memory, run_on_threads
 
@@ -311,8 +312,8 @@ class ComponentEngine:
 class ComponentInference:
     """Exact answers to one question about a directed network, with the interface of `ExactInference`.
 
-    Without `variables` the question is about the whole network: impossible evidence is found, and the plans are made
-    here, so that a TreewidthError is raised before any table is allocated.
+    Each answer is computed when it is first asked for. All but `joint` and `most_probable` look at the whole network
+    and find all impossible evidence. A TreewidthError is raised before any table is allocated.
     """
 
     method = "exact"
@@ -400,22 +401,14 @@ class ComponentInference:
 
     def sample(self, n_samples: int, seed: int | None = 0) -> np.ndarray:
         """Draw independent rows given the question: one array of codes per variable, (n, n_samples)."""
-        uniforms = draw_uniforms(seed, len(self.engine.cards), n_samples)
+        entropy = np.random.SeedSequence(seed).entropy
+        streams = [draw_uniforms(entropy, v, n_samples) for v in range(len(self.engine.cards))]
+        uniforms = np.stack(streams, axis=1)
         with self.engine.asking(*self._question) as row:
             states, total = self.engine.complete_rows(row, self.memory, uniforms=uniforms)
         if total[0] == -np.inf:
             raise self._explain_zero()
         return np.ascontiguousarray(states.T)
-
-
-def draw_uniforms(seed: int | None, n: int, n_samples: int) -> np.ndarray:
-    """Return float64 (n_samples, n) in [0, 1): one stream per variable, of bits that numpy keeps stable."""
-    entropy = np.random.SeedSequence(seed).entropy
-    uniforms = np.empty((n_samples, n))
-    for v in range(n):
-        stream = np.random.PCG64(np.random.SeedSequence(entropy, spawn_key=(v,)))
-        uniforms[:, v] = (stream.random_raw(n_samples) >> np.uint64(11)) * 2.0**-53
-    return uniforms
 
 
 class _Worker:

@@ -233,7 +233,7 @@ class EdgeStream:
         n_tests, ahead = 0, 1
         while True:
             wanted = self.reservoir.room if self._filling else self.max_tests - n_tests
-            # without any edge that passed, tests go on beyond `max_tests` until one passes
+            # without any edge that passed, tests continue beyond `max_tests` until one passes
             one_by_one = wanted <= 0 and not len(self.reservoir)
             if one_by_one:
                 wanted, ahead = ahead, min(2 * ahead, self.lookahead)
