@@ -228,11 +228,13 @@ class MixedColumns:
     """Values of n variables: codes of states (one or two bytes), or numbers as given; None without a column.
 
     `missing` and `unknown` hold per variable the mask of missing values and of unknown states, bool (n_rows,), or None
-    if there are none. `absent`, bool (n,), is the mask of variables without a column.
+    if there are none. `absent`, bool (n,), is the mask of variables without a column. `columns` are the names of the
+    columns in the order of the table.
     """
 
     def __init__(self, n: int, n_rows: int, index: pd.Index):
         self.n_rows, self.index = n_rows, index
+        self.columns: tuple = ()
         self.codes: list[np.ndarray | None] = [None] * n
         self.numbers: list[np.ndarray | None] = [None] * n
         self.missing: list[np.ndarray | None] = [None] * n
@@ -292,6 +294,7 @@ def read_mixed_rows(
     ignore = set(ignore)
     at = {name: column for column, name in enumerate(frame.names) if name not in ignore}
     read = MixedColumns(len(names), frame.n_rows, index)
+    read.columns = frame.names
     _read_continuous(frame, [(v, at[name]) for v, name in enumerate(names) if states[v] is None and name in at], read)
     for v, name in enumerate(names):
         if states[v] is not None and name in at:
