@@ -243,17 +243,15 @@ def most_probable_assignments(
     problem = problem.change(None, do, codes)
     with problem.name_evidence():
         try:
-            rows, values = _list_best(problem, codes, k, memory)
+            best = _list_best(problem, codes, k, memory)
         except TreewidthError as error:
             raise error.with_engines("map_assignment for a single configuration") from None
-    return [
-        _name_states(problem, codes, row, value, values[0], "exact") for row, value in zip(rows, values, strict=True)
-    ]
+    return [_name_states(problem, codes, row, value, best[0][1], "exact") for row, value in best]
 
 
 def _list_best(
     problem: Problem, codes: Mapping[int, int], k: int, memory: int | None
-) -> tuple[list[list[int]], list[float]]:
+) -> list[tuple[np.ndarray, float]]:
     """Return the k best configurations and the logarithms of their probabilities, equal ones in the order of states."""
     tree = LossTree(problem.model, codes, check_memory(memory))
     same = SAME_VALUE * max(1.0, abs(tree.best))
@@ -274,7 +272,7 @@ def _list_best(
         values[start:end] = values[start]
         start = end
     best = np.lexsort((*states[order].T[::-1], -values))[:k]
-    return states[order[best]].tolist(), values[best].tolist()
+    return list(zip(states[order[best]], values[best].tolist(), strict=True))
 
 
 def _list_above(problem: Problem, codes: Mapping[int, int], k: int, least: float, memory: int | None) -> np.ndarray:

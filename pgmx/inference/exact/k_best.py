@@ -20,9 +20,9 @@ from pgmx.inference.reduced_network import Network, ReducedNetwork, ZeroProbabil
 
 
 class LossTree:
-    """A junction tree with the losses of its cells; `best` is the logarithm of the best configuration.
+    r"""A junction tree with the losses of its cells; `best` is the logarithm of the best configuration.
 
-    Takes :math:`O(\\sum_C \\prod_{v \\in C} s_v)` operations, and raises a TreewidthError before it allocates tables.
+    Takes :math:`O(\sum_C \prod_{v \in C} s_v)` operations, and raises a TreewidthError before it allocates tables.
     """
 
     def __init__(self, network: Network, evidence: Mapping[int, int], memory: int) -> None:
