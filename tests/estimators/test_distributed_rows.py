@@ -134,7 +134,7 @@ def test_floats_from_states_and_samples(client, numbers, mixed):
         far = mixed.predict_proba(table, **options)
     assert_same(far, mixed.predict_proba(states, **options))
     far = mixed.predict(table, random_state=None, **options).compute()
-    assert far.shape == (500, 5)
+    assert far.shape == (500, 6)
 
 
 @pytest.mark.slow

@@ -174,7 +174,7 @@ class MarginalRows(RowAnswers[list]):
 class MostProbableRows(RowAnswers[tuple]):
     r"""The configuration :math:`\hat\imath = \arg\max_i \int p(i, x)\, dx_m` of a row, and means given it.
 
-    Both factorise over blocks; the means are exact whatever the engine. A plan has the discrete variables of a block and
+    Both factorise over blocks; means are exact with every engine. A plan has the discrete variables of a block and
     the Question for them (None: they are sampled); without discrete variables, the Question for the means.
     """
 
