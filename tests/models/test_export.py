@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pgmpy.base import DAG, PDAG
-from pgmpy.models import DiscreteBayesianNetwork
+from pgmx.models import DiscreteBayesianNetwork
 from pgmpy.readwrite import BIFReader, XMLBIFReader
 
 from pgmx.data.table import DiscreteTable

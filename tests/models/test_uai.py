@@ -4,7 +4,9 @@ import networkx as nx
 import numpy as np
 import pytest
 from pgmpy.factors.discrete import DiscreteFactor
-from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
+from pgmpy.models import DiscreteMarkovNetwork
+
+from pgmx.models import DiscreteBayesianNetwork
 
 from pgmx.datasets import chain_network, load_network
 from pgmx.inference import log_partition, marginals
