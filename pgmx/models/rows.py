@@ -59,7 +59,10 @@ def make_label_columns(names: Sequence[Hashable], labels: Sequence[Sequence[Hash
     distinct = list(dict.fromkeys(label for own in labels for label in own))
     place = {label: k for k, label in enumerate(distinct)}
     levels = [pd.Index(list(names), tupleize_cols=False), pd.Index(distinct, tupleize_cols=False)]
-    codes = [np.repeat(np.arange(len(names)), list(map(len, labels))), [place[label] for own in labels for label in own]]
+    codes = [
+        np.repeat(np.arange(len(names)), list(map(len, labels))),
+        [place[label] for own in labels for label in own],
+    ]
     return pd.MultiIndex(levels=levels, codes=codes)
 
 
