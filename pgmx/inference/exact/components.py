@@ -35,7 +35,7 @@ SUM, MAXIMISE, QUERY, MARGINAL_MAP = range(4)
 PLAN_BYTES = 2**28
 #: Largest memory in bytes of exact inference by default, and a size for which the free memory need not be read.
 DEFAULT_MEMORY = 2**31
-SMALL_MEMORY = 2**20
+SMALL_MEMORY = 2**26
 #: Rows per task, and rows whose plans are made together where they are kept from pass to pass.
 BLOCK, COUNT_BLOCK = 4096, 1024
 #: Largest tree, in cells, through which rows are sent side by side: 17 doubles per cell.
@@ -85,7 +85,7 @@ class ComponentEngine:
         )
         self.plan_bytes = plan_bytes
         self._whole: float | None = None
-        self._lock = Lock()
+        self._lock, self._largest = Lock(), 0.0
         self._kernel = self.copy_kernel()
 
     def __getstate__(self) -> dict:
@@ -94,7 +94,7 @@ class ComponentEngine:
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state)
         self.values, self.active = self._arrays[5], self._arrays[8]
-        self._lock = Lock()
+        self._lock, self._largest = Lock(), 0.0
         self._kernel = self.copy_kernel()
 
     def copy_kernel(self) -> Components:
@@ -143,7 +143,13 @@ class ComponentEngine:
 
     def worker(self, memory: int | None) -> _Worker:
         """Return the kernel of single questions, whose plans are kept; for use inside of `asking`."""
-        return _Worker(self, self._kernel, memory)
+        return _Worker(self, self._choose_kernel(memory), memory)
+
+    def _choose_kernel(self, memory: int | None) -> Components:
+        """Return the kernel with kept plans, or a new one if some of its plans are larger than the memory."""
+        if memory is None or CELL_BYTES * self._largest <= memory:
+            return self._kernel
+        return self.copy_kernel()
 
     def ask(self, codes: dict[int, int], variables: Sequence[int]) -> np.ndarray | None:
         """Return P(variables | codes) of a small question about one component, in one call of the kernel, or None."""
@@ -158,7 +164,7 @@ class ComponentEngine:
 
         Only the components of these variables are looked at, and the families without hidden variables.
         """
-        kernel = self._kernel
+        kernel = self._choose_kernel(memory)
         found, constant = kernel.find_query(row[0], np.array(variables, dtype=np.int32), QUERY, self.is_directed)
         tables, axes = [], []
         for number, inside in found:
@@ -175,7 +181,7 @@ class ComponentEngine:
 
     def most_probable(self, row: np.ndarray, variables: Sequence[int], memory: int | None) -> tuple[float, list[int]]:
         """Return log max P(variables, row) of their components, all others summed out, and the maximising states."""
-        kernel = self._kernel
+        kernel = self._choose_kernel(memory)
         found, total = kernel.find_query(row[0], np.array(variables, dtype=np.int32), MARGINAL_MAP, self.is_directed)
         states = [0] * len(variables)
         for number, inside in found:
@@ -241,7 +247,7 @@ class ComponentEngine:
         n_draws = 1 if uniforms is None else len(uniforms) // max(1, len(codes))
         states = np.repeat(codes, n_draws, axis=0)
         # many draws of one row are blocks of their own
-        is_single = len(codes) == 1
+        is_single = len(codes) == 1 < n_draws
         n_each = 1 if is_single else n_draws
 
         def answer(worker: _Worker, block: slice) -> np.ndarray:
@@ -306,7 +312,13 @@ class ComponentEngine:
         return logs
 
     def plan(self, kernel: Components, number: int, memory: int | None) -> float:
-        """Make the plan of a component, from the best of many orders where the first one is large."""
+        """Make the plan of a component and return its cells; raises a TreewidthError beyond the memory."""
+        cells = self._plan(kernel, number, memory)
+        self._largest = max(self._largest, cells)
+        return cells
+
+    def _plan(self, kernel: Components, number: int, memory: int | None) -> float:
+        """Plan by the first elimination order, or by the best of many where that one needs large tables."""
         limit = (SMALL_MEMORY if memory is None else memory) / CELL_BYTES
         cells = kernel.plan(number, min(LARGE_PLAN, limit))
         if cells <= min(LARGE_PLAN, limit) or (cells <= limit and kernel.has_plan(number)):
