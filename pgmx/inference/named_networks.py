@@ -6,7 +6,7 @@ Gaussian Bayesian networks (`read_regressions`). Nothing here imports pgmpy: any
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from math import log, pi
 from operator import attrgetter, is_
@@ -349,23 +349,35 @@ def join_regressions(regressions: Sequence[Regression]) -> tuple[np.ndarray, np.
 # ---- forward sampling of discrete Bayesian networks, one vectorised pass per variable ----
 
 
-def draw_codes(arrays: BayesianArrays, n_rows: int, random_state: int | None) -> list[np.ndarray]:
-    """Draw rows as state codes: one integer array per variable, each from its own stream."""
+def draw_codes(
+    arrays: BayesianArrays,
+    n_rows: int,
+    random_state: int | Sequence[int] | None,
+    known: Mapping[int, np.ndarray] | None = None,
+) -> list[np.ndarray]:
+    """Draw rows as state codes: one integer array per variable, each from its own stream unless it is known."""
     entropy = np.random.SeedSequence(random_state).entropy
-    codes: dict[int, np.ndarray] = {}
+    codes = dict(known or {})
     for v in arrays.sort_parents_first():
-        parent_codes = [codes[parent] for parent in arrays.parents[v]]
-        codes[v] = _draw(_accumulate(arrays.tables[v]), parent_codes, draw_uniforms(entropy, v, n_rows))
+        if v not in codes:
+            parent_codes = [codes[parent] for parent in arrays.parents[v]]
+            codes[v] = _draw(_accumulate(arrays.tables[v]), parent_codes, draw_uniforms(entropy, v, n_rows))
     return [codes[v] for v in range(len(codes))]
 
 
-def draw_uniforms(entropy: int | Sequence[int] | None, position: int, n_rows: int, first_row: int = 0) -> np.ndarray:
-    """Return doubles in [0, 1) made of the top 53 bits of PCG64's raw output, which numpy keeps stable for ever."""
+def draw_uniforms(entropy: int | Sequence[int] | None, position: int, n_rows: int) -> np.ndarray:
+    """Return doubles in [0, 1) from the stream of a variable."""
+    return open_stream(entropy, position)(n_rows)
+
+
+def open_stream(entropy: int | Sequence[int] | None, position: int) -> Callable[[int], np.ndarray]:
+    """Return a function that draws the next doubles in [0, 1), as many as it is given, from a variable's stream.
+
+    They are the top 53 bits of PCG64's raw output, which numpy keeps stable for ever.
+    """
     # A stream per variable: its numbers do not depend on the order in which the variables are drawn.
     stream = np.random.PCG64(np.random.SeedSequence(entropy, spawn_key=(position,)))
-    if first_row:
-        stream.advance(first_row)
-    return (stream.random_raw(n_rows) >> np.uint64(11)) * 2.0**-53
+    return lambda n_rows: (stream.random_raw(n_rows) >> np.uint64(11)) * 2.0**-53
 
 
 def _accumulate(values: np.ndarray) -> np.ndarray:
