@@ -6,7 +6,7 @@ Gaussian Bayesian networks (`read_regressions`). Nothing here imports pgmpy: any
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from math import log, pi
 from operator import attrgetter, is_
@@ -365,19 +365,13 @@ def draw_codes(
     return [codes[v] for v in range(len(codes))]
 
 
-def draw_uniforms(entropy: int | Sequence[int] | None, position: int, n_rows: int) -> np.ndarray:
-    """Return doubles in [0, 1) from the stream of a variable."""
-    return open_stream(entropy, position)(n_rows)
-
-
-def open_stream(entropy: int | Sequence[int] | None, position: int) -> Callable[[int], np.ndarray]:
-    """Return a function that draws the next doubles in [0, 1), as many as it is given, from a variable's stream.
-
-    They are the top 53 bits of PCG64's raw output, which numpy keeps stable for ever.
-    """
+def draw_uniforms(entropy: int | Sequence[int] | None, position: int, n_rows: int, first_row: int = 0) -> np.ndarray:
+    """Return doubles in [0, 1) made of the top 53 bits of PCG64's raw output, which numpy keeps stable for ever."""
     # A stream per variable: its numbers do not depend on the order in which the variables are drawn.
     stream = np.random.PCG64(np.random.SeedSequence(entropy, spawn_key=(position,)))
-    return lambda n_rows: (stream.random_raw(n_rows) >> np.uint64(11)) * 2.0**-53
+    if first_row:
+        stream.advance(first_row)
+    return (stream.random_raw(n_rows) >> np.uint64(11)) * 2.0**-53
 
 
 def _accumulate(values: np.ndarray) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from pgmx.checks import check_natural, check_seed, join_names
-from pgmx.inference.named_networks import BayesianArrays, draw_codes, draw_uniforms, open_stream
+from pgmx.inference.named_networks import BayesianArrays, draw_codes, draw_uniforms
 from pgmx.inference.problem import Evidence, Problem
 from pgmx.inference.reduced_network import ZeroProbabilityError
 from pgmx.models.rows import read_discrete_rows
@@ -228,14 +228,13 @@ def _draw_posterior(
     given = {v: column for v, column in question.columns.items() if v in relevant}
     with engine.asking(codes, likelihoods, cut) as row:
         hidden = [v for v in range(n) if row[0, v] < 0 and v not in given]
-        streams = [open_stream(entropy, v) for v in hidden]
         drawn = []
         size = max(LEAST_ROWS, CHUNK_NUMBERS // n)
         for start in range(0, n_rows, size):
             stop = min(start + size, n_rows)
             uniforms = np.zeros((stop - start, n))
-            for v, stream in zip(hidden, streams, strict=True):
-                uniforms[:, v] = stream(stop - start)
+            for v in hidden:
+                uniforms[:, v] = draw_uniforms(entropy, v, stop - start, start)
             rows = row
             if given:
                 rows = np.repeat(row, stop - start, axis=0)
