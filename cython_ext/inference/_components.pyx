@@ -6,7 +6,7 @@ for a Bayesian network with phi_v = P(x_v | parents of v) and Z = 1. Given the o
 into connected components of the graph that joins the variables of each family. Sums, maxima and draws of a component do
 not depend on the others, so each is exact by itself (the most probable states of a product are those of its factors).
 Algorithm: a component is found by breadth-first search and identified by its variables and families. Its elimination
-plan (bucket elimination, smallest table first) is made once and kept; rows with the same component share it. A plan
+plan (bucket elimination, ``_plan_orders.pxd``) is made once and kept; rows with the same component share it. A plan
 reads the tables of the network at the row's observed states, and no table is copied. A component of one variable, the
 most frequent, has no plan: its distribution is the product of its families.
 A question about some variables leaves out the families of barren variables (those without a target or an observed
@@ -26,9 +26,9 @@ from libc.string cimport memset
 
 import numpy as np
 
+from _plan_orders cimport MOST_TABLE_CELLS
 from _plans cimport (
     MAXIMISE,
-    MOST_TABLE_CELLS,
     QUERY,
     SUM,
     Bucket,
@@ -47,8 +47,8 @@ from _plans cimport (
 
 from pgmx._ext._plan_store cimport PlanStore
 
-# The least number of cells at which a better order than that of the smallest next table is worth its search.
-LARGE_PLAN = 1 << 14
+# The number of cells above which an order is searched for as for a network as a whole.
+LARGE_PLAN = 1 << 24
 
 
 cdef int compare(const void *a, const void *b) noexcept nogil:
@@ -313,7 +313,7 @@ cdef class Components(PlanStore):
             if i < 0:
                 return None
             if self.plans[i] == NULL:
-                self.plan(i, LARGE_PLAN)
+                self.plan(i, min(LARGE_PLAN, max_cells))
             plan = self.plans[i]
             if plan == NULL or plan.n_cells > max_cells or self._multiply_constants(self.row) == -INFINITY:
                 return None

@@ -35,7 +35,7 @@ SUM, MAXIMISE, QUERY, MARGINAL_MAP = range(4)
 PLAN_BYTES = 2**28
 #: Largest memory in bytes of exact inference by default, and a size for which the free memory need not be read.
 DEFAULT_MEMORY = 2**31
-SMALL_MEMORY = 2**20
+SMALL_MEMORY = 2**26
 #: Rows per task.
 BLOCK = 4096
 #: Largest tree, in cells, through which rows are sent side by side: 17 doubles per cell.
