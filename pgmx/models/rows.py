@@ -313,8 +313,10 @@ def read_mixed_rows(
     """Return rows in the order of a network; `states` are None for continuous variables; `ignore` drops columns.
 
     Raises if a column is not a variable, a continuous value is not finite, a discrete value is not a state of the
-    variable (unless `allow_unknown`), or a value is missing and must not be.
+    variable (unless `allow_unknown`), or a value is missing and must not be. Rows read before are returned as they are.
     """
+    if isinstance(X, MixedColumns):
+        return X
     frame, index = _open_mixed(X, names)
     _check_columns(frame.names, names, allow_missing)
     ignore = set(ignore)
