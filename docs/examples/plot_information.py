@@ -19,8 +19,8 @@ print(before.round(4))
 
 # %%
 # The ventilation per minute (MINVOL) is the best first measurement. Once the pressure is known to be high, the carbon
-# dioxide of the breath (EXPCO2) tells more. The setting of the ventilator (MINVOLSET) is independent of the target until
-# one of their common effects is observed.
+# dioxide of the breath (EXPCO2) tells more. The setting of the ventilator (MINVOLSET) is independent of the target
+# until one of their common effects is observed.
 after = mutual_information(network, target, {"PRESS": "HIGH"}, [name for name in monitors if name != "PRESS"])
 print(after.round(4))
 
