@@ -299,7 +299,8 @@ def convert(source, target, **options):
     type=click.Choice(["PR", "MAR", "MAP"]),
     required=True,
     help="PR: the logarithm to base 10 of the partition function (for a normalised network: of the probability of the "
-    "evidence). MAR: the distribution of each variable. MAP: the jointly most probable states of all variables.",
+    "evidence). MAR: the distribution of each variable. MAP: the jointly most probable states of all variables, and "
+    "the means of continuous variables given these states.",
 )
 @shared.file_option("--evidence", "Observed variables: a file in the evidence format of UAI (.evid).")
 @click.option(

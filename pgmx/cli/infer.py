@@ -255,13 +255,12 @@ def _ask_mixed(
         value = float(network.log_evidence(row)[0]) / log(10)
         return _Answer(names, states, value=value, meaning="the density of the evidence")
     if task == "MAP":
-        if network.states:
-            raise ValueError(
-                "--task MAP needs only discrete or only continuous variables: use MAR for the distribution of each one"
-            )
-        values = {**network.predict(row, method=method).iloc[0].to_dict(), **row}
-        return _Answer(names, states, [values[name] for name in names])
-    figures = network.predict_proba(row, method=method)
+        values = {**network.predict(row, inference=method).iloc[0].to_dict(), **row}
+        codes = [
+            values[name] if own is None else own.index(values[name]) for name, own in zip(names, states, strict=True)
+        ]
+        return _Answer(names, states, codes)
+    figures = network.predict_proba(row, inference=method)
     shares: dict[Any, list] = {name: [] for name in names}
     for (name, _), value in figures.iloc[0].items():
         shares[name].append(value)

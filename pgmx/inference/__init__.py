@@ -4,6 +4,7 @@ Discrete Markov networks:
 
 - `queries`, `partition`, `maximisation`: the public functions by name of variable: cost, marginals, joint distributions
   and samples; the log-partition with its error; most probable states
+- `information`: what observations of single variables tell about a target
 - `problem`, `answers`: arguments of these functions (a network with its names, evidence), and their results
 - `networks`, `reduced_network`: networks as arrays of log-values, and what remains of them given evidence
 - `named_networks`: pgmpy's Markov and Bayesian networks read as arrays; forward sampling
@@ -35,7 +36,9 @@ if TYPE_CHECKING:
     from pgmx.inference.exact.junction_tree import ExactInference as ExactInference
     from pgmx.inference.exact.junction_tree import MostProbable as MostProbable
     from pgmx.inference.exact.junction_tree import elimination_plan as elimination_plan
+    from pgmx.inference.information import mutual_information as mutual_information
     from pgmx.inference.maximisation import map_assignment as map_assignment
+    from pgmx.inference.maximisation import most_probable_assignments as most_probable_assignments
     from pgmx.inference.named_networks import NamedFactors as NamedFactors
     from pgmx.inference.named_networks import read_network as read_network
     from pgmx.inference.networks import LogFactors as LogFactors
@@ -77,6 +80,8 @@ _HOMES = {
     "map_assignment": "pgmx.inference.maximisation",
     "marginals": "pgmx.inference.queries",
     "min_fill_order": "pgmx.inference.exact.elimination_order",
+    "most_probable_assignments": "pgmx.inference.maximisation",
+    "mutual_information": "pgmx.inference.information",
     "read_network": "pgmx.inference.named_networks",
     "sample": "pgmx.inference.queries",
 }

@@ -12,7 +12,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from pgmx.checks import join_names
-from pgmx.statistics.precision import RowPrecision, scale_to_unit_diagonal
+from pgmx.statistics.precision import Blocks, RowPrecision, scale_to_unit_diagonal
 
 if TYPE_CHECKING:
     from pgmpy.models import LinearGaussianBayesianNetwork
@@ -100,12 +100,6 @@ class LinearGaussianArrays:
         root.data = root.data / roots[root.indices]
         return scaled, RowPrecision(scaled, root), roots
 
-    @property
-    def scaled_precision(self) -> tuple[csr_array, np.ndarray]:
-        """The precision with unit diagonal, and the roots of its diagonal, by which deviations are multiplied."""
-        scaled, _, roots = self._scaled
-        return scaled, roots
-
     def compute_terms(self, values: np.ndarray) -> np.ndarray:
         """Return the log-density of each variable given its parents, (p, n), for rows (n, p)."""
         columns = np.ascontiguousarray(values.T)
@@ -141,6 +135,12 @@ class LinearGaussianArrays:
         """Return filled rows, and standard deviations of missing values, 0 for observed values; both (n, p)."""
         filled, _, variances = self._fill(values, variances=True)
         return filled, np.sqrt(variances) / self._scaled[2]
+
+    def condition(self, positions: Sequence[int]) -> np.ndarray:
+        """Return the covariance (k, k) of k variables given all others."""
+        scaled, _, roots = self._scaled
+        covariance = Blocks(scaled[positions][:, positions]).invert()
+        return covariance / np.outer(roots[positions], roots[positions])
 
     def log_evidence(self, values: np.ndarray) -> np.ndarray:
         r"""Return the log-density of the observed values o of each row, of which k are missing.

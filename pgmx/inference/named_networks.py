@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
+from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -266,6 +267,40 @@ class BayesianArrays(NamedTuple):
             raise ValueError("the graph of the model has a directed cycle, so there is no order to sample in") from None
 
 
+_VALUES = attrgetter("values")
+
+
+class TableSnapshot:
+    """The tables of a pgmpy network when it was read; tells whether it has changed since."""
+
+    def __init__(self, model: Any) -> None:
+        self._n_nodes, self._tables = len(model), list(list_tables(model))
+        self._arrays = list(map(_VALUES, self._tables))
+        self._values = self._join_values()
+
+    def is_current(self, model: Any) -> bool:
+        """Return whether no node and no table of the network was added, removed or replaced."""
+        # compiled loops: this check comes before every question
+        now = list_tables(model)
+        return (
+            (self._n_nodes, len(self._tables)) == (len(model), len(now))
+            and all(map(is_, now, self._tables))
+            and all(map(is_, map(_VALUES, now), self._arrays))
+        )
+
+    def has_same_values(self) -> bool:
+        """Return whether no value was edited in place; takes longer than `is_current`."""
+        return np.array_equal(self._join_values(), self._values, equal_nan=True)
+
+    def _join_values(self) -> np.ndarray:
+        return np.concatenate([np.ravel(values) for values in self._arrays] or [np.empty(0)])
+
+
+def list_tables(model: Any) -> list[Any]:
+    """Return the tables of pgmpy's Bayesian network, or the factors of its Markov network."""
+    return model.cpds if hasattr(model, "cpds") else model.factors
+
+
 # ---- forward sampling of discrete Bayesian networks, one vectorised pass per variable ----
 
 
@@ -279,10 +314,12 @@ def draw_codes(arrays: BayesianArrays, n_rows: int, random_state: int | None) ->
     return [codes[v] for v in range(len(codes))]
 
 
-def draw_uniforms(entropy: int | Sequence[int] | None, position: int, n_rows: int) -> np.ndarray:
+def draw_uniforms(entropy: int | Sequence[int] | None, position: int, n_rows: int, first_row: int = 0) -> np.ndarray:
     """Return doubles in [0, 1) made of the top 53 bits of PCG64's raw output, which numpy keeps stable for ever."""
     # A stream per variable: its numbers do not depend on the order in which the variables are drawn.
     stream = np.random.PCG64(np.random.SeedSequence(entropy, spawn_key=(position,)))
+    if first_row:
+        stream.advance(first_row)
     return (stream.random_raw(n_rows) >> np.uint64(11)) * 2.0**-53
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from math import exp
-from operator import attrgetter, is_
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 from pgmx.checks import join_names
 from pgmx.inference.exact.components import ComponentEngine, ComponentInference, read_default_memory
 from pgmx.inference.exact.junction_tree import ExactInference
-from pgmx.inference.named_networks import BayesianArrays, NamedTables, read_tables
+from pgmx.inference.named_networks import BayesianArrays, NamedTables, TableSnapshot, read_tables
 from pgmx.inference.networks import LogFactors
 from pgmx.inference.problem import UnknownStateError
 from pgmx.inference.reduced_network import ZeroProbabilityError
@@ -31,7 +30,6 @@ with warnings.catch_warnings():
     import pgmpy.inference
     import pgmpy.models
 
-_VALUES = attrgetter("values")
 #: Models that are not left to pgmpy.
 _COMPILED = (DiscreteBayesianNetwork, DiscreteMarkovNetwork)
 #: Names of pgmpy's heuristics for elimination orders; any of them leads to the same answer.
@@ -42,8 +40,7 @@ class _Compiled:
     """A network read once: the engine, and what pgmpy's factors of each variable hold."""
 
     def __init__(self, model: DiscreteBayesianNetwork | DiscreteMarkovNetwork) -> None:
-        seen = list(get_tables(model))
-        self.seen = (len(model), seen, list(map(_VALUES, seen)))
+        self.snapshot = TableSnapshot(model)
         if isinstance(model, DiscreteBayesianNetwork):
             arrays = BayesianArrays.from_model(model).normalise()
             families = [(v, *parents) for v, parents in enumerate(arrays.parents)]
@@ -62,17 +59,6 @@ class _Compiled:
     def factors(self) -> LogFactors:
         """The tables in logarithms."""
         return self._tables.to_factors()
-
-    def is_current(self, model: DiscreteBayesianNetwork | DiscreteMarkovNetwork) -> bool:
-        """Return whether no node and no table was added, removed or replaced since."""
-        # compiled loops: this check comes before every question
-        n_nodes, tables, values = self.seen
-        now = get_tables(model)
-        return (
-            (n_nodes, len(tables)) == (len(model), len(now))
-            and all(map(is_, now, tables))
-            and all(map(is_, map(_VALUES, now), values))
-        )
 
     def find(self, name: Hashable) -> int:
         """Return the position of a variable."""
@@ -105,11 +91,6 @@ class _Compiled:
         return factor
 
 
-def get_tables(model: Any) -> list[Any]:
-    """Return the tables of a network."""
-    return model.cpds if isinstance(model, DiscreteBayesianNetwork) else model.factors
-
-
 class _CompiledQueries:
     """The questions that both classes answer in the same way."""
 
@@ -128,7 +109,7 @@ class _CompiledQueries:
         return isinstance(self.model, _COMPILED)
 
     def _read(self) -> _Compiled:
-        if self._compiled is None or not self._compiled.is_current(self.model):
+        if self._compiled is None or not self._compiled.snapshot.is_current(self.model):
             self._compiled = _Compiled(self.model)
         return self._compiled
 

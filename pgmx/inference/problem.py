@@ -94,9 +94,14 @@ class Problem:
         if make_problem is not None:
             return make_problem()
         if callable(getattr(network, "get_cpds", None)):  # pgmpy's Bayesian networks
-            arrays = BayesianArrays.from_model(network).normalise()
-            return cls(arrays.names, arrays.states, arrays)
+            return cls.from_tables(network)
         return cls(*read_network(network))
+
+    @classmethod
+    def from_tables(cls, network: DiscreteBayesianNetwork) -> Problem:
+        """Read the tables of a Bayesian network, scaled to the sum 1."""
+        arrays = BayesianArrays.from_model(network).normalise()
+        return cls(arrays.names, arrays.states, arrays)
 
     def change(
         self,

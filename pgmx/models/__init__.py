@@ -3,12 +3,13 @@
 - `base`: what the network classes share: checks of names, saving, a graph that parameters determine
 - `rows`: rows of data in the form that a network reads
 - `distributed_rows`: row-wise results of networks on distributed tables, computed per partition by the workers
-- `bayesian`: Bayesian networks: pgmpy graphs from integer edges, parameters, strengths of edges
+- `bayesian`: Bayesian networks: our class of discrete ones, graphs from integer edges, parameters, strengths of edges
+- `discrete_rows`: answers of a discrete network per row
 - `gaussian_network`, `gaussian_queries`: the Gaussian Markov network
 - `markov_network`, `markov_queries`, `markov_conversions`: the pairwise Markov network
 - `mixed`: the conditional linear Gaussian network of discrete and continuous variables
 - `time_series`: graphs over (variable, lag), and linear dynamical systems
-- `files`: readers and writers of every format, as bytes; they do not import our network classes
+- `files`: readers and writers of every format, as bytes; our undirected network classes import them
 - `any_model`: any graph or network to a file and back; the content of the file determines the class
 - `evidence`: observed states of a network's variables, from the files of the UAI competitions
 - `pgmpy_estimators`: ``pgmpy.estimators`` without its warning about a move
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from pgmx.models.any_model import save_gaussian_network as save_gaussian_network
     from pgmx.models.any_model import save_markov_network as save_markov_network
     from pgmx.models.any_model import save_model as save_model
+    from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork as DiscreteBayesianNetwork
+    from pgmx.models.bayesian.linear_gaussian_network import (
+        LinearGaussianBayesianNetwork as LinearGaussianBayesianNetwork,
+    )
     from pgmx.models.bayesian.networks import fit_discrete as fit_discrete
     from pgmx.models.bayesian.networks import fit_linear_gaussian as fit_linear_gaussian
     from pgmx.models.bayesian.networks import to_dag as to_dag
@@ -46,7 +51,9 @@ if TYPE_CHECKING:
 _HOMES = {
     "ConditionalGaussianCPD": "pgmx.models.mixed.cpds",
     "ConditionalGaussianNetwork": "pgmx.models.mixed.network",
+    "DiscreteBayesianNetwork": "pgmx.models.bayesian.discrete_network",
     "GaussianMarkovNetwork": "pgmx.models.gaussian_network",
+    "LinearGaussianBayesianNetwork": "pgmx.models.bayesian.linear_gaussian_network",
     "LinearDynamicalSystem": "pgmx.models.time_series.linear_dynamical_system",
     "PairwiseMarkovNetwork": "pgmx.models.markov_network",
     "TimeSeriesGraph": "pgmx.models.time_series.graph",

@@ -8,12 +8,13 @@ import networkx as nx
 import numpy as np
 from pgmpy.factors.discrete import DiscreteFactor, TabularCPD
 from pgmpy.independencies import Independencies
-from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork, FactorGraph, JunctionTree
+from pgmpy.models import DiscreteMarkovNetwork, FactorGraph, JunctionTree
 
 from pgmx.inference import PairwisePotentials
 from pgmx.inference.exact.components import DEFAULT_MEMORY
 from pgmx.inference.exact.junction_tree import ExactInference, elimination_plan
 from pgmx.inference.problem import Problem
+from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork
 
 
 def make_factors(

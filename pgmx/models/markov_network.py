@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 from pgmpy.factors.discrete import DiscreteFactor
 from pgmpy.independencies import Independencies
-from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork, JunctionTree
+from pgmpy.models import DiscreteMarkovNetwork, JunctionTree
 
 import pgmx.models.pgmpy_estimators  # noqa: F401  (before pgmpy.inference imports it)
 from pgmx.checks import join_names
@@ -20,6 +20,7 @@ from pgmx.inference import joint as joint_distribution
 from pgmx.inference.named_networks import read_network
 from pgmx.inference.problem import Problem
 from pgmx.models.base import FixedGraph, check_names
+from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork
 from pgmx.models.files.markov import MARKOV_READERS, MARKOV_WRITERS, MarkovParts
 from pgmx.models.markov_conversions import (
     NamedFactorGraph,
@@ -152,7 +153,7 @@ class PgmpyInterface(MarkovQueries, FixedGraph, DiscreteMarkovNetwork):
 
         Returns
         -------
-        pgmpy.models.DiscreteBayesianNetwork
+        pgmx.models.DiscreteBayesianNetwork
             The parents of a variable are the variables before it in its clique.
 
         Raises

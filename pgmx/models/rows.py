@@ -51,18 +51,42 @@ def _check_complete(incomplete: Sequence[Hashable], allow_missing: bool) -> None
         )
 
 
+def make_label_columns(names: Sequence[Hashable], labels: Sequence[Sequence[Hashable]]) -> pd.MultiIndex | None:
+    """Return two levels of columns: (name, label) for each label of each name; None without names."""
+    if not names:
+        return None
+    # pandas' own constructors sort the labels, or take tuples apart
+    distinct = list(dict.fromkeys(label for own in labels for label in own))
+    place = {label: k for k, label in enumerate(distinct)}
+    levels = [pd.Index(list(names), tupleize_cols=False), pd.Index(distinct, tupleize_cols=False)]
+    codes = [
+        np.repeat(np.arange(len(names)), list(map(len, labels))),
+        [place[label] for own in labels for label in own],
+    ]
+    return pd.MultiIndex(levels=levels, codes=codes)
+
+
 # ---- discrete networks ----
 
 
 class CodedRows(NamedTuple):
     """Coded rows: codes, 0 for missing values, and the mask of missing values, both (n_variables, n_rows).
 
-    `index` is the index of a pandas frame, None for other inputs.
+    `index` is the index of a pandas frame, None for other inputs; `columns` are the variables with a column, in the
+    order of the columns.
     """
 
     codes: np.ndarray
     missing: np.ndarray
     index: Any
+    columns: list[int]
+
+    @property
+    def incomplete(self) -> list[int]:
+        """The variables without a column or with a missing value, in order."""
+        absent = np.ones(len(self.missing), dtype=bool)
+        absent[self.columns] = False
+        return np.flatnonzero(absent | self.missing.any(axis=1)).tolist()
 
 
 def read_discrete_rows(X, problem: Problem, *, allow_missing: bool = False) -> CodedRows:
@@ -101,7 +125,9 @@ def read_discrete_rows(X, problem: Problem, *, allow_missing: bool = False) -> C
             missing[v] = mask
         codes[v, ~missing[v]] = _map_states(name, states, problem.states[v], column)[column]
     _check_complete(incomplete, allow_missing)
-    return CodedRows(codes, missing, getattr(X, "index", None) if hasattr(X, "iloc") else None)
+    place = {name: v for v, name in enumerate(problem.names)}
+    index = getattr(X, "index", None) if hasattr(X, "iloc") else None
+    return CodedRows(codes, missing, index, [place[name] for name in columns])
 
 
 def _read_table_column(table: DiscreteTable, column: int) -> tuple[tuple, np.ndarray, np.ndarray | None]:
@@ -233,11 +259,13 @@ class MixedColumns:
     """Values of n variables: codes of states (one or two bytes), or numbers as given; None without a column.
 
     `missing` and `unknown` hold per variable the mask of missing values and of unknown states, bool (n_rows,), or None
-    if there are none. `absent`, bool (n,), is the mask of variables without a column.
+    if there are none. `absent`, bool (n,), is the mask of variables without a column. `columns` are the names of the
+    columns in the order of the table.
     """
 
     def __init__(self, n: int, n_rows: int, index: pd.Index):
         self.n_rows, self.index = n_rows, index
+        self.columns: tuple = ()
         self.codes: list[np.ndarray | None] = [None] * n
         self.numbers: list[np.ndarray | None] = [None] * n
         self.missing: list[np.ndarray | None] = [None] * n
@@ -297,6 +325,7 @@ def read_mixed_rows(
     ignore = set(ignore)
     at = {name: column for column, name in enumerate(frame.names) if name not in ignore}
     read = MixedColumns(len(names), frame.n_rows, index)
+    read.columns = frame.names
     _read_continuous(frame, [(v, at[name]) for v, name in enumerate(names) if states[v] is None and name in at], read)
     for v, name in enumerate(names):
         if states[v] is not None and name in at:

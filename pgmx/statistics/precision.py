@@ -154,9 +154,7 @@ class RowPrecision:
             self._check(solver.fill(whole, mask, order, begins, log_dets, spread if variances else None))
         return whole, log_dets, spread
 
-    def predict(
-        self, scores: np.ndarray, missing: np.ndarray, targets: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def predict(self, scores: np.ndarray, missing: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return means and variances (n_targets, n) of observed values given all other observed values; NaN elsewhere."""
         means, variances = np.full((2, len(targets), len(scores)), np.nan)
         if len(scores) and len(targets):

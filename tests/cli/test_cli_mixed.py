@@ -91,6 +91,10 @@ def test_the_tasks(network):
     expected = [5, 0, *shares["SL"].iloc[0], 0, 3.5, 0, 0, 1.4, 0, 0, *shares["PW"].iloc[0], 3, *shares["K"].iloc[0]]
     np.testing.assert_allclose(read_answer(network, "MAR", *given), expected, rtol=1e-8)
     assert read_answer(network, "MAR", "--given", "K=setosa")[-4:] == [3, 1, 0, 0]
+    best = model.predict(row).iloc[0]
+    codes = [best[name] if name in model.continuous else model.states[name].index(best[name]) for name in model.names]
+    np.testing.assert_allclose(read_answer(network, "MAP", *given), [5, *codes], rtol=1e-8)
+    assert done("infer", str(network), "--task", "MAP", *given).split()[-2:] == ["K", best["K"]]
 
 
 def test_evidence_in_a_file(network, tmp_path):
@@ -115,7 +119,6 @@ def test_evidence_in_a_file(network, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--task", "MAP"), "only discrete or only continuous variables"),
         (("--task", "MAR", "--method", "loopy"), "exact or weighting"),
         (("--task", "MAR", "--given", "PL"), "NAME=VALUE"),
         (("--task", "MAR", "--given", "XX=1"), "NAME=VALUE"),
@@ -135,7 +138,7 @@ def test_networks_of_floats_answer(tmp_path):
     save_model(learner.model_, dag)
     model = ConditionalGaussianNetwork.from_network(learner.model_)
     values = model.predict({"X": 1.0}).iloc[0]
-    assert read_answer(dag, "MAP", "--given", "X=1") == pytest.approx([3, 1, *values])
+    assert read_answer(dag, "MAP", "--given", "X=1") == pytest.approx([3, *values])
     gaussian = GraphicalLasso(0.01).fit(frame).model_
     save_model(gaussian, graph)
     means = gaussian.predict({"X": 1.0}).iloc[0]

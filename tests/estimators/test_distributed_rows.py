@@ -129,12 +129,12 @@ def test_floats_from_states_and_samples(client, numbers, mixed):
     states = numbers[["kind"]].assign(kind=numbers["kind"])
     table = distribute(cut(states, 3), client)
     assert_same(mixed.predict(table), mixed.predict(states))
-    options = {"method": "weighting", "n_samples": 20}
+    options = {"inference": "weighting", "n_samples": 20}
     with pytest.warns(ApproximationWarning, match=r"of 20 samples each; .* logs of the workers"):
         far = mixed.predict_proba(table, **options)
     assert_same(far, mixed.predict_proba(states, **options))
     far = mixed.predict(table, random_state=None, **options).compute()
-    assert far.shape == (500, 5)
+    assert far.shape == (500, 6)
 
 
 @pytest.mark.slow

@@ -76,7 +76,8 @@ def draw_mixed_case(rng: np.random.Generator) -> Case:
         if method == "simulate":
             return network.simulate(pick(np.random.default_rng(0), [-1, "x", 2.5]) if faults else 50)
         if method in ("predict", "predict_proba"):
-            return getattr(network, method)(rows.drop(columns=[names[v] for v in hidden]))
+            single = {"method": "marginal"} if method == "predict" else {}
+            return getattr(network, method)(rows.drop(columns=[names[v] for v in hidden]), **single)
         if method == "fit":
             twin = ConditionalGaussianNetwork()
             twin.add_nodes_from(names)

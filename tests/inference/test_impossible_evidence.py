@@ -121,4 +121,4 @@ def test_impossible_rows_of_mixed_networks_show_their_values():
     with pytest.raises(
         ValueError, match=r"under all 50 samples. The first has \{0: 'wet', 'v1': 2.5\}: raise n_samples, or"
     ):
-        network.predict({0: "wet", "v1": 2.5}, method="weighting", n_samples=50)
+        network.predict({0: "wet", "v1": 2.5}, inference="weighting", n_samples=50)

@@ -10,11 +10,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pgmpy.base import DAG, PDAG
-from pgmpy.models import DiscreteBayesianNetwork
 from pgmpy.readwrite import BIFReader, XMLBIFReader
 
 from pgmx.data.table import DiscreteTable
-from pgmx.models import fit_discrete, read_json, read_model, save_model, to_linear_gaussian, to_pdag
+from pgmx.models import (
+    DiscreteBayesianNetwork,
+    fit_discrete,
+    read_json,
+    read_model,
+    save_model,
+    to_linear_gaussian,
+    to_pdag,
+)
 
 READERS = {"bif": BIFReader, "xmlbif": XMLBIFReader}
 

@@ -7,11 +7,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pgmpy.factors.discrete import TabularCPD
 
 from pgmx.inference import ApproximationWarning, TreewidthError
+from pgmx.inference.mixed import row_answers
 from pgmx.models import ConditionalGaussianCPD, ConditionalGaussianNetwork
 from pgmx.models import rows as rows_module
-from pgmx.models.mixed import predictions
 from tests.helpers.mixed_networks import name_network
 from tests.helpers.mixed_tables import MIXED_ARCS, six_columns
 from tests.oracles import mixed_networks as oracle
@@ -50,16 +51,18 @@ def test_predictions_are_those_of_enumeration(pair, share, seed):
     frame = network.simulate(4, seed)
     rows, holes = punch(frame, share, seed)
     rows = rows.astype(dict.fromkeys(network.continuous, float))
-    shares, values, logs = network.predict_proba(rows), network.predict(rows), network.log_evidence(rows)
+    shares, logs = network.predict_proba(rows), network.log_evidence(rows)
+    values, joint = network.predict(rows, method="marginal"), network.predict(rows)
+    assert list(values) == list(joint) == list(frame)
     for row in range(4):
         evidence = evidence_of(network, frame.iloc[row], holes[row])
         assert logs[row] == pytest.approx(oracle.log_evidence(families, evidence), rel=1e-7, abs=1e-7)
+        check_most_probable(network, families, evidence, joint.iloc[row])
         answers = {network.names[v]: value for v, value in oracle.answer(families, evidence).items()}
         for v, name in enumerate(network.names):
-            if name not in values:
-                assert not holes[:, v].any()
-            elif not holes[row, v]:
-                assert values[name].iloc[row] == frame[name].iloc[row]
+            assert (name in shares) == holes[:, v].any()
+            if not holes[row, v]:
+                assert values[name].iloc[row] == joint[name].iloc[row] == frame[name].iloc[row]
             elif name in network.states:
                 np.testing.assert_allclose(shares[name].iloc[row], answers[name], rtol=1e-6, atol=1e-9)
                 assert answers[name][network.states[name].index(values[name].iloc[row])] == pytest.approx(
@@ -70,6 +73,29 @@ def test_predictions_are_those_of_enumeration(pair, share, seed):
                 assert values[name].iloc[row] == pytest.approx(mean, rel=1e-6, abs=1e-7)
                 assert shares[name, "mean"].iloc[row] == values[name].iloc[row]
                 assert shares[name, "std"].iloc[row] ** 2 == pytest.approx(variance, rel=1e-6)
+
+
+def check_most_probable(network, families, evidence, row):
+    """Check that no configuration is more probable than the one of a predicted row, and the means given it."""
+    largest, table = oracle.most_probable(families, evidence)
+    states = tuple(network.states[name].index(row[name]) for name in network.names if name in network.states)
+    value, means = table[states]
+    assert value == pytest.approx(largest, abs=1e-8)
+    for v, mean in means.items():
+        assert row[network.names[v]] == pytest.approx(mean, rel=1e-6, abs=1e-7)
+
+
+def test_the_most_probable_configuration_is_joint():
+    """Two states that are most probable each, but not together."""
+    cpds = [TabularCPD("a", 2, [[0.4], [0.6]]), TabularCPD("b", 3, [[0.1, 0.4], [0.1, 0.35], [0.8, 0.25]], ["a"], [2])]
+    cpds.append(ConditionalGaussianCPD("x", [[1.0], [5.0]], [1.0, 1.0], ["a"]))
+    network = ConditionalGaussianNetwork.from_cpds(cpds)
+    assert network.predict({}).iloc[0].to_dict() == {"a": 0, "b": 2, "x": 1.0}
+    assert network.predict({}, method="marginal").iloc[0].to_dict() == {"a": 1, "b": 2, "x": pytest.approx(3.4)}
+    assert network.predict({}, ["a"]).iloc[0].to_dict() == {"a": 0}  # a joint configuration, of which a is shown
+    assert network.predict({"b": 2}, ["x"]).iloc[0].to_dict() == {"x": 1.0}
+    with pytest.warns(ApproximationWarning):
+        assert network.predict({}, inference="weighting").iloc[0].to_dict() == {"a": 0, "b": 2, "x": 1.0}
 
 
 def test_named_variables_are_predicted_whatever_the_rows_say():
@@ -89,7 +115,7 @@ def test_a_dictionary_is_a_row_and_arrays_have_all_columns():
     frame = network.predict_proba(pd.DataFrame({"S": ["2"], "X": [1.0]}))
     pd.testing.assert_frame_equal(one, frame)
     two = network.predict({"X": [1.0, -1.0]})
-    assert two.shape == (2, 5) and list(two) == ["R", "S", "T", "Y", "Z"]
+    assert two.shape == (2, 6) and list(two) == ["X", "R", "S", "T", "Y", "Z"]
     prior = network.predict_proba({})
     assert prior["R"].loc[0].sum() == pytest.approx(1.0)
     cells = np.array([[1.0, "2", None, None, None, "1"]], dtype=object)[:, [5, 1, 2, 0, 3, 4]]
@@ -100,8 +126,9 @@ def test_a_dictionary_is_a_row_and_arrays_have_all_columns():
 
 def test_nothing_missing_and_no_rows():
     frame, network = six_columns(), six_network()
-    assert network.predict(frame).shape == (800, 0) and network.predict_proba(frame).shape == (800, 0)
-    assert network.predict(frame.iloc[:0, :2]).shape == (0, 4)
+    pd.testing.assert_frame_equal(network.predict(frame), frame, check_dtype=False, check_categorical=False)
+    assert network.predict_proba(frame).shape == (800, 0)
+    assert network.predict(frame.iloc[:0, :2]).shape == (0, 6)
     assert network.predict_proba(frame.iloc[:0, :2]).shape == (0, 1 * 2 + 3 * 2)
     assert network.log_likelihood(frame.iloc[:0]).shape == (0,)
 
@@ -140,8 +167,12 @@ def test_wrong_arguments_are_refused():
     frame, network = six_columns(), six_network()
     with pytest.raises(ValueError, match="variables must be one or more names of the network.*'Q'"):
         network.predict(frame, ["Q"])
-    with pytest.raises(ValueError, match="method must be one of"):
+    with pytest.raises(ValueError, match="method must be one of 'map', 'marginal', got 'loopy'"):
         network.predict(frame, ["R"], method="loopy")
+    with pytest.raises(ValueError, match="got 'exact': the engine is chosen by inference='exact'"):
+        network.predict(frame, ["R"], method="exact")
+    with pytest.raises(ValueError, match="inference must be one of 'auto', 'exact', 'weighting', got 'loopy'"):
+        network.predict_proba(frame, ["R"], inference="loopy")
     with pytest.raises(ValueError, match="n_samples"):
         network.predict(frame, ["R"], n_samples=0)
     with pytest.raises(ValueError, match="shape"):
@@ -155,9 +186,10 @@ def test_impossible_rows_are_named():
     frame = six_columns().assign(S=lambda f: f["S"].where(f["R"] == "0", "1"))
     network = six_network(frame)  # R = 1 rules out S = 0
     rows = pd.DataFrame({"R": ["0", "1"], "S": ["0", "0"]})
-    for method in ("exact", "weighting"):
-        with pytest.raises(ValueError, match="1 row.*position 1, are impossible"):
-            network.predict(rows, "X", method=method)
+    for inference in ("exact", "weighting"):
+        for method in ("map", "marginal"):
+            with pytest.raises(ValueError, match="1 row.*position 1, are impossible"):
+                network.predict(rows, ["X", "T"], method=method, inference=inference)
     with pytest.raises(ValueError, match="impossible under the network"):
         network.predict({"T": "0", "R": "1", "S": "0"})
     terms = network.log_likelihood_terms(frame.iloc[:2].assign(R="1", S="0"))
@@ -189,22 +221,20 @@ def test_unknown_states_are_impossible_in_a_likelihood():
 def test_weighting_says_its_effective_sample_size():
     frame, network = six_columns().iloc[:20], six_network()
     rows = frame.drop(columns=["R", "X"])
-    exact = network.predict_proba(rows, method="exact")
+    exact = network.predict_proba(rows, inference="exact")
     with pytest.warns(ApproximationWarning, match="20 of 20 rows .* effective sample size is at least") as told:
-        near = network.predict_proba(rows, method="weighting", n_samples=20_000)
+        near = network.predict_proba(rows, inference="weighting", n_samples=20_000)
     assert len(told) == 1
     np.testing.assert_allclose(near["R"], exact["R"], atol=0.1)
     assert np.abs(near["X", "mean"] - exact["X", "mean"]).max() < 0.3
     with pytest.warns(ApproximationWarning):
-        again = network.predict_proba(rows, method="weighting", n_samples=20_000)
+        again = network.predict_proba(rows, inference="weighting", n_samples=20_000)
     pd.testing.assert_frame_equal(near, again)
 
 
 def wide_network(n):
     """Return a float whose mean depends on n states one after the other: its mixture has 2^n components."""
     coin = np.array([0.5, 0.5])
-    from pgmpy.factors.discrete import TabularCPD
-
     cpds = [TabularCPD(f"d{k}", 2, coin[:, None]) for k in range(n)]
     cpds.append(ConditionalGaussianCPD("x0", [[0.0], [1.0]], [1.0, 1.0], ["d0"]))
     for k in range(1, n):
@@ -215,8 +245,10 @@ def wide_network(n):
 def test_what_is_too_large_is_weighted_and_the_rest_exact():
     network = wide_network(24)
     row = {"x23": 12.0}
-    with pytest.raises(TreewidthError, match=r"'d0' would need .* values per row.*method='weighting'"):
-        network.predict_proba(row, ["d0"], method="exact")
+    with pytest.raises(TreewidthError, match=r"'d0' would need .* values per row.*inference='weighting'"):
+        network.predict_proba(row, ["d0"], inference="exact")
+    with pytest.raises(TreewidthError, match=r"'d0', 'd1', 'd2', ... would need .*inference='weighting'"):
+        network.predict(row, inference="exact")
     with pytest.warns(ApproximationWarning, match="1 of 1 rows"):
         near = network.predict_proba(row, ["d0"], n_samples=40_000)
     assert near.loc[0, ("d0", 1)] == pytest.approx(0.5, abs=0.05)  # x23 is at its mean, so that all are even
@@ -230,7 +262,7 @@ def test_what_is_too_large_is_weighted_and_the_rest_exact():
 def test_variables_are_asked_one_by_one_where_all_together_are_too_large(monkeypatch):
     network = wide_network(4)
     whole = network.predict_proba({"d3": 1})
-    monkeypatch.setattr(predictions, "AUTO_CELLS", 150)
+    monkeypatch.setattr(row_answers, "AUTO_CELLS", 150)
     with pytest.warns(ApproximationWarning):
         single = network.predict_proba({"d3": 1}, n_samples=50_000)
     small = [label for label in whole if label[0] in ("d0", "d1", "d2", "x0", "x1")]
@@ -295,7 +327,7 @@ def test_answers_do_not_depend_on_the_chunks_of_rows(pair, share, seed, n_rows):
 @pytest.mark.parametrize("random_state", [0, 2**70])
 def test_samples_of_a_row_depend_on_its_number_alone(monkeypatch, random_state):
     network, rows = six_network(), six_columns().iloc[:9].drop(columns=["R", "X"])
-    options = {"method": "weighting", "n_samples": 50, "random_state": random_state}
+    options = {"inference": "weighting", "n_samples": 50, "random_state": random_state}
     whole = network.predict_proba(rows, **options)
     pd.testing.assert_frame_equal(network.predict_proba(rows.iloc[:4], **options), whole.iloc[:4])
     assert not network.predict_proba(rows, **{**options, "random_state": 1}).equals(whole)
@@ -310,8 +342,8 @@ def test_rows_share_plans_of_what_families_join(monkeypatch):
     network = ConditionalGaussianNetwork(arcs).fit(frame)
     holes = frame.mask(rng.random(frame.shape) < 0.2)
     n_plans = []
-    plan = predictions.plan_question
-    monkeypatch.setattr(predictions, "plan_question", lambda *args: n_plans.append(1) or plan(*args))
+    plan = row_answers.plan_question
+    monkeypatch.setattr(row_answers, "plan_question", lambda *args: n_plans.append(1) or plan(*args))
     answers = network.predict(holes)
     assert len(holes.isna().drop_duplicates()) > 200
     assert len(n_plans) == 3 * 8  # either of two, or both
@@ -334,7 +366,7 @@ def test_errors_and_warnings_are_of_all_rows(monkeypatch):
     with pytest.raises(ValueError, match=r"3 row\(s\), the first at position 4, are impossible"):
         name_network(families, labels=[states]).predict(impossible)
     with pytest.warns(ApproximationWarning, match="20 of 20 rows") as told:
-        network.predict(rows.drop(columns="R"), method="weighting", n_samples=100)
+        network.predict(rows.drop(columns="R"), inference="weighting", n_samples=100)
     assert len(told) == 1
 
 
@@ -349,7 +381,7 @@ def test_predictions_take_little_memory_beside_rows_and_answers(monkeypatch):
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    # codes read; a mask of missing continuous values; answers of a continuous and a discrete column
-    cells = len(rows) * (2 * 1 + 2 * 1 + 8 + 1)
-    assert answers.shape == (80_000, 2)
+    # codes read; a mask of missing continuous values; three continuous and three discrete columns
+    cells = len(rows) * (2 * 1 + 2 * 1 + 3 * 8 + 3 * 1)
+    assert answers.shape == (80_000, 6)
     assert peak < 1.5 * cells + 2_000_000

@@ -4,11 +4,18 @@ import networkx as nx
 import numpy as np
 import pytest
 from pgmpy.factors.discrete import DiscreteFactor
-from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
+from pgmpy.models import DiscreteMarkovNetwork
 
 from pgmx.datasets import chain_network, load_network
 from pgmx.inference import log_partition, marginals
-from pgmx.models import PairwiseMarkovNetwork, load_markov_network, read_evidence, read_model, save_model
+from pgmx.models import (
+    DiscreteBayesianNetwork,
+    PairwiseMarkovNetwork,
+    load_markov_network,
+    read_evidence,
+    read_model,
+    save_model,
+)
 
 #: The example of the competitions' page on the format, with a third factor of all variables.
 TEXT = """MARKOV

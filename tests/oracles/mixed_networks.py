@@ -109,3 +109,13 @@ def answer(families, evidence):
             mean = weights @ means
             answers[v] = (mean, weights @ (variances + (means - mean) ** 2))
     return answers
+
+
+def most_probable(families, evidence):
+    """Return the largest log-density of a configuration, and ``{configuration as a tuple: (its own, means)}``."""
+    logs, parts = list_parts(families, evidence)
+    table = {}
+    for value, (configuration, normals) in zip(logs, parts, strict=True):
+        states = tuple(configuration[v] for v in sorted(configuration))
+        table[states] = value, {v: mean for v, (mean, _) in normals.items()}
+    return max(logs), table

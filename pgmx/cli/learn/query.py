@@ -109,12 +109,12 @@ def ask_mixed(model: ConditionalGaussianNetwork) -> Answer | Prediction | str:
     near = list(model.predecessors(target)) or list(model.successors(target))
     evidence = min(near, key=place.__getitem__) if near else None
     try:
-        before = model.predict_proba({}, [target], method="exact")
+        before = model.predict_proba({}, [target], inference="exact")
         if evidence is None:
             value, after = None, before
         else:
             value = _choose_value(model, evidence)
-            after = model.predict_proba({evidence: value}, [target], method="exact")
+            after = model.predict_proba({evidence: value}, [target], inference="exact")
     except TreewidthError as error:
         return f"{error.problem}; --max-indegree makes them fewer"
     prior, posterior = before.iloc[0].tolist(), after.iloc[0].tolist()
@@ -125,7 +125,7 @@ def ask_mixed(model: ConditionalGaussianNetwork) -> Answer | Prediction | str:
 
 
 def _choose_value(model: ConditionalGaussianNetwork, name: Hashable) -> Hashable:
-    figures = model.predict_proba({}, [name], method="exact").iloc[0].tolist()
+    figures = model.predict_proba({}, [name], inference="exact").iloc[0].tolist()
     if name in model.states:
         return model.states[name][figures.index(max(figures))]
     return float(f"{figures[0] + figures[1]:.4g}")  # as it is printed

@@ -78,7 +78,7 @@ class ComponentEngine:
             self.active,
         )
         self._whole: float | None = None
-        self._lock = Lock()
+        self._lock, self._largest = Lock(), 0.0
         self._kernel = self.copy_kernel()
 
     def __getstate__(self) -> dict:
@@ -87,7 +87,7 @@ class ComponentEngine:
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state)
         self.values, self.active = self._arrays[5], self._arrays[8]
-        self._lock = Lock()
+        self._lock, self._largest = Lock(), 0.0
         self._kernel = self.copy_kernel()
 
     def copy_kernel(self) -> Components:
@@ -128,7 +128,13 @@ class ComponentEngine:
 
     def worker(self, memory: int | None) -> _Worker:
         """Return the kernel of single questions, whose plans are kept; for use inside of `asking`."""
-        return _Worker(self, self._kernel, memory)
+        return _Worker(self, self._choose_kernel(memory), memory)
+
+    def _choose_kernel(self, memory: int | None) -> Components:
+        """Return the kernel with kept plans, or a new one if some of its plans are larger than the memory."""
+        if memory is None or CELL_BYTES * self._largest <= memory:
+            return self._kernel
+        return self.copy_kernel()
 
     def ask(self, codes: dict[int, int], variables: Sequence[int]) -> np.ndarray | None:
         """Return P(variables | codes) of a small question about one component, in one call of the kernel, or None."""
@@ -143,7 +149,7 @@ class ComponentEngine:
 
         Only the components of these variables are looked at, and the families without hidden variables.
         """
-        kernel = self._kernel
+        kernel = self._choose_kernel(memory)
         found, constant = kernel.find_query(row[0], np.array(variables, dtype=np.int32), QUERY, self.is_directed)
         tables, axes = [], []
         for number, inside in found:
@@ -160,7 +166,7 @@ class ComponentEngine:
 
     def most_probable(self, row: np.ndarray, variables: Sequence[int], memory: int | None) -> tuple[float, list[int]]:
         """Return log max P(variables, row) of their components, all others summed out, and the maximising states."""
-        kernel = self._kernel
+        kernel = self._choose_kernel(memory)
         found, total = kernel.find_query(row[0], np.array(variables, dtype=np.int32), MARGINAL_MAP, self.is_directed)
         states = [0] * len(variables)
         for number, inside in found:
@@ -286,7 +292,13 @@ class ComponentEngine:
         return logs
 
     def plan(self, kernel: Components, number: int, memory: int | None) -> float:
-        """Make the plan of a component, from the best of many orders where the first one is large."""
+        """Make the plan of a component and return its cells; raises a TreewidthError beyond the memory."""
+        cells = self._plan(kernel, number, memory)
+        self._largest = max(self._largest, cells)
+        return cells
+
+    def _plan(self, kernel: Components, number: int, memory: int | None) -> float:
+        """Plan by the first elimination order, or by the best of many where that one needs large tables."""
         limit = (SMALL_MEMORY if memory is None else memory) / CELL_BYTES
         cells = kernel.plan(number, min(LARGE_PLAN, limit))
         if cells <= min(LARGE_PLAN, limit) or (cells <= limit and kernel.has_plan(number)):

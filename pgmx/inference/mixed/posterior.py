@@ -106,6 +106,25 @@ def answer_question(network: MixedFamilies, question: Question, rows: MixedRows,
     return answers
 
 
+def find_most_probable(
+    network: MixedFamilies, question: Question, rows: MixedRows, observed: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Return :math:`\arg\max_i \int p(i, x)\, dx` over the discrete variables of a question, (their number, n_rows).
+
+    Also the logarithms of the maxima, up to terms without these variables: minus infinity for impossible rows.
+    """
+    assert question.plan is not None
+    codes = np.empty((len(question.discrete), rows.codes.shape[1]), dtype=np.intp)
+    maxima = np.empty(codes.shape[1])
+    cards = [network.cards[u] for u in question.discrete]
+    for block in split_rows(question, codes.shape[1]):
+        chunk = rows.take(block)
+        factors, _ = make_factors(network, question, chunk, observed)
+        best = RowMaxima(question.plan, cards, factors, chunk.codes.shape[1])
+        codes[:, block], maxima[block] = best.codes, best.log_maxima
+    return codes, maxima
+
+
 def compute_log_evidence(
     network: MixedFamilies, question: Question, rows: MixedRows, observed: np.ndarray
 ) -> np.ndarray:
@@ -209,24 +228,44 @@ def _restrict(
 # ---- the junction tree of many rows ----
 
 
-class RowBeliefs:
+class RowTree:
+    """The product of factors per row, as logarithms over the cliques; factors without variables are in `constant`."""
+
+    def __init__(self, plan: EliminationPlan, cards: Sequence[int], factors: Sequence[RowFactor], n_rows: int):
+        self.plan = plan
+        self._rank = plan.rank.tolist()
+        self._shapes = [tuple(cards[v] for v in clique) for clique in plan.cliques]
+        self.constant = np.zeros(n_rows)
+        self.tables = [np.zeros((n_rows, *shape)) for shape in self._shapes]
+        for scope, table in factors:
+            if scope:
+                self._add(self._home(scope), scope, table)
+            else:
+                self.constant = self.constant + table
+
+    def _home(self, variables: Sequence[int]) -> int:
+        return int(self.plan.homes[min(variables, key=self._rank.__getitem__)])
+
+    def _axes(self, clique: int, kept: set[int]) -> tuple[int, ...]:
+        """Return the axes of a clique's table except those of the kept variables."""
+        return tuple(axis + 1 for axis, v in enumerate(self.plan.cliques[clique]) if v not in kept)
+
+    def _add(self, clique: int, scope: Sequence[int], table: np.ndarray) -> None:
+        axes = sorted(range(len(scope)), key=lambda axis: -self._rank[scope[axis]])
+        shape = [n if v in scope else 1 for v, n in zip(self.plan.cliques[clique], self._shapes[clique], strict=True)]
+        self.tables[clique] += table.transpose(0, *(1 + axis for axis in axes)).reshape(len(table), *shape)
+
+
+class RowBeliefs(RowTree):
     """The normalised product of factors per row, as tables over the cliques; NaN for impossible rows.
 
     `log_sums` are the logarithms of the sums of the product over all states, (n_rows,).
     """
 
     def __init__(self, plan: EliminationPlan, cards: Sequence[int], factors: Sequence[RowFactor], n_rows: int):
-        self.plan = plan
-        self._rank = plan.rank.tolist()
-        self._shapes = [tuple(cards[v] for v in clique) for clique in plan.cliques]
-        self.log_sums = np.zeros(n_rows)
-        tables = [np.zeros((n_rows, *shape)) for shape in self._shapes]
-        for scope, table in factors:
-            if scope:
-                self._add(tables, self._home(scope), scope, table)
-            else:
-                self.log_sums = self.log_sums + table
-        self._beliefs = self._distribute(self._collect(tables))
+        super().__init__(plan, cards, factors, n_rows)
+        self.log_sums = self.constant
+        self._beliefs = self._distribute(self._collect())
 
     def marginal(self, variables: Sequence[int]) -> np.ndarray:
         """Return the joint distribution of variables of one clique: (n_rows, *states of each)."""
@@ -236,22 +275,10 @@ class RowBeliefs:
         sums = self._beliefs[clique].sum(axis=others) if others else self._beliefs[clique]
         return sums.transpose(0, *(1 + kept.index(v) for v in variables))
 
-    def _home(self, variables: Sequence[int]) -> int:
-        return int(self.plan.homes[min(variables, key=self._rank.__getitem__)])
-
-    def _axes(self, clique: int, kept: set[int]) -> tuple[int, ...]:
-        """Return the axes of a clique's table except those of the kept variables."""
-        return tuple(axis + 1 for axis, v in enumerate(self.plan.cliques[clique]) if v not in kept)
-
-    def _add(self, tables: list[np.ndarray], clique: int, scope: Sequence[int], table: np.ndarray) -> None:
-        axes = sorted(range(len(scope)), key=lambda axis: -self._rank[scope[axis]])
-        shape = [n if v in scope else 1 for v, n in zip(self.plan.cliques[clique], self._shapes[clique], strict=True)]
-        tables[clique] += table.transpose(0, *(1 + axis for axis in axes)).reshape(len(table), *shape)
-
-    def _collect(self, tables: list[np.ndarray]) -> list[np.ndarray]:
+    def _collect(self) -> list[np.ndarray]:
         """Return the distribution of each clique given its sepset; children are done before parents."""
-        for clique in range(len(tables) - 1, -1, -1):
-            table, sepset = tables[clique], self.plan.sepsets[clique]
+        for clique in range(len(self.tables) - 1, -1, -1):
+            table, sepset = self.tables[clique], self.plan.sepsets[clique]
             axes = self._axes(clique, set(sepset))
             top = table.max(axis=axes, keepdims=True)
             # Minus infinity minus minus infinity would be NaN.
@@ -262,10 +289,10 @@ class RowBeliefs:
                 message = (np.log(sums) + top).squeeze(axes)
             table /= np.where(sums == 0.0, 1.0, sums)
             if sepset:
-                self._add(tables, int(self.plan.parents[clique]), sepset, message)
+                self._add(int(self.plan.parents[clique]), sepset, message)
             else:
                 self.log_sums = self.log_sums + message
-        return tables
+        return self.tables
 
     def _distribute(self, conditionals: list[np.ndarray]) -> list[np.ndarray]:
         """Return the distribution of each clique; parents are done before children."""
@@ -279,3 +306,28 @@ class RowBeliefs:
             # The sepset's variables are the first of the clique, in the same order.
             table *= above.reshape(*above.shape, *(1,) * (table.ndim - above.ndim))
         return conditionals
+
+
+class RowMaxima(RowTree):
+    """The states that maximise the product of factors together, (variables, n_rows), and the logarithms of the maxima.
+
+    Equal maxima: the first cell of each clique given the states chosen before, parents first.
+    """
+
+    def __init__(self, plan: EliminationPlan, cards: Sequence[int], factors: Sequence[RowFactor], n_rows: int):
+        super().__init__(plan, cards, factors, n_rows)
+        self.log_maxima = self.constant
+        for clique in range(len(self.tables) - 1, -1, -1):
+            sepset = plan.sepsets[clique]
+            message = self.tables[clique].max(axis=self._axes(clique, set(sepset)))
+            if sepset:
+                self._add(int(plan.parents[clique]), sepset, message)
+            else:
+                self.log_maxima = self.log_maxima + message
+        self.codes = np.empty((len(cards), n_rows), dtype=np.intp)
+        for clique, table in enumerate(self.tables):
+            n_shared = len(plan.sepsets[clique])
+            given = table[(np.arange(n_rows), *self.codes[list(plan.sepsets[clique])])]
+            best = given.reshape(n_rows, -1).argmax(axis=1) if n_rows else np.empty(0, dtype=np.intp)
+            states = np.unravel_index(best, self._shapes[clique][n_shared:])
+            self.codes[list(plan.cliques[clique][n_shared:])] = states

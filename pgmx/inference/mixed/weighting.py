@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -70,6 +71,61 @@ def weigh_samples(
         else:
             answers.means[v], answers.variances[v] = np.empty(n_rows), np.empty(n_rows)
     sizes = np.empty(n_rows)
+    for block, samples, weights in _draw_weighted(network, targets, rows, observed, n_samples, key, row_numbers, sizes):
+        n = len(weights)
+        for v in targets:
+            if network.cards[v]:
+                states = samples.codes[v].reshape(n, n_samples)
+                shares = [(weights * (states == state)).sum(axis=1) for state in range(network.cards[v])]
+                answers.probabilities[v][block] = np.stack(shares, axis=1)
+            else:
+                numbers = samples.numbers[v].reshape(n, n_samples)
+                mean = (weights * numbers).sum(axis=1)
+                answers.means[v][block] = mean
+                answers.variances[v][block] = (weights * np.square(numbers - mean[:, None])).sum(axis=1)
+    return WeightedAnswers(answers, sizes)
+
+
+def weigh_configurations(
+    network: MixedFamilies,
+    groups: list[list[int]],
+    rows: MixedRows,
+    observed: np.ndarray,
+    n_samples: int,
+    key: int,
+    row_numbers: np.ndarray,
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """Return for each group of unobserved discrete variables the sampled configuration of largest total weight.
+
+    The samples are those of `weigh_samples`. Returns codes (variables, n_rows) per group and the effective sample
+    sizes, (n_rows,). Of equal totals the first configuration in the order of the states is chosen.
+    """
+    n_rows = rows.codes.shape[1]
+    chosen = [np.zeros((len(group), n_rows), dtype=np.intp) for group in groups]
+    sizes = np.empty(n_rows)
+    targets = [v for group in groups for v in group]
+    for block, samples, weights in _draw_weighted(network, targets, rows, observed, n_samples, key, row_numbers, sizes):
+        for group, codes in zip(groups, chosen, strict=True):
+            states = samples.codes[group].reshape(len(group), len(weights), n_samples)
+            for k in np.flatnonzero(sizes[block] > 0.0).tolist():
+                distinct, of_sample = np.unique(states[:, k], axis=1, return_inverse=True)
+                best = np.bincount(of_sample.ravel(), weights[k]).argmax()
+                codes[:, block.start + k] = distinct[:, best]
+    return chosen, sizes
+
+
+def _draw_weighted(
+    network: MixedFamilies,
+    targets: list[int],
+    rows: MixedRows,
+    observed: np.ndarray,
+    n_samples: int,
+    key: int,
+    row_numbers: np.ndarray,
+    sizes: np.ndarray,
+) -> Iterator[tuple[slice, MixedRows, np.ndarray]]:
+    """Yield blocks of rows with their samples and normalised weights, (rows, n_samples); set their sizes."""
+    n_rows = rows.codes.shape[1]
     relevant = network.list_ancestors([*targets, *np.flatnonzero(observed).tolist()])
     step = max(1, _BLOCK // n_samples)
     for begin in range(0, n_rows, step):
@@ -86,14 +142,4 @@ def weigh_samples(
         with np.errstate(divide="ignore", invalid="ignore"):
             weights /= total
             sizes[block] = np.where(total[:, 0] > 0.0, 1.0 / np.square(weights).sum(axis=1), 0.0)
-        for v in targets:
-            if network.cards[v]:
-                states = samples.codes[v].reshape(n, n_samples)
-                shares = [(weights * (states == state)).sum(axis=1) for state in range(network.cards[v])]
-                answers.probabilities[v][block] = np.stack(shares, axis=1)
-            else:
-                numbers = samples.numbers[v].reshape(n, n_samples)
-                mean = (weights * numbers).sum(axis=1)
-                answers.means[v][block] = mean
-                answers.variances[v][block] = (weights * np.square(numbers - mean[:, None])).sum(axis=1)
-    return WeightedAnswers(answers, sizes)
+        yield block, samples, weights

@@ -12,7 +12,7 @@ from pgmx.data.distributed.tables import is_remote
 from pgmx.inference.linear_gaussian import LinearGaussianArrays
 from pgmx.lookup import suggest
 from pgmx.models.distributed_rows import average_answers, let_workers_answer, sum_partitions
-from pgmx.models.rows import NumericRows, read_numeric_rows
+from pgmx.models.rows import NumericRows, make_label_columns, read_numeric_rows
 
 
 class LinearGaussianRowQueries:
@@ -39,53 +39,9 @@ class LinearGaussianRowQueries:
 
     # ---- predictions ----
 
-    def predict(self, data: Any, *, method: str | None = None) -> pd.DataFrame:
-        r"""Predict missing values and absent columns by their conditional means given the rest of the row.
-
-        .. math:: E(x_m \mid x_o) = \mu_m - K_{mm}^{-1} K_{mo} (x_o - \mu_o), \qquad K = (I - B)^T D^{-2} (I - B)
-
-        with the slopes B and the standard deviations D of the CPDs. The conditional means are also the most probable
-        values.
-
-        Parameters
-        ----------
-        data : DataFrame, dict, array, path, iterator of frames, or DistributedNumericTable
-            Any number of rows. Variables without a column and missing values are predicted. A dictionary of single
-            values is one row. An array has a column for each variable, in the order of the nodes.
-        method : {None, "map", "marginal"}, default=None
-            None returns the predicted variables only, as pgmpy does. "map" and "marginal", which are the same here,
-            return all variables.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Without `method`, the variables without a column or with missing values, in pgmpy's topological order.
-            Otherwise shape (n_samples, n_variables): the columns of `data` in their order, then the variables without a
-            column in the order of the nodes. It has the index of `data`, and observed values are unchanged. For a
-            distributed table, a dask.dataframe whose partitions the workers compute.
-
-        Raises
-        ------
-        ValueError
-            If a column is not a variable or not numeric, a value is infinite, a CPD is missing, a standard deviation is
-            not positive, or, without `method`, if no value is missing.
-
-        Notes
-        -----
-        Missing values that no path of missing values joins in the moral graph are predicted separately. The cost is
-        O(c^3) for c connected missing values, once for all rows with the same missing values. The answer for a row
-        does not depend on other rows. pgmpy 1.1 rounds means and covariances to 8 decimals, pgmx does not.
-
-        References
-        ----------
-        H. Rue, L. Held (2005), Gaussian Markov Random Fields, theorem 2.5.
-        """
-        if method not in (None, "map", "marginal"):
-            raise ValueError(f"method must be 'map', 'marginal' or None, got {method!r}")
-        return self._predict(data, whole=method is not None)
-
     @let_workers_answer
     def _predict(self, X: Any, whole: bool) -> pd.DataFrame:
+        """Return all variables, or only the predicted ones in topological order."""
         arrays = self._read_arrays()
         rows = read_numeric_rows(X, arrays.names, allow_missing=True)
         if whole:
@@ -144,8 +100,7 @@ class LinearGaussianRowQueries:
             wanted = chosen
             means, deviations = arrays.predict(rows.values, wanted)
         values = np.stack([means, deviations], axis=2).reshape(len(means), 2 * len(wanted))
-        labels = [(arrays.names[v], label) for v in wanted for label in ("mean", "std")]
-        columns = pd.MultiIndex.from_tuples(labels) if labels else None
+        columns = make_label_columns([arrays.names[v] for v in wanted], [("mean", "std")] * len(wanted))
         return pd.DataFrame(values, index=rows.index, columns=columns)
 
     # ---- likelihoods ----

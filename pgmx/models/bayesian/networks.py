@@ -13,10 +13,11 @@ import pandas as pd
 from pgmpy.base import DAG, PDAG
 from pgmpy.factors.continuous import LinearGaussianCPD
 from pgmpy.factors.discrete import TabularCPD
-from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
+from pgmpy.models import LinearGaussianBayesianNetwork
 
 from pgmx.data import DiscreteTable, DistributedTable
 from pgmx.graphs.cycles import find_cycle
+from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork
 from pgmx.statistics import Moments, marginal_counts
 from pgmx.statistics.collinearity import LEAST_RESIDUAL, NOISE, find_small_pivots
 from pgmx.statistics.counts import marginal_weights
@@ -132,7 +133,7 @@ def fit_discrete(
 
     Returns
     -------
-    pgmpy.models.DiscreteBayesianNetwork
+    pgmx.models.DiscreteBayesianNetwork
         Nodes, and the parents in each table, are in column order; the state names are from ``table``.
 
     Raises

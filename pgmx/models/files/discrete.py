@@ -12,11 +12,12 @@ from xml.etree import ElementTree
 
 import networkx as nx
 import numpy as np
+import pgmpy.models
 from pgmpy.factors.discrete import TabularCPD
-from pgmpy.models import DiscreteBayesianNetwork
 from pgmpy.readwrite import BIFWriter, XMLBIFWriter
 
 from pgmx.checks import join_names
+from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork
 from pgmx.models.files.formats import (
     check_distinct,
     check_probabilities,
@@ -40,7 +41,7 @@ DECISIONS = ("decision", "utility", "value", "mau", "function")
 
 
 def describe_network(
-    model: DiscreteBayesianNetwork,
+    model: pgmpy.models.DiscreteBayesianNetwork,
     format: str,
     encode_names: Callable[[Iterable, str], dict],
     encode_states: Callable[[Iterable, str], dict],
@@ -175,7 +176,7 @@ _NOISY = re.compile(r"(?:function\s+)?(noisy[\s_-]?\w+)", re.IGNORECASE)
 _INTERVALS = re.compile(r"(?<![^,\s])(?:[(\[][^()\[\]]*[)\]]|[^,\s()\[\]]+)(?![^,\s])")
 
 
-def write_bif(model: DiscreteBayesianNetwork, format: str) -> bytes:
+def write_bif(model: pgmpy.models.DiscreteBayesianNetwork, format: str) -> bytes:
     """Return a fitted network as "bif" or "xmlbif"."""
     # BIF readers ignore the case of names. XMLBIF allows only letters, digits and underscores in states.
     encode_names = partial(encode_distinct_texts, extra=_NAME_MARKS, ignore_case=format == "bif")

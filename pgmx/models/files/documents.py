@@ -9,13 +9,15 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import pgmpy.models
 from pgmpy.base import DAG, PDAG
 from pgmpy.factors.continuous import LinearGaussianCPD
 from pgmpy.factors.discrete import DiscreteFactor, TabularCPD
-from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork, LinearGaussianBayesianNetwork
+from pgmpy.models import DiscreteMarkovNetwork, LinearGaussianBayesianNetwork
 
 from pgmx.checks import join_names
 from pgmx.inference.named_networks import NamedTables, read_tables
+from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork
 from pgmx.models.files.formats import (
     MARKS,
     check_distinct,
@@ -30,7 +32,7 @@ from pgmx.models.files.formats import (
 _CLASSES = {
     kind.__name__: kind
     for kind in (
-        DiscreteBayesianNetwork,
+        pgmpy.models.DiscreteBayesianNetwork,
         LinearGaussianBayesianNetwork,
         DAG,
         PDAG,
@@ -39,6 +41,8 @@ _CLASSES = {
         nx.Graph,
     )
 }
+#: Our classes, which readers return in place of pgmpy's.
+_OURS = {"DiscreteBayesianNetwork": DiscreteBayesianNetwork}
 
 
 def describe_graph(graph: nx.Graph) -> dict:
@@ -187,10 +191,10 @@ def check_weight(u: object, v: object, weight: Any) -> Any:
 
 
 def build_graph(document: dict) -> nx.Graph:
-    """Return the graph or network of pgmpy that a document describes; the inverse of `describe_graph`."""
+    """Return the graph or network that a document describes; the inverse of `describe_graph`."""
     if document["type"] not in _CLASSES:
         raise ValueError(f"its type is {document['type']!r}; expected one of {list(_CLASSES)}")
-    graph = _CLASSES[document["type"]]()
+    graph = (_CLASSES | _OURS)[document["type"]]()
     graph.graph.update(_read_name(document))
     names = [to_json_value(node["id"], "the name") for node in check_list(document["nodes"], "its nodes")]
     check_distinct(names, "the names of nodes")

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from functools import partial
 
 import numpy as np
-from pgmpy.models import DiscreteBayesianNetwork
+import pgmpy.models
 
+from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork
 from pgmx.models.files.discrete import (
     States,
     Tables,
@@ -30,7 +31,7 @@ _BLOCK = re.compile(r"([^{}]*)\{([^{}]*)\}\s*")
 _ATTRIBUTE = re.compile(r"(\w+)\s*=(?:\s*\((.*?)\)\s*|([^;(]*));\s*", re.DOTALL)
 
 
-def write_net(model: DiscreteBayesianNetwork) -> bytes:
+def write_net(model: pgmpy.models.DiscreteBayesianNetwork) -> bytes:
     """Return the file of a fitted network."""
     states, tables = describe_network(
         model, "net", partial(encode_distinct_texts, letter_first=True), list_distinct_texts

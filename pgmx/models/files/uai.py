@@ -14,9 +14,10 @@ from typing import NamedTuple
 import networkx as nx
 import numpy as np
 from pgmpy.factors.discrete import TabularCPD
-from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
+from pgmpy.models import DiscreteMarkovNetwork
 
 from pgmx.inference.named_networks import NamedTables
+from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork
 from pgmx.models.files.documents import make_factor, to_json_labels
 from pgmx.models.files.formats import (
     check_distinct,
@@ -94,7 +95,7 @@ def read_uai(raw: bytes) -> UaiNetwork:
 
 
 def build_network(network: UaiNetwork) -> DiscreteBayesianNetwork | DiscreteMarkovNetwork:
-    """Return pgmpy's network of a file."""
+    """Return the network of a file."""
     names, states, scopes, tables = network.tables
     labels = dict(zip(names, states, strict=True))
     families = [[names[v] for v in scope] for scope in scopes]

@@ -9,8 +9,9 @@ from xml.etree import ElementTree
 
 import networkx as nx
 import numpy as np
-from pgmpy.models import DiscreteBayesianNetwork
+import pgmpy.models
 
+from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork
 from pgmx.models.files.discrete import (
     States,
     Tables,
@@ -31,7 +32,7 @@ _FIRST_PARENT_FASTEST = "aGrUM"
 _WIDTH, _HEIGHT, _COLUMNS = 120, 60, 8
 
 
-def write_xdsl(model: DiscreteBayesianNetwork) -> bytes:
+def write_xdsl(model: pgmpy.models.DiscreteBayesianNetwork) -> bytes:
     """Return the file of a fitted network; parents precede their children."""
     encode_texts = partial(encode_distinct_texts, letter_first=True)
     states, tables = describe_network(model, "xdsl", encode_texts, encode_texts)

@@ -10,38 +10,24 @@ import pandas as pd
 
 from pgmx.checks import DEFAULT_SEED, caller_level, check_natural, check_seed, join_names
 from pgmx.data.distributed.tables import is_remote
-from pgmx.inference import ApproximationWarning, TreewidthError
+from pgmx.inference import ApproximationWarning
 from pgmx.inference.mixed.families import MixedFamilies, RowChunk
-from pgmx.inference.mixed.missing_values import find_blocks
-from pgmx.inference.mixed.posterior import (
-    EXACT_CELLS,
-    Answers,
-    Question,
-    answer_question,
-    find_impossible,
-    plan_question,
-)
-from pgmx.inference.mixed.weighting import make_key, weigh_samples
+from pgmx.inference.mixed.row_answers import MarginalRows, MostProbableRows, RowAnswers, RowOptions
+from pgmx.inference.mixed.weighting import make_key
+from pgmx.inference.problem import check_method
 from pgmx.inference.reduced_network import show_evidence
 from pgmx.models.distributed_rows import let_workers_answer
 from pgmx.models.rows import MixedColumns, read_mixed_rows
 
-#: Most values per row of exact inference with "auto"; beyond that it uses weighting.
-AUTO_CELLS = 1 << 22
-
-#: Number of plans, for connected sets of missing variables, that are cached across chunks.
-_MOST_PLANS = 4096
-
-_METHODS = ("auto", "exact", "weighting")
+_ENGINES = ("auto", "exact", "weighting")
 
 
 class Prediction(NamedTuple):
-    """A request: positions of variables (None for missing ones), method, and options of sampling."""
+    """A request: positions of variables (None for missing ones), joint or single predictions, engine and sampling."""
 
     variables: list[int] | None
     method: str
-    n_samples: int
-    key: int
+    options: RowOptions
 
 
 class ImpossibleRows:
@@ -107,27 +93,38 @@ class MixedPredictions:
         X: Any,
         variables: Sequence[Hashable] | None = None,
         *,
-        method: str = "auto",
+        method: str = "map",
+        inference: str = "auto",
         n_samples: int = 10_000,
         random_state: int | None = DEFAULT_SEED,
     ) -> pd.DataFrame:
-        r"""Predict missing values given the rest of the row: means of continuous variables, most probable states.
+        r"""Predict missing values and absent columns given the rest of the row.
 
-        .. math:: \hat x_v = E(x_v \mid x_o), \qquad \hat x_v = \arg\max_k P(x_v = k \mid x_o)
+        With ``method="map"`` the missing discrete variables :math:`i_m` of a row have their most probable joint
+        configuration, with missing continuous variables integrated out. These have their means given the configuration:
 
-        for each variable separately.
+        .. math::
+            \hat\imath_m = \arg\max_{i_m} \int p(i, x)\, dx_m, \qquad
+            \hat x_m = E(x_m \mid \hat\imath_m, i_o, x_o)
+
+        With ``method="marginal"`` each variable is predicted for itself:
+
+        .. math:: \hat\imath_v = \arg\max_k P(i_v = k \mid i_o, x_o), \qquad \hat x_v = E(x_v \mid i_o, x_o)
 
         Parameters
         ----------
         X : DataFrame, dict, array, path, iterator of frames, or distributed table
             Any number of rows. A dictionary of single values is one row; an array has a column for each variable.
         variables : sequence of hashable, optional
-            Names of variables to predict; their values in `X` are ignored. The default is all variables without a
-            column or with missing values.
-        method : {"auto", "exact", "weighting"}, default="auto"
-            "exact" integrates continuous variables out and then sums over states by a junction tree. "weighting" is
-            likelihood weighting with `n_samples` samples per row. "auto" is exact up to 2^22 values per row. Otherwise
-            it uses weighting and warns with the effective sample size.
+            Names of variables to predict; their values in `X` are ignored, and only they are returned. The default is
+            all variables without a column or with missing values.
+        method : {"map", "marginal"}, default="map"
+            The most probable joint configuration of all missing values of a row, or each variable for itself.
+        inference : {"auto", "exact", "weighting"}, default="auto"
+            "exact" integrates continuous variables out and then sums or maximises over states by a junction tree.
+            "weighting" is likelihood weighting with `n_samples` samples per row; the configuration of the largest total
+            weight is then the most probable one, and means given it are exact. "auto" is exact up to 2^22 values per
+            row. Otherwise it uses weighting and warns with the effective sample size.
         n_samples : int, default=10_000
             Samples per row of likelihood weighting, at least 1.
         random_state : int or None, default=0
@@ -135,16 +132,17 @@ class MixedPredictions:
 
         Returns
         -------
-        pandas.DataFrame of shape (n_samples, n_predicted)
-            Variables in the order of `names`, with the index of `X`; discrete columns are categorical with all states
-            declared. Observed values are unchanged. For a distributed table, a dask.dataframe whose partitions the
-            workers compute.
+        pandas.DataFrame of shape (n_samples, n_variables)
+            The columns of `X` in their order, then absent variables in the order of `names`, with the index of `X`;
+            with `variables` only these, in the order of `names`. Discrete columns are categorical with all states
+            declared, the others float. Observed values are unchanged. For a distributed table, a dask.dataframe whose
+            partitions the workers compute.
 
         Raises
         ------
         ValueError
-            If a column or a name is not a variable, a value is infinite or not a state of its variable, a row is
-            impossible, or `method` is unknown.
+            If a column or a name is not a variable, a value is infinite or not a state of its variable, a row with
+            missing values is impossible, or `method` or `inference` is unknown.
         TreewidthError
             If "exact" would need more than 2^27 values per row.
 
@@ -155,10 +153,12 @@ class MixedPredictions:
 
         Notes
         -----
-        Exact inference uses the strong junction tree of Lauritzen, with continuous variables eliminated first. The cost
-        per row is the number of cells of a junction tree over the unobserved discrete variables. Each connected
-        component of k unobserved continuous variables adds O(k³) per configuration of the discrete variables on which
-        it depends. Rows with the same missing variables share the work.
+        Exact inference uses the strong junction tree of Lauritzen, with continuous variables eliminated first: so the
+        maximum over configurations is exact (a marginal MAP), not that of a mixture replaced by one normal
+        distribution. The cost per row is the number of cells of a junction tree over the unobserved discrete variables.
+        Each connected component of k unobserved continuous variables adds O(k³) per configuration of the discrete
+        variables on which it depends. Rows with the same missing variables share the work. Of equally probable
+        configurations the same one is always chosen.
 
         Rows are processed in chunks of a million values. In addition to `X` and the result this needs one or two bytes
         per value of discrete columns and about 100 MB, for any number of rows. The samples of a row depend on the seed
@@ -168,39 +168,49 @@ class MixedPredictions:
         ----------
         S. L. Lauritzen (1992), Propagation of probabilities, means, and variances in mixed graphical association
         models, JASA 87. S. L. Lauritzen, F. Jensen (2001), Stable local computation with conditional Gaussian
-        distributions, Statistics and Computing 11. R. Fung, K.-C. Chang (1990), Weighing and integrating evidence for
-        stochastic simulation in Bayesian networks, UAI 5.
+        distributions, Statistics and Computing 11. J. D. Park, A. Darwiche (2004), Complexity results and approximation
+        strategies for MAP explanations, Journal of Artificial Intelligence Research 21. R. Fung, K.-C. Chang (1990),
+        Weighing and integrating evidence for stochastic simulation in Bayesian networks, UAI 5.
         """
-        return self._compute("_predict", X, variables, method, n_samples, random_state)
+        if method in _ENGINES:
+            raise ValueError(
+                f"method must be 'map' or 'marginal', got {method!r}: the engine is chosen by inference={method!r}"
+            )
+        check_method(method, ("map", "marginal"))
+        return self._compute("_predict", X, variables, method, inference, n_samples, random_state)
 
     @let_workers_answer
     def _predict(self, X: Any, prediction: Prediction, first_row: int) -> pd.DataFrame:
         read, wanted = self._read_rows_for(X, prediction)
-        cells: dict[int, np.ndarray] = {
-            v: np.empty(read.n_rows, dtype=np.float64 if self._states[v] is None else _code_type(len(self._states[v])))
-            for v in wanted
-        }
-        for rows, chunk, answers in self._answer_chunks(read, wanted, prediction, first_row):
+        shown = wanted if prediction.variables is not None else self._order_columns(read)
+        cells = {v: self._copy_column(read, v) for v in shown}
+        for rows, chunk in self._answer_chunks(read, self._make_engine(wanted, prediction), first_row):
             for v in wanted:
-                missing = chunk.missing[v]
-                if self._states[v] is None:
-                    column, answer = chunk.rows.numbers[v], answers.means[v][missing]
-                else:
-                    column, answer = chunk.rows.codes[v], answers.probabilities[v][missing].argmax(axis=1)
-                cells[v][rows] = column
-                cells[v][rows][missing] = answer
+                cells[v][rows] = chunk.rows.numbers[v] if self._states[v] is None else chunk.rows.codes[v]
         columns: dict[int, Any] = {
             v: column if self._states[v] is None else pd.Categorical.from_codes(column, self._categories(v))
             for v, column in cells.items()
         }
         return self._frame(columns, read.index)
 
+    def _order_columns(self, read: MixedColumns) -> list[int]:
+        """Return all variables: those with columns in the order of the columns, then the others."""
+        place = {name: v for v, name in enumerate(self._names)}
+        present = [place[name] for name in read.columns]
+        return present + np.flatnonzero(read.absent).tolist()
+
+    def _copy_column(self, read: MixedColumns, v: int) -> np.ndarray:
+        """Return the numbers or codes of a variable; arbitrary values where they are missing."""
+        column = read.numbers[v] if self._states[v] is None else read.codes[v]
+        kind = np.float64 if self._states[v] is None else _code_type(len(self._states[v]))
+        return np.empty(read.n_rows, dtype=kind) if column is None else np.array(column, dtype=kind)
+
     def predict_proba(
         self,
         X: Any,
         variables: Sequence[Hashable] | None = None,
         *,
-        method: str = "auto",
+        inference: str = "auto",
         n_samples: int = 10_000,
         random_state: int | None = DEFAULT_SEED,
     ) -> pd.DataFrame:
@@ -213,8 +223,8 @@ class MixedPredictions:
         variables : sequence of hashable, optional
             Names of variables to predict; their values in `X` are ignored. The default is all variables without a
             column or with missing values.
-        method : {"auto", "exact", "weighting"}, default="auto"
-            As for `predict`.
+        inference : {"auto", "exact", "weighting"}, default="auto"
+            The engine, as for `predict`.
         n_samples : int, default=10_000
             Samples per row of likelihood weighting.
         random_state : int or None, default=0
@@ -233,14 +243,16 @@ class MixedPredictions:
         ValueError, TreewidthError
             As `predict`.
         """
-        return self._compute("_predict_proba", X, variables, method, n_samples, random_state)
+        return self._compute("_predict_proba", X, variables, "marginal", inference, n_samples, random_state)
 
     @let_workers_answer
     def _predict_proba(self, X: Any, prediction: Prediction, first_row: int) -> pd.DataFrame:
         read, wanted = self._read_rows_for(X, prediction)
         labels = [(self._names[v], label) for v in wanted for label in self._states[v] or ("mean", "std")]
         values = np.empty((read.n_rows, len(labels)))
-        for rows, chunk, answers in self._answer_chunks(read, wanted, prediction, first_row):
+        engine = MarginalRows(self._require_families(), self._names, wanted, prediction.options)
+        for rows, chunk in self._answer_chunks(read, engine, first_row):
+            answers = engine.answers
             begin = 0
             for v in wanted:
                 missing = chunk.missing[v]
@@ -261,17 +273,17 @@ class MixedPredictions:
         X: Any,
         variables: Sequence[Hashable] | None,
         method: str,
+        inference: str,
         n_samples: int,
         random_state: int | None,
     ) -> Any:
         """Check the options of a prediction and compute it; for a distributed table, on its workers."""
         self._require_families()
-        if method not in _METHODS:
-            raise ValueError(f"method must be one of {', '.join(map(repr, _METHODS))}, got {method!r}")
+        check_method(inference, _ENGINES, "inference")
         n_samples = check_natural(n_samples, "n_samples", 1)
         key = make_key(check_seed(random_state, "random_state"))
         chosen = None if variables is None else self._check_variables(variables)
-        prediction = Prediction(chosen, method, n_samples, key)
+        prediction = Prediction(chosen, method, RowOptions(inference, n_samples, key))
         answers = getattr(self, what)(X, prediction=prediction, first_row=0)
         if is_remote(X):  # the workers, which know the effective sample sizes, can only log them
             self._warn_of_partitions(X, prediction)
@@ -284,85 +296,27 @@ class MixedPredictions:
         read = read_mixed_rows(X, self._names, self._states, allow_missing=True, ignore=ignore)
         return read, np.flatnonzero(read.incomplete).tolist() if chosen is None else chosen
 
+    def _make_engine(self, wanted: list[int], prediction: Prediction) -> RowAnswers:
+        make = MostProbableRows if prediction.method == "map" else MarginalRows
+        return make(self._require_families(), self._names, wanted, prediction.options)
+
     def _answer_chunks(
-        self, read: MixedColumns, wanted: list[int], prediction: Prediction, first_row: int
-    ) -> Iterator[tuple[slice, RowChunk, Answers]]:
-        """Yield rows in chunks with their results, NaN for observed values; raise in the end for impossible rows.
+        self, read: MixedColumns, engine: RowAnswers, first_row: int
+    ) -> Iterator[tuple[slice, RowChunk]]:
+        """Yield rows in chunks, with answers; raise in the end for impossible rows.
 
         `first_row` is the position of the first row in the table, on which samples depend.
         """
-        network = self._require_families()
-        families = [(v, *parents) for v, parents in enumerate(network.parents)]
-        plans: dict[tuple, list[Question | list[int]]] = {}
         impossible_rows, sizes = ImpossibleRows(self._names, self._states), []
         for chunk in read.chunks():
             cells = read.take(chunk)
-            n_rows = chunk.stop - chunk.start
-            answers = _make_answers(network, wanted, n_rows)
-            # Rows without sampling have no effective sample size.
-            effective = np.full(n_rows, np.inf)
-            to_sample = np.zeros(cells.missing.shape, dtype=bool)
-            for block in find_blocks(families, cells.missing):
-                targets = [v for v in block.hidden if v in answers.probabilities or v in answers.means]
-                observed = np.ones(len(network.cards), dtype=bool)
-                observed[block.hidden] = False  # other missing values of the row do not matter
-                if (questions := plans.get(tuple(block.hidden))) is None:
-                    questions = list(self._questions(network, observed, targets, prediction.method))
-                    if len(plans) < _MOST_PLANS:
-                        # A full cache keeps the plans of the first blocks; results do not depend on it.
-                        plans[tuple(block.hidden)] = questions
-                for one in questions:
-                    if isinstance(one, Question):
-                        found = answer_question(network, one, cells.rows.take(block.rows), observed)
-                        _set_answers(answers, found, block.rows)
-                    else:
-                        to_sample[np.array(one)[:, None], block.rows] = True
-            for rows, missing, targets in _split_samples(cells.missing, to_sample):
-                numbers = first_row + chunk.start + rows
-                found, effective[rows] = weigh_samples(
-                    network, targets, cells.rows.take(rows), ~missing, prediction.n_samples, prediction.key, numbers
-                )
-                _set_answers(answers, found, rows)
-            impossible = find_impossible(network, cells.rows, cells.missing)
-            for kind in answers:
-                for values in kind.values():
-                    values[impossible] = np.nan
-            impossible_rows.add(_find_failures(network, wanted, cells.missing, answers), effective, chunk.start, cells)
+            engine.fill(cells, first_row + chunk.start)
+            effective = engine.effective_sizes
+            impossible_rows.add(engine.failed, effective, chunk.start, cells)
             sizes.append(effective[effective < np.inf])
-            yield chunk, cells, answers
-        impossible_rows.raise_if_any(prediction.n_samples)
-        self._warn_of_sizes(np.concatenate(sizes) if sizes else np.empty(0), read.n_rows, prediction.n_samples)
-
-    def _questions(
-        self, network: MixedFamilies, observed: np.ndarray, targets: list[int], method: str
-    ) -> Iterator[Question | list[int]]:
-        """Yield plans of exact computations, then a list of the targets that remain for weighting."""
-        if not targets:
-            return
-        most = AUTO_CELLS if method == "auto" else EXACT_CELLS
-        left = []
-        # All targets together share their work; if that is too large, each alone may be small enough.
-        whole = None if method == "weighting" else plan_question(network, observed, targets)
-        if whole is not None and whole.cells <= most:
-            yield whole
-            return
-        for v in targets:
-            if method == "weighting":
-                left.append(v)
-                continue
-            question = plan_question(network, observed, [v])
-            if question.cells <= most:
-                yield question
-            elif method == "auto":
-                left.append(v)
-            else:
-                raise TreewidthError(
-                    f"exact inference of {self._names[v]!r} would need {question.cells:.2g} values per row, more than "
-                    f"{most:,}",
-                    engines="likelihood weighting (method='weighting')",
-                )
-        if left:
-            yield left
+            yield chunk, cells
+        impossible_rows.raise_if_any(engine.options.n_samples)
+        self._warn_of_sizes(np.concatenate(sizes) if sizes else np.empty(0), read.n_rows, engine.options.n_samples)
 
     def _warn_of_sizes(self, sizes: np.ndarray, n_rows: int, n_samples: int) -> None:
         """Warn if predictions are estimates with these effective sample sizes."""
@@ -378,13 +332,10 @@ class MixedPredictions:
     def _warn_of_partitions(self, X: Any, prediction: Prediction) -> None:
         """Warn if workers will use weighting: all rows of a distributed table have the same missing variables."""
         read, wanted = self._read_rows_for(X.without_rows(), prediction)
-        if any(
-            isinstance(one, list)
-            for one in self._questions(self._require_families(), ~read.absent, wanted, prediction.method)
-        ):
+        if self._make_engine(wanted, prediction).needs_samples(read.absent):
             warnings.warn(
-                f"rows are predicted by likelihood weighting of {prediction.n_samples} samples each; their effective "
-                "sample sizes are written to the logs of the workers",
+                f"rows are predicted by likelihood weighting of {prediction.options.n_samples} samples each; their "
+                "effective sample sizes are written to the logs of the workers",
                 ApproximationWarning,
                 stacklevel=caller_level(),
             )
@@ -408,54 +359,6 @@ class MixedPredictions:
         return pd.DataFrame(dict(enumerate(columns.values())), index=index).set_axis(names, axis=1)
 
 
-def _make_answers(network: MixedFamilies, wanted: list[int], n_rows: int) -> Answers:
-    """Return empty results."""
-    answers = Answers({}, {}, {})
-    for v in wanted:
-        if network.cards[v]:
-            answers.probabilities[v] = np.full((n_rows, network.cards[v]), np.nan)
-        else:
-            answers.means[v], answers.variances[v] = np.full(n_rows, np.nan), np.full(n_rows, np.nan)
-    return answers
-
-
-def _set_answers(answers: Answers, found: Answers, rows: np.ndarray) -> None:
-    """Set the results of some rows."""
-    for ours, theirs in zip(answers, found, strict=True):
-        for v, values in theirs.items():
-            ours[v][rows] = values
-
-
-def _split_samples(missing: np.ndarray, to_sample: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray, list[int]]]:
-    """Yield rows with the same missing variables, bool (n,), and the same targets to sample, with both."""
-    rows = np.flatnonzero(to_sample.any(axis=0))
-    for of_rows, both in split_patterns(np.vstack([missing, to_sample])[:, rows]):
-        missed, targets = np.split(both, 2)
-        yield rows[of_rows], missed, np.flatnonzero(targets).tolist()
-
-
-def _find_failures(network: MixedFamilies, wanted: list[int], missing: np.ndarray, answers: Answers) -> np.ndarray:
-    """Return a mask of the rows without a result."""
-    failed = np.zeros(missing.shape[1], dtype=bool)
-    for v in wanted:
-        values = answers.probabilities[v][:, 0] if network.cards[v] else answers.means[v]
-        failed |= missing[v] & np.isnan(values)
-    return failed
-
-
 def _code_type(n_states: int) -> np.dtype:
     """Return the smallest signed type for n codes, as in pandas."""
     return np.min_scalar_type(-n_states)
-
-
-def split_patterns(missing: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the rows with the same missing variables, and these variables."""
-    if not missing.shape[1]:
-        return
-    packed = np.packbits(missing, axis=0)
-    _, first, group = np.unique(packed, axis=1, return_index=True, return_inverse=True)
-    group = group.reshape(-1)
-    order = np.argsort(group, kind="stable")
-    bounds = np.searchsorted(group[order], np.arange(len(first) + 1))
-    for pattern, row in enumerate(first.tolist()):
-        yield order[bounds[pattern] : bounds[pattern + 1]], missing[:, row]

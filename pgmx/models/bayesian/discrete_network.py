@@ -1,0 +1,230 @@
+"""pgmpy's discrete Bayesian network with compiled answers: the class of all learned and loaded networks."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from math import exp
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+import pgmpy.models
+from pgmpy.models import DiscreteMarkovNetwork
+
+from pgmx.fitted import get_model
+from pgmx.inference.named_networks import TableSnapshot
+from pgmx.inference.problem import Problem
+from pgmx.models.base import copy_into
+from pgmx.models.discrete_rows import DiscreteRowAnswers, DiscreteRowQueries
+
+
+class DiscreteBayesianNetwork(DiscreteRowQueries, pgmpy.models.DiscreteBayesianNetwork):
+    r"""A discrete Bayesian network, :math:`P(x) = \prod_v P(x_v \mid x_{\mathrm{pa}(v)})`, with pgmpy's interface.
+
+    It is pgmpy's class, and its answers come from compiled code: predictions, probabilities and likelihoods of tables
+    with any pattern of missing values, and all questions of :mod:`pgmx.inference`. Learners, readers of files and
+    :func:`pgmx.datasets.load_network` return it.
+
+    Parameters
+    ----------
+    ebunch : iterable of edges, optional
+        Edges (parent, child); ``add_node`` adds variables without edges.
+    latents, exposures, outcomes : set of hashable, optional
+        As in pgmpy.
+    roles : dict of {str: iterable}, optional
+        As in pgmpy.
+
+    Attributes
+    ----------
+    cpds : list of TabularCPD
+        The tables, added by ``add_cpds`` or ``fit``.
+    states : dict of {name: list}
+        The states of each variable.
+
+    Notes
+    -----
+    Every question sees the tables as they are, also if they were replaced or their values edited in place.
+    Probabilities are scaled to the sum 1, since files hold rounded decimals. What depends on the network alone is
+    computed once and kept; pickles, copies and comparisons leave it out.
+
+    References
+    ----------
+    R. Dechter (1999), Bucket elimination: a unifying framework for reasoning, Artificial Intelligence 113.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from pgmx.datasets import load_network
+    >>> asia = load_network("asia")
+    >>> rows = pd.DataFrame({"smoke": ["yes", "no"], "xray": ["yes", None], "dysp": ["yes", "no"]})
+    >>> asia.predict(rows)[["xray", "bronc", "lung"]].values.tolist()
+    [['yes', 'yes', 'yes'], ['no', 'no', 'no']]
+    >>> asia.predict_proba(rows, ["lung"]).round(4).values.tolist()
+    [[0.7237, 0.2763], [0.0035, 0.9965]]
+    """
+
+    _kept: tuple[TableSnapshot, Problem] | None = None
+
+    # ---- construction and other forms ----
+
+    @classmethod
+    def from_network(cls, network: Any) -> Self:
+        """Make a network from another one.
+
+        Parameters
+        ----------
+        network : DiscreteBayesianNetwork, DiscreteMarkovNetwork or fitted learner
+            A network of pgmpy, of :mod:`pgmx.models`, or the one of a learner. A Markov network is converted by
+            pgmpy's ``to_bayesian_model``.
+
+        Returns
+        -------
+        DiscreteBayesianNetwork
+            A network with copies of the tables, and the attributes of graph, nodes and edges.
+
+        Raises
+        ------
+        TypeError
+            If the network is of another kind.
+        """
+        network = get_model(network)
+        if isinstance(network, DiscreteMarkovNetwork):
+            network = network.to_bayesian_model()
+        if not isinstance(network, pgmpy.models.DiscreteBayesianNetwork):
+            raise TypeError(
+                "network must be a DiscreteBayesianNetwork, a DiscreteMarkovNetwork or a fitted learner of one, got "
+                f"{type(network).__name__}"
+            )
+        return copy_into(cls(), network)
+
+    def to_pgmpy(self) -> pgmpy.models.DiscreteBayesianNetwork:
+        """Return a copy as an object of pgmpy's own class, whose pickles can be read without pgmx."""
+        return copy_into(pgmpy.models.DiscreteBayesianNetwork(), self)
+
+    def copy(self) -> Self:
+        """Return a copy: a network of the same class with copies of the tables."""
+        return copy_into(type(self)(), self)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_kept"}
+
+    # ---- the compiled form ----
+
+    def inference_problem(self) -> Problem:
+        """Return names, states and tables with the plans of earlier questions, for :mod:`pgmx.inference`."""
+        if self._kept is None or not (self._kept[0].is_current(self) and self._kept[0].has_same_values()):
+            self._kept = TableSnapshot(self), Problem.from_tables(self)
+        return self._kept[1]
+
+    def without_graph(self, question: str) -> DiscreteRowAnswers:
+        """Return the tables with the row-wise methods of the network, without a pgmpy graph."""
+        return DiscreteRowAnswers(self.inference_problem())
+
+    # ---- answers under pgmpy's names ----
+
+    def predict(
+        self,
+        data: Any,
+        algo: type | None = None,
+        stochastic: bool = False,
+        n_jobs: int | None = -1,
+        seed: int | None = None,
+        *,
+        method: str = "map",
+        **kwargs: Any,
+    ) -> pd.DataFrame:
+        r"""Predict all missing values given the rest of the row.
+
+        .. math:: \hat x_m = \arg\max_{x_m} P(x_m \mid x_o)
+
+        for all missing values of a row together.
+
+        Parameters
+        ----------
+        data : DataFrame, array, DiscreteTable, path, iterator of frames, or distributed table
+            Rows. Variables without a column and missing values are predicted.
+        algo : type, optional
+            A class of ``pgmpy.inference``: pgmpy predicts with it. By default compiled code does.
+        stochastic : bool, default=False
+            True draws the missing values of a row together from their distribution given the rest of the row.
+        n_jobs : int or None, default=-1
+            Number of threads; results do not depend on it.
+        seed : int or None, default=None
+            Seed of the draws; None takes fresh entropy. A row's draws depend on the seed and on its position.
+        method : {"map", "marginal"}, default="map"
+            The most probable joint configuration, or the most probable state of each variable,
+            :math:`\arg\max_k P(x_v = k \mid x_o)`.
+        **kwargs
+            Options of `algo`.
+
+        Returns
+        -------
+        pandas.DataFrame of shape (n_samples, n_variables)
+            The columns of the data, then the absent variables in the order of the nodes; categorical with all states
+            declared, with the index of the data. Observed values are unchanged. For a distributed table, a
+            dask.dataframe whose partitions the workers compute.
+
+        Raises
+        ------
+        ValueError
+            If nothing is missing, a column is not a variable, a value is not a state of its variable, or the observed
+            values of a row are impossible.
+        TreewidthError
+            If a row needs more than 2 GB, or the free memory if that is less; the error names the row.
+
+        Notes
+        -----
+        The missing variables of a row fall into components that are connected given its observed values. Each is
+        eliminated by itself, in time proportional to the cells of its tables; the elimination orders are kept. Of
+        equally probable configurations it is always the same one.
+        """
+        if algo is not None or kwargs:
+            return super().predict(data, algo, stochastic, n_jobs, seed, **kwargs)
+        return self.fill(data, method=method, stochastic=stochastic, seed=seed, n_jobs=n_jobs, must_fill=True)
+
+    def predict_probability(self, data: Any) -> pd.DataFrame:
+        """Return the distributions of missing values as `predict_proba` does, under pgmpy's names of columns.
+
+        Parameters
+        ----------
+        data : DataFrame, array, DiscreteTable, path or iterator of frames
+            Rows, in which columns and values may be missing.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns ``f"{variable}_{state}"``.
+
+        Raises
+        ------
+        ValueError
+            If nothing is missing, and as by `predict_proba`.
+        """
+        found = self.predict_proba(data)
+        if not found.shape[1]:
+            raise ValueError("no value is missing in the data: there is nothing to predict")
+        return found.set_axis([f"{name}_{state}" for name, state in found.columns], axis=1)
+
+    def get_state_probability(self, states: Mapping[Hashable, Hashable]) -> float:
+        """Return the probability of some states together, all other variables summed out.
+
+        Parameters
+        ----------
+        states : dict of {name: state}
+            The states.
+
+        Returns
+        -------
+        float
+            0 if they are impossible.
+
+        Raises
+        ------
+        ValueError
+            If a variable or a state is unknown.
+        """
+        problem = self.inference_problem()
+        row = np.full((1, len(problem.names)), -1, dtype=np.int32)
+        for v, code in problem.encode_evidence(states, "states").items():
+            row[0, v] = code
+        return exp(problem.engine.answer_rows(row, None)[0])
