@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from math import inf, log, pi
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from pgmx.checks import check_same_names, join_names
 from pgmx.fitted import FittedLearner, get_model
-from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily, MixedFamilies, MixedRows, RowChunk
-from pgmx.inference.mixed.missing_values import ObservedDensities
 from pgmx.inference.linear_gaussian import LinearGaussianArrays, Regression, read_regressions
+from pgmx.inference.mixed.families import DiscreteFamily, MixedFamilies, MixedRows, RowChunk
+from pgmx.inference.mixed.missing_values import ObservedDensities
 from pgmx.inference.named_networks import BayesianArrays
 from pgmx.inference.networks import take_logs
 
@@ -149,9 +149,9 @@ def held_out_log_likelihood(
     check_missing_option(missing, MISSING_CHOICES)
     X = open_rows_to_score(X)
     network: Any = get_model(model)
-    is_mixed = hasattr(network, "log_likelihood_terms")
     # recognised by the name of the class, since this module does not import pgmpy
     is_gaussian = any(base.__name__ == "LinearGaussianBayesianNetwork" for base in type(network).__mro__)
+    is_mixed = hasattr(network, "log_likelihood_terms") and not is_gaussian
     if is_remote(X):  # a message for the sums of each partition; no value is missing
         if is_mixed:
             return _sum_mixed_partitions(network, X)

@@ -9,13 +9,14 @@ from math import log, pi
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from pgmx.checks import join_names
-from pgmx.statistics.precision import Blocks, RowPrecision, scale_to_unit_diagonal
 
 if TYPE_CHECKING:
     from pgmpy.models import LinearGaussianBayesianNetwork
+    from scipy.sparse import csr_array
+
+    from pgmx.statistics.precision import RowPrecision
 
 
 class Regression(NamedTuple):
@@ -86,8 +87,12 @@ class LinearGaussianArrays:
         return mean
 
     @cached_property
-    def _scaled(self) -> tuple[csr_array, RowPrecision, np.ndarray]:
+    def _precision(self) -> tuple[csr_array, RowPrecision, np.ndarray]:
         """The precision with unit diagonal, its solver, and the roots of its diagonal."""
+        from scipy.sparse import csr_array
+
+        from pgmx.statistics.precision import RowPrecision, scale_to_unit_diagonal
+
         sizes = [1 + len(one.parents) for one in self.regressions]
         columns = np.concatenate([[one.variable, *one.parents] for one in self.regressions])
         entries = np.concatenate([np.append(1.0, -one.beta[1:]) / one.std for one in self.regressions])
@@ -119,12 +124,12 @@ class LinearGaussianArrays:
         """
         missing = np.isnan(values)
         filled, _, variances = self._fill(values, variances=True)
-        roots = self._scaled[2]
+        roots = self._precision[2]
         means, deviations = filled[:, targets], np.sqrt(variances[:, targets]) / roots[targets]
         seen = [k for k, v in enumerate(targets) if not missing[:, v].all()]
         observed = np.array([targets[k] for k in seen], dtype=np.int64)
         scores = np.where(missing, 0.0, (values - self.mean) * roots)
-        others, spread = self._scaled[1].predict(scores, missing, observed)
+        others, spread = self._precision[1].predict(scores, missing, observed)
         for k, v, own, variance in zip(seen, observed, others, spread, strict=True):
             rows = ~missing[:, v]
             means[rows, k] = self.mean[v] + own[rows] / roots[v]
@@ -134,11 +139,13 @@ class LinearGaussianArrays:
     def describe_missing(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return filled rows, and standard deviations of missing values, 0 for observed values; both (n, p)."""
         filled, _, variances = self._fill(values, variances=True)
-        return filled, np.sqrt(variances) / self._scaled[2]
+        return filled, np.sqrt(variances) / self._precision[2]
 
     def condition(self, positions: Sequence[int]) -> np.ndarray:
         """Return the covariance (k, k) of k variables given all others."""
-        scaled, _, roots = self._scaled
+        from pgmx.statistics.precision import Blocks
+
+        scaled, _, roots = self._precision
         covariance = Blocks(scaled[positions][:, positions]).invert()
         return covariance / np.outer(roots[positions], roots[positions])
 
@@ -150,15 +157,16 @@ class LinearGaussianArrays:
         missing = np.isnan(values)
         filled, log_dets, _ = self._fill(values)
         sums = 0.5 * (log(2.0 * pi) * missing.sum(axis=1) - log_dets)
-        logs = np.log(self._scaled[2])
+        logs = np.log(self._precision[2])
         # one variable after the other: how numpy sums depends on the number of rows
         for v, of_variable in enumerate(self.compute_terms(filled)):
             sums += of_variable - np.where(missing[:, v], logs[v], 0.0)
+        sums[missing.all(axis=1)] = 0.0
         return sums
 
     def _fill(self, values: np.ndarray, variances: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         missing = np.isnan(values)
-        _, precision, roots = self._scaled
+        _, precision, roots = self._precision
         scores = np.where(missing, 0.0, (values - self.mean) * roots)
         scores, log_dets, spread = precision.fill(scores, missing, variances)
         return np.where(missing, self.mean + scores / roots, values), log_dets, spread

@@ -128,12 +128,10 @@ def fill_scores(matrix: csr_array, scores: np.ndarray, missing: np.ndarray) -> t
 
 
 class RowPrecision:
-    r"""A precision K with unit diagonal that fills missing values m of rows of deviations from the mean, shape (n, p).
+    """A precision K with unit diagonal that fills missing values of rows of deviations from the mean, shape (n, p).
 
-    .. math:: \hat z_m = -K_{mm}^{-1} K_{mo} z_o
-
-    `root` is a matrix A with A'A = K, if known: the results then keep their digits if K is nearly singular. The result
-    of a row does not depend on other rows. Methods raise LinAlgError if K_mm is singular to working precision.
+    With a `root` A, A'A = K, results keep their digits if K is nearly singular; otherwise methods raise LinAlgError if
+    K_mm is singular to working precision. The result of a row does not depend on other rows.
     """
 
     def __init__(self, matrix: csr_array, root: csr_array | None = None) -> None:
@@ -155,7 +153,7 @@ class RowPrecision:
         return whole, log_dets, spread
 
     def predict(self, scores: np.ndarray, missing: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return means and variances (n_targets, n) of observed values given all other observed values; NaN elsewhere."""
+        """Return means and variances (n_targets, n) of observed values given the others; NaN for missing values."""
         means, variances = np.full((2, len(targets), len(scores)), np.nan)
         if len(scores) and len(targets):
             mask, order, begins = _group_rows(missing)

@@ -19,7 +19,7 @@ from pgmx.models.bayesian.linear_gaussian_rows import LinearGaussianRowQueries
 class LinearGaussianBayesianNetwork(LinearGaussianRowQueries, pgmpy.models.LinearGaussianBayesianNetwork):
     r"""A linear Gaussian Bayesian network with pgmpy's interface.
 
-    .. math:: x_v = b_{v0} + \sum_{u \in \mathrm{pa}(v)} b_{vu} x_u + d_v \varepsilon_v, \qquad \varepsilon_v \sim N(0, 1)
+    .. math:: x_v = b_{v0} + \sum_{u \in \mathrm{pa}(v)} b_{vu} x_u + d_v \varepsilon_v, \quad \varepsilon_v \sim N(0,1)
 
     It is pgmpy's class, and its answers for rows come from compiled code: predictions, their standard deviations and
     likelihoods of tables with any pattern of missing values. Learners of continuous data and readers of files return
@@ -65,9 +65,9 @@ class LinearGaussianBayesianNetwork(LinearGaussianRowQueries, pgmpy.models.Linea
     >>> network.add_cpds(LinearGaussianCPD("level", [2.0, 1.0], 0.5, ["river"]))
     >>> rows = pd.DataFrame({"rain": [2.0, None], "level": [3.0, 4.0]})
     >>> network.predict(rows, method="map").round(3).values.tolist()
-    [[2.0, 3.0, 1.0], [1.4, 4.0, 1.76]]
+    [[2.0, 3.0, 1.0], [1.5, 4.0, 1.75]]
     >>> network.predict_proba(rows, ["river"]).round(3).values.tolist()
-    [[1.0, 0.447], [1.76, 0.477]]
+    [[1.0, 0.447], [1.75, 0.456]]
     """
 
     _kept: tuple[tuple, LinearGaussianArrays] | None = None

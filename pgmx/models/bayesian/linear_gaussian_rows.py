@@ -129,7 +129,8 @@ class LinearGaussianRowQueries:
             standard deviation is not positive.
         """
         if per_row:
-            return self._log_density(data)
+            found = self._log_density(data)
+            return found.rename("log_likelihood") if is_remote(data) else found
         if is_remote(data):
             return sum_partitions(self, "_log_density", data)
         return float(np.sum(self._log_density(data)))
@@ -155,7 +156,7 @@ class LinearGaussianRowQueries:
         Returns
         -------
         ndarray of float64, shape (n_samples,)
-            The log-likelihood of complete rows, 0 for rows without observed values up to rounding. For a distributed
+            The log-likelihood of complete rows, 0 for rows without observed values. For a distributed
             table, a dask Series.
 
         Raises
