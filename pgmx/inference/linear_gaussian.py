@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 
     from pgmx.statistics.precision import RowPrecision
 
+#: Singular values of standardised variables up to this size are zero.
+_SINGULAR = 1e-12
+#: Relative deviation from a value that the other values determine, up to which it is a rounding error.
+_IMPOSSIBLE = 1e-8
+
 
 class Regression(NamedTuple):
     """A linear Gaussian variable given its parents, by position: intercept and slopes, and standard deviation."""
@@ -35,8 +40,13 @@ class Regression(NamedTuple):
         return -0.5 * (log(2.0 * pi) + (residual / self.std) ** 2) - log(self.std)
 
 
-def read_regressions(model: LinearGaussianBayesianNetwork, names: Sequence[Hashable]) -> list[Regression]:
-    """Return the parameters of all variables; raise if one has no parameters or no positive standard deviation."""
+def read_regressions(
+    model: LinearGaussianBayesianNetwork, names: Sequence[Hashable], least: float | None = None
+) -> list[Regression]:
+    """Return the parameters of all variables; raise if one has no parameters or no positive standard deviation.
+
+    With ``least=0.0`` standard deviations may be 0.
+    """
     place = {name: v for v, name in enumerate(names)}
     cpds = {cpd.variable: cpd for cpd in model.cpds}
     regressions = []
@@ -44,7 +54,7 @@ def read_regressions(model: LinearGaussianBayesianNetwork, names: Sequence[Hasha
         cpd: Any = cpds.get(name)
         if cpd is None:
             raise ValueError(f"node {name!r} has no parameters: fit the model or add its CPD")
-        if not float(cpd.std) > 0.0:
+        if not (float(cpd.std) > 0.0 or (cpd.std == 0 and least == 0.0)):
             raise ValueError(
                 f"the standard deviation of {name!r} is {cpd.std}: a density needs a positive one; give a small one if "
                 "the parents determine the variable"
@@ -170,3 +180,59 @@ class LinearGaussianArrays:
         scores = np.where(missing, 0.0, (values - self.mean) * roots)
         scores, log_dets, spread = precision.fill(scores, missing, variances)
         return np.where(missing, self.mean + scores / roots, values), log_dets, spread
+
+
+# ---- samples: all variables as linear functions of independent noise ----
+
+
+class Noise(NamedTuple):
+    """Variables x = mean + slopes e with m independent standard normal variables e: (k,) and (k, m).
+
+    Rows have means (n, k).
+    """
+
+    mean: np.ndarray
+    slopes: np.ndarray
+
+    @property
+    def covariance(self) -> np.ndarray:
+        """The covariance (k, k), exactly symmetric."""
+        product = self.slopes @ self.slopes.T
+        return (product + product.T) / 2.0
+
+    def take(self, positions: Sequence[int]) -> Noise:
+        """Return some of the variables."""
+        return Noise(self.mean[..., positions], self.slopes[positions])
+
+
+def join_noise(regressions: Sequence[Regression], order: Sequence[int]) -> Noise:
+    """Return all variables, in the order of their positions; `order` lists parents before children."""
+    mean, slopes = np.zeros(len(regressions)), np.zeros((len(regressions), len(regressions)))
+    for v in order:
+        _, parents, beta, std = regressions[v]
+        mean[v] = beta[0] + beta[1:] @ mean[parents]
+        slopes[v] = beta[1:] @ slopes[parents]
+        slopes[v, v] = std
+    return Noise(mean, slopes)
+
+
+def condition_noise(variables: Noise, observed: Sequence[int], values: np.ndarray) -> Noise:
+    """Return all variables given the values of some, (k,), or of rows, (n, k); raise if values are impossible."""
+    mean, slopes = variables.take(observed)
+    units = np.sqrt(np.square(slopes).sum(axis=1))
+    units = np.where(units > 0.0, units, 1.0)
+    residuals = (values - mean) / units
+    # a linear function of the noise has a value: the noise is normal around the shortest vector with this value
+    left, sizes, right = np.linalg.svd(slopes / units[:, None], full_matrices=False)
+    is_free = sizes > _SINGULAR * max(1.0, sizes.max(initial=0.0))
+    left, sizes, right = left[:, is_free], sizes[is_free], right[is_free]
+    coordinates = residuals @ left
+    excess = np.abs(residuals - coordinates @ left.T)
+    if (excess > _IMPOSSIBLE * (1.0 + np.abs(residuals) + np.abs(values) / units)).any():
+        raise ValueError(
+            "the observed values are impossible: standard deviations of 0 determine some of them by the others; leave "
+            "out variables that others determine"
+        )
+    center = (coordinates / sizes) @ right
+    across = variables.slopes @ right.T
+    return Noise(variables.mean + center @ variables.slopes.T, variables.slopes - across @ right)

@@ -313,3 +313,100 @@ def test_learners_and_files_return_the_class(tmp_path):
     assert models[0] == models[2]
     save_model(models[0].to_pgmpy(), path)
     assert read_model(path) == models[0]
+
+
+def rename(network):
+    """Return the network with names that pgmpy can sort."""
+    names = {name: f"v{v}" for v, name in enumerate(network.nodes())}
+    renamed = LinearGaussianBayesianNetwork()
+    renamed.add_nodes_from(names.values())
+    renamed.add_edges_from((names[u], names[v]) for u, v in network.edges())
+    for cpd in network.cpds:
+        parents = [names[parent] for parent in cpd.evidence]
+        renamed.add_cpds(LinearGaussianCPD(names[cpd.variable], cpd.beta, cpd.std, parents))
+    return renamed
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"do": {"v1": 2.0}}, {"virtual_intervention": [LinearGaussianCPD("v4", [1.0], 2.0)]}]
+)
+def test_rows_of_a_seed_are_those_of_pgmpy(options):
+    network = rename(make_network(seed=3))
+    found, theirs = network.simulate(20, seed=5, **options), network.to_pgmpy().simulate(20, seed=5, **options)
+    pd.testing.assert_frame_equal(found, theirs, atol=1e-5)
+
+
+def test_rows_given_evidence_and_interventions():
+    network = make_network(seed=14, share=0.8)
+    evidence, do = {NAMES[3]: 1.5, NAMES[0]: -2.0}, {NAMES[4]: 2.5}
+    rows = network.simulate(100_000, evidence=evidence, do=do, seed=2)
+    assert list(rows.columns)[-1] == NAMES[4]
+    rows = rows[NAMES].to_numpy()
+    np.testing.assert_array_equal(rows[:, [3, 0, 4]], np.broadcast_to([1.5, -2.0, 2.5], (100_000, 3)))
+    cut = network.do(NAMES[4])
+    cut.add_cpds(LinearGaussianCPD(NAMES[4], [2.5], 1e-6))
+    hidden, means, spread = condition(cut, np.array([0, 3, 4]), np.array([-2.0, 0.0, 0.0, 1.5, 2.5, 0.0]))
+    roots = np.sqrt(spread.diagonal())
+    # five standard errors
+    np.testing.assert_allclose((rows[:, hidden].mean(axis=0) - means) / roots, 0.0, atol=5 / np.sqrt(1e5))
+    np.testing.assert_allclose(
+        np.cov(rows[:, hidden].T) / np.outer(roots, roots), spread / np.outer(roots, roots), atol=0.02
+    )
+
+
+def test_rows_of_very_different_units():
+    network = LinearGaussianBayesianNetwork([("a", "b")])
+    network.add_cpds(LinearGaussianCPD("a", [0.0], 1e6), LinearGaussianCPD("b", [0.0, 1e-13], 1e-7, ["a"]))
+    rows = network.simulate(20_000, seed=1)
+    assert rows["b"].std() == pytest.approx(np.sqrt(2) * 1e-7, rel=0.03)  # pgmpy's is 0
+    assert rows.corr().iloc[0, 1] == pytest.approx(np.sqrt(0.5), abs=0.03)
+
+
+def test_simulation_with_determined_variables():
+    network = LinearGaussianBayesianNetwork([("a", "sum"), ("b", "sum")])
+    network.add_cpds(LinearGaussianCPD("a", [1.0], 1.0), LinearGaussianCPD("b", [2.0], 2.0))
+    network.add_cpds(LinearGaussianCPD("sum", [0.5, 1.0, 1.0], 0.0, ["a", "b"]))
+    rows = network.simulate(2000, evidence={"sum": 4.5}, seed=1)
+    np.testing.assert_allclose(rows["a"] + rows["b"] + 0.5, 4.5, atol=1e-6)
+    # a given a + b = 4: the share 1/5 of the deviation 1 from the mean 3
+    assert rows["a"].mean() == pytest.approx(1.2, abs=0.1)
+    with pytest.raises(ValueError, match="observed values are impossible"):
+        network.simulate(5, evidence={"a": 1.0, "b": 1.0, "sum": 9.0})
+    assert network.simulate(3, evidence={"a": 1.0, "b": 1.0, "sum": 2.5})["sum"].tolist() == [2.5] * 3
+    found = network.predict(pd.DataFrame({"sum": [3.5, 8.5], "b": [2.0, 2.0]}))
+    np.testing.assert_allclose(found["a"], [1.0, 6.0])
+    names, means, spread = network.predict_probability(pd.DataFrame({"sum": [3.5, 8.5]}))
+    np.testing.assert_allclose(dict(zip(names, means.T, strict=True))["a"], [1.0, 2.0])
+    np.testing.assert_allclose(spread, [[0.8, -0.8], [-0.8, 0.8]], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"do": {"z": 1.0}}, "do-nodes that are not present in the network: 'z'"),
+        ({"evidence": {"z": 1.0}}, "evidence-nodes that are not present in the network: 'z'"),
+        ({"do": {"a": 1.0}, "evidence": {"a": 1.0}}, "can't be in both do and evidence, got 'a'"),
+        ({"evidence": {"a": np.nan}}, "the value of 'a' in evidence must be a finite number, got nan"),
+        ({"do": {"a": "x"}}, "the value of 'a' in do must be a finite number, got 'x'"),
+        ({"missing_prob": {"z": 0.5}}, "missing_prob has 'z'"),
+        ({"missing_prob": {"a": 1.5}}, "missing_prob of 'a' must be between 0 and 1, got 1.5"),
+        ({"virtual_intervention": [LinearGaussianCPD("z", [0.0], 1.0)]}, "must be on a variable of the network"),
+        ({"n_samples": -1}, "n_samples must be at least 0"),
+    ],
+)
+def test_wrong_options_of_simulate(options, message):
+    network = LinearGaussianBayesianNetwork([("a", "b")])
+    network.add_cpds(LinearGaussianCPD("a", [1.0], 1.0), LinearGaussianCPD("b", [0.0, 2.0], 1.0, ["a"]))
+    with pytest.raises(ValueError, match=message):
+        network.simulate(**{"n_samples": 3, **options})
+
+
+def test_latent_variables_and_missing_values_of_samples():
+    network = rename(make_network(seed=3))
+    network.latents = {"v2"}
+    assert "v2" not in network.simulate(3, seed=0)
+    assert "v2" in network.simulate(3, seed=0, include_latents=True)
+    rows = network.simulate(2000, seed=0, missing_prob={"v1": 0.25})
+    assert rows["v1"].isna().mean() == pytest.approx(0.25, abs=0.04)
+    assert rows.drop(columns="v1").notna().all(axis=None)
+    assert network.simulate(0).shape == (0, 5)
