@@ -11,7 +11,7 @@ from pgmx.data import write_table
 from pgmx.data.files import readers
 from pgmx.datasets import gaussian_chain_network, load_network, sample_network
 from pgmx.estimators import GroupLassoMarkovNetwork, HillClimbSearch
-from pgmx.models import ConditionalGaussianNetwork, save_model
+from pgmx.models import ConditionalGaussianNetwork, LinearGaussianBayesianNetwork, save_model
 
 
 @pytest.fixture
@@ -134,6 +134,11 @@ def test_gaussian_networks(monkeypatch):
         chances = pd.read_csv(io.StringIO(done("predict", file, "holes.csv", "--proba")))
         np.testing.assert_allclose(chances["x1_mean"], expected["x1"], rtol=1e-9)
         assert ((chances["x1_std"] == 0) == holes["x1"].notna()).all()
+    linear = network.to_linear_gaussian_bn()
+    save_model(linear, "linear.json")
+    expected = LinearGaussianBayesianNetwork.from_network(linear).predict(holes, method="map")
+    _compare(pd.read_csv(io.StringIO(done("predict", "linear.json", "holes.csv"))), expected)
+    assert list(pd.read_csv(io.StringIO(done("predict", "linear.json", "holes.csv", "--proba")))) == list(chances)
 
 
 def test_faults(rows, tmp_path):

@@ -288,10 +288,9 @@ def open_chunks(
 ) -> tuple[Iterator[Frame], bool]:
     """Open a file, a folder of Parquet files or an iterator of frames in chunks of at most `chunk_rows` rows of a file.
 
-    Return an iterator of Frames, all with the columns of the first, and whether all values are words, to be parsed. The
-    iterator raises ValueError if a chunk cannot be read or has other columns, there is no chunk, or a path has fewer
-    than two rows (unless `fewest` is 0), and TypeError if a chunk is not a table. `na_values` are for CSV files, as are
-    the options sep and decimal of `layout`.
+    Return Frames with the columns of the first, and whether all values are words, to be parsed. They raise ValueError
+    if a chunk cannot be read or has other columns, there is no chunk, or a path has fewer than two rows (unless
+    `fewest` is 0), and TypeError if a chunk is not a table. `na_values` and `layout` (sep, decimal) are for CSV files.
     """
     if not is_path(X):
         return align_columns(X), False
