@@ -349,13 +349,19 @@ def join_regressions(regressions: Sequence[Regression]) -> tuple[np.ndarray, np.
 # ---- forward sampling of discrete Bayesian networks, one vectorised pass per variable ----
 
 
-def draw_codes(arrays: BayesianArrays, n_rows: int, random_state: int | None) -> list[np.ndarray]:
-    """Draw rows as state codes: one integer array per variable, each from its own stream."""
+def draw_codes(
+    arrays: BayesianArrays,
+    n_rows: int,
+    random_state: int | Sequence[int] | None,
+    known: Mapping[int, np.ndarray] | None = None,
+) -> list[np.ndarray]:
+    """Draw rows as state codes: one integer array per variable, each from its own stream unless it is known."""
     entropy = np.random.SeedSequence(random_state).entropy
-    codes: dict[int, np.ndarray] = {}
+    codes = dict(known or {})
     for v in arrays.sort_parents_first():
-        parent_codes = [codes[parent] for parent in arrays.parents[v]]
-        codes[v] = _draw(_accumulate(arrays.tables[v]), parent_codes, draw_uniforms(entropy, v, n_rows))
+        if v not in codes:
+            parent_codes = [codes[parent] for parent in arrays.parents[v]]
+            codes[v] = _draw(_accumulate(arrays.tables[v]), parent_codes, draw_uniforms(entropy, v, n_rows))
     return [codes[v] for v in range(len(codes))]
 
 

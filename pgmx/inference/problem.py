@@ -172,10 +172,15 @@ class Problem:
         """Whether the network is a Bayesian network."""
         return isinstance(self._network, BayesianArrays)
 
+    @property
+    def arrays(self) -> BayesianArrays:
+        """The tables of a Bayesian network, without likelihoods and interventions."""
+        return cast(BayesianArrays, self._network)
+
     @cached_property
     def engine(self) -> ComponentEngine:
         """The engine of a Bayesian network, which keeps the plans of its questions."""
-        arrays = cast(BayesianArrays, self._network)
+        arrays = self.arrays
         scopes = [(v, *family) for v, family in enumerate(arrays.parents)]
         return ComponentEngine(arrays.cards, scopes, arrays.tables, is_directed=True)
 
