@@ -24,6 +24,8 @@ class CompiledScore(BaseStructureScore, ABC):
     """
 
     variables: list[Hashable]
+    #: Multiplier of what a parameter costs; scores whose parameters have a price set it.
+    penalty: float = 1.0
     _scorer: FamilyScorer | None = None
 
     @cached_property
