@@ -21,13 +21,14 @@ from pgmx.data.few_values import warn_of_few_values
 from pgmx.data.frame import open_rows
 from pgmx.data.weights import check_row_weights
 from pgmx.estimators.base import DISCRETE_COLUMNS, Interval, StrOptions, clone_learner, import_page, random_draws
-from pgmx.estimators.bayesian.dag_learner import ONE_PSEUDO_ROW, PRIOR_OPTIONS, NetworkResults
+from pgmx.estimators.bayesian.dag_learner import PRIOR_OPTIONS, NetworkResults
 from pgmx.inference.problem import Problem
 from pgmx.lookup import explain_options
 from pgmx.models import ConditionalGaussianNetwork, to_dag
 from pgmx.models.bayesian.networks import check_parameter_prior
 from pgmx.models.rows import MixedColumns, read_mixed_rows
 from pgmx.scores.binding.continuous import MixedScoring
+from pgmx.scores.binding.incomplete import IncompleteMixedScoring, IncompleteScoring
 from pgmx.search.class_weights import weigh_given_class
 from pgmx.search.forest_weights import bind_forest_score, score_pairs
 from pgmx.search.knowledge import EdgeConstraints
@@ -40,6 +41,9 @@ Classifier = TypeVar("Classifier", bound="BayesianNetworkClassifier")  # jedi co
 
 #: Name of the class if `y` has no name, or the name of a feature.
 _CLASS = "class"
+
+#: The prior if no option gives one: under one row for all cells of a table, rare configurations are too certain.
+_LAPLACE = {"pseudo_counts": 1.0}
 
 
 class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
@@ -59,14 +63,14 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
         a copy of it.
     equivalent_sample_size : float, default=None
         Number of rows that the Dirichlet prior of each family represents, divided equally among the cells of its CPT.
-        The default is 1 if `pseudo_counts` is None too.
     pseudo_counts : float, default=None
-        Number of rows that the prior adds to each cell of a CPT, in place of `equivalent_sample_size`. 1 is the
-        smoothing of Laplace; 0 gives maximum likelihood estimates.
-    missing : {"error", "drop", "category", "pairwise"}, default="error"
-        Treatment of missing values in `fit`: raise an error; drop the row; add a state ``"missing"``; or fit each
-        family to the rows that are complete in it. A learner as `structure` uses its own option. See the Notes for
-        missing values in predictions.
+        Number of rows that the prior adds to each cell of a CPT. The default is 1, the smoothing of Laplace, if
+        `equivalent_sample_size` is None too. 0 gives maximum likelihood estimates.
+    missing : {"error", "drop", "category", "pairwise", "em"}, default="error"
+        Treatment of missing values in `fit`: raise an error; drop the row; add a state ``"missing"``; fit each family
+        to the rows that are complete in it; or fit the parameters by EM to all rows, and choose the tree by the rows
+        that are complete in each pair. ``"category"`` and ``"pairwise"`` need discrete features. A learner as
+        `structure` uses its own option. See the Notes for missing values in predictions.
     discrete_columns : list of hashable, default=None
         Numeric columns that are discrete. Their states are the distinct values, as integers if all values are whole.
         The columns of an array are named ``x0``, ``x1``, ...
@@ -111,8 +115,8 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
     information: for two continuous features of one class, :math:`-\tfrac{N}{2} \ln(1 - \rho^2)`. A tree does not have
     edges from continuous to discrete features.
 
-    The prior keeps the probabilities of all known states above 0. For a continuous variable it adds rows of the average
-    variance to each class, see :meth:`ConditionalGaussianNetwork.fit <pgmx.models.ConditionalGaussianNetwork.fit>`.
+    The prior keeps the probabilities of all known states above 0. For a continuous variable it adds average rows of the
+    table to each class, see :meth:`ConditionalGaussianNetwork.fit <pgmx.models.ConditionalGaussianNetwork.fit>`.
 
     Missing values in predictions are summed out. With ``missing="category"`` a feature with missing values in the
     training data has the state ``"missing"``, and missing values in predictions are this state.
@@ -137,7 +141,7 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
     ['none', 'some']
     >>> classifier.predict_proba(X.head(2)).round(3)
     array([[0.289, 0.711],
-           [0.175, 0.825]])
+           [0.176, 0.824]])
     """
 
     classes_: np.ndarray
@@ -154,7 +158,7 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
         "structure": [StrOptions({"naive", "tan"}), NetworkResults],
         "equivalent_sample_size": [Interval(Real, 0, None, closed="neither"), None],
         "pseudo_counts": [Interval(Real, 0, None, closed="left"), None],
-        "missing": [StrOptions({"error", "drop", "category", "pairwise"})],
+        "missing": [StrOptions({"error", "drop", "category", "pairwise", "em"})],
         "discrete_columns": DISCRETE_COLUMNS,
         "n_jobs": [Integral, None],
     }
@@ -165,7 +169,7 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
         *,
         equivalent_sample_size: float | None = None,
         pseudo_counts: float | None = None,
-        missing: Literal["error", "drop", "category", "pairwise"] = "error",
+        missing: Literal["error", "drop", "category", "pairwise", "em"] = "error",
         discrete_columns: Sequence[Hashable] | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -232,7 +236,7 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
         """Return the prior of the parameters."""
         given = {name: getattr(self, name) for name in PRIOR_OPTIONS}
         check_parameter_prior(**given)
-        return {name: value for name, value in given.items() if value is not None} or ONE_PSEUDO_ROW
+        return {name: value for name, value in given.items() if value is not None} or _LAPLACE
 
     @property
     def _missing(self) -> str:
@@ -443,20 +447,26 @@ def _find_tree(scoring: Any, class_node: int, n_jobs: int | None) -> list[tuple[
     """Return the edges of the best tree of the features given the class, the last column; ties as `ChowLiuForest`."""
     permutation, _ = random_draws(class_node + 1, 0)
     features = np.arange(class_node)
-    is_symmetric, constraints = True, None
-    if isinstance(scoring, MixedScoring):
+    constraints = None
+    if isinstance(scoring, MixedScoring | IncompleteMixedScoring):
         pair_weights: Any = weigh_given_class(scoring.mixed, scoring.weights, class_node, n_jobs)
         is_continuous = scoring.mixed.is_continuous[features]
-        is_symmetric = bool(is_continuous.all() or not is_continuous.any())
+        is_symmetric = bool(is_continuous.all())
         if not is_symmetric:
             allowed = is_continuous[:, None] | ~is_continuous[None, :]
             constraints = EdgeConstraints(class_node, allowed=allowed.astype(np.uint8))
     else:
-        pair_weights = score_pairs(scoring, features, class_node, n_jobs).pair_weights
-        is_symmetric = scoring.equivalent
-    priority = np.argsort(np.argsort(permutation[features]))
+        of_pairs = scoring.available if isinstance(scoring, IncompleteScoring) else scoring
+        pair_weights, is_symmetric = (
+            score_pairs(of_pairs, features, class_node, n_jobs).pair_weights,
+            scoring.equivalent,
+        )
     forest = find_spanning_forest(
-        pair_weights, priority=priority, constraints=constraints, symmetric=is_symmetric, at_once=True
+        pair_weights,
+        priority=np.argsort(np.argsort(permutation[features])),
+        constraints=constraints,
+        symmetric=is_symmetric,
+        at_once=True,
     )
     return [(tail, head) for tail, head in forest.edges.tolist()]
 

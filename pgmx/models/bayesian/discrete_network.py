@@ -12,11 +12,12 @@ import pandas as pd
 import pgmpy.models
 from pgmpy.models import DiscreteMarkovNetwork
 
+from pgmx.data.distributed.tables import is_remote
 from pgmx.fitted import get_model
 from pgmx.inference.named_networks import TableSnapshot
 from pgmx.inference.problem import Problem
 from pgmx.models.bayesian.simulation import simulate_rows
-from pgmx.models.discrete_rows import DiscreteRowAnswers, DiscreteRowQueries
+from pgmx.models.discrete_rows import NOTHING_MISSING, DiscreteRowAnswers, DiscreteRowQueries
 
 
 class DiscreteBayesianNetwork(DiscreteRowQueries, pgmpy.models.DiscreteBayesianNetwork):
@@ -181,7 +182,14 @@ class DiscreteBayesianNetwork(DiscreteRowQueries, pgmpy.models.DiscreteBayesianN
         """
         if algo is not None or kwargs:
             return super().predict(data, algo, stochastic, n_jobs, seed, **kwargs)
-        return self.fill(data, method=method, stochastic=stochastic, seed=seed, n_jobs=n_jobs, must_fill=True)
+        if is_remote(data):
+            if not set(self) - set(data.columns):
+                raise ValueError(NOTHING_MISSING)
+            if seed is None:  # the chunks draw from one source, and every computation draws the same
+                seed = int(np.random.SeedSequence().generate_state(1)[0])
+        return self.fill(
+            data, method=method, stochastic=stochastic, seed=seed, n_jobs=n_jobs, first_row=0, must_fill=True
+        )
 
     def predict_probability(self, data: Any) -> pd.DataFrame:
         """Return the distributions of missing values as `predict_proba` does, under pgmpy's names of columns.
@@ -203,7 +211,7 @@ class DiscreteBayesianNetwork(DiscreteRowQueries, pgmpy.models.DiscreteBayesianN
         """
         found = self.predict_proba(data)
         if not found.shape[1]:
-            raise ValueError("no value is missing in the data: there is nothing to predict")
+            raise ValueError(NOTHING_MISSING)
         return found.set_axis([f"{name}_{state}" for name, state in found.columns], axis=1)
 
     def simulate(
