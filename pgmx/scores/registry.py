@@ -6,8 +6,6 @@ Names, homes, messages, the help of the command line and lists of tests derive f
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from pgmx.checks import is_number
-
 #: Kinds of data, by the kinds of their columns.
 KINDS = ("discrete", "continuous", "mixed")
 
@@ -71,15 +69,6 @@ def check_score_name(name: str) -> str:
     if name.lower() not in known:
         raise ValueError(f"scoring_method={name!r} is not known; choose one of {', '.join(known)}")
     return name.lower()
-
-
-def check_penalty(penalty: object) -> float:
-    """Return the multiplier of what a parameter costs, or raise unless it is a positive, finite number."""
-    if isinstance(penalty, str | bool) or not hasattr(penalty, "__float__"):
-        raise TypeError(f"penalty must be a number above 0, got {penalty!r}")
-    if not is_number(penalty) or not penalty > 0:  # type: ignore[operator]
-        raise ValueError(f"penalty must be a finite number above 0, got {penalty!r}")
-    return float(penalty)
 
 
 def check_penalty_of(name: str, penalty: float) -> None:

@@ -22,6 +22,7 @@ from pgmx.scores.binding.incomplete import (
     read_incomplete_numbers,
 )
 from pgmx.scores.binding.scoring import FunctionScoring, Scoring, check_structure_prior
+from pgmx.scores.compiled import check_penalty
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.discrete.bde import BDe
 from pgmx.scores.discrete.formulas import NodeAverage
@@ -29,7 +30,6 @@ from pgmx.scores.gaussian.base import GaussianScore, compute_moments, list_names
 from pgmx.scores.mixed.base import MixedScore
 from pgmx.scores.priors import StructurePrior
 from pgmx.scores.registry import (
-    check_penalty,
     check_penalty_of,
     check_score_name,
     describe_pairwise,
@@ -54,10 +54,9 @@ def resolve_scoring(
 ) -> Scoring:
     """Bind the score that `scoring_method` means for `data`.
 
-    None means BIC for discrete data, Gaussian BIC for continuous data, and conditional linear Gaussian BIC for mixed
-    data, with arcs from continuous to discrete variables if `discrete_children` is "allowed". Row i counts as
-    ``sample_weight[i]`` rows. `structure_prior` replaces the prior of the score, `penalty` multiplies what a parameter
-    costs.
+    None means BIC of the kind of the data; `discrete_children` allows arcs from continuous to discrete variables. Row i
+    counts as ``sample_weight[i]`` rows. `structure_prior` replaces the prior of the score, `penalty` multiplies what a
+    parameter costs.
     """
     penalty = check_penalty(penalty)
     _check_discrete_children(scoring_method, discrete_children)

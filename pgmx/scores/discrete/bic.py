@@ -4,8 +4,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from pgmx._ext import _families
+from pgmx.scores.compiled import check_penalty
 from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms
-from pgmx.scores.registry import check_penalty
 
 
 class BIC(DiscreteScore):

@@ -3,8 +3,8 @@
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
+from pgmx.scores.compiled import check_penalty
 from pgmx.scores.gaussian.base import GaussianScore
-from pgmx.scores.registry import check_penalty
 
 
 class AICGauss(GaussianScore):

@@ -4,8 +4,8 @@ from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from pgmx._ext import _families
+from pgmx.scores.compiled import check_penalty
 from pgmx.scores.gaussian.base import GaussianScore
-from pgmx.scores.registry import check_penalty
 
 
 class BICGauss(GaussianScore):

@@ -8,9 +8,9 @@ import numpy as np
 from pgmx._ext import _families, _mixed
 from pgmx.data.mixed import MixedTable
 from pgmx.scores.chance_edges import EdgePrice
+from pgmx.scores.compiled import check_penalty
 from pgmx.scores.mixed.base import ConditionalScore, RowSummary
 from pgmx.scores.mixed.source import MixedTerms
-from pgmx.scores.registry import check_penalty
 
 
 class BICCondLinearGauss(ConditionalScore):

@@ -8,8 +8,8 @@ import numpy as np
 from pgmx._ext import _blocks, _collinear, _families
 from pgmx.data.mixed import MixedTable
 from pgmx.scores.chance_edges import EdgePrice
+from pgmx.scores.compiled import check_penalty
 from pgmx.scores.mixed.base import MixedScore, RowSummary
-from pgmx.scores.registry import check_penalty
 from pgmx.statistics import Moments
 from pgmx.statistics.collinearity import NOISE, find_collinearity, find_small_pivots
 
