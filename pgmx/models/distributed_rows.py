@@ -117,11 +117,12 @@ def average_answers(
     no value of a distributed table is missing.
     """
     if is_remote(X):  # sums of partitions: one number per worker in place of one per row
-        return _sum_partitions(network, question, X) / X.n_rows
+        return sum_partitions(network, question, X) / X.n_rows
     return float(np.mean(getattr(network, local_question or question)(X if read is None else read(X))))
 
 
-def _sum_partitions(network: RowNetwork, question: str, X: Any) -> float:
+def sum_partitions(network: RowNetwork, question: str, X: Any) -> float:
+    """Return the sum over all rows of a distributed table of the values that a method of a network returns per row."""
     _check_states(network, X)
     getattr(network, question)(X.without_rows())
     return float(X.reduce(_sum_answers, network.without_graph(question), question, add=sum))

@@ -260,11 +260,15 @@ def _name_conversion(unknown: Sequence[Hashable], states: Sequence[Hashable]) ->
 
 
 class NumericRows(NamedTuple):
-    """Rows (n_rows, n_variables), NaN for missing values; their labels; a mask of variables with a column."""
+    """Rows (n_rows, n_variables), NaN for missing values; their labels; a mask of variables with a column.
+
+    `order` lists the variables with a column in the order of the columns.
+    """
 
     values: np.ndarray
     known: np.ndarray
     index: pd.Index
+    order: list[int]
 
 
 def read_numeric_rows(X, names: tuple, *, allow_missing: bool = False) -> NumericRows:
@@ -275,14 +279,15 @@ def read_numeric_rows(X, names: tuple, *, allow_missing: bool = False) -> Numeri
     columns, cells, index = _open_numeric(X, names)
     _check_columns(columns, names, allow_missing)
     place = {name: v for v, name in enumerate(names)}
-    known = np.isin(np.arange(len(names)), [place[name] for name in columns])
+    order = [place[name] for name in columns]
+    known = np.isin(np.arange(len(names)), order)
     # Absent columns are missing in every row.
     values = np.full((len(cells), len(names)), np.nan)
-    values[:, [place[name] for name in columns]] = cells
+    values[:, order] = cells
     refuse_values(names, None, mark_infinite_columns(values))
     incomplete = [names[v] for v in np.flatnonzero(np.isnan(values).any(axis=0) & known).tolist()]
     _check_complete(incomplete, allow_missing)
-    return NumericRows(values, known, index)
+    return NumericRows(values, known, index, order)
 
 
 def read_numeric_evidence(evidence: Mapping, names: tuple) -> tuple[np.ndarray, np.ndarray]:

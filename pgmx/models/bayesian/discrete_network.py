@@ -6,7 +6,6 @@ from collections.abc import Hashable, Mapping, Sequence
 from math import exp
 from typing import Any, Self
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 import pgmpy.models
@@ -16,6 +15,7 @@ from pgmx.data.distributed.tables import is_remote
 from pgmx.fitted import get_model
 from pgmx.inference.named_networks import TableSnapshot
 from pgmx.inference.problem import Problem
+from pgmx.models.base import copy_into
 from pgmx.models.bayesian.simulation import simulate_rows
 from pgmx.models.discrete_rows import NOTHING_MISSING, DiscreteRowAnswers, DiscreteRowQueries
 
@@ -97,15 +97,15 @@ class DiscreteBayesianNetwork(DiscreteRowQueries, pgmpy.models.DiscreteBayesianN
                 "network must be a DiscreteBayesianNetwork, a DiscreteMarkovNetwork or a fitted learner of one, got "
                 f"{type(network).__name__}"
             )
-        return _copy_into(cls(), network)
+        return copy_into(cls(), network)
 
     def to_pgmpy(self) -> pgmpy.models.DiscreteBayesianNetwork:
         """Return a copy as an object of pgmpy's own class, whose pickles can be read without pgmx."""
-        return _copy_into(pgmpy.models.DiscreteBayesianNetwork(), self)
+        return copy_into(pgmpy.models.DiscreteBayesianNetwork(), self)
 
     def copy(self) -> Self:
         """Return a copy: a network of the same class with copies of the tables."""
-        return _copy_into(type(self)(), self)
+        return copy_into(type(self)(), self)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_kept"}
@@ -334,18 +334,3 @@ class DiscreteBayesianNetwork(DiscreteRowQueries, pgmpy.models.DiscreteBayesianN
         for v, code in problem.encode_evidence(states, "states").items():
             row[0, v] = code
         return exp(problem.engine.answer_rows(row, None)[0])
-
-
-def _copy_into(clone: Any, network: pgmpy.models.DiscreteBayesianNetwork) -> Any:
-    """Give an empty network the graph with all attributes, and copies of the tables."""
-    clone.graph.update(network.graph)
-    # networkx's methods keep the attributes, which pgmpy's lose, and are fast for large networks
-    nx.DiGraph.add_nodes_from(clone, ((name, _copy_marks(marks)) for name, marks in network.nodes(data=True)))
-    nx.DiGraph.add_edges_from(clone, ((u, v, _copy_marks(marks)) for u, v, marks in network.edges(data=True)))
-    clone.cpds = [cpd.copy() for cpd in network.cpds]
-    return clone
-
-
-def _copy_marks(marks: Mapping[str, Any]) -> dict[str, Any]:
-    # pgmpy keeps the roles of a node, such as "latents", in a set among its attributes
-    return {key: set(value) if isinstance(value, set) else value for key, value in marks.items()}
