@@ -16,12 +16,6 @@ from libc.string cimport memset
 from _terms cimport pgmx_log
 
 
-cdef enum Cost:
-    LL
-    AIC
-    BIC
-
-
 cdef struct Numbered:
     int64_t key
     Py_ssize_t place
@@ -34,7 +28,7 @@ cdef struct Cells:
     const int64_t *cards                          # without the state of missing values
     const int64_t *missing                        # the code of a missing value in each column, or -1
     double n_rows                                 # rows of the table
-    Cost cost
+    double cost, log_cost                         # a parameter costs cost + log_cost ln n for n rows
     Py_ssize_t *kept                              # cells that are complete in some columns
     Py_ssize_t n_kept
     double total                                  # their rows
@@ -108,8 +102,7 @@ cdef void keep_complete(Cells *c, Py_ssize_t n_columns) noexcept nogil:
 
 cdef double weigh(const Cells *c, double gain, double n_parameters) noexcept nogil:
     # The gain per row minus the cost of its parameters, for all rows.
-    cdef double cost = 0.0 if c.cost == LL else 1.0 if c.cost == AIC else 0.5 * pgmx_log(c.total)
-    return c.n_rows / c.total * (gain - cost * n_parameters)
+    return c.n_rows / c.total * (gain - (c.cost + c.log_cost * pgmx_log(c.total)) * n_parameters)
 
 
 cdef double gain_of(Cells *c, const Py_ssize_t *before, Py_ssize_t n_before, Py_ssize_t k) noexcept nogil:
@@ -156,7 +149,7 @@ cdef double score(Cells *c, Py_ssize_t *order, double *alone) noexcept nogil:
 
 def score_family(
     const int64_t[:, ::1] states, const double[::1] counts, const int64_t[::1] cards, const int64_t[::1] missing,
-    double n_rows, Cost cost
+    double n_rows, double cost, double log_cost
 ):
     """Return the score of a family; -inf if no row is complete in it.
 
@@ -168,8 +161,8 @@ def score_family(
         Rows in each cell, or the sum of their weights.
     cards, missing : int64 (k,)
         States of each column without that of missing values, and the code of a missing value, or -1.
-    n_rows, cost
-        Rows of the table; 0, 1 or 2 for the log-likelihood, AIC or BIC.
+    n_rows, cost, log_cost
+        Rows of the table; a parameter costs cost + log_cost ln n if it is judged on n rows.
     """
     cdef Cells c
     cdef Py_ssize_t m = states.shape[0], k = states.shape[1]
@@ -183,7 +176,7 @@ def score_family(
     c.keys = <Numbered *>malloc(m * sizeof(Numbered))
     if places != NULL and numbers != NULL and c.keys != NULL:
         c.m, c.k, c.states, c.counts = m, k, &states[0, 0], &counts[0]
-        c.cards, c.missing, c.n_rows, c.cost = &cards[0], &missing[0], n_rows, cost
+        c.cards, c.missing, c.n_rows, c.cost, c.log_cost = &cards[0], &missing[0], n_rows, cost, log_cost
         c.kept = places
         c.columns = places + m                        # k + 1 of them
         c.sums = numbers

@@ -18,6 +18,7 @@ from typing import Protocol
 
 import numpy as np
 
+from pgmx._ext import _families
 from pgmx._ext._node_average import score_family
 from pgmx.data import DiscreteTable
 from pgmx.scores.discrete.base import ScoreTerms, family_scorer
@@ -69,27 +70,30 @@ def configuration_starts(cells: np.ndarray) -> np.ndarray:
 
 # ---- missing values ----
 
-#: Costs of a parameter, as numbered by the kernel.
-COSTS = ["ll", "aic", "bic"]
+#: Cost of a parameter, and what it costs more per unit of ln N.
+COSTS = {"ll": (0.0, 0.0), "aic": (1.0, 0.0), "bic": (0.0, 0.5)}
 
 
 class NodeAverage:
     """The score of families in a table with missing values; the docstring of the module has the formula.
 
-    `n_rows` is N, and `name` ("ll", "aic" or "bic") gives the cost of a parameter.
+    `n_rows` is N; `name` ("ll", "aic" or "bic"), times `penalty`, gives the cost of a parameter.
     """
 
-    def __init__(self, cards: np.ndarray, missing_codes: np.ndarray, n_rows: float, name: str):
+    def __init__(self, cards: np.ndarray, missing_codes: np.ndarray, n_rows: float, name: str, penalty: float = 1.0):
         self.cards = cards - (missing_codes >= 0)
         self.missing_codes = missing_codes
         self.n_rows = n_rows
-        self.name = name
+        self.cost, self.log_cost = penalty * COSTS[name][0], penalty * COSTS[name][1]
 
     def score(self, child: int, parents: np.ndarray, cells: np.ndarray, counts: np.ndarray) -> float:
         """Return the score of a family; -inf if no row is complete in it."""
         columns = [-1, *(i for i, p in enumerate(parents) if self.cards[p] > 1)]
         family = np.append(parents, child)[columns]
         states = np.ascontiguousarray(cells[:, columns])
-        return score_family(
-            states, counts, self.cards[family], self.missing_codes[family], self.n_rows, COSTS.index(self.name)
-        )
+        cards, missing = self.cards[family], self.missing_codes[family]
+        return score_family(states, counts, cards, missing, self.n_rows, self.cost, self.log_cost)
+
+    def parameter_cost(self, n_rows: float) -> float:
+        """Return the cost of a parameter, in nats."""
+        return self.cost + self.log_cost * _families.natural_log(n_rows)
