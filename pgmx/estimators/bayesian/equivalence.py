@@ -287,8 +287,8 @@ class GreedyEquivalenceSearch(SearchLearner):
         if self.truncated_:
             warnings.warn(
                 f"some variable had more than {equivalence.MOST_CLIQUES:,} cliques of neighbours, of which only the "
-                f"smallest were tried: the graph is dense ({len(self.edges_):,} edges). HillClimbSearch(strategy='best') "
-                "finds better graphs of dense data, and penalty=2 sparser ones",
+                f"smallest were tried: the graph is dense ({len(self.edges_):,} edges). "
+                "HillClimbSearch(strategy='best') finds better graphs of dense data, and penalty=2 sparser ones",
                 UserWarning,
                 stacklevel=caller_level(),
             )
