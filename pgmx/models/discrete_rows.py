@@ -6,14 +6,14 @@ Nothing here imports pgmpy, since workers of a cluster compute these answers too
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
 from pgmx.checks import check_seed, join_names
-from pgmx.inference.exact.components import BLOCK, ComponentEngine
+from pgmx.inference.exact.components import BLOCK
 from pgmx.inference.named_networks import draw_uniforms
 from pgmx.inference.problem import Problem, check_method
 from pgmx.inference.reduced_network import show_evidence
@@ -74,26 +74,13 @@ class DiscreteRowQueries:
         rows = read_discrete_rows(X, problem, allow_missing=True)
         if must_fill and rows.codes.shape[1] and not rows.missing.any():
             raise ValueError("no value is missing in the data: there is nothing to predict")
-        engine, n = problem.engine, len(problem.names)
-        filled = rows.codes.copy()
-        impossible = _ImpossibleRows(problem)
-        wanted = rows.incomplete
-        for chunk, codes in _split(rows, sum(engine.cards) if method == "marginal" else n):
-            if stochastic:
-                streams = [draw_uniforms(entropy, v, len(codes), first_row + chunk.start) for v in range(n)]
-                states, logs = engine.complete_rows(codes, None, uniforms=np.stack(streams, axis=1), n_jobs=n_jobs)
-            elif method == "map":
-                states, logs = engine.complete_rows(codes, None, n_jobs=n_jobs)
-            else:
-                states = codes.copy()
-                logs, shares = _compute_shares(engine, codes, wanted, n_jobs)
-                for v, start in zip(wanted, _starts(engine, wanted), strict=True):
-                    best = shares[:, start : start + engine.cards[v]].argmax(axis=1)
-                    states[:, v] = np.where(codes[:, v] < 0, best, codes[:, v])
-            impossible.add(logs, codes, chunk.start)
-            filled[:, chunk] = states.T
-        impossible.raise_if_any()
-        return self._frame(problem, filled, rows)
+        engine = problem.engine
+
+        def draw(codes: np.ndarray, begin: int) -> tuple[np.ndarray, np.ndarray]:
+            streams = [draw_uniforms(entropy, v, len(codes), first_row + begin) for v in range(len(problem.names))]
+            return engine.complete_rows(codes, None, uniforms=np.stack(streams, axis=1), n_jobs=n_jobs)
+
+        return fill_rows(problem, engine, rows, method, n_jobs=n_jobs, draw=draw if stochastic else None)
 
     @let_workers_answer
     def predict_proba(self, X: Any, variables: Sequence[Hashable] | None = None) -> pd.DataFrame:
@@ -128,25 +115,7 @@ class DiscreteRowQueries:
         """
         problem = self.inference_problem()
         rows = read_discrete_rows(X, problem, allow_missing=True)
-        if variables is None:
-            wanted = rows.incomplete
-        else:
-            wanted = _find_variables(problem, variables)
-            rows.missing[wanted] = True
-        engine = problem.engine
-        starts, width = _starts(engine, wanted), sum(engine.cards[v] for v in wanted)
-        values = np.empty((rows.codes.shape[1], width))
-        impossible = _ImpossibleRows(problem)
-        for chunk, codes in _split(rows, max(len(problem.names), width)):
-            logs, shares = _compute_shares(engine, codes, wanted, -1)
-            for v, start in zip(wanted, starts, strict=True):
-                observed = np.flatnonzero(codes[:, v] >= 0)
-                shares[observed, start + codes[observed, v]] = 1.0
-            values[chunk] = shares
-            impossible.add(logs, codes, chunk.start)
-        impossible.raise_if_any()
-        columns = make_label_columns([problem.names[v] for v in wanted], [problem.states[v] for v in wanted])
-        return pd.DataFrame(values, index=rows.index, columns=columns)
+        return list_shares(problem, problem.engine, rows, variables)
 
     # ---- likelihoods ----
 
@@ -172,7 +141,7 @@ class DiscreteRowQueries:
             If columns are absent or unknown, or a value is missing or not a state of its variable.
         """
         problem = self.inference_problem()
-        return _compute_logs(problem.engine, read_discrete_rows(X, problem))
+        return compute_logs(problem.engine, read_discrete_rows(X, problem))
 
     @let_workers_answer
     def log_evidence(self, X: Any) -> np.ndarray:
@@ -199,7 +168,7 @@ class DiscreteRowQueries:
             If a row needs more than 2 GB, or the free memory if that is less; the error names the row.
         """
         problem = self.inference_problem()
-        return _compute_logs(problem.engine, read_discrete_rows(X, problem, allow_missing=True))
+        return compute_logs(problem.engine, read_discrete_rows(X, problem, allow_missing=True))
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the mean log-probability of the observed values of rows, in nats; higher is better.
@@ -219,14 +188,6 @@ class DiscreteRowQueries:
         """
         return average_answers(self, "log_evidence", X)
 
-    def _frame(self, problem: Problem, codes: np.ndarray, rows: CodedRows) -> pd.DataFrame:
-        """Return categorical columns: those of the data in their order, then the absent ones."""
-        categories = [pd.Index(list(own), tupleize_cols=False) for own in problem.states]
-        order = [*rows.columns, *(v for v in range(len(problem.names)) if v not in set(rows.columns))]
-        columns = {k: pd.Categorical.from_codes(codes[v], categories[v]) for k, v in enumerate(order)}
-        names = pd.Index([problem.names[v] for v in order], tupleize_cols=False)
-        return pd.DataFrame(columns, index=rows.index).set_axis(names, axis=1)
-
 
 class DiscreteRowAnswers(DiscreteRowQueries):
     """Names, states and tables with the row-wise methods of a network."""
@@ -241,6 +202,100 @@ class DiscreteRowAnswers(DiscreteRowQueries):
     def without_graph(self, question: str) -> DiscreteRowAnswers:
         """Return the object itself."""
         return self
+
+
+class RowEngine(Protocol):
+    """Answers of rows, int32 (N, n) with hidden variables -1, as of `ComponentEngine`."""
+
+    cards: list[int]
+
+    def answer_rows(
+        self,
+        codes: np.ndarray,
+        memory: int | None,
+        *,
+        probabilities: np.ndarray | None = None,
+        columns: np.ndarray | None = None,
+        n_jobs: int | None = 1,
+    ) -> np.ndarray:
+        """Return the logarithms of sums over the hidden variables, and set their distributions."""
+        ...
+
+    def complete_rows(
+        self, codes: np.ndarray, memory: int | None, *, n_jobs: int | None = 1
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows with the most probable states together, and logarithms of the maxima."""
+        ...
+
+
+def fill_rows(
+    problem: Problem,
+    engine: RowEngine,
+    rows: CodedRows,
+    method: str,
+    *,
+    n_jobs: int | None = -1,
+    draw: Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]] | None = None,
+) -> pd.DataFrame:
+    """Return rows with all variables: most probable together ("map") or each ("marginal"), or drawn.
+
+    `draw` returns codes from some position on with states drawn, and logarithms. Columns are those of the data in their
+    order, then the absent ones.
+    """
+    filled = rows.codes.copy()
+    impossible = _ImpossibleRows(problem)
+    wanted = rows.incomplete
+    for chunk, codes in _split(rows, sum(engine.cards) if method == "marginal" else len(problem.names)):
+        if draw is not None:
+            states, logs = draw(codes, chunk.start)
+        elif method == "map":
+            states, logs = engine.complete_rows(codes, None, n_jobs=n_jobs)
+        else:
+            states = codes.copy()
+            logs, shares = _compute_shares(engine, codes, wanted, n_jobs)
+            for v, start in zip(wanted, _starts(engine, wanted), strict=True):
+                best = shares[:, start : start + engine.cards[v]].argmax(axis=1)
+                states[:, v] = np.where(codes[:, v] < 0, best, codes[:, v])
+        impossible.add(logs, codes, chunk.start)
+        filled[:, chunk] = states.T
+    impossible.raise_if_any()
+    categories = [pd.Index(list(own), tupleize_cols=False) for own in problem.states]
+    order = [*rows.columns, *(v for v in range(len(problem.names)) if v not in set(rows.columns))]
+    columns = {k: pd.Categorical.from_codes(filled[v], categories[v]) for k, v in enumerate(order)}
+    names = pd.Index([problem.names[v] for v in order], tupleize_cols=False)
+    return pd.DataFrame(columns, index=rows.index).set_axis(names, axis=1)
+
+
+def list_shares(
+    problem: Problem, engine: RowEngine, rows: CodedRows, variables: Sequence[Hashable] | None
+) -> pd.DataFrame:
+    """Return the distributions of variables given the rest of each row, by default of all with missing values."""
+    if variables is None:
+        wanted = rows.incomplete
+    else:
+        wanted = _find_variables(problem, variables)
+        rows.missing[wanted] = True
+    starts, width = _starts(engine, wanted), sum(engine.cards[v] for v in wanted)
+    values = np.empty((rows.codes.shape[1], width))
+    impossible = _ImpossibleRows(problem)
+    for chunk, codes in _split(rows, max(len(problem.names), width)):
+        logs, shares = _compute_shares(engine, codes, wanted, -1)
+        for v, start in zip(wanted, starts, strict=True):
+            observed = np.flatnonzero(codes[:, v] >= 0)
+            shares[observed, start + codes[observed, v]] = 1.0
+        values[chunk] = shares
+        impossible.add(logs, codes, chunk.start)
+    impossible.raise_if_any()
+    columns = make_label_columns([problem.names[v] for v in wanted], [problem.states[v] for v in wanted])
+    return pd.DataFrame(values, index=rows.index, columns=columns)
+
+
+def compute_logs(engine: RowEngine, rows: CodedRows) -> np.ndarray:
+    """Return the logarithms of the sums over the missing values of rows."""
+    logs = np.empty(rows.codes.shape[1])
+    for chunk, codes in _split(rows, len(engine.cards)):
+        logs[chunk] = engine.answer_rows(codes, None, n_jobs=-1)
+    return logs
 
 
 class _ImpossibleRows:
@@ -280,26 +335,19 @@ def _split(rows: CodedRows, width: int) -> Iterator[tuple[slice, np.ndarray]]:
         yield chunk, codes
 
 
-def _starts(engine: ComponentEngine, variables: Sequence[int]) -> list[int]:
+def _starts(engine: RowEngine, variables: Sequence[int]) -> list[int]:
     """Return the first column of each variable among their states side by side."""
     return np.cumsum([0, *(engine.cards[v] for v in variables)])[:-1].tolist()
 
 
 def _compute_shares(
-    engine: ComponentEngine, codes: np.ndarray, wanted: Sequence[int], n_jobs: int | None
+    engine: RowEngine, codes: np.ndarray, wanted: Sequence[int], n_jobs: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return log P of rows, and the distributions of hidden variables side by side; 0 for observed ones."""
     columns = np.full(len(engine.cards), -1, dtype=np.int64)
     columns[wanted] = _starts(engine, wanted)
     shares = np.zeros((len(codes), sum(engine.cards[v] for v in wanted)))
     return engine.answer_rows(codes, None, probabilities=shares, columns=columns, n_jobs=n_jobs), shares
-
-
-def _compute_logs(engine: ComponentEngine, rows: CodedRows) -> np.ndarray:
-    logs = np.empty(rows.codes.shape[1])
-    for chunk, codes in _split(rows, len(engine.cards)):
-        logs[chunk] = engine.answer_rows(codes, None, n_jobs=-1)
-    return logs
 
 
 def _find_variables(problem: Problem, variables: Sequence[Hashable]) -> list[int]:

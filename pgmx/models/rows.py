@@ -92,11 +92,16 @@ class CodedRows(NamedTuple):
 def read_discrete_rows(X, problem: Problem, *, allow_missing: bool = False) -> CodedRows:
     """Code rows by the states of a network. The columns of an array are the variables, in this order.
 
-    Raises if a column is not a variable, a value is not among its states, or a value is missing and must not be.
+    A dictionary of single values is one row. Raises if a column is not a variable, a value is not among its states, or
+    a value is missing and must not be.
     """
     if isinstance(X, list | tuple):
         X = np.array(X, dtype=object)
-    source = open_new_rows(X)  # missing values of files get a separate code
+    if isinstance(X, Mapping):
+        X = _make_mixed_frame(X)
+    # missing values of files get a separate code
+    is_bare = isinstance(X, pd.DataFrame) and not X.shape[1]
+    source = Frame((), [], len(X)) if is_bare else open_new_rows(X)
     columns = source.columns if isinstance(source, DiscreteTable) else source.names
     if isinstance(X, np.ndarray):
         if X.shape[1] != len(problem.names):
