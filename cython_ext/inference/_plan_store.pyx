@@ -10,17 +10,13 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
 
+from _component_search cimport hash_record
 from _plan_orders cimport MOST_TABLE_CELLS
 from _plans cimport Kind, Network, Plan, Scratch, free_plan, make_plan
 
 
-cdef inline uint64_t hash_record(const int32_t *record, Py_ssize_t size) noexcept nogil:
-    cdef uint64_t key = 1469598103934665603u
-    cdef Py_ssize_t i
-    for i in range(size):
-        key = (key ^ <uint64_t>record[i]) * 1099511628211u
-        key ^= key >> 29
-    return key
+cdef enum:
+    RECORD_MORE = 8                               # integers' worth of memory of a component besides its record
 
 
 cdef class PlanStore:
@@ -114,6 +110,26 @@ cdef class PlanStore:
         if self.n_slots:
             memset(self.slots, 0, self.n_slots * sizeof(Py_ssize_t))
 
+    def drop_plans(self):
+        """Free all plans; components keep their numbers."""
+        cdef Py_ssize_t i
+        for i in range(self.n_kept):
+            if self.plans[i] != NULL:
+                self.n_bytes -= self.plans[i].n_bytes
+                free_plan(self.plans[i])
+                self.plans[i] = NULL
+
+    @property
+    def is_full(self):
+        """Whether plans and records take more than `max_bytes`."""
+        return self.n_bytes > self.max_bytes
+
+    @property
+    def plan_bytes(self):
+        """Bytes of the plans alone."""
+        cdef Py_ssize_t record_bytes = (self.pool_used + RECORD_MORE * self.n_kept) * sizeof(int32_t)
+        return self.n_bytes - record_bytes
+
     cdef Py_ssize_t keep(
         self, Kind kind, const int32_t *hidden, Py_ssize_t m, const int32_t *families, Py_ssize_t n_families,
         const int32_t *query, Py_ssize_t n_query
@@ -144,7 +160,7 @@ cdef class PlanStore:
         self.plans[i] = NULL
         self.n_kept += 1
         self.pool_used += size
-        self.n_bytes += (size + 8) * sizeof(int32_t)
+        self.n_bytes += (size + RECORD_MORE) * sizeof(int32_t)
         return i
 
     cdef int _grow(self, Py_ssize_t size) noexcept nogil:

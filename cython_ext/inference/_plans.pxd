@@ -130,6 +130,9 @@ cdef inline double order_hidden(
                     near[i * words + j // 64] |= (<uint64_t>1) << (j % 64)
                     near[j * words + i // 64] |= (<uint64_t>1) << (i % 64)
     total = find_order(m, cards, near, query, n_query, n_steps, order)
+    if total == INFINITY:                     # the search stopped at the first table: there is no order
+        free(cards)
+        return total
     for i in range(n_steps):
         rank[order[i]] = <int32_t>i
     if kind == QUERY and n_query > 0:
@@ -486,18 +489,12 @@ cdef inline void find_message(const Bucket *b, Scratch *scratch) noexcept nogil:
                 up[r] += line[r]
 
 
-cdef inline double pass_up(
-    const Network *network, const Plan *plan, const int32_t *codes, Scratch *scratch
-) noexcept nogil:
-    """Return the logarithm of the product of all messages without a receiver, -inf if the row is impossible.
-
-    The table of the query's bucket, scaled to a maximum of 1, is in its message, and its scale is included.
-    """
+cdef inline double pass_up_from(const Network *network, const Plan *plan, Scratch *scratch) noexcept nogil:
+    """As `pass_up`, from the first cells of the families in `scratch.bases` on."""
     cdef Py_ssize_t s, r
     cdef double top, inverse, total = 0.0, product = 1.0
     cdef Bucket *b
     cdef double *up
-    find_bases(network, plan, codes, scratch.bases)
     for s in range(plan.n_buckets):
         b = plan.buckets + s
         up = scratch.up + b.message
@@ -526,6 +523,17 @@ cdef inline double pass_up(
             scratch.scales[s] = inverse
             total += log(top)
     return total + log(product)
+
+
+cdef inline double pass_up(
+    const Network *network, const Plan *plan, const int32_t *codes, Scratch *scratch
+) noexcept nogil:
+    """Return the logarithm of the product of all messages without a receiver, -inf if the row is impossible.
+
+    The table of the query's bucket, scaled to a maximum of 1, is in its message, and its scale is included.
+    """
+    find_bases(network, plan, codes, scratch.bases)
+    return pass_up_from(network, plan, scratch)
 
 
 cdef inline void pass_down(const Network *network, const Plan *plan, Scratch *scratch) noexcept nogil:

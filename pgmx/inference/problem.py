@@ -337,12 +337,12 @@ class CompiledNetwork:
 class UnknownStateError(ValueError, KeyError):
     """A variable does not have a state; a ValueError as elsewhere in pgmx, and a KeyError as in pgmpy."""
 
-    def __init__(self, name: Hashable, state: Hashable, states: Sequence) -> None:
-        super().__init__(name, state, states)
+    def __init__(self, name: Hashable, state: Hashable, states: Sequence, text: str = "") -> None:
+        super().__init__(name, state, states, text)
 
     def __str__(self) -> str:
-        name, state, states = self.args
-        return f"{name!r} has no state {state!r}: its states are {join_names(states)}"
+        name, state, states, text = self.args
+        return text or f"{name!r} has no state {state!r}: its states are {join_names(states)}"
 
 
 def check_memory(memory: int | None) -> int:

@@ -26,7 +26,7 @@ from pgmx.inference.partition import compute_shares
 from pgmx.inference.problem import Problem, check_memory, check_method
 from pgmx.models.discrete_rows import compute_logs, fill_rows, list_shares
 from pgmx.models.distributed_rows import average_answers, let_workers_answer
-from pgmx.models.rows import CodedRows, read_discrete_rows
+from pgmx.models.rows import CodedRows, DiscreteRows, read_discrete_rows
 
 # ---- scaling: Z = 1 ----
 
@@ -229,13 +229,8 @@ class MarkovRowQueries:
         ApproximationWarning
             If the exact log-partition needs too much memory; the warning reports the standard error.
         """
-        rows = read_discrete_rows(X, self.inference_problem(), allow_missing=True)
-        logs = np.zeros(rows.codes.shape[1])
-        seen = np.flatnonzero(~rows.missing.all(axis=0))
-        if len(seen):
-            chosen = rows._replace(codes=rows.codes[:, seen], missing=rows.missing[:, seen])
-            logs[seen] = compute_logs(self._row_engine("exact"), chosen) - self.log_partition_
-        return logs
+        engine = self._row_engine("exact", float(self.log_partition_))
+        return compute_logs(engine, DiscreteRows(X, self.inference_problem()))
 
     def score(self, X, y: object = None) -> float:
         """Return the mean log-probability of the observed values of rows, in nats; higher is better.
@@ -293,8 +288,7 @@ class MarkovRowQueries:
         """
         check_method(method, ("map", "marginal"))
         problem = self.inference_problem()
-        rows = read_discrete_rows(X, problem, allow_missing=True)
-        return fill_rows(problem, self._row_engine(inference), rows, method)
+        return fill_rows(problem, self._row_engine(inference), DiscreteRows(X, problem), method)
 
     @let_workers_answer
     def predict_proba(self, X, variables: Sequence[Hashable] | None = None, *, inference: str = "auto") -> pd.DataFrame:
@@ -322,17 +316,16 @@ class MarkovRowQueries:
             As `predict`, and if a name is not a variable.
         """
         problem = self.inference_problem()
-        rows = read_discrete_rows(X, problem, allow_missing=True)
-        return list_shares(problem, self._row_engine(inference), rows, variables)
+        return list_shares(problem, self._row_engine(inference), DiscreteRows(X, problem), variables)
 
-    def _row_engine(self, inference: str) -> MarkovRows:
-        """Return the engine of rows, whose plans are kept."""
+    def _row_engine(self, inference: str, log_partition: float | None = None) -> MarkovRows:
+        """Return the engine of rows, whose plans are kept; with the log-partition its sums are log-probabilities."""
         problem = self.inference_problem()
         of_problem, engine = self._cache.get("rows", (None, None))
         if of_problem is not problem:
             engine = MarkovRows(problem.pairwise)
             self._cache["rows"] = problem, engine
-        return engine.choose(inference)
+        return engine.choose(inference, log_partition)
 
 
 class MarkovRowAnswers(MarkovRowQueries):

@@ -19,9 +19,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from pgmx.data import Discretizer, FewValuesWarning
+from pgmx.data import Discretizer, FewValuesWarning, open_frame
+from pgmx.data.mixed import read_incomplete_mixed
 from pgmx.estimators import CLIME, BayesianNetworkClassifier, ChowLiuForest, HillClimbSearch
 from pgmx.models import ConditionalGaussianNetwork
+from pgmx.scores import LogLikelihoodCondLinearGauss
+from pgmx.search.class_weights import weigh_given_class
 
 EXPECTED_FAILURES = {
     "check_estimators_nan_inf": "missing values in predict are summed out, so they are not an error",
@@ -34,10 +37,11 @@ def test_scikit_learn(estimator, check):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pgmx.data.FewValuesWarning")  # of learners with missing values the checks round
 @parametrize_with_checks(
     [
-        BayesianNetworkClassifier("naive", missing="drop"),
-        BayesianNetworkClassifier(HillClimbSearch(), pseudo_counts=1.0),
+        BayesianNetworkClassifier("naive", missing="em"),
+        BayesianNetworkClassifier(HillClimbSearch(), equivalent_sample_size=1.0),
     ],
     expected_failed_checks=lambda _: EXPECTED_FAILURES,
 )
@@ -263,7 +267,9 @@ def test_declared_states_are_known():
 
 
 def holes_in(X, seed=3, share=0.1):
-    return X.astype(object).mask(np.random.default_rng(seed).random(X.shape) < share)
+    """Return a frame with missing values, in which numbers of states remain numbers of states."""
+    stated = X.astype({name: object for name in X if X[name].dtype != float})
+    return stated.mask(np.random.default_rng(seed).random(X.shape) < share)
 
 
 def test_missing_values_in_training_data():
@@ -291,6 +297,57 @@ def test_families_of_complete_rows():
     known = holes["a"].notna()
     counts = pd.crosstab(holes["a"][known], y[known]).to_numpy() + 1.0
     np.testing.assert_allclose(classifier.model_.get_cpds("a").get_values(), counts / counts.sum(axis=0))
+
+
+@every_kind
+def test_expectation_maximisation_of_naive_bayes_is_a_fit_to_the_rows_of_each_family(rows):
+    """The class is observed, so a missing feature says nothing about the others."""
+    X, y = rows()
+    holes = holes_in(X, share=0.2)
+    classifier = BayesianNetworkClassifier("naive", missing="em", pseudo_counts=0.0).fit(holes, y)
+    for name in X:
+        known = holes[name].notna()
+        alone = BayesianNetworkClassifier("naive", pseudo_counts=0.0).fit(holes.loc[known, [name]], y[known])
+        found, expected = classifier.model_.get_cpds(name), alone.model_.get_cpds(name)
+        if X[name].dtype == float:
+            np.testing.assert_allclose(found.std, expected.std, rtol=1e-3)  # EM stops at 1e-7 of the likelihood
+            np.testing.assert_allclose(found.coefficients, expected.coefficients, rtol=1e-3, atol=1e-3)
+        else:
+            np.testing.assert_allclose(found.get_values(), expected.get_values(), atol=1e-3)
+
+
+@every_kind
+def test_expectation_maximisation_of_a_tree(rows):
+    X, y = rows(600)
+    X = X.drop(columns="d", errors="ignore")  # no other feature says anything about it
+    holes = holes_in(X)
+    classifier, whole = BayesianNetworkClassifier(missing="em").fit(holes, y), BayesianNetworkClassifier().fit(X, y)
+    assert set(map(frozenset, classifier.graph_.edges())) == set(map(frozenset, whole.graph_.edges()))
+    assert abs(classifier.predict_proba(X) - whole.predict_proba(X)).max() < 0.2
+
+
+def test_weights_of_mixed_pairs_are_of_the_rows_that_are_complete_in_them():
+    X, y = mixed_rows()
+    holes = holes_in(X, share=0.2).assign(label=y)
+    mixed = read_incomplete_mixed(open_frame(holes))
+    weights = weigh_given_class(mixed, None, 5, None).weights
+    names = list(X)
+    for child, parent in itertools.permutations(names, 2):
+        if X[child].dtype != float:
+            assert (weights[names.index(child), names.index(parent)] == -np.inf) == (X[parent].dtype == float)
+            continue
+        known = holes[[child, parent, "label"]].dropna()
+        score = LogLikelihoodCondLinearGauss(known)
+        gain = score.local_score(child, (parent, "label")) - score.local_score(child, ("label",))
+        expected = gain * len(holes) / len(known)
+        assert weights[names.index(child), names.index(parent)] == pytest.approx(expected, rel=1e-6)
+
+
+def test_treatments_that_continuous_columns_do_not_have():
+    X, y = continuous_rows(50)
+    for missing in ("category", "pairwise"):
+        with pytest.raises(ValueError, match="'drop'"):
+            BayesianNetworkClassifier(missing=missing).fit(X.where(X > -1), y)
 
 
 def test_a_learner_has_its_own_treatment_of_missing_values():

@@ -1,10 +1,10 @@
 """A classifier: a Bayesian network of a class and its features, which answers with the class given the features."""
 
 import warnings
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,32 +14,35 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from pgmx.checks import caller_level, check_same_names, join_names
-from pgmx.data import Frame
+from pgmx.data import DiscreteTable, Frame
 from pgmx.data.columns import read_floats
 from pgmx.data.errors import check_rows_left
 from pgmx.data.few_values import warn_of_few_values
 from pgmx.data.frame import open_rows
 from pgmx.data.weights import check_row_weights
 from pgmx.estimators.base import DISCRETE_COLUMNS, Interval, StrOptions, clone_learner, import_page, random_draws
-from pgmx.estimators.bayesian.dag_learner import ONE_PSEUDO_ROW, PRIOR_OPTIONS, NetworkResults
-from pgmx.inference.problem import Problem
+from pgmx.estimators.bayesian.dag_learner import PRIOR_OPTIONS, NetworkResults
 from pgmx.lookup import explain_options
-from pgmx.models import ConditionalGaussianNetwork, to_dag
+from pgmx.models import ConditionalGaussianNetwork, DiscreteBayesianNetwork, to_dag
 from pgmx.models.bayesian.networks import check_parameter_prior
 from pgmx.models.rows import MixedColumns, read_mixed_rows
 from pgmx.scores.binding.continuous import MixedScoring
+from pgmx.scores.binding.incomplete import IncompleteMixedScoring, IncompleteScoring
 from pgmx.search.class_weights import weigh_given_class
 from pgmx.search.forest_weights import bind_forest_score, score_pairs
 from pgmx.search.knowledge import EdgeConstraints
 from pgmx.search.spanning_forest import find_spanning_forest
 
-if TYPE_CHECKING:
-    from pgmpy.models import DiscreteBayesianNetwork
-
 Classifier = TypeVar("Classifier", bound="BayesianNetworkClassifier")  # jedi completes `Self` as the base class
 
 #: Name of the class if `y` has no name, or the name of a feature.
 _CLASS = "class"
+
+#: Name of the code of missing values in coded rows.
+_MISSING = "missing"
+
+#: The prior if no option gives one: under one row for all cells of a table, rare configurations are too certain.
+_LAPLACE = {"pseudo_counts": 1.0}
 
 
 class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
@@ -59,19 +62,19 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
         a copy of it.
     equivalent_sample_size : float, default=None
         Number of rows that the Dirichlet prior of each family represents, divided equally among the cells of its CPT.
-        The default is 1 if `pseudo_counts` is None too.
     pseudo_counts : float, default=None
-        Number of rows that the prior adds to each cell of a CPT, in place of `equivalent_sample_size`. 1 is the
-        smoothing of Laplace; 0 gives maximum likelihood estimates.
-    missing : {"error", "drop", "category", "pairwise"}, default="error"
-        Treatment of missing values in `fit`: raise an error; drop the row; add a state ``"missing"``; or fit each
-        family to the rows that are complete in it. A learner as `structure` uses its own option. See the Notes for
-        missing values in predictions.
+        Number of rows that the prior adds to each cell of a CPT. The default is 1, the smoothing of Laplace, if
+        `equivalent_sample_size` is None too. 0 gives maximum likelihood estimates.
+    missing : {"error", "drop", "category", "pairwise", "em"}, default="error"
+        Treatment of missing values in `fit`: raise an error; drop the row; add a state ``"missing"``; fit each family
+        to the rows that are complete in it; or fit the parameters by EM to all rows, and choose the tree by the rows
+        that are complete in each pair. ``"category"`` and ``"pairwise"`` need discrete features. A learner as
+        `structure` uses its own option. See the Notes for missing values in predictions.
     discrete_columns : list of hashable, default=None
         Numeric columns that are discrete. Their states are the distinct values, as integers if all values are whole.
         The columns of an array are named ``x0``, ``x1``, ...
     n_jobs : int, default=None
-        Number of threads that count pairs of features and answer rows. The result does not depend on it.
+        Number of threads that count pairs of features. The result does not depend on it.
 
     Attributes
     ----------
@@ -111,8 +114,8 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
     information: for two continuous features of one class, :math:`-\tfrac{N}{2} \ln(1 - \rho^2)`. A tree does not have
     edges from continuous to discrete features.
 
-    The prior keeps the probabilities of all known states above 0. For a continuous variable it adds rows of the average
-    variance to each class, see :meth:`ConditionalGaussianNetwork.fit <pgmx.models.ConditionalGaussianNetwork.fit>`.
+    The prior keeps the probabilities of all known states above 0. For a continuous variable it adds average rows of the
+    table to each class, see :meth:`ConditionalGaussianNetwork.fit <pgmx.models.ConditionalGaussianNetwork.fit>`.
 
     Missing values in predictions are summed out. With ``missing="category"`` a feature with missing values in the
     training data has the state ``"missing"``, and missing values in predictions are this state.
@@ -137,13 +140,13 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
     ['none', 'some']
     >>> classifier.predict_proba(X.head(2)).round(3)
     array([[0.289, 0.711],
-           [0.175, 0.825]])
+           [0.176, 0.824]])
     """
 
     classes_: np.ndarray
     class_node_: Hashable
     graph_: DAG
-    model_: "DiscreteBayesianNetwork | ConditionalGaussianNetwork"
+    model_: DiscreteBayesianNetwork | ConditionalGaussianNetwork
     n_features_in_: int
     feature_names_in_: np.ndarray
     markov_blanket_: list[Hashable]
@@ -154,7 +157,7 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
         "structure": [StrOptions({"naive", "tan"}), NetworkResults],
         "equivalent_sample_size": [Interval(Real, 0, None, closed="neither"), None],
         "pseudo_counts": [Interval(Real, 0, None, closed="left"), None],
-        "missing": [StrOptions({"error", "drop", "category", "pairwise"})],
+        "missing": [StrOptions({"error", "drop", "category", "pairwise", "em"})],
         "discrete_columns": DISCRETE_COLUMNS,
         "n_jobs": [Integral, None],
     }
@@ -165,7 +168,7 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
         *,
         equivalent_sample_size: float | None = None,
         pseudo_counts: float | None = None,
-        missing: Literal["error", "drop", "category", "pairwise"] = "error",
+        missing: Literal["error", "drop", "category", "pairwise", "em"] = "error",
         discrete_columns: Sequence[Hashable] | None = None,
         n_jobs: int | None = None,
     ) -> None:
@@ -232,7 +235,7 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
         """Return the prior of the parameters."""
         given = {name: getattr(self, name) for name in PRIOR_OPTIONS}
         check_parameter_prior(**given)
-        return {name: value for name, value in given.items() if value is not None} or ONE_PSEUDO_ROW
+        return {name: value for name, value in given.items() if value is not None} or _LAPLACE
 
     @property
     def _missing(self) -> str:
@@ -285,27 +288,8 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         frame = open_rows(X)
         validate_data(self, X, skip_check_array=True, reset=False)
-        return _round(self._answer(self._read_rows(X, frame)))
-
-    def _answer(self, rows: MixedColumns) -> np.ndarray:
-        """Return the distribution of the class in each row."""
-        if isinstance(self.model_, ConditionalGaussianNetwork):
-            return self.model_.predict_proba(rows, [self.class_node_]).to_numpy()
-        problem = Problem.from_model(self.model_)
-        codes = np.full((rows.n_rows, len(problem.names)), -1, dtype=np.int32)
-        for v, column in enumerate(rows.codes):
-            if column is not None:
-                codes[:, v] = column
-                if (mask := rows.missing[v]) is not None:
-                    codes[mask, v] = -1
-        probabilities = np.zeros((rows.n_rows, len(self.classes_)))
-        places = np.where(np.array(problem.names, dtype=object) == self.class_node_, 0, -1).astype(np.int64)
-        logs = problem.engine.answer_rows(codes, None, probabilities=probabilities, columns=places, n_jobs=self.n_jobs)
-        if len(wrong := np.flatnonzero(logs == -np.inf)):
-            raise ValueError(
-                f"{len(wrong)} row(s), the first at position {wrong[0]}, are impossible for every class: use a prior"
-            )
-        return probabilities
+        answers = self.model_.predict_proba(self._read_rows(X, frame), [self.class_node_])
+        return _round(answers.to_numpy())
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithm of the probability of each class.
@@ -339,8 +323,8 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
         probabilities = self.predict_proba(X)  # first, since it refuses a classifier that is not fitted
         return self.classes_[probabilities.argmax(axis=1)]
 
-    def _read_rows(self, X: Any, frame: Frame) -> MixedColumns:
-        """Return the features in the order of the network; unknown states count as missing."""
+    def _read_rows(self, X: Any, frame: Frame) -> MixedColumns | DiscreteTable:
+        """Return the features as `model_` reads them fastest; unknown states count as missing."""
         if not hasattr(X, "columns") and not hasattr(X, "column_names"):  # arrays and lists of rows have no names
             frame = Frame(self._names, frame.columns, frame.n_rows)
         check_same_names(frame.names, self._names, "X", "the training data")
@@ -355,7 +339,7 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
                     codes[mask] = len(own) - 1  # the state of missing values is the last one
                     rows.missing[v] = None
         _merge_unknown(rows, nodes)
-        return rows
+        return rows if isinstance(self.model_, ConditionalGaussianNetwork) else _make_table(rows, nodes, known)
 
     # ---- reports ----
 
@@ -443,20 +427,26 @@ def _find_tree(scoring: Any, class_node: int, n_jobs: int | None) -> list[tuple[
     """Return the edges of the best tree of the features given the class, the last column; ties as `ChowLiuForest`."""
     permutation, _ = random_draws(class_node + 1, 0)
     features = np.arange(class_node)
-    is_symmetric, constraints = True, None
-    if isinstance(scoring, MixedScoring):
+    constraints = None
+    if isinstance(scoring, MixedScoring | IncompleteMixedScoring):
         pair_weights: Any = weigh_given_class(scoring.mixed, scoring.weights, class_node, n_jobs)
         is_continuous = scoring.mixed.is_continuous[features]
-        is_symmetric = bool(is_continuous.all() or not is_continuous.any())
+        is_symmetric = bool(is_continuous.all())
         if not is_symmetric:
             allowed = is_continuous[:, None] | ~is_continuous[None, :]
             constraints = EdgeConstraints(class_node, allowed=allowed.astype(np.uint8))
     else:
-        pair_weights = score_pairs(scoring, features, class_node, n_jobs).pair_weights
-        is_symmetric = scoring.equivalent
-    priority = np.argsort(np.argsort(permutation[features]))
+        of_pairs = scoring.available if isinstance(scoring, IncompleteScoring) else scoring
+        pair_weights, is_symmetric = (
+            score_pairs(of_pairs, features, class_node, n_jobs).pair_weights,
+            scoring.equivalent,
+        )
     forest = find_spanning_forest(
-        pair_weights, priority=priority, constraints=constraints, symmetric=is_symmetric, at_once=True
+        pair_weights,
+        priority=np.argsort(np.argsort(permutation[features])),
+        constraints=constraints,
+        symmetric=is_symmetric,
+        at_once=True,
     )
     return [(tail, head) for tail, head in forest.edges.tolist()]
 
@@ -483,3 +473,17 @@ def _merge_unknown(rows: MixedColumns, names: Sequence[Hashable]) -> None:
             UserWarning,
             stacklevel=caller_level(),
         )
+
+
+def _make_table(rows: MixedColumns, names: Sequence[Hashable], states: Mapping) -> DiscreteTable:
+    """Return discrete columns as a coded table, in which missing values have a code after those of the states."""
+    members = np.flatnonzero(~rows.absent).tolist()
+    all_states = [(*states[names[v]], _MISSING) for v in members]
+    largest = max(map(len, all_states), default=0)
+    codes = np.empty((len(members), rows.n_rows), dtype=np.uint8 if largest <= 256 else np.uint16)
+    for row, v, own in zip(codes, members, all_states, strict=True):
+        row[:] = rows.codes[v]
+        if (mask := rows.missing[v]) is not None:
+            row[mask] = len(own) - 1
+    markers = np.array([len(own) - 1 for own in all_states], dtype=np.int64)
+    return DiscreteTable._from_parts(tuple(names[v] for v in members), tuple(all_states), codes, markers)

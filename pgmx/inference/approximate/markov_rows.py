@@ -31,23 +31,25 @@ MOST_RANGE = 300.0
 class MarkovRows:
     """Answers of rows with the interface of `ComponentEngine`; logarithms are of unnormalised sums and maxima.
 
+    With `log_partition` log-sums are log-probabilities: those of rows without observed values are 0 and not computed.
     `inference` is "exact", "loopy" (belief propagation for components of more than 4,096 configurations) or "auto"
     (belief propagation for components whose plan is larger than 16 MB).
     """
 
     def __init__(self, potentials: PairwisePotentials):
         self.potentials, self.inference = potentials, "exact"
+        self.log_partition: float | None = None
         self.cards = potentials.cardinalities.tolist()
         tops = [float(table.max()) for _, table in _list_tables(potentials)]
         self._log_scale = sum(top for top in tops if top > -np.inf)
         self._is_extreme = _find_largest_range(potentials) > MOST_RANGE
         self._engine = _make_engine(potentials)
 
-    def choose(self, inference: str) -> MarkovRows:
+    def choose(self, inference: str, log_partition: float | None = None) -> MarkovRows:
         """Return the same network with another engine for large components; plans are shared."""
         check_method(inference, ("auto", "exact", "loopy"), "inference")
         other = copy(self)
-        other.inference = inference
+        other.inference, other.log_partition = inference, log_partition
         return other
 
     def answer_rows(
@@ -63,6 +65,11 @@ class MarkovRows:
 
         Components that use belief propagation are left out of the sums.
         """
+        is_bare: np.ndarray = np.zeros(len(codes), dtype=bool)
+        if self.log_partition is not None:
+            is_bare = np.all(codes < 0, axis=1)
+            # Any states do: these rows are not asked about.
+            codes = np.where(is_bare[:, None], np.int32(0), codes)
         work = codes.copy()
 
         def ask(engine: ComponentEngine, rows: np.ndarray, limit: int | None) -> np.ndarray:
@@ -92,7 +99,8 @@ class MarkovRows:
         for rows, v, shares in beliefs:
             if probabilities is not None and columns is not None and columns[v] >= 0:
                 probabilities[rows, columns[v] : columns[v] + self.cards[v]] = shares
-        return logs + self._log_scale
+        logs = logs + self._log_scale
+        return logs if self.log_partition is None else np.where(is_bare, 0.0, logs - self.log_partition)
 
     def complete_rows(
         self, codes: np.ndarray, memory: int | None, *, n_jobs: int | None = 1

@@ -6,17 +6,18 @@ from collections.abc import Hashable, Mapping, Sequence
 from math import exp
 from typing import Any, Self
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 import pgmpy.models
 from pgmpy.models import DiscreteMarkovNetwork
 
+from pgmx.data.distributed.tables import is_remote
 from pgmx.fitted import get_model
 from pgmx.inference.named_networks import TableSnapshot
 from pgmx.inference.problem import Problem
+from pgmx.models.base import copy_into
 from pgmx.models.bayesian.simulation import simulate_rows
-from pgmx.models.discrete_rows import DiscreteRowAnswers, DiscreteRowQueries
+from pgmx.models.discrete_rows import NOTHING_MISSING, DiscreteRowAnswers, DiscreteRowQueries
 
 
 class DiscreteBayesianNetwork(DiscreteRowQueries, pgmpy.models.DiscreteBayesianNetwork):
@@ -96,15 +97,15 @@ class DiscreteBayesianNetwork(DiscreteRowQueries, pgmpy.models.DiscreteBayesianN
                 "network must be a DiscreteBayesianNetwork, a DiscreteMarkovNetwork or a fitted learner of one, got "
                 f"{type(network).__name__}"
             )
-        return _copy_into(cls(), network)
+        return copy_into(cls(), network)
 
     def to_pgmpy(self) -> pgmpy.models.DiscreteBayesianNetwork:
         """Return a copy as an object of pgmpy's own class, whose pickles can be read without pgmx."""
-        return _copy_into(pgmpy.models.DiscreteBayesianNetwork(), self)
+        return copy_into(pgmpy.models.DiscreteBayesianNetwork(), self)
 
     def copy(self) -> Self:
         """Return a copy: a network of the same class with copies of the tables."""
-        return _copy_into(type(self)(), self)
+        return copy_into(type(self)(), self)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_kept"}
@@ -181,7 +182,14 @@ class DiscreteBayesianNetwork(DiscreteRowQueries, pgmpy.models.DiscreteBayesianN
         """
         if algo is not None or kwargs:
             return super().predict(data, algo, stochastic, n_jobs, seed, **kwargs)
-        return self.fill(data, method=method, stochastic=stochastic, seed=seed, n_jobs=n_jobs, must_fill=True)
+        if is_remote(data):
+            if not set(self) - set(data.columns):
+                raise ValueError(NOTHING_MISSING)
+            if seed is None:  # the chunks draw from one source, and every computation draws the same
+                seed = int(np.random.SeedSequence().generate_state(1)[0])
+        return self.fill(
+            data, method=method, stochastic=stochastic, seed=seed, n_jobs=n_jobs, first_row=0, must_fill=True
+        )
 
     def predict_probability(self, data: Any) -> pd.DataFrame:
         """Return the distributions of missing values as `predict_proba` does, under pgmpy's names of columns.
@@ -203,7 +211,7 @@ class DiscreteBayesianNetwork(DiscreteRowQueries, pgmpy.models.DiscreteBayesianN
         """
         found = self.predict_proba(data)
         if not found.shape[1]:
-            raise ValueError("no value is missing in the data: there is nothing to predict")
+            raise ValueError(NOTHING_MISSING)
         return found.set_axis([f"{name}_{state}" for name, state in found.columns], axis=1)
 
     def simulate(
@@ -326,18 +334,3 @@ class DiscreteBayesianNetwork(DiscreteRowQueries, pgmpy.models.DiscreteBayesianN
         for v, code in problem.encode_evidence(states, "states").items():
             row[0, v] = code
         return exp(problem.engine.answer_rows(row, None)[0])
-
-
-def _copy_into(clone: Any, network: pgmpy.models.DiscreteBayesianNetwork) -> Any:
-    """Give an empty network the graph with all attributes, and copies of the tables."""
-    clone.graph.update(network.graph)
-    # networkx's methods keep the attributes, which pgmpy's lose, and are fast for large networks
-    nx.DiGraph.add_nodes_from(clone, ((name, _copy_marks(marks)) for name, marks in network.nodes(data=True)))
-    nx.DiGraph.add_edges_from(clone, ((u, v, _copy_marks(marks)) for u, v, marks in network.edges(data=True)))
-    clone.cpds = [cpd.copy() for cpd in network.cpds]
-    return clone
-
-
-def _copy_marks(marks: Mapping[str, Any]) -> dict[str, Any]:
-    # pgmpy keeps the roles of a node, such as "latents", in a set among its attributes
-    return {key: set(value) if isinstance(value, set) else value for key, value in marks.items()}
