@@ -27,15 +27,7 @@ from libc.string cimport memset
 import numpy as np
 
 from _component_search cimport Search, allocate_search, find_component, free_search, start_search
-from _plan_orders cimport MOST_TABLE_CELLS
-from _plans cimport (
-    MAXIMISE,
-    QUERY,
-    SUM,
-    Bucket,
-    Kind,
-    Network,
-    Plan,
+from _passes cimport (
     draw_state,
     find_largest,
     is_extreme,
@@ -45,6 +37,8 @@ from _plans cimport (
     scale_to_one,
     trace_states,
 )
+from _plan_orders cimport MOST_TABLE_CELLS
+from _plans cimport MAXIMISE, QUERY, SUM, Bucket, Kind, Network, Plan
 
 from pgmx._ext._plan_store cimport PlanStore
 
