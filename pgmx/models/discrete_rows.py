@@ -6,7 +6,7 @@ Nothing here imports pgmpy, since workers of a cluster compute these answers too
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -172,7 +172,7 @@ class DiscreteRowQueries:
             If columns are absent or unknown, or a value is missing or not a state of its variable.
         """
         problem = self.inference_problem()
-        return _compute_logs(problem.engine, DiscreteRows(X, problem, allow_missing=False))
+        return _compute_logs(problem, DiscreteRows(X, problem, allow_missing=False))
 
     @let_workers_answer
     def log_evidence(self, X: Any) -> np.ndarray:
@@ -199,7 +199,7 @@ class DiscreteRowQueries:
             If a row needs more than 2 GB, or the free memory if that is less; the error names the row.
         """
         problem = self.inference_problem()
-        return _compute_logs(problem.engine, DiscreteRows(X, problem))
+        return _compute_logs(problem, DiscreteRows(X, problem))
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the mean log-probability of the observed values of rows, in nats; higher is better.
@@ -298,9 +298,9 @@ def _choose_states(engine: ComponentEngine, codes: np.ndarray, n_jobs: int | Non
     return states, logs
 
 
-def _compute_logs(engine: ComponentEngine, rows: DiscreteRows) -> np.ndarray:
+def _compute_logs(problem: Problem, rows: DiscreteRows) -> np.ndarray:
+    engine, begin = problem.engine, 0
     logs = [np.empty(0)]
-    begin = 0
     for codes in rows.chunks(_count_rows(len(engine.cards))):
         with number_rows_from(begin):
             logs.append(engine.answer_rows(codes, None, n_jobs=-1))
@@ -309,6 +309,8 @@ def _compute_logs(engine: ComponentEngine, rows: DiscreteRows) -> np.ndarray:
 
 
 def _find_variables(problem: Problem, variables: Sequence[Hashable]) -> list[int]:
+    if isinstance(variables, bytes) or not isinstance(variables, Iterable):
+        raise TypeError(f"variables must be a list of names, got {variables!r}: use [{variables!r}]")
     names = [variables] if isinstance(variables, str) else list(variables)
     if not names:
         raise ValueError(f"variables is empty: name one or more of {join_names(problem.names)}")
