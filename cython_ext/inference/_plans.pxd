@@ -144,6 +144,9 @@ cdef inline double order_hidden(
                     near[i * words + j // 64] |= (<uint64_t>1) << (j % 64)
                     near[j * words + i // 64] |= (<uint64_t>1) << (i % 64)
     total = find_order(m, cards, near, query, n_query, n_steps, order)
+    if total == INFINITY:                     # the search stopped at the first table: there is no order
+        free(cards)
+        return total
     for i in range(n_steps):
         rank[order[i]] = <int32_t>i
     if kind == QUERY and n_query > 0:
