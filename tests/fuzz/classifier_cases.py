@@ -45,7 +45,7 @@ def draw_classifier_case(rng: np.random.Generator) -> Case:
         wrong, faults = spoil_option(rng, OPTIONS)
         options |= wrong
     elif plant == "weights":
-        weights, faults = spoil_weights(rng, len(X))
+        weights, faults = spoil_weights(rng, len(X), count_rows=False)
     elif plant == "hole":
         fitted = X.astype({name: object})
         fitted.iloc[1, X.columns.get_loc(name)] = None
