@@ -30,8 +30,9 @@ from _component_search cimport (
     hash_record,
     start_search,
 )
+from _passes cimport add_cells, pass_down, pass_up_from
 from _plan_orders cimport MOST_TABLE_CELLS
-from _plans cimport SUM, Network, Plan, pass_down, pass_up_from
+from _plans cimport SUM, Bucket, Network, Plan
 
 from pgmx._ext._plan_store cimport PlanStore
 
@@ -228,17 +229,12 @@ cdef class Questions(PlanStore):
         return total
 
     cdef void _add_counts(self, const Plan *plan, double weight, double *counts) noexcept nogil:
-        cdef Py_ssize_t s, k, j, r, n
-        cdef const double *line
-        cdef const int32_t *rows
-        cdef double *target
+        cdef Py_ssize_t s, k
+        cdef const Bucket *b
         for s in range(plan.n_buckets):
-            n = plan.buckets[s].n_rows
-            for k in range(plan.buckets[s].n_factors):
-                rows = plan.buckets[s].factor_rows + k * n
-                for j in range(plan.buckets[s].card):
-                    line = self.scratch.tables + plan.buckets[s].table + j * n
-                    target = counts + self.scratch.bases[plan.buckets[s].factors[k]]
-                    target += <int64_t>j * plan.buckets[s].strides[k]
-                    for r in range(n):
-                        target[rows[r]] += weight * line[r]
+            b = plan.buckets + s
+            for k in range(b.n_factors):
+                add_cells(
+                    b, b.operands + k, self.scratch.tables + b.table, weight,
+                    counts + self.scratch.bases[b.operands[k].source]
+                )

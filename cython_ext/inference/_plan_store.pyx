@@ -100,6 +100,7 @@ cdef class PlanStore:
         free(self.scratch.best)
         free(self.scratch.states)
         free(self.scratch.bases)
+        free(self.scratch.sources)
 
     def forget_plans(self):
         """Free all plans; numbers of components are no longer valid."""
@@ -283,10 +284,10 @@ cdef class PlanStore:
     cdef int reserve(self, const Plan *plan) noexcept nogil:
         # Scratch memory for a plan.
         cdef Scratch *s = &self.scratch
-        if plan.n_cells > s.n_cells:
+        if plan.n_kept > s.n_kept:
             free(s.tables)
-            s.n_cells = plan.n_cells + plan.n_cells // 2
-            s.tables = <double *>malloc(s.n_cells * sizeof(double))
+            s.n_kept = plan.n_kept + plan.n_kept // 2
+            s.tables = <double *>malloc(s.n_kept * sizeof(double))
         if plan.n_messages > s.n_messages:
             free(s.up)
             free(s.best)
@@ -304,8 +305,12 @@ cdef class PlanStore:
             free(s.bases)
             s.n_families = 2 * plan.n_families
             s.bases = <int64_t *>malloc(s.n_families * sizeof(int64_t))
-        if NULL in (s.tables, s.up, s.best, s.scales, s.states, s.bases):
+        if plan.n_families + plan.n_buckets > s.n_sources:
+            free(s.sources)
+            s.n_sources = 2 * (plan.n_families + plan.n_buckets)
+            s.sources = <const double **>malloc(s.n_sources * sizeof(double *))
+        if NULL in (s.tables, s.up, s.best, s.scales, s.states, s.bases, s.sources):
             # without sizes the next call allocates again
-            s.n_cells = s.n_messages = s.n_hidden = s.n_families = 0
+            s.n_kept = s.n_messages = s.n_hidden = s.n_families = s.n_sources = 0
             return -1
         return 0

@@ -6,14 +6,14 @@ Nothing here imports pgmpy, since workers of a cluster compute these answers too
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
 from pgmx.checks import check_seed, join_names
-from pgmx.inference.exact.components import BLOCK, ComponentEngine
+from pgmx.inference.exact.components import BLOCK
 from pgmx.inference.named_networks import draw_uniforms
 from pgmx.inference.problem import Problem, check_method
 from pgmx.models.distributed_rows import ImpossibleRowsError, average_answers, let_workers_answer, number_rows_from
@@ -73,26 +73,14 @@ class DiscreteRowQueries:
         entropy = np.random.SeedSequence(check_seed(seed)).entropy
         problem = self.inference_problem()
         rows = DiscreteRows(X, problem)
-        engine, n = problem.engine, len(problem.names)
-        filled = np.empty((n, rows.n_rows), dtype=np.min_scalar_type(-max(engine.cards)))
-        impossible, begin, is_complete = _ImpossibleRows(problem), 0, True
-        for codes in rows.chunks(_count_rows(sum(engine.cards) if method == "marginal" else n)):
-            is_complete = is_complete and bool((codes >= 0).all())
-            with number_rows_from(begin):
-                if stochastic:
-                    streams = [draw_uniforms(entropy, v, len(codes), first_row + begin) for v in range(n)]
-                    states, logs = engine.complete_rows(codes, None, uniforms=np.stack(streams, axis=1), n_jobs=n_jobs)
-                elif method == "map":
-                    states, logs = engine.complete_rows(codes, None, n_jobs=n_jobs)
-                else:
-                    states, logs = _choose_states(engine, codes, n_jobs)
-            impossible.add(logs, codes, begin)
-            filled[:, begin : begin + len(codes)] = states.T
-            begin += len(codes)
-        if must_fill and is_complete and filled.shape[1]:
-            raise ValueError(NOTHING_MISSING)
-        impossible.raise_if_any()
-        return self._frame(problem, filled, rows)
+        engine = problem.engine
+
+        def draw(codes: np.ndarray, begin: int) -> tuple[np.ndarray, np.ndarray]:
+            streams = [draw_uniforms(entropy, v, len(codes), first_row + begin) for v in range(len(problem.names))]
+            return engine.complete_rows(codes, None, uniforms=np.stack(streams, axis=1), n_jobs=n_jobs)
+
+        how = draw if stochastic else method
+        return fill_rows(problem, engine, rows, how, n_jobs=n_jobs, must_fill=must_fill)
 
     @let_workers_answer
     def predict_proba(self, X: Any, variables: Sequence[Hashable] | None = None) -> pd.DataFrame:
@@ -127,26 +115,7 @@ class DiscreteRowQueries:
         """
         problem = self.inference_problem()
         rows = DiscreteRows(X, problem)
-        chosen = None if variables is None else _find_variables(problem, variables)
-        wanted = rows.incomplete if chosen is None else chosen
-        engine = problem.engine
-        starts, width = _starts(engine, wanted), sum(engine.cards[v] for v in wanted)
-        values = np.empty((rows.n_rows, width))
-        impossible, begin = _ImpossibleRows(problem), 0
-        for codes in rows.chunks(_count_rows(max(len(problem.names), width))):
-            if chosen is not None:
-                codes[:, chosen] = -1
-            with number_rows_from(begin):
-                logs, shares = _compute_shares(engine, codes, wanted, -1)
-            for v, start in zip(wanted, starts, strict=True):
-                observed = np.flatnonzero(codes[:, v] >= 0)
-                shares[observed, start + codes[observed, v]] = 1.0
-            impossible.add(logs, codes, begin)
-            values[begin : begin + len(codes)] = shares
-            begin += len(codes)
-        impossible.raise_if_any()
-        columns = make_label_columns([problem.names[v] for v in wanted], [problem.states[v] for v in wanted])
-        return pd.DataFrame(values, index=rows.index, columns=columns)
+        return list_shares(problem, problem.engine, rows, variables)
 
     # ---- likelihoods ----
 
@@ -172,7 +141,7 @@ class DiscreteRowQueries:
             If columns are absent or unknown, or a value is missing or not a state of its variable.
         """
         problem = self.inference_problem()
-        return _compute_logs(problem.engine, DiscreteRows(X, problem, allow_missing=False))
+        return compute_logs(problem.engine, DiscreteRows(X, problem, allow_missing=False))
 
     @let_workers_answer
     def log_evidence(self, X: Any) -> np.ndarray:
@@ -199,7 +168,7 @@ class DiscreteRowQueries:
             If a row needs more than 2 GB, or the free memory if that is less; the error names the row.
         """
         problem = self.inference_problem()
-        return _compute_logs(problem.engine, DiscreteRows(X, problem))
+        return compute_logs(problem.engine, DiscreteRows(X, problem))
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the mean log-probability of the observed values of rows, in nats; higher is better.
@@ -219,14 +188,6 @@ class DiscreteRowQueries:
         """
         return average_answers(self, "log_evidence", X)
 
-    def _frame(self, problem: Problem, codes: np.ndarray, rows: DiscreteRows) -> pd.DataFrame:
-        """Return categorical columns: those of the data in their order, then the absent ones."""
-        categories = [pd.Index(list(own), tupleize_cols=False) for own in problem.states]
-        order = [*rows.columns, *(v for v in range(len(problem.names)) if v not in set(rows.columns))]
-        columns = {k: pd.Categorical.from_codes(codes[v], categories[v]) for k, v in enumerate(order)}
-        names = pd.Index([problem.names[v] for v in order], tupleize_cols=False)
-        return pd.DataFrame(columns, index=rows.index).set_axis(names, axis=1)
-
 
 class DiscreteRowAnswers(DiscreteRowQueries):
     """Names, states and tables with the row-wise methods of a network."""
@@ -241,6 +202,105 @@ class DiscreteRowAnswers(DiscreteRowQueries):
     def without_graph(self, question: str) -> DiscreteRowAnswers:
         """Return the object itself."""
         return self
+
+
+class RowEngine(Protocol):
+    """Answers of rows, int32 (N, n) with hidden variables -1, as of `ComponentEngine`."""
+
+    cards: list[int]
+
+    def answer_rows(
+        self,
+        codes: np.ndarray,
+        memory: int | None,
+        *,
+        probabilities: np.ndarray | None = None,
+        columns: np.ndarray | None = None,
+        n_jobs: int | None = 1,
+    ) -> np.ndarray:
+        """Return the logarithms of sums over the hidden variables, and set their distributions."""
+        ...
+
+    def complete_rows(
+        self, codes: np.ndarray, memory: int | None, *, n_jobs: int | None = 1
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return rows with the most probable states together, and logarithms of the maxima."""
+        ...
+
+
+def fill_rows(
+    problem: Problem,
+    engine: RowEngine,
+    rows: DiscreteRows,
+    how: str | Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]],
+    *,
+    n_jobs: int | None = -1,
+    must_fill: bool = False,
+) -> pd.DataFrame:
+    """Return rows with all variables: those of the data in their order, then the absent ones.
+
+    `how` is "map" (most probable together), "marginal" (each by itself), or a function of codes and of the position of
+    the first, which returns filled rows and logarithms.
+    """
+    n = len(problem.names)
+    filled = np.empty((n, rows.n_rows), dtype=np.min_scalar_type(-max(engine.cards)))
+    impossible, begin, is_complete = _ImpossibleRows(problem), 0, True
+    for codes in rows.chunks(_count_rows(sum(engine.cards) if how == "marginal" else n)):
+        is_complete = is_complete and bool((codes >= 0).all())
+        with number_rows_from(begin):
+            if callable(how):
+                states, logs = how(codes, begin)
+            elif how == "map":
+                states, logs = engine.complete_rows(codes, None, n_jobs=n_jobs)
+            else:
+                states, logs = _choose_states(engine, codes, n_jobs)
+        impossible.add(logs, codes, begin)
+        filled[:, begin : begin + len(codes)] = states.T
+        begin += len(codes)
+    if must_fill and is_complete and filled.shape[1]:
+        raise ValueError(NOTHING_MISSING)
+    impossible.raise_if_any()
+    categories = [pd.Index(list(own), tupleize_cols=False) for own in problem.states]
+    order = [*rows.columns, *(v for v in range(n) if v not in set(rows.columns))]
+    columns = {k: pd.Categorical.from_codes(filled[v], categories[v]) for k, v in enumerate(order)}
+    names = pd.Index([problem.names[v] for v in order], tupleize_cols=False)
+    return pd.DataFrame(columns, index=rows.index).set_axis(names, axis=1)
+
+
+def list_shares(
+    problem: Problem, engine: RowEngine, rows: DiscreteRows, variables: Sequence[Hashable] | None
+) -> pd.DataFrame:
+    """Return the distributions of variables given the rest of each row, by default of all with missing values."""
+    chosen = None if variables is None else _find_variables(problem, variables)
+    wanted = rows.incomplete if chosen is None else chosen
+    starts, width = _starts(engine, wanted), sum(engine.cards[v] for v in wanted)
+    values = np.empty((rows.n_rows, width))
+    impossible, begin = _ImpossibleRows(problem), 0
+    for codes in rows.chunks(_count_rows(max(len(problem.names), width))):
+        if chosen is not None:
+            codes[:, chosen] = -1
+        with number_rows_from(begin):
+            logs, shares = _compute_shares(engine, codes, wanted, -1)
+        for v, start in zip(wanted, starts, strict=True):
+            observed = np.flatnonzero(codes[:, v] >= 0)
+            shares[observed, start + codes[observed, v]] = 1.0
+        impossible.add(logs, codes, begin)
+        values[begin : begin + len(codes)] = shares
+        begin += len(codes)
+    impossible.raise_if_any()
+    columns = make_label_columns([problem.names[v] for v in wanted], [problem.states[v] for v in wanted])
+    return pd.DataFrame(values, index=rows.index, columns=columns)
+
+
+def compute_logs(engine: RowEngine, rows: DiscreteRows) -> np.ndarray:
+    """Return the logarithms of the sums over the missing values of rows."""
+    logs = [np.empty(0)]
+    begin = 0
+    for codes in rows.chunks(_count_rows(len(engine.cards))):
+        with number_rows_from(begin):
+            logs.append(engine.answer_rows(codes, None, n_jobs=-1))
+        begin += len(codes)
+    return np.concatenate(logs)
 
 
 class _ImpossibleRows:
@@ -271,13 +331,13 @@ def _count_rows(width: int) -> int:
     return BLOCK * max(LEAST_BLOCKS, CHUNK_NUMBERS // (BLOCK * max(1, width)))
 
 
-def _starts(engine: ComponentEngine, variables: Sequence[int]) -> list[int]:
+def _starts(engine: RowEngine, variables: Sequence[int]) -> list[int]:
     """Return the first column of each variable among their states side by side."""
     return np.cumsum([0, *(engine.cards[v] for v in variables)])[:-1].tolist()
 
 
 def _compute_shares(
-    engine: ComponentEngine, codes: np.ndarray, wanted: Sequence[int], n_jobs: int | None
+    engine: RowEngine, codes: np.ndarray, wanted: Sequence[int], n_jobs: int | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return log P of rows, and the distributions of hidden variables side by side; 0 for observed ones."""
     columns = np.full(len(engine.cards), -1, dtype=np.int64)
@@ -286,7 +346,7 @@ def _compute_shares(
     return engine.answer_rows(codes, None, probabilities=shares, columns=columns, n_jobs=n_jobs), shares
 
 
-def _choose_states(engine: ComponentEngine, codes: np.ndarray, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
+def _choose_states(engine: RowEngine, codes: np.ndarray, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
     """Return rows in which each hidden variable has its most probable state, and log P of the observed values."""
     is_missing = codes < 0
     wanted = np.flatnonzero(is_missing.any(axis=0)).tolist()
@@ -296,16 +356,6 @@ def _choose_states(engine: ComponentEngine, codes: np.ndarray, n_jobs: int | Non
         best = shares[:, start : start + engine.cards[v]].argmax(axis=1)
         states[:, v] = np.where(is_missing[:, v], best, codes[:, v])
     return states, logs
-
-
-def _compute_logs(engine: ComponentEngine, rows: DiscreteRows) -> np.ndarray:
-    logs = [np.empty(0)]
-    begin = 0
-    for codes in rows.chunks(_count_rows(len(engine.cards))):
-        with number_rows_from(begin):
-            logs.append(engine.answer_rows(codes, None, n_jobs=-1))
-        begin += len(codes)
-    return np.concatenate(logs)
 
 
 def _find_variables(problem: Problem, variables: Sequence[Hashable]) -> list[int]:

@@ -257,6 +257,12 @@ def test_the_object_behaves_as_pgmpys():
         LinearGaussianBayesianNetwork.from_network(pgmpy.models.DiscreteBayesianNetwork([("a", "b")]))
 
 
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pgmpy's parser
+@pytest.mark.parametrize("syntax", ["dag{a -> b [beta=0.3]}", "dag{a -> b}"])
+def test_dagitty(syntax):
+    assert type(LinearGaussianBayesianNetwork.from_dagitty(syntax)) is LinearGaussianBayesianNetwork
+
+
 def test_changes_are_seen_by_the_next_question():
     network = LinearGaussianBayesianNetwork([("a", "b")])
     network.add_cpds(LinearGaussianCPD("a", [1.0], 1.0), LinearGaussianCPD("b", [0.0, 2.0], 1.0, ["a"]))

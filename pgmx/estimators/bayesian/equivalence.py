@@ -1,5 +1,6 @@
 """Greedy equivalence search for Bayesian networks."""
 
+import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -9,12 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pgmpy.causal_discovery import ExpertKnowledge
 
+from pgmx.checks import caller_level
 from pgmx.estimators.bayesian.dag_learner import InputTable
 from pgmx.estimators.bayesian.pgmpy_interface import BaseStructureScore
 from pgmx.estimators.bayesian.search_learner import SearchLearner
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
 from pgmx.scores.priors import StructurePrior
+from pgmx.search.dag import equivalence
 from pgmx.search.dag.equivalence import KINDS, search_classes
 from pgmx.search.dag.state import DagProblem, DagState
 from pgmx.search.dag.tracker import SearchTracker
@@ -40,6 +43,9 @@ class GreedyEquivalenceSearch(SearchLearner):
     scoring_method : str or BaseStructureScore, default=None
         Name of a score (see the Notes of :class:`HillClimbSearch`), or a score object of pgmx or pgmpy made from the
         same data. The default is BIC, in the form for discrete, continuous or mixed data.
+    penalty : float, default=1.0
+        Multiplier of what a parameter costs under BIC and AIC, above 0. It is Tetrad's penalty discount and FLOP's
+        lambda; bnlearn's ``k`` is `penalty` · ln N / 2 for BIC.
     structure_prior : UniformPrior, EdgePrior or ParameterPrior, default=None
         Prior of the graph, from :mod:`pgmx.scores`. The default is uniform.
     discrete_children : {"forbidden", "allowed"}, default="forbidden"
@@ -122,8 +128,13 @@ class GreedyEquivalenceSearch(SearchLearner):
         rows may have probability 0. `equivalent_sample_size` or `pseudo_counts` prevent this.
     score_ : float
         Score of `dag_`, in nats, including the log prior of the graph.
+    expected_chance_edges_ : float
+        Expected number of edges that BIC or AIC adds between independent variables: the sum over pairs of
+        P(χ²_d > 2 d c), with d parameters of the edge at a cost c of each; NaN for other scores.
     n_iter_ : int
         Number of operators made.
+    truncated_ : bool
+        Whether some variable had more than 2,048 cliques of neighbours, of which only the smallest were tried.
     converged_, stopped_by_ : bool, str
         Whether the search converged, and why it ended: "converged", "max_iter", "max_time", "callback" or "interrupt"
         (Ctrl-C or an error in a callback; the results describe the best graph found).
@@ -159,8 +170,9 @@ class GreedyEquivalenceSearch(SearchLearner):
 
     Cost: a row of gains (n families of one child) for each variable and each clique of its neighbours (joined by
     undirected edges), at its first use. After an operator only variables near the edge are evaluated again, as in [3]_.
-    The number of cliques grows exponentially if many neighbours are adjacent to each other. Memory in addition to the
-    memory of :class:`HillClimbSearch`: 8 n² bytes, and at most 128 MB of rows.
+    The number of cliques grows exponentially if many neighbours are adjacent to each other; at most 2,048 per variable
+    are tried, the smallest first. For dense graphs ``HillClimbSearch(strategy="best")`` is the better search. Memory in
+    addition to the memory of :class:`HillClimbSearch`: 8 n² bytes, and at most 128 MB of rows.
 
     References
     ----------
@@ -186,6 +198,8 @@ class GreedyEquivalenceSearch(SearchLearner):
 
     _tags = {"name": "greedy_equivalence_search", "assumption:faithfulness": True}
 
+    truncated_: bool
+
     _parameter_constraints: dict[str, Any] = {
         **SearchLearner._parameter_constraints,
         "phases": "no_validation",  # checked by _check_phases
@@ -197,6 +211,7 @@ class GreedyEquivalenceSearch(SearchLearner):
         data: Any = None,
         *,
         scoring_method: str | BaseStructureScore | None = None,
+        penalty: float = 1.0,
         structure_prior: StructurePrior | None = None,
         discrete_children: Literal["forbidden", "allowed"] = "forbidden",
         phases: Sequence[Literal["forward", "backward", "turning"]] = ("forward", "backward", "turning"),
@@ -230,6 +245,7 @@ class GreedyEquivalenceSearch(SearchLearner):
     ) -> None:
         self.data = data
         self.scoring_method = scoring_method
+        self.penalty = penalty
         self.structure_prior = structure_prior
         self.discrete_children = discrete_children
         self.phases = phases
@@ -266,7 +282,17 @@ class GreedyEquivalenceSearch(SearchLearner):
 
     def _fit(self, opened: InputTable, sample_weight: ArrayLike | None) -> Run:
         self._check_phases()
-        return super()._fit(opened, sample_weight)
+        self.truncated_ = False
+        run = super()._fit(opened, sample_weight)
+        if self.truncated_:
+            warnings.warn(
+                f"some variable had more than {equivalence.MOST_CLIQUES:,} cliques of neighbours, of which only the "
+                f"smallest were tried: the graph is dense ({len(self.edges_):,} edges). "
+                "HillClimbSearch(strategy='best') finds better graphs of dense data, and penalty=2 sparser ones",
+                UserWarning,
+                stacklevel=caller_level(),
+            )
+        return run
 
     def _check_phases(self) -> None:
         """Raise ValueError unless `phases` lists phases without repetition."""
@@ -278,4 +304,7 @@ class GreedyEquivalenceSearch(SearchLearner):
             )
 
     def _search(self, problem: DagProblem, state: DagState, tracker: SearchTracker, seed: int) -> None:
-        search_classes(state, tracker, phases=list(self.phases), repeat=bool(self.repeat))
+        try:
+            search_classes(state, tracker, phases=list(self.phases), repeat=bool(self.repeat))
+        finally:  # a limit ends the search by an exception
+            self.truncated_ = self.truncated_ or tracker.is_truncated
