@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from operator import attrgetter, is_
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pgmx._ext._components import Components
 from pgmx.checks import read_only
 from pgmx.fitted import FittedLearner, get_model
 from pgmx.inference.networks import LogFactors, take_logs
@@ -293,13 +294,7 @@ class TableSnapshot:
 
     def is_current(self, model: Any) -> bool:
         """Return whether no node and no table of the network was added, removed or replaced."""
-        # compiled loops: this check comes before every question
-        now = list_tables(model)
-        return (
-            (self._n_nodes, len(self._tables)) == (len(model), len(now))
-            and all(map(is_, now, self._tables))
-            and all(map(is_, map(_VALUES, now), self._arrays))
-        )
+        return self._n_nodes == len(model) and Components.have_arrays(list_tables(model), self._tables, self._arrays)
 
     def has_same_values(self) -> bool:
         """Return whether no value was edited in place; takes longer than `is_current`."""

@@ -250,6 +250,7 @@ def main():
     parser.add_argument("--questions", type=int, default=1000, help="per network")
     parser.add_argument("--seconds", type=float, default=5.0, help="of each peer per network")
     parser.add_argument("--alarm", action="store_true", help="only other functions, and simulated rows")
+    parser.add_argument("--gaussian", action="store_true", help="only rows under linear Gaussian networks")
     parser.add_argument("--serve", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
@@ -258,6 +259,10 @@ def main():
     print(f"{platform.processor() or platform.machine()}, load {getloadavg()[0]:.1f}\n")
     if options.alarm:
         return measure_alarm()
+    if options.gaussian:
+        from answers_of_gaussian_rows import measure
+
+        return measure()
     print("| network | pgmx | asked again | pgmpy | pyAgrum | best peer / pgmx | difference | questions | peak MB |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for name in options.networks:

@@ -19,6 +19,7 @@ MODULES = (
     "data_set_cases",
     "model_cases",
     "mixed_cases",
+    "classifier_cases",
     "time_series_cases",
     "count_cases",
     "further_cases",

@@ -71,6 +71,7 @@ class ComponentEngine:
             for v in scope:
                 holders[v].append(f)
         self.columns = _starts(cards)[:-1]
+        self.slices = [slice(end - card, end) for card, end in zip(self.cards, np.cumsum(cards).tolist(), strict=True)]
         self.first = _starts([*(table.size for table in tables), *cards])[:-1]
         self.values = np.concatenate([*(table.ravel() for table in tables), np.ones(sum(cards))])
         self.active = np.repeat(np.array([1, 0], dtype=np.uint8), [self.n_tables, n])
@@ -421,7 +422,7 @@ class ComponentInference:
     @cached_property
     def _answer(self) -> tuple[float, np.ndarray]:
         """The log-partition, and the marginals of all hidden variables side by side."""
-        probabilities = np.zeros((1, sum(self.engine.cards)))
+        probabilities = np.zeros((1, self.engine.slices[-1].stop))
         with self.engine.asking(*self._question) as row:
             worker = self.engine.worker(self.memory)
             worker.find(row, SUM)
@@ -437,8 +438,7 @@ class ComponentInference:
 
     def marginal(self, i: int) -> np.ndarray:
         """Return the distribution of a hidden variable."""
-        start = self.engine.columns[i]
-        return self._answer[1][start : start + self.engine.cards[i]]
+        return self._answer[1][self.engine.slices[i]]
 
     def joint(self, variables: Sequence[int]) -> np.ndarray:
         """Return the joint distribution of hidden variables, one axis per variable in their order."""
