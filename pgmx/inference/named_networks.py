@@ -220,8 +220,21 @@ class BayesianArrays(NamedTuple):
         return [len(states) for states in self.states]
 
     def normalise(self) -> BayesianArrays:
-        """Return the network with every distribution scaled to the sum 1, since files hold rounded decimals."""
-        return self._replace(tables=[table / table.sum(axis=0) for table in self.tables])
+        """Return the network with every distribution scaled to the sum 1, since files hold rounded decimals.
+
+        Raises a ValueError that names the node of a table with a cell that is negative or not finite, or with a column
+        of zeros.
+        """
+        with np.errstate(invalid="ignore", divide="ignore"):
+            tables = [table / table.sum(axis=0) for table in self.tables]
+        # one test of all cells: questions about single networks are short
+        if tables and not np.concatenate([table.ravel() for table in tables]).min() >= 0.0:
+            wrong = next(v for v, table in enumerate(tables) if not table.min() >= 0.0)
+            raise ValueError(
+                f"the table of node {self.names[wrong]!r} is not a conditional distribution: it has a value that is "
+                "negative or not finite, or a column that sums to 0"
+            )
+        return self._replace(tables=tables)
 
     def cut(self, do: Mapping[int, int]) -> BayesianArrays:
         """Return the network in which some variables are set to a state and have no parents (Pearl 2009, eq. 3.10)."""

@@ -6,7 +6,7 @@ Nothing here imports pgmpy, since workers of a cluster compute these answers too
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -141,7 +141,8 @@ class DiscreteRowQueries:
             If columns are absent or unknown, or a value is missing or not a state of its variable.
         """
         problem = self.inference_problem()
-        return compute_logs(problem.engine, DiscreteRows(X, problem, allow_missing=False))
+        rows = DiscreteRows(X, problem, allow_missing=False)
+        return compute_logs(problem.engine, rows)
 
     @let_workers_answer
     def log_evidence(self, X: Any) -> np.ndarray:
@@ -168,7 +169,8 @@ class DiscreteRowQueries:
             If a row needs more than 2 GB, or the free memory if that is less; the error names the row.
         """
         problem = self.inference_problem()
-        return compute_logs(problem.engine, DiscreteRows(X, problem))
+        rows = DiscreteRows(X, problem)
+        return compute_logs(problem.engine, rows)
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the mean log-probability of the observed values of rows, in nats; higher is better.
@@ -359,6 +361,8 @@ def _choose_states(engine: RowEngine, codes: np.ndarray, n_jobs: int | None) -> 
 
 
 def _find_variables(problem: Problem, variables: Sequence[Hashable]) -> list[int]:
+    if isinstance(variables, bytes) or not isinstance(variables, Iterable):
+        raise TypeError(f"variables must be a list of names, got {variables!r}: use [{variables!r}]")
     names = [variables] if isinstance(variables, str) else list(variables)
     if not names:
         raise ValueError(f"variables is empty: name one or more of {join_names(problem.names)}")

@@ -106,6 +106,8 @@ class DiscreteRows:
     """
 
     def __init__(self, X: Any, problem: Problem, *, allow_missing: bool = True):
+        if not problem.names:
+            raise ValueError("the network has no variables: add nodes and their tables")
         if isinstance(X, Mapping):
             X = _make_frame(X)
         self.index = getattr(X, "index", None) if hasattr(X, "iloc") else None
@@ -206,9 +208,12 @@ def _write_codes(
 ) -> bool:
     """Write the codes of a coded column by the states of a variable; return whether values are missing."""
     observed, codes, mask = column
-    has_missing = mask is not None and bool(mask.any())
-    out[~mask if has_missing else slice(None)] = _map_states(name, observed, states, codes, by_text)[codes]
-    return has_missing
+    places = _map_states(name, observed, states, codes, by_text)
+    if mask is None or not mask.any():
+        out[:] = places[codes]
+        return False
+    out[~mask] = places[codes]
+    return True
 
 
 def _name_columns(columns: tuple, names: tuple) -> tuple:
