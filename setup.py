@@ -64,6 +64,7 @@ KERNELS = {
         "_orders",
         "_plan_store",
         "_reweighted",
+        "_row_columns",
         "_tempering",
         "_trws",
     ],
