@@ -266,6 +266,6 @@ def warn_of_target(learner: object, X: object, y: object) -> None:
         return
     warnings.warn(
         f"{type(learner).__name__} ignores y, the Series {name!r}: it learns from the columns of X alone. Add y to X "
-        f"as a column; ChowLiuForest(class_node={name!r}) is a classifier",
+        "as a column; BayesianNetworkClassifier().fit(X, y) is a classifier",
         stacklevel=caller_level(),
     )

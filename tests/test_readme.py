@@ -46,7 +46,7 @@ def test_examples_run_as_pasted(page, number, tmp_path, monkeypatch, capsys):
 
 
 def test_every_page_has_the_examples_that_it_promises():
-    assert [len(list_blocks(page, "python")) for page in PASTED] == [3, 3, 1, 1, 1, 1, 1]
+    assert [len(list_blocks(page, "python")) for page in PASTED] == [3, 4, 1, 1, 1, 1, 1]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

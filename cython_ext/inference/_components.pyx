@@ -6,7 +6,7 @@ for a Bayesian network with phi_v = P(x_v | parents of v) and Z = 1. Given the o
 into connected components of the graph that joins the variables of each family. Sums, maxima and draws of a component do
 not depend on the others, so each is exact by itself (the most probable states of a product are those of its factors).
 Algorithm: a component is found by breadth-first search and identified by its variables and families. Its elimination
-plan (bucket elimination, smallest table first) is made once and kept; rows with the same component share it. A plan
+plan (bucket elimination, ``_plan_orders.pxd``) is made once and kept; rows with the same component share it. A plan
 reads the tables of the network at the row's observed states, and no table is copied. A component of one variable, the
 most frequent, has no plan: its distribution is the product of its families.
 A question about some variables leaves out the families of barren variables (those without a target or an observed
@@ -26,9 +26,9 @@ from libc.string cimport memset
 
 import numpy as np
 
+from _plan_orders cimport MOST_TABLE_CELLS
 from _plans cimport (
     MAXIMISE,
-    MOST_TABLE_CELLS,
     QUERY,
     SUM,
     Bucket,
@@ -47,8 +47,8 @@ from _plans cimport (
 
 from pgmx._ext._plan_store cimport PlanStore
 
-# The least number of cells at which a better order than that of the smallest next table is worth its search.
-LARGE_PLAN = 1 << 14
+# The number of cells above which an order is searched for as for a network as a whole.
+LARGE_PLAN = 1 << 24
 
 
 cdef int compare(const void *a, const void *b) noexcept nogil:
@@ -77,7 +77,7 @@ cdef class Components(PlanStore):
     cdef int32_t *pair_component
     cdef int32_t *pair_row
     cdef double *constants
-    cdef Py_ssize_t n_pairs, pairs_size, n_rows
+    cdef Py_ssize_t n_pairs, pairs_size, n_rows, n_repeats
     # of one search
     cdef int32_t *hidden
     cdef int32_t *families
@@ -193,18 +193,19 @@ cdef class Components(PlanStore):
     def find(self, const int32_t[:, ::1] codes, Kind kind, Py_ssize_t n_repeats=1):
         """Find the components of rows (N, n), hidden variables -1; returns the numbers of those without a plan.
 
-        A single row may be repeated. Every row keeps 8 bytes per component until the next call.
+        Each row may be repeated, for as many draws. Every row keeps 8 bytes per component until the next call.
         """
         cdef Py_ssize_t n = self.network.n, r, v, m, k, i
         cdef bint failed = False
-        if n_repeats != 1 and (codes.shape[0] != 1 or n_repeats < 1):
-            raise ValueError(f"n_repeats={n_repeats} of {codes.shape[0]} rows: only a single row may be repeated")
+        if n_repeats < 1:
+            raise ValueError(f"n_repeats={n_repeats} must be at least 1")
         if codes.shape[0] * n_repeats > MOST_TABLE_CELLS:
             raise ValueError(f"{codes.shape[0] * n_repeats} rows are too many: answer blocks of rows")
         if self.n_bytes > self.max_bytes:
             self.forget_plans()
         self.n_pairs = 0
-        self.n_rows = codes.shape[0] * n_repeats
+        self.n_rows = codes.shape[0]
+        self.n_repeats = n_repeats
         free(self.constants)
         self.constants = <double *>malloc(max(1, self.n_rows) * sizeof(double))
         if self.constants == NULL:
@@ -226,11 +227,6 @@ cdef class Components(PlanStore):
                 if failed:
                     break
                 self.constants[r] = self._multiply_constants(&codes[r, 0])
-            k = self.n_pairs
-            for r in range(1, n_repeats):
-                self.constants[r] = self.constants[0]
-                for i in range(k):
-                    failed |= self._add_pair(self.pair_component[i], r) < 0
         if failed:
             self.n_pairs = self.n_rows = 0
             raise MemoryError
@@ -313,7 +309,7 @@ cdef class Components(PlanStore):
             if i < 0:
                 return None
             if self.plans[i] == NULL:
-                self.plan(i, LARGE_PLAN)
+                self.plan(i, min(LARGE_PLAN, max_cells))
             plan = self.plans[i]
             if plan == NULL or plan.n_cells > max_cells or self._multiply_constants(self.row) == -INFINITY:
                 return None
@@ -388,6 +384,8 @@ cdef class Components(PlanStore):
     ):
         """Answer the rows of the last `find`, with the same codes; returns the logarithm of each row's sum or maximum.
 
+        N counts repeated rows, which follow each other in all other arrays.
+
         Parameters
         ----------
         states : int32 (N, n), out
@@ -399,18 +397,16 @@ cdef class Components(PlanStore):
 
         Of impossible rows (-inf) nothing is written.
         """
-        cdef Py_ssize_t i, c, r, v, q, previous = -1
-        cdef double value = 0.0
-        cdef bint is_repeated = codes.shape[0] < self.n_rows
+        cdef Py_ssize_t i, c, q, r, v, first
+        cdef double value
         cdef int64_t[::1] order
         cdef double[::1] values = np.empty(self.n_pairs)
         cdef double[::1] total = np.empty(self.n_rows)
         cdef bint down = probabilities is not None or counts is not None, failed = False
-        cdef const double *uniform = NULL
         components = np.asarray(<int32_t[:self.n_pairs]>self.pair_component) if self.n_pairs else np.empty(0, np.int32)
         # Rows of one component one after the other find its plan in the cache; sums over rows need their order.
         order = np.arange(self.n_pairs) if counts is not None else np.argsort(components, kind="stable")
-        if codes.shape[0] != self.n_rows and codes.shape[0] != 1:
+        if codes.shape[0] != self.n_rows:
             raise ValueError(f"{codes.shape[0]} rows of codes for {self.n_rows} rows of the last find")
         for i in range(self.n_pairs):
             if self.pair_component[i] >= 0:
@@ -418,47 +414,49 @@ cdef class Components(PlanStore):
         with nogil:
             for i in range(self.n_pairs):
                 c = self.pair_component[order[i]]
-                r = self.pair_row[order[i]]
-                q = 0 if is_repeated else r       # the row of the codes
-                if uniforms is not None:
-                    uniform = &uniforms[r, 0]
+                q = self.pair_row[order[i]]
+                first = q * self.n_repeats
                 if c < 0:
-                    values[order[i]] = self._answer_single(
-                        <int32_t>(-1 - c), &codes[q, 0], kind, uniform,
-                        NULL if states is None else &states[r, 0],
-                        NULL if probabilities is None or columns[-1 - c] < 0 else &probabilities[r, columns[-1 - c]],
-                        0.0 if counts is None else weights[r], NULL if counts is None else &counts[0],
-                    )
+                    for r in range(first, first + self.n_repeats):
+                        values[order[i]] = self._answer_single(
+                            <int32_t>(-1 - c), &codes[q, 0], kind, NULL if uniforms is None else &uniforms[r, 0],
+                            NULL if states is None else &states[r, 0],
+                            NULL if probabilities is None or columns[-1 - c] < 0
+                            else &probabilities[r, columns[-1 - c]],
+                            0.0 if counts is None else weights[r], NULL if counts is None else &counts[0],
+                        )
                     continue
-                if not (is_repeated and c == previous):  # else its tables are those of the row before
-                    if self.reserve(self.plans[c]) < 0:
-                        failed = True
-                        break
-                    value = pass_up(&self.network, self.plans[c], &codes[q, 0], &self.scratch)
-                    previous = c
+                if self.reserve(self.plans[c]) < 0:
+                    failed = True
+                    break
+                value = pass_up(&self.network, self.plans[c], &codes[q, 0], &self.scratch)
                 values[order[i]] = value
-                if values[order[i]] == -INFINITY:
+                if value == -INFINITY:
                     continue
                 if states is not None:
-                    trace_states(&self.network, self.plans[c], uniform, &self.scratch)
-                    for v in range(self.plans[c].n_hidden):
-                        states[r, self.plans[c].hidden[v]] = self.scratch.states[v]
+                    for r in range(first, first + self.n_repeats):
+                        trace_states(
+                            &self.network, self.plans[c], NULL if uniforms is None else &uniforms[r, 0], &self.scratch
+                        )
+                        for v in range(self.plans[c].n_hidden):
+                            states[r, self.plans[c].hidden[v]] = self.scratch.states[v]
                 if down:
                     pass_down(&self.network, self.plans[c], &self.scratch)
-                if probabilities is not None:
-                    self._write_marginals(self.plans[c], &probabilities[r, 0], &columns[0])
-                if counts is not None:
-                    self._add_counts(self.plans[c], weights[r], &counts[0])
-            for r in range(self.n_rows):
-                total[r] = self.constants[r]
+                for r in range(first, first + self.n_repeats):
+                    if probabilities is not None:
+                        self._write_marginals(self.plans[c], &probabilities[r, 0], &columns[0])
+                    if counts is not None:
+                        self._add_counts(self.plans[c], weights[r], &counts[0])
+            for q in range(self.n_rows):
+                total[q] = self.constants[q]
             for i in range(self.n_pairs):
                 total[self.pair_row[i]] += values[i]
             if counts is not None:
-                for r in range(self.n_rows):
-                    self._count_constants(&codes[r, 0], weights[r], &counts[0])
+                for r in range(self.n_rows * self.n_repeats):
+                    self._count_constants(&codes[r // self.n_repeats, 0], weights[r], &counts[0])
         if failed:
             raise MemoryError
-        return np.asarray(total)
+        return np.repeat(total, self.n_repeats) if self.n_repeats > 1 else np.asarray(total)
 
     def answer_query(self, const int32_t[::1] codes, Py_ssize_t number):
         """Return the logarithm of a component's sum or maximum, and its answer.

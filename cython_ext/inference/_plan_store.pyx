@@ -10,7 +10,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
 
-from _plans cimport MOST_TABLE_CELLS, Kind, Network, Plan, Scratch, free_plan, make_plan
+from _plan_orders cimport MOST_TABLE_CELLS
+from _plans cimport Kind, Network, Plan, Scratch, free_plan, make_plan
 
 
 cdef inline uint64_t hash_record(const int32_t *record, Py_ssize_t size) noexcept nogil:
@@ -200,12 +201,12 @@ cdef class PlanStore:
         return self.plans[number]
 
     def plan(self, Py_ssize_t number, double max_cells, const int32_t[::1] order=None):
-        """Make the plan of a component; returns its number of cells, or the number reached if there are more.
+        """Make the plan of a component; returns its number of cells, also if they are too many.
 
         Nothing is allocated for more cells than `max_cells`. A table of more cells than an int32 can number counts as
         infinitely many.
-        `order` has positions of the hidden variables, of a query all others, which come first. None: the smallest next
-        table, unless there is a plan.
+        `order` has positions of the hidden variables, of a query all others, which come first. None: the best of
+        several orders, unless there is a plan.
         """
         self._check_number(number)
         cdef int32_t *record = self.pool + self.records[number]

@@ -8,6 +8,7 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcpy, memset
 
+from _plan_orders cimport MOST_TABLE_CELLS, find_order
 from _simd cimport pgmx_lowest_bit
 
 
@@ -19,10 +20,6 @@ cdef inline bint is_extreme(double value) noexcept nogil:
 cdef inline bint is_unsafe(double top) noexcept nogil:
     # Whether a product may have left the range of doubles, or lost all but a few digits below it.
     return not (1e-200 < top < 1e200)
-
-
-cdef enum:
-    MOST_TABLE_CELLS = 0x7FFFFFFF             # cells are numbered by int32
 
 
 cdef enum Kind:
@@ -101,42 +98,25 @@ cdef inline void list_cells(
         count *= cards[k]
 
 
-cdef inline double count_cells(
-    const int32_t *cards, const int32_t *hidden, Py_ssize_t i, const uint64_t *row, Py_ssize_t n_words
-) noexcept nogil:
-    # cells of the table of variable i and its neighbours
-    cdef double cells = cards[hidden[i]]
-    cdef Py_ssize_t q
-    cdef uint64_t word
-    for q in range(n_words):
-        word = row[q]
-        while word:
-            cells *= cards[hidden[q * 64 + pgmx_lowest_bit(word)]]
-            word &= word - 1
-    return cells
-
-
-cdef inline double eliminate(
+cdef inline double order_hidden(
     const Network *network, const Plan *plan, const int32_t *query, Py_ssize_t n_query, Kind kind,
-    const int32_t *local, uint64_t *near, int32_t *rank, int32_t *order, double limit
+    const int32_t *local, uint64_t *near, int32_t *rank, int32_t *order
 ) noexcept nogil:
-    """Order the hidden variables by the smallest next table, ties by number, or follow `order` if it is given.
+    """Order the hidden variables, the query last, or follow `order` if it is given; returns the number of cells.
 
-    The query comes last: as one table in the order asked, or for the marginal MAP variable by variable. `near` (zeros)
-    becomes the neighbours of each variable when it is eliminated, `rank` its place. Returns the number of cells, or
-    above the limit the number reached; infinity if a table has too many cells to number, -1 if memory is exhausted.
+    The query comes as one table in the order asked, or for the marginal MAP variable by variable. `near` (zeros)
+    becomes the neighbours of each variable when it is eliminated, `rank` its place. Infinity if a table has too many
+    cells to number, -1 if memory is exhausted.
     """
     cdef Py_ssize_t m = plan.n_hidden, words = (m + 63) // 64, n_steps = m - n_query if kind == QUERY else m
-    cdef Py_ssize_t n_first = m - n_query
-    cdef Py_ssize_t s, i, j, k, q, x, y, best
+    cdef Py_ssize_t i, j, k, x, y
     cdef int64_t a, e
-    cdef bint is_given = order[0] >= 0
-    cdef uint64_t word
-    cdef uint64_t *row
-    cdef double total = 0.0, cells
-    cdef double *costs = <double *>malloc(m * sizeof(double))
-    if costs == NULL:
+    cdef double total, cells
+    cdef double *cards = <double *>malloc(m * sizeof(double))
+    if cards == NULL:
         return -1.0
+    for i in range(m):
+        cards[i] = network.cards[plan.hidden[i]]
     for k in range(plan.n_families):
         a = network.starts[plan.families[k]]
         e = network.starts[plan.families[k] + 1]
@@ -144,48 +124,22 @@ cdef inline double eliminate(
             i = local[network.scopes[x]]
             if i < 0:
                 continue
-            for y in range(a, e):
+            for y in range(x + 1, e):
                 j = local[network.scopes[y]]
                 if j >= 0 and j != i:
                     near[i * words + j // 64] |= (<uint64_t>1) << (j % 64)
-    for i in range(m):
-        rank[i] = -1
-        costs[i] = count_cells(network.cards, plan.hidden, i, near + i * words, words)
-    for i in range(n_query):
-        rank[query[i]] = <int32_t>(n_first + i)   # taken, until it is their turn
-    for s in range(n_steps):
-        best = -1
-        if s == n_first:
-            for i in range(n_query):
-                rank[query[i]] = -1
-        if is_given:
-            best = order[s]
-        else:
-            for i in range(m):
-                if rank[i] < 0 and (best < 0 or costs[i] < costs[best]):
-                    best = i
-            order[s] = <int32_t>best
-        rank[best] = <int32_t>s
-        total += INFINITY if costs[best] > MOST_TABLE_CELLS else costs[best]
-        if total > limit:
-            break
-        row = near + best * words
-        for q in range(words):
-            word = row[q]
-            while word:
-                j = q * 64 + pgmx_lowest_bit(word)
-                word &= word - 1
-                for k in range(words):
-                    near[j * words + k] |= row[k]
-                near[j * words + j // 64] &= ~((<uint64_t>1) << (j % 64))
-                near[j * words + best // 64] &= ~((<uint64_t>1) << (best % 64))
-                costs[j] = count_cells(network.cards, plan.hidden, j, near + j * words, words)
+                    near[j * words + i // 64] |= (<uint64_t>1) << (i % 64)
+    total = find_order(m, cards, near, query, n_query, n_steps, order)
+    for i in range(n_steps):
+        rank[order[i]] = <int32_t>i
     if kind == QUERY and n_query > 0:
         cells = 1.0
         for i in range(n_query):
-            cells *= network.cards[plan.hidden[query[i]]]
-        total += INFINITY if cells > MOST_TABLE_CELLS else cells
-    free(costs)
+            rank[query[i]] = <int32_t>(n_steps + i)
+            cells *= cards[query[i]]
+        if total >= 0.0:
+            total += INFINITY if cells > MOST_TABLE_CELLS else cells
+    free(cards)
     return total
 
 
@@ -367,7 +321,7 @@ cdef inline Plan *make_plan(
     const Network *network, const int32_t *hidden, Py_ssize_t m, const int32_t *families, Py_ssize_t n_families,
     const int32_t *query, Py_ssize_t n_query, Kind kind, int32_t *local, int32_t *order, double limit, double *cells
 ) noexcept nogil:
-    """Return the plan of a component, or NULL if it has more cells than the limit; `cells` is the number reached.
+    """Return the plan of a component, or NULL if it has more cells than the limit; `cells` is their number.
 
     `local` holds the position of each hidden variable, -1 for all others. `query` has positions in `hidden`. `order`
     (m,) begins with -1, and then receives an order, or is followed. If memory is exhausted, returns NULL, `cells` -1.
@@ -383,7 +337,7 @@ cdef inline Plan *make_plan(
         plan.n_buckets = <int32_t>(m - n_query + 1 if kind == QUERY else m)
         plan.hidden = <int32_t *>hidden
         plan.families = <int32_t *>families
-        cells[0] = eliminate(network, plan, query, n_query, kind, local, near, rank, order, limit)
+        cells[0] = order_hidden(network, plan, query, n_query, kind, local, near, rank, order)
         # the lists of cells are made only if the tables fit
         if 0.0 <= cells[0] <= limit:
             if fill_plan(network, plan, query, n_query, kind, local, near, rank, order, rank + m) == 0:

@@ -217,7 +217,7 @@ def _with_states_of(network, table, order: Sequence[int]):
 
 
 def _states_of(network, name) -> list:
-    if hasattr(network, "potentials") or hasattr(network, "log_likelihood_terms"):
+    if hasattr(network, "potentials") or hasattr(network, "continuous"):
         return list(network.states.get(name, ()))
     cpd = network.get_cpds(name) if hasattr(network, "get_cpds") else None
     return list(getattr(cpd, "state_names", {}).get(name, ()))

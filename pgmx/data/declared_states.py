@@ -16,6 +16,42 @@ def match_states(states: Sequence, target: Sequence, absent: int = 0) -> np.ndar
     return np.array([position.get(state, absent) for state in states], dtype=np.intp)
 
 
+def match_texts(states: Sequence, target: Sequence, absent: int = 0) -> np.ndarray:
+    """Return the position in `target` of each state as `match_states` does, or of the one with the same text.
+
+    Files keep states as text: the word "1" is the state 1 and the integer 1 is the state "1", as is the number 1.0;
+    the word true is the state True, whatever its case.
+    """
+    known, texts = set(target), [write_state(state) for state in target]
+    exact = {text: code for code, text in reversed(list(enumerate(texts)))}
+    numbers = {float(state): code for code, state in enumerate(target) if type(state) in (int, float)}
+    found = match_states(states, target, absent)
+    for k, state in enumerate(states):
+        if state in known:
+            continue
+        text = write_state(state)
+        if text in exact:
+            found[k] = exact[text]
+        elif isinstance(state, bool) or text.lower() in ("true", "false"):
+            alike = [code for code, known_text in enumerate(texts) if known_text.lower() == text.lower()]
+            found[k] = alike[0] if len(alike) == 1 else absent
+        elif numbers and isinstance(state, str):
+            found[k] = numbers.get(_read_number(text), absent)
+    return found
+
+
+def write_state(state) -> str:
+    """Return a state as text, a whole number without a decimal point."""
+    return str(int(state)) if isinstance(state, float) and state.is_integer() else str(state)
+
+
+def _read_number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return float("nan")
+
+
 def list_unknown_states(states: Sequence, target: Sequence, codes: np.ndarray) -> list:
     """Return the states that occur in `codes` and are not in `target`; codes from len(states) on are ignored."""
     known = set(target)

@@ -132,6 +132,26 @@ class Frame:
             return self
         return Frame(self.names, self.columns, self.n_rows, self._block, self.discrete | added)
 
+    def add_discrete(self, name: Hashable, codes: np.ndarray, states: Sequence) -> Frame:
+        """Return the table with a further discrete column, last, with these states in this order.
+
+        Parameters
+        ----------
+        name : hashable
+            A new name.
+        codes : ndarray of int, shape (n_rows,)
+            Positions in `states`.
+        states : sequence
+            Distinct values.
+
+        Returns
+        -------
+        Frame
+            A new table; the columns are not copied.
+        """
+        column = pd.Categorical.from_codes(codes, pd.Index(states, tupleize_cols=False))
+        return Frame((*self.names, name), [*self.columns, column], self.n_rows, discrete=self.discrete)
+
     @cached_property
     def float_columns(self) -> tuple:
         """Names of the floating-point columns, in order."""

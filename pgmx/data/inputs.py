@@ -1,6 +1,6 @@
 """The opening of any accepted input as a discrete or a numeric table or as columns; the package has a drawing."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from itertools import chain
 from os import PathLike
 from pathlib import Path
@@ -23,6 +23,7 @@ from pgmx.data.files.readers import (
     is_csv,
     is_path,
     join_frames,
+    open_chunks,
     read_whole,
 )
 from pgmx.data.frame import CODED_ALREADY, Frame, open_chunk, open_columns, open_rows
@@ -387,16 +388,27 @@ def open_for_scores(
 # ---- rows for fitted models ----
 
 
-def open_new_rows(X: Any, kind: Kind = "any") -> Any:
+def open_new_rows(X: Any, kind: Literal["numeric", "columns"]) -> Any:
     """Open rows for a fitted model, any number of them: tables of its kind as they are, files with values missing.
 
-    Chunks are opened as `open_any`, `open_numeric` or `open_frame` do with missing="pairwise", and other inputs as
-    columns.
+    Chunks are opened as `open_numeric` or `open_frame` do with missing="pairwise", and other inputs as columns.
     """
-    table = {"any": DiscreteTable, "numeric": NumericTable}.get(kind, Frame)
-    if isinstance(X, Frame | table):
+    if isinstance(X, Frame | (NumericTable if kind == "numeric" else Frame)):
         return X
     return _open(X, kind, missing="pairwise") if is_chunked(X) else open_chunk(X)
+
+
+def open_new_chunks(X: Any) -> tuple[Iterator[Frame | DiscreteTable], bool]:
+    """Open rows of discrete columns for a fitted model, any number of them, in chunks.
+
+    Return chunks with the same columns, and whether they come from a file, in which states are text or numbers: the
+    type of a state is lost in many formats. Tables in memory and coded ones are one chunk.
+    """
+    if _is_plane_file(X):
+        return iter([open_table(X)]), True
+    if is_chunked(X):
+        return open_chunks(X, CHUNK_ROWS, fewest=0)[0], is_path(X)
+    return iter([X if isinstance(X, DiscreteTable) else open_rows(X)]), False
 
 
 def open_rows_to_score(X: Any) -> Any:

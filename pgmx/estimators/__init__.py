@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pgmx.estimators.bayesian.annealing import SimulatedAnnealing as SimulatedAnnealing
     from pgmx.estimators.bayesian.best_first import BestFirstSearch as BestFirstSearch
     from pgmx.estimators.bayesian.chow_liu import ChowLiuForest as ChowLiuForest
+    from pgmx.estimators.bayesian.classifier import BayesianNetworkClassifier as BayesianNetworkClassifier
     from pgmx.estimators.bayesian.equivalence import GreedyEquivalenceSearch as GreedyEquivalenceSearch
     from pgmx.estimators.bayesian.hill_climb import HillClimbSearch as HillClimbSearch
     from pgmx.estimators.block_bootstrap import BlockBootstrap as BlockBootstrap
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "BaseStructureLearner": "pgmx.estimators.base",
+    "BayesianNetworkClassifier": "pgmx.estimators.bayesian.classifier",
     "BestChoiceEdgeGrafting": "pgmx.estimators.markov.best_choice_grafting",
     "BestFirstSearch": "pgmx.estimators.bayesian.best_first",
     "BlockBootstrap": "pgmx.estimators.block_bootstrap",

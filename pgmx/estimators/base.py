@@ -45,6 +45,7 @@ __all__ = [
     "StrOptions",
     "clone_learner",
     "config",
+    "import_page",
     "random_draws",
 ]
 
@@ -278,7 +279,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
             Path of the written file, see :func:`pgmx.plotting.save_report`.
         """
         self._require_fit()
-        return _import_page().save_report(self, path, data=data, bootstrap=bootstrap, title=title, notes=notes)
+        return import_page().save_report(self, path, data=data, bootstrap=bootstrap, title=title, notes=notes)
 
     def _make_once(self, name: str, make: Callable[[], T]) -> T:
         """Return the result with this name. The first call after `fit` makes it."""
@@ -357,7 +358,7 @@ class BaseStructureLearner(BaseEstimator, StructureEstimator, ABC):
         return bundle
 
     def _summarize_result(self) -> str:
-        return _import_page().render_summary(self) if hasattr(self, "_results") else ""
+        return import_page().render_summary(self) if hasattr(self, "_results") else ""
 
     # ---- pgmpy ----
 
@@ -450,7 +451,7 @@ def clone_learner(learner: T) -> T:
     return copy
 
 
-def _import_page() -> Any:
+def import_page() -> Any:
     """Return the module of reports. The import is late because it is against the order of imports."""
     from pgmx.plotting.reports import page
 

@@ -15,6 +15,7 @@ Discrete Markov networks:
 Bayesian networks:
 
 - `likelihood`: log-likelihood of rows under a fitted network, discrete, linear Gaussian or mixed
+- `linear_gaussian`: linear Gaussian networks as arrays, and inference for rows with missing values
 - `mixed`: conditional linear Gaussian networks as arrays, and inference in them
 """
 

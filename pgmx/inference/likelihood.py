@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from math import inf, log, pi
+from math import inf
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 
 from pgmx.checks import check_same_names, join_names
 from pgmx.fitted import FittedLearner, get_model
-from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily, MixedFamilies, MixedRows, RowChunk
+from pgmx.inference.linear_gaussian import LinearGaussianArrays, Regression, read_regressions
+from pgmx.inference.mixed.families import DiscreteFamily, MixedFamilies, MixedRows, RowChunk
 from pgmx.inference.mixed.missing_values import ObservedDensities
-from pgmx.inference.named_networks import BayesianArrays, Regression, join_regressions, read_regressions
+from pgmx.inference.named_networks import BayesianArrays
 from pgmx.inference.networks import take_logs
 
 if TYPE_CHECKING:
@@ -148,9 +149,9 @@ def held_out_log_likelihood(
     check_missing_option(missing, MISSING_CHOICES)
     X = open_rows_to_score(X)
     network: Any = get_model(model)
-    is_mixed = hasattr(network, "log_likelihood_terms")
     # recognised by the name of the class, since this module does not import pgmpy
     is_gaussian = any(base.__name__ == "LinearGaussianBayesianNetwork" for base in type(network).__mro__)
+    is_mixed = hasattr(network, "log_likelihood_terms") and not is_gaussian
     if is_remote(X):  # a message for the sums of each partition; no value is missing
         if is_mixed:
             return _sum_mixed_partitions(network, X)
@@ -362,44 +363,13 @@ def _gaussian_likelihood(model: LinearGaussianBayesianNetwork, X, missing: str) 
 
 
 def _sum_observed_continuous(names: list, regressions: list[Regression], frame: Frame) -> HeldOutLikelihood:
-    r"""Return the likelihood of the observed values o of continuous rows in which k values m are missing.
-
-    .. math:: \ln p(x_o) = \ln p(x_o, \hat x_m) + \tfrac{k}{2} \ln 2\pi - \tfrac12 \ln |K_{mm}|
-
-    with the conditional means of the missing values and the precision K.
-    """
-    from scipy.sparse import csr_array
-
+    """Return the likelihood of the observed values of continuous rows."""
     from pgmx.data.inputs import open_numeric
-    from pgmx.statistics.precision import fill_scores, scale_to_unit_diagonal
 
     table = open_numeric(frame, missing="pairwise")
     values = table.rows()[:, _find_positions(names, table.names)]
-    missing = np.isnan(values)
-    mean, precision = join_regressions(regressions)
-    scaled, roots = scale_to_unit_diagonal(csr_array(precision))
-    scores = np.where(missing, 0.0, (values - mean) * roots)
-    try:
-        scores, log_dets = fill_scores(scaled, scores, missing)
-    except np.linalg.LinAlgError:  # columns that nearly depend on each other
-        return _sum_observed_regressions(names, regressions, values, missing)
-    columns = list(np.where(missing, mean + scores / roots, values).T)
-    sums = 0.5 * (log(2.0 * pi) * missing.sum(axis=1) - log_dets) - missing @ np.log(roots)
-    for regression in regressions:
-        sums += regression.log_density(columns, slice(None))
+    sums = LinearGaussianArrays(names, regressions).log_evidence(values)
     return _summarise(names, sums, np.zeros(len(names), dtype=np.int64))
-
-
-def _sum_observed_regressions(
-    names: list, regressions: list[Regression], values: np.ndarray, missing: np.ndarray
-) -> HeldOutLikelihood:
-    """Return the same likelihood from the regressions by orthogonal factors: slower, but never singular."""
-    families = [GaussianFamily((), tuple(r.parents), r.beta, np.asarray(r.std)) for r in regressions]
-    numbers = np.ascontiguousarray(np.where(missing, 0.0, values).T)
-    rows = MixedRows(np.zeros(numbers.shape, dtype=np.intp), numbers)
-    chunk = RowChunk(rows, np.ascontiguousarray(missing.T), np.zeros(numbers.shape, dtype=bool))
-    network = MixedFamilies((0,) * len(names), tuple(families))
-    return _sum_observed(names, network, [chunk], len(values))
 
 
 def _sum_gaussian_partitions(model: LinearGaussianBayesianNetwork, X: Any) -> HeldOutLikelihood:

@@ -1,14 +1,13 @@
 """Networks with names of variables and states, read from pgmpy's objects as arrays.
 
-Markov networks (`read_network`), discrete Bayesian networks (`BayesianArrays`, with forward sampling) and linear
-Gaussian Bayesian networks (`read_regressions`). Nothing here imports pgmpy: any objects with the same methods will do.
+Markov networks (`read_network`) and discrete Bayesian networks (`BayesianArrays`, with forward sampling). Nothing here
+imports pgmpy: any objects with the same methods will do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from math import log, pi
 from operator import attrgetter, is_
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,7 +19,7 @@ from pgmx.inference.networks import LogFactors, take_logs
 
 if TYPE_CHECKING:
     from pgmpy.factors.discrete import DiscreteFactor
-    from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork, LinearGaussianBayesianNetwork
+    from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork
 
 
 class NamedFactors(NamedTuple):
@@ -302,60 +301,22 @@ def list_tables(model: Any) -> list[Any]:
     return model.cpds if hasattr(model, "cpds") else model.factors
 
 
-# ---- linear Gaussian networks ----
-
-
-class Regression(NamedTuple):
-    """A linear Gaussian variable given its parents, by position: intercept and slopes, and standard deviation."""
-
-    variable: int
-    parents: list[int]
-    beta: np.ndarray
-    std: float
-
-    def log_density(self, columns: Sequence[np.ndarray], rows: slice) -> np.ndarray:
-        """Return the log-density of some rows."""
-        residual = columns[self.variable][rows] - self.beta[0]
-        for parent, slope in zip(self.parents, self.beta[1:], strict=True):
-            residual = residual - slope * columns[parent][rows]
-        return -0.5 * (log(2.0 * pi) + (residual / self.std) ** 2) - log(self.std)
-
-
-def read_regressions(model: LinearGaussianBayesianNetwork, names: list) -> list[Regression]:
-    """Return the parameters of all variables; raise if one has no parameters or no positive standard deviation."""
-    place = {name: v for v, name in enumerate(names)}
-    regressions = []
-    for v, name in enumerate(names):
-        cpd: Any = model.get_cpds(name)
-        if cpd is None:
-            raise ValueError(f"node {name!r} has no parameters: fit the model or add its CPD")
-        if not float(cpd.std) > 0.0:
-            raise ValueError(f"the standard deviation of {name!r} is {cpd.std}: a density needs a positive one")
-        parents = [place[parent] for parent in cpd.evidence]
-        regressions.append(Regression(v, parents, np.asarray(cpd.beta, dtype=np.float64), float(cpd.std)))
-    return regressions
-
-
-def join_regressions(regressions: Sequence[Regression]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the mean (p,) and the precision (p, p) of all variables together, in order."""
-    equations, intercepts = np.eye(len(regressions)), np.empty(len(regressions))
-    for v, parents, beta, _ in regressions:
-        equations[v, parents], intercepts[v] = -beta[1:], beta[0]
-    # The system is (I - B) x = intercepts + noise, so that the precision is (I - B)' D^-2 (I - B).
-    scaled = equations / np.array([regression.std for regression in regressions])[:, None]
-    return np.linalg.solve(equations, intercepts), scaled.T @ scaled
-
-
 # ---- forward sampling of discrete Bayesian networks, one vectorised pass per variable ----
 
 
-def draw_codes(arrays: BayesianArrays, n_rows: int, random_state: int | None) -> list[np.ndarray]:
-    """Draw rows as state codes: one integer array per variable, each from its own stream."""
+def draw_codes(
+    arrays: BayesianArrays,
+    n_rows: int,
+    random_state: int | Sequence[int] | None,
+    known: Mapping[int, np.ndarray] | None = None,
+) -> list[np.ndarray]:
+    """Draw rows as state codes: one integer array per variable, each from its own stream unless it is known."""
     entropy = np.random.SeedSequence(random_state).entropy
-    codes: dict[int, np.ndarray] = {}
+    codes = dict(known or {})
     for v in arrays.sort_parents_first():
-        parent_codes = [codes[parent] for parent in arrays.parents[v]]
-        codes[v] = _draw(_accumulate(arrays.tables[v]), parent_codes, draw_uniforms(entropy, v, n_rows))
+        if v not in codes:
+            parent_codes = [codes[parent] for parent in arrays.parents[v]]
+            codes[v] = _draw(_accumulate(arrays.tables[v]), parent_codes, draw_uniforms(entropy, v, n_rows))
     return [codes[v] for v in range(len(codes))]
 
 

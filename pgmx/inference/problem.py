@@ -172,10 +172,15 @@ class Problem:
         """Whether the network is a Bayesian network."""
         return isinstance(self._network, BayesianArrays)
 
+    @property
+    def arrays(self) -> BayesianArrays:
+        """The tables of a Bayesian network, without likelihoods and interventions."""
+        return cast(BayesianArrays, self._network)
+
     @cached_property
     def engine(self) -> ComponentEngine:
         """The engine of a Bayesian network, which keeps the plans of its questions."""
-        arrays = cast(BayesianArrays, self._network)
+        arrays = self.arrays
         scopes = [(v, *family) for v, family in enumerate(arrays.parents)]
         return ComponentEngine(arrays.cards, scopes, arrays.tables, is_directed=True)
 
@@ -332,12 +337,12 @@ class CompiledNetwork:
 class UnknownStateError(ValueError, KeyError):
     """A variable does not have a state; a ValueError as elsewhere in pgmx, and a KeyError as in pgmpy."""
 
-    def __init__(self, name: Hashable, state: Hashable, states: Sequence) -> None:
-        super().__init__(name, state, states)
+    def __init__(self, name: Hashable, state: Hashable, states: Sequence, text: str = "") -> None:
+        super().__init__(name, state, states, text)
 
     def __str__(self) -> str:
-        name, state, states = self.args
-        return f"{name!r} has no state {state!r}: its states are {join_names(states)}"
+        name, state, states, text = self.args
+        return text or f"{name!r} has no state {state!r}: its states are {join_names(states)}"
 
 
 def check_memory(memory: int | None) -> int:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from pgmx.models.any_model import save_markov_network as save_markov_network
     from pgmx.models.any_model import save_model as save_model
     from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork as DiscreteBayesianNetwork
+    from pgmx.models.bayesian.linear_gaussian_network import (
+        LinearGaussianBayesianNetwork as LinearGaussianBayesianNetwork,
+    )
     from pgmx.models.bayesian.networks import fit_discrete as fit_discrete
     from pgmx.models.bayesian.networks import fit_linear_gaussian as fit_linear_gaussian
     from pgmx.models.bayesian.networks import to_dag as to_dag
@@ -50,6 +53,7 @@ _HOMES = {
     "ConditionalGaussianNetwork": "pgmx.models.mixed.network",
     "DiscreteBayesianNetwork": "pgmx.models.bayesian.discrete_network",
     "GaussianMarkovNetwork": "pgmx.models.gaussian_network",
+    "LinearGaussianBayesianNetwork": "pgmx.models.bayesian.linear_gaussian_network",
     "LinearDynamicalSystem": "pgmx.models.time_series.linear_dynamical_system",
     "PairwiseMarkovNetwork": "pgmx.models.markov_network",
     "TimeSeriesGraph": "pgmx.models.time_series.graph",

@@ -34,6 +34,21 @@ def check_names(names: Iterable[Hashable]) -> tuple:
     return names
 
 
+def copy_into(clone: Any, network: Any) -> Any:
+    """Give an empty network of pgmpy the graph of another, with all attributes, and copies of its CPDs."""
+    clone.graph.update(network.graph)
+    # networkx's methods keep the attributes, which pgmpy's lose, and are fast for large networks
+    nx.DiGraph.add_nodes_from(clone, ((name, _copy_marks(marks)) for name, marks in network.nodes(data=True)))
+    nx.DiGraph.add_edges_from(clone, ((u, v, _copy_marks(marks)) for u, v, marks in network.edges(data=True)))
+    clone.cpds = [cpd.copy() for cpd in network.cpds]
+    return clone
+
+
+def _copy_marks(marks: Mapping[str, Any]) -> dict[str, Any]:
+    # pgmpy keeps the roles of a node, such as "latents", in a set among its attributes
+    return {key: set(value) if isinstance(value, set) else value for key, value in marks.items()}
+
+
 Saved = TypeVar("Saved", bound="FileMixin")  # of Self jedi returns the base class
 
 

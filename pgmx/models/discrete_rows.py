@@ -6,7 +6,7 @@ Nothing here imports pgmpy, since workers of a cluster compute these answers too
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,14 +16,15 @@ from pgmx.checks import check_seed, join_names
 from pgmx.inference.exact.components import BLOCK, ComponentEngine
 from pgmx.inference.named_networks import draw_uniforms
 from pgmx.inference.problem import Problem, check_method
-from pgmx.inference.reduced_network import show_evidence
-from pgmx.models.distributed_rows import average_answers, let_workers_answer
-from pgmx.models.rows import CodedRows, make_label_columns, read_discrete_rows
+from pgmx.models.distributed_rows import ImpossibleRowsError, average_answers, let_workers_answer, number_rows_from
+from pgmx.models.rows import DiscreteRows, make_label_columns
 
 #: Numbers per chunk of rows, unless a few blocks have more: 32 MB.
 CHUNK_NUMBERS = 1 << 22
 #: Blocks of rows in a chunk at least, which threads share.
 LEAST_BLOCKS = 4
+
+NOTHING_MISSING = "no value is missing in the data: there is nothing to predict"
 
 
 class DiscreteRowQueries:
@@ -37,9 +38,9 @@ class DiscreteRowQueries:
     def without_graph(self, question: str) -> Any:
         """Return an object that has only arrays and the row-wise methods of the network."""
 
-    def read_rows(self, rows: Any) -> CodedRows:
+    def read_rows(self, rows: Any) -> np.ndarray:
         """Return rows in the codes of the network; columns may be absent, values may be missing."""
-        return read_discrete_rows(rows, self.inference_problem(), allow_missing=True)
+        return DiscreteRows(rows, self.inference_problem()).read_all()
 
     def _require_parameters(self) -> None:
         self.inference_problem()
@@ -71,27 +72,25 @@ class DiscreteRowQueries:
         check_method(method, ("map", "marginal"))
         entropy = np.random.SeedSequence(check_seed(seed)).entropy
         problem = self.inference_problem()
-        rows = read_discrete_rows(X, problem, allow_missing=True)
-        if must_fill and rows.codes.shape[1] and not rows.missing.any():
-            raise ValueError("no value is missing in the data: there is nothing to predict")
+        rows = DiscreteRows(X, problem)
         engine, n = problem.engine, len(problem.names)
-        filled = rows.codes.copy()
-        impossible = _ImpossibleRows(problem)
-        wanted = rows.incomplete
-        for chunk, codes in _split(rows, sum(engine.cards) if method == "marginal" else n):
-            if stochastic:
-                streams = [draw_uniforms(entropy, v, len(codes), first_row + chunk.start) for v in range(n)]
-                states, logs = engine.complete_rows(codes, None, uniforms=np.stack(streams, axis=1), n_jobs=n_jobs)
-            elif method == "map":
-                states, logs = engine.complete_rows(codes, None, n_jobs=n_jobs)
-            else:
-                states = codes.copy()
-                logs, shares = _compute_shares(engine, codes, wanted, n_jobs)
-                for v, start in zip(wanted, _starts(engine, wanted), strict=True):
-                    best = shares[:, start : start + engine.cards[v]].argmax(axis=1)
-                    states[:, v] = np.where(codes[:, v] < 0, best, codes[:, v])
-            impossible.add(logs, codes, chunk.start)
-            filled[:, chunk] = states.T
+        filled = np.empty((n, rows.n_rows), dtype=np.min_scalar_type(-max(engine.cards)))
+        impossible, begin, is_complete = _ImpossibleRows(problem), 0, True
+        for codes in rows.chunks(_count_rows(sum(engine.cards) if method == "marginal" else n)):
+            is_complete = is_complete and bool((codes >= 0).all())
+            with number_rows_from(begin):
+                if stochastic:
+                    streams = [draw_uniforms(entropy, v, len(codes), first_row + begin) for v in range(n)]
+                    states, logs = engine.complete_rows(codes, None, uniforms=np.stack(streams, axis=1), n_jobs=n_jobs)
+                elif method == "map":
+                    states, logs = engine.complete_rows(codes, None, n_jobs=n_jobs)
+                else:
+                    states, logs = _choose_states(engine, codes, n_jobs)
+            impossible.add(logs, codes, begin)
+            filled[:, begin : begin + len(codes)] = states.T
+            begin += len(codes)
+        if must_fill and is_complete and filled.shape[1]:
+            raise ValueError(NOTHING_MISSING)
         impossible.raise_if_any()
         return self._frame(problem, filled, rows)
 
@@ -127,23 +126,24 @@ class DiscreteRowQueries:
         Cost per row: as for `predict`, and one number per state of the result.
         """
         problem = self.inference_problem()
-        rows = read_discrete_rows(X, problem, allow_missing=True)
-        if variables is None:
-            wanted = rows.incomplete
-        else:
-            wanted = _find_variables(problem, variables)
-            rows.missing[wanted] = True
+        rows = DiscreteRows(X, problem)
+        chosen = None if variables is None else _find_variables(problem, variables)
+        wanted = rows.incomplete if chosen is None else chosen
         engine = problem.engine
         starts, width = _starts(engine, wanted), sum(engine.cards[v] for v in wanted)
-        values = np.empty((rows.codes.shape[1], width))
-        impossible = _ImpossibleRows(problem)
-        for chunk, codes in _split(rows, max(len(problem.names), width)):
-            logs, shares = _compute_shares(engine, codes, wanted, -1)
+        values = np.empty((rows.n_rows, width))
+        impossible, begin = _ImpossibleRows(problem), 0
+        for codes in rows.chunks(_count_rows(max(len(problem.names), width))):
+            if chosen is not None:
+                codes[:, chosen] = -1
+            with number_rows_from(begin):
+                logs, shares = _compute_shares(engine, codes, wanted, -1)
             for v, start in zip(wanted, starts, strict=True):
                 observed = np.flatnonzero(codes[:, v] >= 0)
                 shares[observed, start + codes[observed, v]] = 1.0
-            values[chunk] = shares
-            impossible.add(logs, codes, chunk.start)
+            impossible.add(logs, codes, begin)
+            values[begin : begin + len(codes)] = shares
+            begin += len(codes)
         impossible.raise_if_any()
         columns = make_label_columns([problem.names[v] for v in wanted], [problem.states[v] for v in wanted])
         return pd.DataFrame(values, index=rows.index, columns=columns)
@@ -172,7 +172,7 @@ class DiscreteRowQueries:
             If columns are absent or unknown, or a value is missing or not a state of its variable.
         """
         problem = self.inference_problem()
-        return _compute_logs(problem.engine, read_discrete_rows(X, problem))
+        return _compute_logs(problem.engine, DiscreteRows(X, problem, allow_missing=False))
 
     @let_workers_answer
     def log_evidence(self, X: Any) -> np.ndarray:
@@ -199,7 +199,7 @@ class DiscreteRowQueries:
             If a row needs more than 2 GB, or the free memory if that is less; the error names the row.
         """
         problem = self.inference_problem()
-        return _compute_logs(problem.engine, read_discrete_rows(X, problem, allow_missing=True))
+        return _compute_logs(problem.engine, DiscreteRows(X, problem))
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the mean log-probability of the observed values of rows, in nats; higher is better.
@@ -219,7 +219,7 @@ class DiscreteRowQueries:
         """
         return average_answers(self, "log_evidence", X)
 
-    def _frame(self, problem: Problem, codes: np.ndarray, rows: CodedRows) -> pd.DataFrame:
+    def _frame(self, problem: Problem, codes: np.ndarray, rows: DiscreteRows) -> pd.DataFrame:
         """Return categorical columns: those of the data in their order, then the absent ones."""
         categories = [pd.Index(list(own), tupleize_cols=False) for own in problem.states]
         order = [*rows.columns, *(v for v in range(len(problem.names)) if v not in set(rows.columns))]
@@ -263,21 +263,12 @@ class _ImpossibleRows:
     def raise_if_any(self) -> None:
         """Raise if there are impossible rows."""
         if self._n_rows:
-            raise ValueError(
-                f"{self._n_rows} row(s), the first at position {self._first}, are impossible under the network. The "
-                f"first has {show_evidence(self._values)}: leave out some of these values"
-            )
+            raise ImpossibleRowsError(self._n_rows, self._first, self._values)
 
 
-def _split(rows: CodedRows, width: int) -> Iterator[tuple[slice, np.ndarray]]:
-    """Yield chunks of rows with about `width` numbers per row, and their codes (n, n_variables), -1 for missing."""
-    n_rows = rows.codes.shape[1]
-    step = BLOCK * max(LEAST_BLOCKS, CHUNK_NUMBERS // (BLOCK * max(1, width)))
-    for begin in range(0, n_rows, step):
-        chunk = slice(begin, min(begin + step, n_rows))
-        codes = rows.codes[:, chunk].T.astype(np.int32, order="C")
-        codes[rows.missing[:, chunk].T] = -1
-        yield chunk, codes
+def _count_rows(width: int) -> int:
+    """Return the rows of a chunk with about `width` numbers per row."""
+    return BLOCK * max(LEAST_BLOCKS, CHUNK_NUMBERS // (BLOCK * max(1, width)))
 
 
 def _starts(engine: ComponentEngine, variables: Sequence[int]) -> list[int]:
@@ -295,11 +286,26 @@ def _compute_shares(
     return engine.answer_rows(codes, None, probabilities=shares, columns=columns, n_jobs=n_jobs), shares
 
 
-def _compute_logs(engine: ComponentEngine, rows: CodedRows) -> np.ndarray:
-    logs = np.empty(rows.codes.shape[1])
-    for chunk, codes in _split(rows, len(engine.cards)):
-        logs[chunk] = engine.answer_rows(codes, None, n_jobs=-1)
-    return logs
+def _choose_states(engine: ComponentEngine, codes: np.ndarray, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
+    """Return rows in which each hidden variable has its most probable state, and log P of the observed values."""
+    is_missing = codes < 0
+    wanted = np.flatnonzero(is_missing.any(axis=0)).tolist()
+    states = codes.copy()
+    logs, shares = _compute_shares(engine, codes, wanted, n_jobs)
+    for v, start in zip(wanted, _starts(engine, wanted), strict=True):
+        best = shares[:, start : start + engine.cards[v]].argmax(axis=1)
+        states[:, v] = np.where(is_missing[:, v], best, codes[:, v])
+    return states, logs
+
+
+def _compute_logs(engine: ComponentEngine, rows: DiscreteRows) -> np.ndarray:
+    logs = [np.empty(0)]
+    begin = 0
+    for codes in rows.chunks(_count_rows(len(engine.cards))):
+        with number_rows_from(begin):
+            logs.append(engine.answer_rows(codes, None, n_jobs=-1))
+        begin += len(codes)
+    return np.concatenate(logs)
 
 
 def _find_variables(problem: Problem, variables: Sequence[Hashable]) -> list[int]:

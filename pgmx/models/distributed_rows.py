@@ -4,8 +4,12 @@
 rows. A call of the network's method with no rows checks columns and options and shows the type of the results.
 """
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import wraps
+from inspect import signature
 from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
@@ -13,7 +17,38 @@ import pandas as pd
 
 from pgmx.data import DiscreteTable, Frame, NumericTable
 from pgmx.data.distributed.tables import is_remote
+from pgmx.inference.exact.elimination_order import TreewidthError
+from pgmx.inference.reduced_network import show_evidence
 from pgmx.statistics import marginal_counts
+
+
+class ImpossibleRowsError(ValueError):
+    """Rows of a table are impossible under a network: their number, the first one, and its observed values."""
+
+    def __init__(self, n_rows: int, first: int, values: Mapping[Hashable, Hashable]) -> None:
+        super().__init__(n_rows, first, values)
+
+    def __str__(self) -> str:
+        n_rows, first, values = self.args
+        return (
+            f"{n_rows} row(s), the first at position {first}, are impossible under the network. The first has "
+            f"{show_evidence(values)}: leave out some of these values"
+        )
+
+    def number_from(self, first_row: int) -> ImpossibleRowsError:
+        """Return the error with its row counted in a table in which `first_row` rows come before."""
+        n_rows, first, values = self.args
+        return ImpossibleRowsError(n_rows, first_row + first, values)
+
+
+@contextmanager
+def number_rows_from(first_row: int) -> Iterator[None]:
+    """Count the row that an error about a chunk names from the first row of the table."""
+    try:
+        yield
+    except (ImpossibleRowsError, TreewidthError) as error:
+        raise error.number_from(first_row) from None
+
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -48,11 +83,13 @@ def let_workers_answer(method: Method) -> Method:
     is a dask.dataframe with an answer for each row. An option `first_row` becomes the position of the first row of each
     chunk that a worker reads.
     """
+    parameters = signature(method)
 
     @wraps(method)
     def answer(self: RowNetwork, X: Any, *arguments: Any, **options: Any) -> Any:
         if is_remote(X):  # the answers stay with the workers too, as a dask.dataframe
-            return _ask_partitions(self, method.__name__, X, **options)
+            bound = parameters.bind(self, X, *arguments, **options).arguments
+            return _ask_partitions(self, method.__name__, X, **dict(list(bound.items())[2:]))
         return method(self, X, *arguments, **options)
 
     return cast(Method, answer)
@@ -80,11 +117,12 @@ def average_answers(
     no value of a distributed table is missing.
     """
     if is_remote(X):  # sums of partitions: one number per worker in place of one per row
-        return _sum_partitions(network, question, X) / X.n_rows
+        return sum_partitions(network, question, X) / X.n_rows
     return float(np.mean(getattr(network, local_question or question)(X if read is None else read(X))))
 
 
-def _sum_partitions(network: RowNetwork, question: str, X: Any) -> float:
+def sum_partitions(network: RowNetwork, question: str, X: Any) -> float:
+    """Return the sum over all rows of a distributed table of the values that a method of a network returns per row."""
     _check_states(network, X)
     getattr(network, question)(X.without_rows())
     return float(X.reduce(_sum_answers, network.without_graph(question), question, add=sum))
@@ -93,7 +131,8 @@ def _sum_partitions(network: RowNetwork, question: str, X: Any) -> float:
 def _answer(rows: Any, first_row: int, network: Any, question: str, options: Mapping) -> Any:
     if "first_row" in options:
         options = {**options, "first_row": first_row}
-    return getattr(network, question)(rows, **options)
+    with number_rows_from(first_row):
+        return getattr(network, question)(rows, **options)
 
 
 def _sum_answers(partition: Any, network: Any, question: str) -> float:

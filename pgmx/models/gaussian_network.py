@@ -9,12 +9,12 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from pgmpy.base import UndirectedGraph
 from pgmpy.factors.continuous import LinearGaussianCPD
-from pgmpy.models import LinearGaussianBayesianNetwork
 from scipy.linalg import LinAlgError, cholesky
 from scipy.sparse import csr_array, issparse, sparray, spmatrix
 
 from pgmx.checks import as_reals, join_names, read_only
 from pgmx.models.base import FixedGraph, check_names
+from pgmx.models.bayesian.linear_gaussian_network import LinearGaussianBayesianNetwork
 from pgmx.models.files.gaussian import GAUSSIAN_READERS, GAUSSIAN_WRITERS, GaussianParts
 from pgmx.models.gaussian_queries import ROUNDING, GaussianQueries
 from pgmx.statistics import MarginalTransforms
@@ -395,7 +395,7 @@ class GaussianMarkovNetwork(GaussianQueries, FixedGraph, UndirectedGraph):
 
         Returns
         -------
-        pgmpy.models.LinearGaussianBayesianNetwork
+        pgmx.models.LinearGaussianBayesianNetwork
             Nodes in the order of `names`; over the scores if there are `transforms`.
 
         Raises

@@ -4,6 +4,7 @@ Nothing here imports pgmpy, since workers of a cluster read rows too.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +13,9 @@ import pandas as pd
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, Frame
 from pgmx.data.columns import code_column, find_missing, is_float_column, read_floats, take_rows
-from pgmx.data.declared_states import list_unknown_states, match_states
-from pgmx.data.inputs import open_new_rows
+from pgmx.data.declared_states import list_unknown_states, match_states, match_texts
+from pgmx.data.files.readers import is_chunked
+from pgmx.data.inputs import open_new_chunks, open_new_rows
 from pgmx.data.numeric import (
     NumericTable,
     list_nonnumeric_kinds,
@@ -24,7 +26,8 @@ from pgmx.data.numeric import (
     refuse_values,
 )
 from pgmx.inference.mixed.families import MixedRows, RowChunk
-from pgmx.inference.problem import Problem
+from pgmx.inference.problem import Problem, UnknownStateError
+from pgmx.lookup import suggest
 
 #: Number of values per chunk of rows: 18 MB.
 CHUNK_CELLS = 1 << 20
@@ -35,8 +38,9 @@ def _check_columns(columns: Sequence[Hashable], names: Sequence[Hashable], allow
     variables, present = set(names), set(columns)
     extra = [name for name in columns if name not in variables]
     if extra:
+        close = suggest(extra[0], (name for name in names if name not in present))
         raise ValueError(
-            f"column(s) {join_names(extra)} are not variables of the network: leave them out, or rename them"
+            f"column(s) {join_names(extra)} are not variables of the network{close}: leave them out, or rename them"
         )
     absent = [name for name in names if name not in present]
     if absent and not allow_missing:
@@ -81,58 +85,132 @@ class CodedRows(NamedTuple):
     index: Any
     columns: list[int]
 
-    @property
-    def incomplete(self) -> list[int]:
-        """The variables without a column or with a missing value, in order."""
-        absent = np.ones(len(self.missing), dtype=bool)
-        absent[self.columns] = False
-        return np.flatnonzero(absent | self.missing.any(axis=1)).tolist()
-
 
 def read_discrete_rows(X, problem: Problem, *, allow_missing: bool = False) -> CodedRows:
-    """Code rows by the states of a network. The columns of an array are the variables, in this order.
+    """Code all rows by the states of a network, as `DiscreteRows` does."""
+    rows = DiscreteRows(X, problem, allow_missing=allow_missing)
+    codes = rows.read_all()
+    missing = codes < 0
+    codes[missing] = 0
+    # one or two bytes per value, since there may be many rows
+    codes = codes.astype(np.uint8 if max(map(len, problem.states)) <= 255 else np.uint16, copy=False)
+    return CodedRows(codes, missing, rows.index, rows.columns)
 
-    Raises if a column is not a variable, a value is not among its states, or a value is missing and must not be.
+
+class DiscreteRows:
+    """Rows of any input in the codes of a network, in chunks, -1 for missing values; states of files match by text.
+
+    `index` is the index of a pandas frame, None for other inputs; `columns` are the variables with a column, in the
+    order of the columns. Raises if a column is not a variable, a value is not among its states, or a value is missing
+    and must not be; errors about values come when their chunk is read.
     """
-    if isinstance(X, list | tuple):
-        X = np.array(X, dtype=object)
-    source = open_new_rows(X)  # missing values of files get a separate code
-    columns = source.columns if isinstance(source, DiscreteTable) else source.names
-    if isinstance(X, np.ndarray):
-        if X.shape[1] != len(problem.names):
-            raise ValueError(
-                f"an array must have one column for each of {len(problem.names)} variables, in their order, got shape "
-                f"{X.shape}: use a frame with named columns"
-            )
-        columns = problem.names
-    _check_columns(columns, problem.names, allow_missing)
-    at = {name: column for column, name in enumerate(columns)}
-    largest = max(map(len, problem.states))
-    # One or two bytes per value, since there may be many rows.
-    codes = np.zeros((len(problem.names), source.n_rows), dtype=np.uint8 if largest <= 255 else np.uint16)
-    missing = np.zeros(codes.shape, dtype=bool)
-    incomplete = []
-    for v, name in enumerate(problem.names):
-        if name not in at:
-            missing[v] = True
-            continue
-        if isinstance(source, DiscreteTable):
-            states, column, mask = _read_table_column(source, at[name])
+
+    def __init__(self, X: Any, problem: Problem, *, allow_missing: bool = True):
+        if isinstance(X, Mapping):
+            X = _make_frame(X)
+        self.index = getattr(X, "index", None) if hasattr(X, "iloc") else None
+        self._problem, self._allow_missing = problem, allow_missing
+        self._kept: list[np.ndarray] | None = None
+        if isinstance(X, pd.DataFrame) and not X.shape[1]:
+            tables, self._are_texts = iter([Frame((), [], len(X))]), False
         else:
-            states, column, mask = _code_values(source.columns[at[name]], name)
-        if mask is not None and mask.any():
-            incomplete.append(name)
-            missing[v] = mask
-        codes[v, ~missing[v]] = _map_states(name, states, problem.states[v], column)[column]
-    _check_complete(incomplete, allow_missing)
-    place = {name: v for v, name in enumerate(problem.names)}
-    index = getattr(X, "index", None) if hasattr(X, "iloc") else None
-    return CodedRows(codes, missing, index, [place[name] for name in columns])
+            tables, self._are_texts = open_new_chunks(X)
+        self._first = next(tables)
+        self._others = tables
+        names = self._first.columns if isinstance(self._first, DiscreteTable) else self._first.names
+        if isinstance(X, np.ndarray | list | tuple):
+            names = _name_columns(names, problem.names)
+        _check_columns(names, problem.names, allow_missing)
+        place = {name: v for v, name in enumerate(problem.names)}
+        self.columns = [place[name] for name in names]
+        self._is_stream = is_chunked(X)
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows; all chunks are read and kept to count those of a file or an iterator."""
+        return self._first.n_rows if self._keep() is None else sum(codes.shape[1] for codes in self._keep())
+
+    @property
+    def incomplete(self) -> list[int]:
+        """The variables without a column or with a missing value, in order; all chunks are read and kept."""
+        has_missing = np.ones(len(self._problem.names), dtype=bool)
+        kept = self._keep()
+        if kept is not None:
+            has_missing = np.any([(codes < 0).any(axis=1) for codes in kept], axis=0)
+        elif isinstance(self._first, DiscreteTable):
+            markers = self._first.missing_codes
+            has_missing[self.columns] = [
+                marker >= 0 and (row == marker).any() for row, marker in zip(self._first.codes, markers, strict=True)
+            ]
+        else:
+            masks = map(find_missing, self._first.columns)
+            has_missing[self.columns] = [mask is not None and mask.any() for mask in masks]
+        absent = np.isin(np.arange(len(has_missing)), self.columns, invert=True)
+        return np.flatnonzero(has_missing | absent).tolist()
+
+    def chunks(self, most: int) -> Iterator[np.ndarray]:
+        """Yield at most `most` rows at a time, int32 of shape (n_rows, n_variables); once."""
+        for codes in self._code_chunks(most):
+            for begin in range(0, codes.shape[1], most):
+                yield codes[:, begin : begin + most].T.astype(np.int32, order="C")
+
+    def read_all(self) -> np.ndarray:
+        """Return the codes of all rows, (n_variables, n_rows); once."""
+        parts = list(self._code_chunks(None))
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+    def _keep(self) -> list[np.ndarray] | None:
+        """Read all chunks of a file or an iterator and return their codes; None for other inputs."""
+        if self._is_stream and self._kept is None:
+            self._kept = list(self._code_chunks(None))
+        return self._kept
+
+    def _code_chunks(self, most: int | None) -> Iterator[np.ndarray]:
+        if self._kept is not None:
+            kept, self._kept = self._kept[::-1], None
+            while kept:
+                yield kept.pop()  # its memory is free when the next one is read
+            return
+        for table in chain([self._first], self._others):
+            step = max(1, most or table.n_rows)
+            for begin in range(0, max(1, table.n_rows), step):
+                yield self._code(table, begin, min(begin + step, table.n_rows))
+
+    def _code(self, table: Frame | DiscreteTable, begin: int, end: int) -> np.ndarray:
+        """Return the codes of some rows in the smallest type, as in pandas."""
+        names, states = self._problem.names, self._problem.states
+        codes = np.full((len(names), end - begin), -1, dtype=np.min_scalar_type(-max(map(len, states))))
+        incomplete = []
+        for column, v in enumerate(self.columns):
+            if isinstance(table, DiscreteTable):
+                observed, of_rows, mask = _read_table_column(table, column, begin, end)
+            else:
+                values = table.columns[column]
+                observed, of_rows, mask = _code_values(values[begin:end], names[v])
+            if mask is not None and mask.any():
+                incomplete.append(names[v])
+                codes[v, ~mask] = _map_states(names[v], observed, states[v], of_rows, self._are_texts)[of_rows]
+            else:
+                codes[v] = _map_states(names[v], observed, states[v], of_rows, self._are_texts)[of_rows]
+        _check_complete(incomplete, self._allow_missing)
+        return codes
 
 
-def _read_table_column(table: DiscreteTable, column: int) -> tuple[tuple, np.ndarray, np.ndarray | None]:
+def _name_columns(columns: tuple, names: tuple) -> tuple:
+    """Return the variables of the columns of an array: those called x0, x1, ..., or in the order of the network."""
+    if len(columns) != len(names):
+        raise ValueError(
+            f"an array must have one column for each of {len(names)} variables, in their order, got {len(columns)} "
+            "column(s): use a frame with named columns"
+        )
+    return columns if set(columns) == set(names) else names
+
+
+def _read_table_column(
+    table: DiscreteTable, column: int, begin: int, end: int
+) -> tuple[tuple, np.ndarray, np.ndarray | None]:
     marker = table.missing_codes[column]
-    codes = table.codes[column]
+    codes = table.codes[column, begin:end]
     if marker < 0:
         return table.states[column], codes, None
     return table.states[column][:-1], codes[codes != marker], codes == marker
@@ -154,29 +232,43 @@ def _code_values(values: Any, name: Hashable) -> tuple[tuple, np.ndarray, np.nda
     return coded.states, row if coded.codes is None else coded.codes, mask
 
 
-def _map_states(name: Hashable, observed: tuple, states: tuple, codes: np.ndarray) -> np.ndarray:
+def _map_states(name: Hashable, observed: tuple, states: tuple, codes: np.ndarray, by_text: bool = False) -> np.ndarray:
     """Return the code in the network for each state of a column; states that do not occur may be unknown."""
-    unknown = list_unknown_states(observed, states, codes)
+    places = match_texts(observed, states, -1) if by_text else match_states(observed, states, -1)
+    unknown = list_unknown_states(observed, [observed[k] for k in np.flatnonzero(places >= 0)], codes)
     if unknown:
         remedy = "set these values to missing, or drop the rows"
-        if any(str(state) in states for state in unknown):
-            remedy = "the network has them as text, convert the column with astype(str)"
-        raise ValueError(
+        if not by_text and (match_texts(unknown, states, -1) >= 0).any():
+            remedy = _name_conversion(unknown, states)
+        text = (
             f"column {name!r} holds {join_names(unknown)}, which are not among the states of the variable, "
             f"{join_names(states)}: {remedy}"
         )
-    return match_states(observed, states)
+        raise UnknownStateError(name, unknown[0], states, text)
+    return np.maximum(places, 0)
+
+
+def _name_conversion(unknown: Sequence[Hashable], states: Sequence[Hashable]) -> str:
+    """Return how to convert a column whose values have the text of states of the network."""
+    if not all(isinstance(state, str) for state in states):
+        return "the network has them as numbers or booleans, convert the column, for example with pandas.to_numeric"
+    whole = 'astype("Int64").' if any(isinstance(state, float) for state in unknown) else ""
+    return f'the network has them as text, convert the column with {whole}astype("string")'
 
 
 # ---- Gaussian networks ----
 
 
 class NumericRows(NamedTuple):
-    """Rows (n_rows, n_variables), NaN for missing values; their labels; a mask of variables with a column."""
+    """Rows (n_rows, n_variables), NaN for missing values; their labels; a mask of variables with a column.
+
+    `order` lists the variables with a column in the order of the columns.
+    """
 
     values: np.ndarray
     known: np.ndarray
     index: pd.Index
+    order: list[int]
 
 
 def read_numeric_rows(X, names: tuple, *, allow_missing: bool = False) -> NumericRows:
@@ -187,14 +279,15 @@ def read_numeric_rows(X, names: tuple, *, allow_missing: bool = False) -> Numeri
     columns, cells, index = _open_numeric(X, names)
     _check_columns(columns, names, allow_missing)
     place = {name: v for v, name in enumerate(names)}
-    known = np.isin(np.arange(len(names)), [place[name] for name in columns])
+    order = [place[name] for name in columns]
+    known = np.isin(np.arange(len(names)), order)
     # Absent columns are missing in every row.
     values = np.full((len(cells), len(names)), np.nan)
-    values[:, [place[name] for name in columns]] = cells
+    values[:, order] = cells
     refuse_values(names, None, mark_infinite_columns(values))
     incomplete = [names[v] for v in np.flatnonzero(np.isnan(values).any(axis=0) & known).tolist()]
     _check_complete(incomplete, allow_missing)
-    return NumericRows(values, known, index)
+    return NumericRows(values, known, index, order)
 
 
 def read_numeric_evidence(evidence: Mapping, names: tuple) -> tuple[np.ndarray, np.ndarray]:
@@ -313,8 +406,10 @@ def read_mixed_rows(
     """Return rows in the order of a network; `states` are None for continuous variables; `ignore` drops columns.
 
     Raises if a column is not a variable, a continuous value is not finite, a discrete value is not a state of the
-    variable (unless `allow_unknown`), or a value is missing and must not be.
+    variable (unless `allow_unknown`), or a value is missing and must not be. Rows read before are returned as they are.
     """
+    if isinstance(X, MixedColumns):
+        return X
     frame, index = _open_mixed(X, names)
     _check_columns(frame.names, names, allow_missing)
     ignore = set(ignore)
@@ -365,7 +460,7 @@ def _read_continuous(frame: Frame, places: list[tuple[int, int]], read: MixedCol
 def _open_mixed(X: Any, names: tuple) -> tuple[Frame, pd.Index]:
     """Return the columns of a table, or of a dictionary of single values or columns, and labels of the rows."""
     if isinstance(X, Mapping):
-        X = _make_mixed_frame(X)
+        X = _make_frame(X)
     if isinstance(X, DiscreteTable):
         X = _decode_table(X)
     if isinstance(X, pd.DataFrame) and not X.shape[1]:
@@ -393,7 +488,7 @@ def _decode_table(table: DiscreteTable) -> pd.DataFrame:
     return frame
 
 
-def _make_mixed_frame(columns: Mapping) -> pd.DataFrame:
+def _make_frame(columns: Mapping) -> pd.DataFrame:
     """Return a frame from a dictionary of single values, or of sequences of one length."""
     if not columns:
         return pd.DataFrame(index=pd.RangeIndex(1))

@@ -5,9 +5,10 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg import cho_solve, cholesky
+from scipy.linalg import LinAlgError, cho_solve, cholesky
 from scipy.sparse import csr_array
 
+from pgmx._ext._precision_rows import RowSolver
 from pgmx.statistics.cholesky import Factor, factorise
 from pgmx.statistics.components import find_components
 
@@ -124,6 +125,68 @@ def fill_scores(matrix: csr_array, scores: np.ndarray, missing: np.ndarray) -> t
             solution = blocks.solve(right)
         whole[np.ix_(rows, absent)] = solution.T
     return whole, log_dets
+
+
+class RowPrecision:
+    """A precision K with unit diagonal that fills missing values of rows of deviations from the mean, shape (n, p).
+
+    With a `root` A, A'A = K, results keep their digits if K is nearly singular; otherwise methods raise LinAlgError if
+    K_mm is singular to working precision. The result of a row does not depend on other rows.
+    """
+
+    def __init__(self, matrix: csr_array, root: csr_array | None = None) -> None:
+        self._arrays = _list_arrays(matrix)
+        self._root = None
+        if root is not None:
+            self._root = (*_list_arrays(root), *_list_arrays(csr_array(root.T))[:2])
+
+    def fill(
+        self, scores: np.ndarray, missing: np.ndarray, variances: bool = False
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        r"""Return filled rows, :math:`\ln |K_{mm}|` of each row, and, if wanted, variances of missing values (or 0)."""
+        whole, log_dets = np.array(scores, dtype=np.float64, order="C"), np.zeros(len(scores))
+        spread = np.zeros(whole.shape if variances else (0, 0))
+        if missing.any():
+            mask, order, begins = _group_rows(missing)
+            solver = RowSolver(*self._arrays, self._root)
+            self._check(solver.fill(whole, mask, order, begins, log_dets, spread if variances else None))
+        return whole, log_dets, spread
+
+    def predict(self, scores: np.ndarray, missing: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return means and variances (n_targets, n) of observed values given the others; NaN for missing values."""
+        means, variances = np.full((2, len(targets), len(scores)), np.nan)
+        if len(scores) and len(targets):
+            mask, order, begins = _group_rows(missing)
+            whole = np.ascontiguousarray(scores, dtype=np.float64)
+            solver = RowSolver(*self._arrays, self._root)
+            positions = np.asarray(targets, dtype=np.int64)
+            self._check(solver.predict(whole, mask, order, begins, positions, means, variances))
+        return means, variances
+
+    def _check(self, is_definite: bool) -> None:
+        if not is_definite:
+            raise LinAlgError("the precision of the missing values is not positive definite to working precision")
+
+
+def _list_arrays(matrix: csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return (
+        np.asarray(matrix.indptr, dtype=np.int64),
+        np.asarray(matrix.indices, dtype=np.int64),
+        np.asarray(matrix.data, dtype=np.float64),
+    )
+
+
+def _group_rows(missing: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the mask of missing values as bytes, rows sorted by their missing values, and where groups begin."""
+    mask = np.ascontiguousarray(missing).view(np.uint8)
+    packed = np.packbits(mask, axis=1)
+    words = np.zeros((len(packed), -(-packed.shape[1] // 8) * 8), dtype=np.uint8)
+    words[:, : packed.shape[1]] = packed
+    keys = words.view(np.uint64)
+    order = np.lexsort(keys.T)
+    differs = (keys[order[1:]] != keys[order[:-1]]).any(axis=1)
+    begins = np.concatenate([[0], 1 + np.flatnonzero(differs), [len(keys)]])
+    return mask, order.astype(np.int64), begins.astype(np.int64)
 
 
 def marginalize_precision(matrix: csr_array, positions: np.ndarray) -> csr_array:

@@ -8,7 +8,8 @@ row drawn from the network, so that it is possible. Times are user-CPU microseco
 `VariableElimination(model).query([v], evidence)`, the class constructed once; chunks of questions of the tools
 alternate. pyAgrum runs in a process of its own, with the interpreter of ``--peer``: a new `VariableElimination`,
 `LazyPropagation` each question, the faster one counts. ``--seconds`` bounds the time of a peer per network. ``--alarm``
-measures `marginals`, `BeliefPropagation` and the peak memory; ``--rows`` whole frames (`answers_of_rows`).
+measures `marginals`, `BeliefPropagation`, further functions, `simulate` and the peak memory; ``--rows`` whole frames
+(`answers_of_rows`).
 """
 
 import argparse
@@ -196,13 +197,20 @@ def compare(name, options):
 
 
 def measure_alarm():
-    """Print the figures of alarm: marginals with and without a kept network, and BeliefPropagation."""
+    """Print the figures of alarm: functions of `pgmx.inference` with and without a kept network, and simulated rows."""
     import numpy as np
 
     from pgmx.datasets import load_network
-    from pgmx.inference import BeliefPropagation, CompiledNetwork, marginals
+    from pgmx.inference import (
+        BeliefPropagation,
+        CompiledNetwork,
+        marginals,
+        most_probable_assignments,
+        mutual_information,
+    )
 
     model = load_network("alarm")
+    common, rare = {"HRBP": "HIGH"}, {"PULMEMBOLUS": "TRUE", "INTUBATION": "ONESIDED", "HRBP": "LOW"}
     nodes = list(model.nodes())
     kept, rng, figures = CompiledNetwork(model), np.random.default_rng(0), {}
     evidences = [
@@ -222,6 +230,17 @@ def measure_alarm():
     measure("marginals, not kept", lambda k: marginals(model, evidences[k % 1000]), 200)
     measure("BeliefPropagation(alarm)", lambda k: BeliefPropagation(model), 200)
     measure("BeliefPropagation(alarm) and calibrate()", lambda k: BeliefPropagation(model).calibrate(), 20)
+    for kind, network in (("kept", kept), ("not kept", model)):
+        measure(f"mutual_information, {kind}", lambda k, a=network: mutual_information(a, "VENTLUNG", common), 100)
+        measure(f"100 most_probable_assignments, {kind}", lambda k, a=network: most_probable_assignments(a, 100), 50)
+    for kind, evidence in (("no evidence", {}), ("an event of probability 1e-4", rare)):
+        measure(f"simulate, 20,000 rows, {kind}", lambda k, e=evidence: model.simulate(20_000, evidence=e, seed=k), 10)
+    theirs = model.to_pgmpy()
+    measure(
+        "pgmpy: simulate, 20 rows, the same event",
+        lambda k: theirs.simulate(20, evidence=rare, seed=k, show_progress=False),
+        1,
+    )
     for name, seconds in figures.items():
         print(f"| {name} | {1e6 * seconds:,.1f} |")
     print(f"| peak memory of the process, MB | {peak():,.0f} |")
@@ -234,7 +253,7 @@ def main():
     parser.add_argument("--peer", help="interpreter that imports pyagrum")
     parser.add_argument("--questions", type=int, default=1000, help="per network")
     parser.add_argument("--seconds", type=float, default=5.0, help="of each peer per network")
-    parser.add_argument("--alarm", action="store_true", help="only marginals and BeliefPropagation")
+    parser.add_argument("--alarm", action="store_true", help="only other functions, and simulated rows")
     parser.add_argument("--rows", action="store_true", help="whole frames")
     parser.add_argument("--frame-rows", type=int, default=10_000)
     parser.add_argument("--tasks", nargs="+", default=answers_of_rows.TASKS, choices=answers_of_rows.TASKS)

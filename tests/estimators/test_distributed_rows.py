@@ -55,6 +55,23 @@ def test_a_markov_network_answers_at_the_workers(client, frame, learner):
         network.log_likelihood(distribute(some, client))
 
 
+def test_a_discrete_bayesian_network_answers_at_the_workers(client, frame):
+    network = HillClimbSearch(show_progress=False).fit(frame).model_
+    part = frame.drop(columns=["word", "pair"])
+    table, some = (distribute(with_empty_part(cut(rows, 3)), client) for rows in (frame, part))
+    assert_same(network.log_likelihood(table), network.log_likelihood(frame))
+    assert_same(network.log_evidence(some), network.log_evidence(part))
+    assert network.score(some) == pytest.approx(network.score(part), rel=1e-12)
+    for options in ({}, {"method": "marginal"}, {"stochastic": True, "seed": 3}):
+        assert_same(network.predict(some, **options), network.predict(part, **options))
+    drawn = network.predict(some, stochastic=True)
+    assert_same(drawn, drawn.compute())
+    assert_same(network.predict_proba(some), network.predict_proba(part))
+    assert_same(network.predict_proba(table, ["word"]), network.predict_proba(frame, ["word"]))
+    with pytest.raises(ValueError, match="nothing to predict"):
+        network.predict(table)
+
+
 # ---- all networks ----
 
 

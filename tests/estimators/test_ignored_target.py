@@ -13,7 +13,7 @@ RNG = np.random.default_rng(0)
 STATES = pd.DataFrame(RNG.integers(0, 2, (60, 3)), columns=list("abc"))
 NUMBERS = pd.DataFrame(RNG.normal(size=(60, 3)), columns=list("abc"))
 LABELS = pd.Series(RNG.integers(0, 2, 60), name="species")
-WARNING = r"ignores y, the Series 'species': .*ChowLiuForest\(class_node='species'\)"
+WARNING = r"ignores y, the Series 'species': .*BayesianNetworkClassifier\(\)\.fit\(X, y\)"
 
 
 @pytest.mark.parametrize("convert", [lambda table: table, pl.from_pandas, pa.Table.from_pandas])

@@ -14,6 +14,7 @@ MODULES = (
     "bin_cases",
     "number_cases",
     "network_cases",
+    "answer_cases",
     "data_set_cases",
     "model_cases",
     "mixed_cases",

@@ -74,7 +74,10 @@ def draw_mixed_case(rng: np.random.Generator) -> Case:
 
     def call(folder: Path) -> Any:
         if method == "simulate":
-            return network.simulate(pick(np.random.default_rng(0), [-1, "x", 2.5]) if faults else 50)
+            known = {name: rows[name].iloc[0] for name in seen if not faults}
+            changed = {name: known.pop(name) for name in [*known][: len(known) // 3]}
+            n = pick(np.random.default_rng(0), [-1, "x", 2.5]) if faults else 50
+            return network.simulate(n, evidence=known, do=changed)
         if method in ("predict", "predict_proba"):
             single = {"method": "marginal"} if method == "predict" else {}
             return getattr(network, method)(rows.drop(columns=[names[v] for v in hidden]), **single)

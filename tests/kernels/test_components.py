@@ -98,17 +98,31 @@ def test_draws_at_both_ends_of_the_interval_are_possible(network, uniform, rng):
     """The smallest and the largest uniform number give states of positive probability."""
     kernel = network.components()
     n = len(network.cards)
-    for row in network.draw_rows(rng, 8, 0.6):
-        if condition(network.joint, row).sum() == 0.0:
-            continue
-        row = row[None]
-        find(kernel, row, SUM, 5)  # a single row may be repeated
-        states = np.repeat(row, 5, axis=0)
-        logs = kernel.answer(row, SUM, states, None, None, np.full((5, n), uniform))
-        assert (states == states[0]).all() and (logs == logs[0]).all()
-        assert ((states >= 0) & (states < network.cards)).all()
-        assert network.joint[tuple(states[0])] > 0.0
-        assert (states[0] == row[0])[row[0] >= 0].all()
+    rows = network.draw_rows(rng, 8, 0.6)
+    rows = rows[[condition(network.joint, row).sum() > 0.0 for row in rows]]
+    find(kernel, rows, SUM, 5)
+    states = np.repeat(rows, 5, axis=0)
+    logs = kernel.answer(rows, SUM, states, None, None, np.full((len(states), n), uniform))
+    assert ((states >= 0) & (states < network.cards)).all()
+    for place, row in enumerate(rows):
+        drawn = slice(5 * place, 5 * place + 5)
+        assert (states[drawn] == states[drawn][0]).all() and (logs[drawn] == logs[drawn][0]).all()
+        assert network.joint[tuple(states[drawn][0])] > 0.0
+        assert (states[drawn][0] == row)[row >= 0].all()
+
+
+def test_repeated_rows_are_answered_as_rows_alone(network, rng):
+    kernel = network.components()
+    rows, uniforms = network.draw_rows(rng, 6, 0.5), rng.random((24, len(network.cards)))
+    find(kernel, rows, SUM, 4)
+    states = np.repeat(rows, 4, axis=0)
+    logs = kernel.answer(rows, SUM, states, None, None, uniforms)
+    for place in range(24):
+        row = rows[place // 4][None]
+        alone = row.copy()
+        find(kernel, row, SUM)
+        assert kernel.answer(row, SUM, alone, None, None, uniforms[place][None])[0] == logs[place]
+        np.testing.assert_array_equal(alone[0], states[place])
 
 
 def test_queries_in_any_order(network, max_bytes, rng):
@@ -229,9 +243,8 @@ def test_wrong_calls_are_refused():
             kernel.describe(number)
         with pytest.raises(IndexError, match=f"no component {number}"):
             kernel.answer_query(rows[0], number)
-    for repeats in (0, 2):
-        with pytest.raises(ValueError, match="only a single row"):
-            kernel.find(rows, SUM, repeats)
+    with pytest.raises(ValueError, match="n_repeats=0 must be at least 1"):
+        kernel.find(rows, SUM, 0)
     find(kernel, rows, SUM)
     with pytest.raises(ValueError, match="3 rows of codes for 2 rows"):
         kernel.answer(np.repeat(rows[:1], 3, axis=0), SUM)

@@ -5,12 +5,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pgmpy.models import LinearGaussianBayesianNetwork
 
 from helpers.examples import examples
 from helpers.gaussian_networks import named, networks
 from pgmx.datasets import gaussian_chain_network, gaussian_random_network
-from pgmx.models import GaussianMarkovNetwork
+from pgmx.models import GaussianMarkovNetwork, LinearGaussianBayesianNetwork
 
 
 def joint(model, names):

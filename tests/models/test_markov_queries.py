@@ -182,7 +182,7 @@ def test_wrong_rows(change, what):
 def test_states_known_as_text():
     potentials = chain_network(1).potentials
     network = PairwiseMarkovNetwork.from_potentials(["a"], [["0", "1"]], potentials)
-    with pytest.raises(ValueError, match=r"has them as text, convert the column with astype\(str\)"):
+    with pytest.raises(ValueError, match=r"as text, convert the column with astype\(.string.\)"):
         network.log_likelihood(pd.DataFrame({"a": [0, 1]}))
 
 

@@ -15,8 +15,8 @@ from pgmx.data.memory import size_table
 from pgmx.data.mixed import MixedTable, read_incomplete_mixed
 from pgmx.estimators.bayesian.dag_learner import DagLearner
 from pgmx.estimators.cost import LearningCost
-from pgmx.inference.exact.row_posteriors import CHUNK_BYTES, DRAW_BYTES
-from pgmx.models.bayesian.incomplete_discrete import N_DRAWS
+from pgmx.models.bayesian.em import MAX_PLANS
+from pgmx.models.bayesian.incomplete_discrete import N_DRAWS, PASS_BYTES, PLAN_BYTES
 
 #: Bytes per row that has a weight: the index of its cell, and its key while cells are sorted.
 CELL_NUMBER_BYTES = 28
@@ -34,8 +34,8 @@ COMPLETED_BYTES, FLOAT_COPIES = 72, 2
 #: row.
 BLOCK_BYTES, SQUARE_BYTES = 5 << 23, 10
 
-#: Copies of the clique tables of a chunk of rows, and of the distributions for simultaneous draws.
-CHUNK_COPIES, DRAW_COPIES = 2.5, 3
+#: Bytes of an elimination plan per cell of its tables, and copies of the numbers of a block of rows.
+CELL_BYTES, PASS_COPIES = 16, 3
 
 #: Bytes per row of a table for finding equal rows, in addition to copies of its codes.
 ROW_BYTES, ROW_COPIES = 40, 3
@@ -213,9 +213,9 @@ def _estimate_discrete(missing: MissingCounts, cards: Sequence[int], row_memory:
     n_completed = max(1, round(missing.n_completed))
     cost = estimate_discrete(n_completed, cards, row_memory=row_memory, weighted=True)
     tree = len(cards) * float(np.mean(cards)) ** 3
-    chunk = min(CHUNK_BYTES, 8 * tree * missing.n_incomplete)
-    draws = min(DRAW_BYTES, 8 * N_DRAWS * missing.n_incomplete * float(np.mean(cards)))
-    scratch = CHUNK_COPIES * chunk + DRAW_COPIES * draws + 3 * cost.codes + 40 * n_completed
+    plans = MAX_PLANS * min(PLAN_BYTES, CELL_BYTES * tree * missing.n_incomplete)
+    numbers = min(PASS_BYTES, 8 * N_DRAWS * missing.n_incomplete * len(cards))
+    scratch = plans + PASS_COPIES * numbers + 3 * cost.codes + 40 * n_completed
     return cost.add(scratch=round(scratch))
 
 

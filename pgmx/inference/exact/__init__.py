@@ -4,5 +4,5 @@
 - `variable_elimination`: the log-partition and the most probable states, also by cutset conditioning
 - `junction_tree`: marginals, joint distributions, most probable states and samples from a calibrated junction tree
 - `family_marginals`: joint distributions of a few variables of a Bayesian network, by elimination among their ancestors
-- `row_posteriors`: the missing values of many rows under one Bayesian network
+- `components`: questions and rows of a network, answered by the connected components of its hidden variables
 """

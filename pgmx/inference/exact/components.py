@@ -35,9 +35,9 @@ SUM, MAXIMISE, QUERY, MARGINAL_MAP = range(4)
 PLAN_BYTES = 2**28
 #: Largest memory in bytes of exact inference by default, and a size for which the free memory need not be read.
 DEFAULT_MEMORY = 2**31
-SMALL_MEMORY = 2**20
-#: Rows per task.
-BLOCK = 4096
+SMALL_MEMORY = 2**26
+#: Rows per task, and rows whose plans are made together where they are kept from pass to pass.
+BLOCK, COUNT_BLOCK = 4096, 1024
 #: Largest tree, in cells, through which rows are sent side by side: 17 doubles per cell.
 MOST_TREE_CELLS = 2**20
 
@@ -47,10 +47,16 @@ class ComponentEngine:
 
     `tables` hold probabilities or other nonnegative weights, one per scope; `is_directed` if table v is P(v | parents),
     its first axis v. Each variable has a further table over itself, which takes part if a question gives likelihoods.
+    About `plan_bytes` of plans are kept, per thread.
     """
 
     def __init__(
-        self, cards: Sequence[int], scopes: Sequence[Sequence[int]], tables: Sequence[np.ndarray], is_directed: bool
+        self,
+        cards: Sequence[int],
+        scopes: Sequence[Sequence[int]],
+        tables: Sequence[np.ndarray],
+        is_directed: bool,
+        plan_bytes: int = PLAN_BYTES,
     ) -> None:
         n = len(cards)
         self.cards = list(cards)
@@ -77,6 +83,7 @@ class ComponentEngine:
             np.array([f for held in holders for f in held], dtype=np.int32),
             self.active,
         )
+        self.plan_bytes = plan_bytes
         self._whole: float | None = None
         self._lock, self._largest = Lock(), 0.0
         self._kernel = self.copy_kernel()
@@ -92,12 +99,20 @@ class ComponentEngine:
 
     def copy_kernel(self) -> Components:
         """Return a kernel over the same arrays, without plans."""
-        return Components(*self._arrays, PLAN_BYTES)
+        return Components(*self._arrays, self.plan_bytes)
 
     def table(self, f: int) -> np.ndarray:
         """Return the table of a scope, one axis per variable."""
+        return self._cells_of(f, self.values)
+
+    def _cells_of(self, f: int, values: np.ndarray) -> np.ndarray:
         shape = [self.cards[v] for v in self.scopes[f]]
-        return self.values[self.first[f] : self.first[f + 1]].reshape(shape)
+        return values[self.first[f] : self.first[f + 1]].reshape(shape)
+
+    def set_tables(self, tables: Sequence[np.ndarray]) -> None:
+        """Replace the values of all tables; plans are kept, because they depend on the scopes alone."""
+        for f, table in enumerate(tables):
+            self.table(f)[...] = table
 
     # ---- one question ----
 
@@ -225,37 +240,42 @@ class ComponentEngine:
         """Return rows with all variables, int32 (N, n), and log P of the complete or of the observed values.
 
         Without `uniforms` the hidden variables get their most probable states together, with them (N, n, in [0, 1))
-        states drawn from the posterior; impossible rows stay as they are. One row of codes stands for as many as
-        `uniforms` has.
+        states drawn from the posterior; impossible rows stay as they are. `uniforms` (N d, n) are d draws of each row,
+        which follow each other.
         """
         kind = MAXIMISE if uniforms is None else SUM
-        n_rows = len(codes) if uniforms is None else len(uniforms)
-        n_repeats = n_rows if len(codes) == 1 else 1
-        states = np.repeat(codes, n_repeats, axis=0) if n_repeats > 1 else codes.copy()
+        n_draws = 1 if uniforms is None else len(uniforms) // max(1, len(codes))
+        states = np.repeat(codes, n_draws, axis=0)
+        # many draws of one row are blocks of their own
+        is_single = len(codes) == 1 < n_draws
+        n_each = 1 if is_single else n_draws
 
         def answer(worker: _Worker, block: slice) -> np.ndarray:
-            rows = codes if n_repeats > 1 else codes[block]
-            numbers = np.arange(block.start, block.stop) if n_repeats == 1 else None
-            worker.find(rows, kind, numbers, len(states[block]) if n_repeats > 1 else 1)
-            part = None if uniforms is None else uniforms[block]
-            return worker.kernel.answer(rows, kind, states[block], None, None, part)
+            rows = codes if is_single else codes[block]
+            drawn = slice(n_each * block.start, n_each * block.stop)
+            n_repeats = len(states[drawn]) // len(rows)
+            worker.find(rows, kind, None if is_single else np.arange(block.start, block.stop), n_repeats)
+            part = None if uniforms is None else uniforms[drawn]
+            return worker.kernel.answer(rows, kind, states[drawn], None, None, part)[::n_each]
 
-        return states, self._run_blocks(answer, n_rows, memory, n_jobs)
+        logs = self._run_blocks(answer, len(states) // n_each, memory, n_jobs)
+        return states, np.repeat(logs, n_each)
 
     def count_rows(
-        self, codes: np.ndarray, weights: np.ndarray, memory: int | None, n_jobs: int | None = 1
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return log P(observed values) of rows, and the expected counts of the cells of all tables, table by table."""
-        counts: dict[int, np.ndarray] = {}
+        self, codes: np.ndarray, weights: np.ndarray, memory: int | None
+    ) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Return log P(observed values) of rows, (N,), and the expected counts of the cells of all tables.
 
-        def answer(worker: _Worker, block: slice) -> np.ndarray:
-            worker.find(codes[block], SUM, np.arange(block.start, block.stop))
-            part = counts.setdefault(block.start, np.zeros(len(self.values)))
-            return worker.kernel.answer(codes[block], SUM, None, None, None, None, weights[block], part)
-
-        logs = self._run_blocks(answer, len(codes), memory, n_jobs)
-        # in the order of the rows: sums do not depend on the threads
-        return logs, sum((counts[start] for start in sorted(counts)), np.zeros(len(self.values)))
+        The plans of the rows are kept for the next call.
+        """
+        logs, counts = np.empty(len(codes)), np.zeros(len(self.values))
+        with self._lock:
+            worker = self.worker(memory)
+            for start in range(0, len(codes), COUNT_BLOCK):
+                block = slice(start, start + COUNT_BLOCK)
+                worker.find(codes[block], SUM)
+                logs[block] = worker.kernel.answer(codes[block], SUM, None, None, None, None, weights[block], counts)
+        return logs, [self._cells_of(f, counts) for f in range(self.n_tables)]
 
     def _find_sparse_rows(self, codes: np.ndarray) -> np.ndarray:
         """Return whether each row observes so little that a pass through the whole tree costs less."""

@@ -36,6 +36,8 @@ class TreewidthError(ValueError):
         What to do; ``{}`` is replaced by `engines`.
     engines : str
         Names of engines that may replace the exact one, and how to choose them.
+    row : int or None
+        The row of a table, counted from 0, that needs the memory.
     """
 
     def __init__(
@@ -43,22 +45,29 @@ class TreewidthError(ValueError):
         problem: str,
         remedy: str = "use {}",
         engines: str = "loopy belief propagation or Gibbs sampling (marginals with method='loopy' or 'gibbs')",
+        row: int | None = None,
     ) -> None:
         self.problem = problem
         self.remedy = remedy
         self.engines = engines
-        super().__init__(problem, remedy, engines)
+        self.row = row
+        super().__init__(problem, remedy, engines, row)
 
     def __str__(self) -> str:
-        return f"{self.problem}: {self.remedy.format(self.engines)}"
+        place = "" if self.row is None else f"row {self.row}: "
+        return f"{place}{self.problem}: {self.remedy.format(self.engines)}"
 
     def of_row(self, row: int) -> TreewidthError:
         """Return the error for a row of a table, counted from 0."""
-        return type(self)(f"row {row}: {self.problem}", self.remedy, self.engines)
+        return type(self)(self.problem, self.remedy, self.engines, row)
+
+    def number_from(self, first_row: int) -> TreewidthError:
+        """Return the error with its row counted in a table in which `first_row` rows come before."""
+        return self if self.row is None else self.of_row(first_row + self.row)
 
     def with_engines(self, engines: str) -> TreewidthError:
         """Return the error with other engines that the caller can choose."""
-        return type(self)(self.problem, self.remedy, engines)
+        return type(self)(self.problem, self.remedy, engines, self.row)
 
 
 def make_treewidth_error(width: int, n_bytes: int, memory: int, at_least: bool = False) -> TreewidthError:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from math import exp
 from typing import Any, Self
 
-import networkx as nx
 import numpy as np
 import pandas as pd
 import pgmpy.models
 from pgmpy.models import DiscreteMarkovNetwork
 
+from pgmx.data.distributed.tables import is_remote
 from pgmx.fitted import get_model
 from pgmx.inference.named_networks import TableSnapshot
 from pgmx.inference.problem import Problem
-from pgmx.models.discrete_rows import DiscreteRowAnswers, DiscreteRowQueries
+from pgmx.models.base import copy_into
+from pgmx.models.bayesian.simulation import simulate_rows
+from pgmx.models.discrete_rows import NOTHING_MISSING, DiscreteRowAnswers, DiscreteRowQueries
 
 
 class DiscreteBayesianNetwork(DiscreteRowQueries, pgmpy.models.DiscreteBayesianNetwork):
@@ -95,15 +97,15 @@ class DiscreteBayesianNetwork(DiscreteRowQueries, pgmpy.models.DiscreteBayesianN
                 "network must be a DiscreteBayesianNetwork, a DiscreteMarkovNetwork or a fitted learner of one, got "
                 f"{type(network).__name__}"
             )
-        return _copy_into(cls(), network)
+        return copy_into(cls(), network)
 
     def to_pgmpy(self) -> pgmpy.models.DiscreteBayesianNetwork:
         """Return a copy as an object of pgmpy's own class, whose pickles can be read without pgmx."""
-        return _copy_into(pgmpy.models.DiscreteBayesianNetwork(), self)
+        return copy_into(pgmpy.models.DiscreteBayesianNetwork(), self)
 
     def copy(self) -> Self:
         """Return a copy: a network of the same class with copies of the tables."""
-        return _copy_into(type(self)(), self)
+        return copy_into(type(self)(), self)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_kept"}
@@ -180,7 +182,14 @@ class DiscreteBayesianNetwork(DiscreteRowQueries, pgmpy.models.DiscreteBayesianN
         """
         if algo is not None or kwargs:
             return super().predict(data, algo, stochastic, n_jobs, seed, **kwargs)
-        return self.fill(data, method=method, stochastic=stochastic, seed=seed, n_jobs=n_jobs, must_fill=True)
+        if is_remote(data):
+            if not set(self) - set(data.columns):
+                raise ValueError(NOTHING_MISSING)
+            if seed is None:  # the chunks draw from one source, and every computation draws the same
+                seed = int(np.random.SeedSequence().generate_state(1)[0])
+        return self.fill(
+            data, method=method, stochastic=stochastic, seed=seed, n_jobs=n_jobs, first_row=0, must_fill=True
+        )
 
     def predict_probability(self, data: Any) -> pd.DataFrame:
         """Return the distributions of missing values as `predict_proba` does, under pgmpy's names of columns.
@@ -202,8 +211,105 @@ class DiscreteBayesianNetwork(DiscreteRowQueries, pgmpy.models.DiscreteBayesianN
         """
         found = self.predict_proba(data)
         if not found.shape[1]:
-            raise ValueError("no value is missing in the data: there is nothing to predict")
+            raise ValueError(NOTHING_MISSING)
         return found.set_axis([f"{name}_{state}" for name, state in found.columns], axis=1)
+
+    def simulate(
+        self,
+        n_samples: int = 10,
+        do: Mapping[Hashable, Hashable] | None = None,
+        evidence: Mapping[Hashable, Hashable] | None = None,
+        virtual_evidence: Sequence[Any] | None = None,
+        virtual_intervention: Sequence[Any] | None = None,
+        missing_prob: Any = None,
+        include_latents: bool = False,
+        partial_samples: Any = None,
+        seed: int | None = None,
+        show_progress: bool = True,
+        return_full: bool = False,
+    ) -> pd.DataFrame:
+        r"""Draw independent rows from :math:`P(x \mid e, \mathrm{do}(y))`, exactly.
+
+        Parameters
+        ----------
+        n_samples : int, default=10
+            Number of rows, at least 0.
+        do : dict of {name: state}, optional
+            Interventions: the edges into these variables are removed and their states are set.
+        evidence : dict of {name: state}, optional
+            Observed variables; they keep their states in all rows.
+        virtual_evidence : list of TabularCPD, optional
+            Uncertain observations: the likelihood of each state of a variable, as a table of this variable alone.
+        virtual_intervention : list of TabularCPD, optional
+            Interventions by a distribution: the edges into the variable are removed, and its state has the
+            distribution of the table.
+        missing_prob : TabularCPD or list of TabularCPD, optional
+            Probabilities of missing values: the table of ``"X*"``, with states 0 (observed) and 1 (missing), for the
+            variable ``"X"``. Its parents may be ``"X"`` itself, other variables, and earlier tables of the list.
+        include_latents : bool, default=False
+            Whether the frame has columns of latent variables.
+        partial_samples : DataFrame, optional
+            Values of some variables, a row for each row to be drawn. As in pgmpy they act as interventions: the
+            parents of these variables do not depend on them.
+        seed : int or None, default=None
+            A non-negative seed; None draws fresh entropy.
+        show_progress : bool, default=True
+            Accepted as in pgmpy; there is no progress to show.
+        return_full : bool, default=False
+            Whether the frame also has the columns with missing values as they were before, named ``"X_full"``.
+
+        Returns
+        -------
+        pandas.DataFrame of shape (n_samples, n_variables)
+            Categorical columns in the order of the nodes, all states declared.
+
+        Raises
+        ------
+        TreewidthError
+            If the evidence needs more than 2 GB, or the free memory if that is less.
+        TypeError, ValueError
+            If the evidence is impossible, a variable or state is unknown, two arguments contradict each other, a table
+            does not fit to its variable, or a number is negative.
+
+        Notes
+        -----
+        No row is rejected: the time does not depend on the probability of the evidence. Variables with an observed
+        descendant are drawn from their posterior by elimination [1]_, all others given their parents. Every variable
+        has its own random stream, seeded by `seed` and its position. The same seed gives the same rows on every
+        platform and for any number of threads, and fewer rows are the first of these rows. Each row costs one addition
+        per state of its variables.
+
+        pgmpy multiplies the table of a virtual intervention by the mean of the variable's own table over its parents.
+        Here it is the distribution of the variable, as pgmpy documents it. Columns of auxiliary nodes, ``"__X"``, are
+        left out.
+
+        References
+        ----------
+        .. [1] R. Dechter (1999), Bucket elimination: a unifying framework for reasoning, Artificial Intelligence 113.
+        .. [2] J. Pearl (2009), Causality, equation 3.10 (do) and section 4.2 (interventions by a distribution).
+
+        Examples
+        --------
+        >>> from pgmx.datasets import load_network
+        >>> asia = load_network("asia")
+        >>> rows = asia.simulate(2000, evidence={"tub": "yes"}, do={"smoke": "no"}, seed=0)
+        >>> rows["either"].unique().tolist()
+        ['yes']
+        """
+        left_out = () if include_latents else self.latents
+        return simulate_rows(
+            self.inference_problem(),
+            n_samples,
+            do=do,
+            evidence=evidence,
+            virtual_evidence=virtual_evidence,
+            virtual_intervention=virtual_intervention,
+            missing_prob=missing_prob,
+            partial_samples=partial_samples,
+            seed=seed,
+            return_full=return_full,
+            left_out=left_out,
+        )
 
     def get_state_probability(self, states: Mapping[Hashable, Hashable]) -> float:
         """Return the probability of some states together, all other variables summed out.
@@ -228,18 +334,3 @@ class DiscreteBayesianNetwork(DiscreteRowQueries, pgmpy.models.DiscreteBayesianN
         for v, code in problem.encode_evidence(states, "states").items():
             row[0, v] = code
         return exp(problem.engine.answer_rows(row, None)[0])
-
-
-def _copy_into(clone: Any, network: pgmpy.models.DiscreteBayesianNetwork) -> Any:
-    """Give an empty network the graph with all attributes, and copies of the tables."""
-    clone.graph.update(network.graph)
-    # networkx's methods keep the attributes, which pgmpy's lose, and are fast for large networks
-    nx.DiGraph.add_nodes_from(clone, ((name, _copy_marks(marks)) for name, marks in network.nodes(data=True)))
-    nx.DiGraph.add_edges_from(clone, ((u, v, _copy_marks(marks)) for u, v, marks in network.edges(data=True)))
-    clone.cpds = [cpd.copy() for cpd in network.cpds]
-    return clone
-
-
-def _copy_marks(marks: Mapping[str, Any]) -> dict[str, Any]:
-    # pgmpy keeps the roles of a node, such as "latents", in a set among its attributes
-    return {key: set(value) if isinstance(value, set) else value for key, value in marks.items()}

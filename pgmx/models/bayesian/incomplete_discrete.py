@@ -1,21 +1,31 @@
-"""Rows of discrete variables with missing values: the expected counts of the families of a graph."""
+"""Rows of discrete variables with missing values: the expected counts of the families of a graph.
+
+A row is answered by the connected components of its missing values (`ComponentEngine`). Their plans depend on the graph
+alone, so all steps of EM for one graph share them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from pgmx.data import DiscreteTable
-from pgmx.inference.exact.row_posteriors import Completions, RowCompleter, RowGroups
+from pgmx.inference.exact.components import ComponentEngine
+from pgmx.inference.exact.elimination_order import TreewidthError, format_bytes
+from pgmx.inference.networks import take_logs
 from pgmx.models.bayesian.em import EMFit, IncompleteRows
 from pgmx.runs.checkpoint import Snapshot
 
 #: A row with more completions than this is completed by this number of draws, because completions multiply with each
 #: missing value. Expected counts are exact all the same.
 N_DRAWS = 10
+#: Bytes of plans that are kept per graph, and largest size in bytes of the tables of one row.
+PLAN_BYTES, ROW_BYTES = 2**24, 2**27
+#: Bytes of the rows, and of their random numbers or marginals, that are answered together.
+PASS_BYTES = 2**22
 
 
 class CompletedRows(NamedTuple):
@@ -68,26 +78,82 @@ class IncompleteDiscreteRows(IncompleteRows):
     def _expect(
         self, families: list[tuple[int, ...]], parameters: list[np.ndarray], *, may_end: bool
     ) -> tuple[float, list[np.ndarray]]:
-        return self._plan(families).compute_expected_counts(parameters)
+        engine = self._load(families, parameters)
+        likelihood, counts = 0.0, [np.zeros(table.shape) for table in parameters]
+        for rows, codes in self._blocks(np.arange(len(self.weights)), len(self.cards)):
+            weights = self.weights[rows]
+            try:
+                logs, parts = engine.count_rows(codes, weights, ROW_BYTES)
+            except TreewidthError:
+                raise make_width_error() from None
+            likelihood += float(weights[weights > 0.0] @ logs[weights > 0.0])
+            for count, part in zip(counts, parts, strict=True):
+                count += part
+        return likelihood, counts
 
-    def _make_plan(self, families: list[tuple[int, ...]]) -> RowCompleter:
-        return RowCompleter(self.cards, families, self.codes, self.weights, self.n_draws)
+    def _make_plan(self, families: list[tuple[int, ...]]) -> ComponentEngine:
+        tables = [np.ones([self.cards[v] for v in family]) for family in families]
+        return ComponentEngine(self.cards, families, tables, is_directed=True, plan_bytes=PLAN_BYTES)
+
+    def _load(self, families: list[tuple[int, ...]], parameters: list[np.ndarray]) -> ComponentEngine:
+        engine = self._plan(families)
+        engine.set_tables(parameters)
+        return engine
+
+    def _blocks(self, rows: np.ndarray, n_numbers: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield rows in blocks with their codes (rows, n), missing values -1; `n_numbers` is the size of an answer."""
+        step = max(1, PASS_BYTES // (8 * n_numbers))
+        for start in range(0, len(rows), step):
+            block = rows[start : start + step]
+            codes = np.ascontiguousarray(self.codes[:, block].T, dtype=np.int32)
+            codes[codes == np.array(self.cards)] = -1
+            yield block, codes
 
     # ---- completed rows ----
 
     def complete(self, fit: EMFit, seed: int) -> CompletedRows:
-        """Return the completions of the rows as a table without missing values, and their weights."""
-        return self._to_rows(self._plan(fit.families).complete(fit.parameters, seed))
+        """Return the completions of the rows as a table without missing values, and their weights.
+
+        A row with at most `n_draws` completions becomes all of them, weighted by their probabilities. Any other row
+        becomes `n_draws` draws from its distribution.
+        """
+        return self._complete(fit.families, fit.parameters, self.n_draws, seed)
 
     def complete_at_random(self, seed: int) -> CompletedRows:
         """Return the rows with missing values drawn from the observed values of their columns, and their weights."""
         alone = self.families(np.empty((0, 2), dtype=np.int64))
-        marginals = self._estimate(alone, self._start(alone))
-        return self._to_rows(RowCompleter(self.cards, alone, self.codes, self.weights, 1).complete(marginals, seed))
+        return self._complete(alone, self._estimate(alone, self._start(alone)), 1, seed)
 
-    def _to_rows(self, completions: Completions) -> CompletedRows:
-        table = DiscreteTable._from_parts(self.names, self.states, np.ascontiguousarray(completions.codes))
-        return CompletedRows(table, completions.weights)
+    def _complete(
+        self, families: list[tuple[int, ...]], parameters: list[np.ndarray], n_draws: int, seed: int
+    ) -> CompletedRows:
+        # as floats, since the numbers may exceed 64 bits
+        n_completions = np.where(self._missing, np.array(self.cards, dtype=float)[:, None], 1.0).prod(axis=0)
+        few, many = np.flatnonzero(n_completions <= n_draws), np.flatnonzero(n_completions > n_draws)
+        filled, places = list_completions(self.cards, self.codes[:, few], self._missing[:, few])
+        shares = find_shares(families, parameters, filled, places, len(few))
+        drawn = self._draw(self._load(families, parameters), many, n_draws, seed)
+        table = DiscreteTable._from_parts(self.names, self.states, np.concatenate([filled, drawn], axis=1))
+        weights = [shares * self.weights[few][places], np.repeat(self.weights[many] / n_draws, n_draws)]
+        return CompletedRows(table, np.concatenate(weights))
+
+    def _draw(self, engine: ComponentEngine, rows: np.ndarray, n_draws: int, seed: int) -> np.ndarray:
+        """Return draws of all variables given each row, (n, N n_draws).
+
+        The draws of a missing value are stratified: one for each of `n_draws` equal strata of (0, 1), in random order.
+        """
+        drawn = np.empty((len(self.cards), len(rows), n_draws), dtype=self.codes.dtype)
+        rng = np.random.default_rng(seed)
+        done = 0
+        for block, codes in self._blocks(rows, n_draws * len(self.cards)):
+            uniforms = np.zeros((len(block), n_draws, len(self.cards)))
+            missing = codes < 0
+            uniforms.transpose(0, 2, 1)[missing] = draw_strata(rng, int(missing.sum()), n_draws)
+            states, _ = engine.complete_rows(codes, ROW_BYTES, uniforms=uniforms.reshape(-1, len(self.cards)))
+            # an impossible row has no states, but needs some
+            drawn[:, done : done + len(block)] = np.maximum(states, 0).reshape(uniforms.shape).transpose(2, 0, 1)
+            done += len(block)
+        return drawn.reshape(len(self.cards), -1)
 
     def count(self, edges: np.ndarray, completed: CompletedRows) -> list[np.ndarray]:
         """Return the counts of the families of a graph in weighted complete rows."""
@@ -96,8 +162,15 @@ class IncompleteDiscreteRows(IncompleteRows):
 
     def impute(self, fit: EMFit) -> DiscreteTable:
         """Return the rows of the table; a missing value becomes its most probable state given the row."""
-        codes = RowGroups(self.cards, fit.families, self.codes).modes(fit.parameters)[:, self.places]
-        return DiscreteTable._from_parts(self.names, self.states, np.ascontiguousarray(codes))
+        engine = self._load(fit.families, fit.parameters)
+        filled = self.codes.copy()
+        for rows, codes in self._blocks(np.arange(len(self.weights)), sum(self.cards)):
+            probabilities = np.zeros((len(rows), sum(self.cards)))
+            engine.answer_rows(codes, ROW_BYTES, probabilities=probabilities, columns=engine.columns)
+            for v, (start, card) in enumerate(zip(engine.columns.tolist(), self.cards, strict=True)):
+                unknown = np.flatnonzero(codes[:, v] < 0)
+                filled[v, rows[unknown]] = probabilities[unknown, start : start + card].argmax(axis=1)
+        return DiscreteTable._from_parts(self.names, self.states, np.ascontiguousarray(filled[:, self.places]))
 
     # ---- checkpoints ----
 
@@ -114,6 +187,49 @@ def normalise(counts: np.ndarray) -> np.ndarray:
     total = counts.sum(axis=0, keepdims=True)
     seen = total > 0
     return np.where(seen, counts / np.where(seen, total, 1.0), 1.0 / len(counts))
+
+
+def make_width_error() -> TreewidthError:
+    """Return the error for missing values of a row whose components are too large."""
+    return TreewidthError(
+        f"the expected counts of a row with missing values need more than {format_bytes(ROW_BYTES)}",
+        "limit the parents with max_indegree, or {}",
+        "learn with missing='pairwise' or 'category'",
+    )
+
+
+def draw_strata(rng: np.random.Generator, n_rows: int, n_draws: int) -> np.ndarray:
+    """Return per row one uniform number in each of `n_draws` equal strata of [0, 1), shuffled: (n_rows, n_draws)."""
+    strata = rng.permuted(np.broadcast_to(np.arange(float(n_draws)), (n_rows, n_draws)), axis=1)
+    # (k + u) / n_draws may round up to 1, but a draw needs a number below 1.
+    return np.minimum((strata + rng.random(strata.shape)) / n_draws, 1 - 2.0**-53)
+
+
+def list_completions(cards: Sequence[int], codes: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return all completions (n, M) of the rows, and the index (M,) of the incomplete row of each."""
+    counts = np.where(missing, np.asarray(cards, dtype=np.int64)[:, None], 1).prod(axis=0)
+    rows = np.repeat(np.arange(codes.shape[1]), counts)
+    place = np.arange(len(rows)) - np.repeat(counts.cumsum() - counts, counts)
+    filled = codes[:, rows]
+    for v, card in enumerate(cards):
+        unknown = np.flatnonzero(missing[v, rows])
+        place[unknown], filled[v, unknown] = np.divmod(place[unknown], card)
+    return filled, rows
+
+
+def find_shares(
+    families: list[tuple[int, ...]], tables: list[np.ndarray], filled: np.ndarray, rows: np.ndarray, n_rows: int
+) -> np.ndarray:
+    """Return the probability (M,) of each completion of its row; zeros if all completions of a row are impossible."""
+    joint = np.zeros(len(rows))
+    for table, family in zip(tables, families, strict=True):
+        joint += take_logs(table)[tuple(filled[list(family)])]
+    top = np.full(n_rows, -np.inf)
+    np.maximum.at(top, rows, joint)
+    top[top == -np.inf] = 0.0
+    shares = np.exp(joint - top[rows])
+    sums = np.bincount(rows, shares, n_rows)
+    return shares / np.where(sums == 0.0, 1.0, sums)[rows]
 
 
 def _count(cards: Sequence[int], family: Iterable[int], codes: np.ndarray, weights: np.ndarray) -> np.ndarray:

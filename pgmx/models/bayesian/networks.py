@@ -13,11 +13,11 @@ import pandas as pd
 from pgmpy.base import DAG, PDAG
 from pgmpy.factors.continuous import LinearGaussianCPD
 from pgmpy.factors.discrete import TabularCPD
-from pgmpy.models import LinearGaussianBayesianNetwork
 
 from pgmx.data import DiscreteTable, DistributedTable
 from pgmx.graphs.cycles import find_cycle
 from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork
+from pgmx.models.bayesian.linear_gaussian_network import LinearGaussianBayesianNetwork
 from pgmx.statistics import Moments, marginal_counts
 from pgmx.statistics.collinearity import LEAST_RESIDUAL, NOISE, find_small_pivots
 from pgmx.statistics.counts import marginal_weights
@@ -238,7 +238,7 @@ def to_linear_gaussian(
 
     Returns
     -------
-    pgmpy.models.LinearGaussianBayesianNetwork
+    pgmx.models.LinearGaussianBayesianNetwork
         With a fitted CPD for every node.
 
     Raises
@@ -295,7 +295,7 @@ def fit_linear_gaussian(
 
     Returns
     -------
-    pgmpy.models.LinearGaussianBayesianNetwork
+    pgmx.models.LinearGaussianBayesianNetwork
         With a fitted CPD for every node.
 
     Raises

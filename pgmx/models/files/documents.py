@@ -13,11 +13,12 @@ import pgmpy.models
 from pgmpy.base import DAG, PDAG
 from pgmpy.factors.continuous import LinearGaussianCPD
 from pgmpy.factors.discrete import DiscreteFactor, TabularCPD
-from pgmpy.models import DiscreteMarkovNetwork, LinearGaussianBayesianNetwork
+from pgmpy.models import DiscreteMarkovNetwork
 
 from pgmx.checks import join_names
 from pgmx.inference.named_networks import NamedTables, read_tables
 from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork
+from pgmx.models.bayesian.linear_gaussian_network import LinearGaussianBayesianNetwork
 from pgmx.models.files.formats import (
     MARKS,
     check_distinct,
@@ -33,7 +34,7 @@ _CLASSES = {
     kind.__name__: kind
     for kind in (
         pgmpy.models.DiscreteBayesianNetwork,
-        LinearGaussianBayesianNetwork,
+        pgmpy.models.LinearGaussianBayesianNetwork,
         DAG,
         PDAG,
         nx.DiGraph,
@@ -42,7 +43,10 @@ _CLASSES = {
     )
 }
 #: Our classes, which readers return in place of pgmpy's.
-_OURS = {"DiscreteBayesianNetwork": DiscreteBayesianNetwork}
+_OURS = {
+    "DiscreteBayesianNetwork": DiscreteBayesianNetwork,
+    "LinearGaussianBayesianNetwork": LinearGaussianBayesianNetwork,
+}
 
 
 def describe_graph(graph: nx.Graph) -> dict:

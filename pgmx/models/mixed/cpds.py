@@ -10,13 +10,13 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from pgmpy.factors.continuous import LinearGaussianCPD
 from pgmpy.factors.discrete import TabularCPD
-from pgmpy.models import LinearGaussianBayesianNetwork
 
 from pgmx.checks import as_reals, join_names, read_only
 from pgmx.data.columns import python_scalar
 from pgmx.data.mixed import MixedTable
 from pgmx.inference.mixed.families import DiscreteFamily, GaussianFamily, MixedFamilies, normalise
 from pgmx.models.base import check_names
+from pgmx.models.bayesian.linear_gaussian_network import LinearGaussianBayesianNetwork
 from pgmx.models.files.formats import check_probabilities
 from pgmx.models.files.mixed import MixedParts
 from pgmx.models.mixed.fitting import check_arcs

@@ -5,11 +5,11 @@ from typing import Any, Literal, Self, cast
 
 import networkx as nx
 import numpy as np
+import pgmpy.models
 from numpy.typing import ArrayLike
 from pgmpy.base import DAG
 from pgmpy.factors.continuous import LinearGaussianCPD
 from pgmpy.factors.discrete import TabularCPD
-from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
 
 from pgmx.checks import check_same_names, join_names
 from pgmx.data import DiscreteTable, open_any, open_frame
@@ -17,6 +17,7 @@ from pgmx.data.mixed import MixedTable, read_mixed
 from pgmx.data.weights import check_row_weights
 from pgmx.inference.mixed.families import DiscreteFamily, MixedFamilies
 from pgmx.models.base import FixedGraph
+from pgmx.models.bayesian.linear_gaussian_network import LinearGaussianBayesianNetwork
 from pgmx.models.files.mixed import MIXED_READERS, MIXED_WRITERS, MixedParts
 from pgmx.models.mixed.cpds import (
     ConditionalGaussianCPD,
@@ -121,7 +122,9 @@ class ConditionalGaussianNetwork(MixedQueries, FixedGraph, DAG):
         return cls.from_parts(read_cpds(cpds))
 
     @classmethod
-    def from_network(cls, network: DiscreteBayesianNetwork | LinearGaussianBayesianNetwork) -> Self:
+    def from_network(
+        cls, network: pgmpy.models.DiscreteBayesianNetwork | pgmpy.models.LinearGaussianBayesianNetwork
+    ) -> Self:
         """Make a network from a fitted pgmpy network, whose variables are all discrete or all continuous.
 
         Parameters
@@ -139,7 +142,8 @@ class ConditionalGaussianNetwork(MixedQueries, FixedGraph, DAG):
         TypeError, ValueError
             If the network has another type, a node has no CPD, or as by `from_cpds`.
         """
-        if not isinstance(network, DiscreteBayesianNetwork | LinearGaussianBayesianNetwork):
+        kinds = pgmpy.models.DiscreteBayesianNetwork | pgmpy.models.LinearGaussianBayesianNetwork
+        if not isinstance(network, kinds):
             raise TypeError(
                 "network must be a DiscreteBayesianNetwork or a LinearGaussianBayesianNetwork, got "
                 f"{type(network).__name__}"
@@ -354,7 +358,7 @@ class ConditionalGaussianNetwork(MixedQueries, FixedGraph, DAG):
 
         Returns
         -------
-        pgmpy.models.LinearGaussianBayesianNetwork
+        pgmx.models.LinearGaussianBayesianNetwork
             A network of the continuous variables, with its CPDs.
 
         Raises

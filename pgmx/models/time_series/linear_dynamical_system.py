@@ -7,12 +7,12 @@ import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike
 from pgmpy.factors.continuous import LinearGaussianCPD
-from pgmpy.models import LinearGaussianBayesianNetwork
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 from scipy.sparse import csr_array, issparse
 
 from pgmx.checks import join_names, read_only
 from pgmx.models.base import FileMixin, check_names
+from pgmx.models.bayesian.linear_gaussian_network import LinearGaussianBayesianNetwork
 from pgmx.models.files.time_series import SYSTEM_READERS, SYSTEM_WRITERS, SystemParts
 from pgmx.models.gaussian_queries import ROUNDING
 from pgmx.models.time_series.coefficients import (
@@ -205,7 +205,7 @@ class LinearDynamicalSystem(SystemForecasts, FileMixin):
 
         Returns
         -------
-        pgmpy.models.LinearGaussianBayesianNetwork
+        pgmx.models.LinearGaussianBayesianNetwork
             Nodes ``name@t-lag``, oldest first; ``name@t-0`` is the present. The present depends on the L previous
             slices by the coefficients, and within its slice if the noise is correlated. The L oldest slices depend on
             each other through earlier rows. They form a complete graph whose coefficients come from the Cholesky factor

@@ -4,12 +4,12 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from pgmpy.models import LinearGaussianBayesianNetwork
 
 from pgmx.data import NumericTable
 from pgmx.data.mixed import MixedTable
 from pgmx.data.weights import combine_weights
 from pgmx.models import fit_discrete, fit_linear_gaussian, to_linear_gaussian
+from pgmx.models.bayesian.linear_gaussian_network import LinearGaussianBayesianNetwork
 from pgmx.scores.binding.scoring import PriorMixin, make_mixed_model, strip_data
 from pgmx.scores.gains import FamilyBounds, GainSource
 from pgmx.scores.gaussian.base import GaussianScore, compute_moments, list_names

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from pgmpy.models import DiscreteBayesianNetwork, LinearGaussianBayesianNetwork
+from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, Frame
@@ -22,6 +22,7 @@ from pgmx.models.bayesian.em import EMFit, IncompleteRows
 from pgmx.models.bayesian.incomplete_continuous import MOST_PRODUCTS, IncompleteContinuousRows
 from pgmx.models.bayesian.incomplete_discrete import CompletedRows, IncompleteDiscreteRows
 from pgmx.models.bayesian.incomplete_mixed import CompletedMixedRows, IncompleteMixedRows
+from pgmx.models.bayesian.linear_gaussian_network import LinearGaussianBayesianNetwork
 from pgmx.models.bayesian.networks import make_network
 from pgmx.models.files.mixed import MixedParts
 from pgmx.models.mixed.fitting import Smoothing
