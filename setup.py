@@ -57,6 +57,7 @@ KERNELS = {
         "_belief",
         "_components",
         "_contraction",
+        "_expected_counts",
         "_gibbs",
         "_lanes",
         "_mean_field",

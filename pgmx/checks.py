@@ -6,6 +6,7 @@ import sys
 import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from math import isfinite
 from numbers import Complex, Integral, Real
 from pathlib import Path
@@ -246,6 +247,24 @@ def caller_level() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").split(".")[0] == "pgmx":
         level, frame = level + 1, frame.f_back
     return level
+
+
+_is_silent = ContextVar("_is_silent", default=False)
+
+
+@contextmanager
+def without_warnings() -> Iterator[None]:
+    """Suppress the warnings that `is_silent` is asked for, in resamples of a table that was already warned of."""
+    token = _is_silent.set(True)
+    try:
+        yield
+    finally:
+        _is_silent.reset(token)
+
+
+def is_silent() -> bool:
+    """Return whether warnings about a whole table are suppressed."""
+    return _is_silent.get()
 
 
 def count_workers(n_jobs: int | None) -> int:

@@ -89,6 +89,8 @@ WRITERS = {
     "plot.svg": lambda path: learn("--plot", path),
     "report.html": lambda path: learn("--report", path),
     "history.png": lambda path: learn("--plot-history", path),
+    "filled.csv": lambda path: run_command("predict", "asia", "rows.csv", "--out", path),
+    "filled.parquet": lambda path: run_command("predict", "asia", "rows.csv", "--out", path),
     "forecast.csv": lambda path: run_command("forecast", "pair.npz", "pair.csv", "--steps", 9, "--out", path),
     "strengths.csv": lambda path: run_command("bootstrap", "states.pgmx", "--resamples", 2, "--out", path),
 }
@@ -106,6 +108,7 @@ def files_elsewhere(tmp_path, monkeypatch):
     STATES.to_csv("states.csv", index=False)
     write_table(STATES, "states.pgmx")
     pd.DataFrame({"x": [1.0, 2.0], "y": [2.0, 1.0]}).to_csv("pair.csv", index=False)
+    pd.DataFrame({"smoke": ["yes", "no"], "xray": ["no", None]}).to_csv("rows.csv", index=False)
     save_model(LinearDynamicalSystem(["x", "y"], np.eye(2) / 2), "pair.npz")
 
 

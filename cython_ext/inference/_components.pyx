@@ -21,20 +21,13 @@ Research 34, 871-882 (barren variables).
 
 from libc.math cimport INFINITY, log
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport calloc, free, malloc, qsort, realloc
+from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memset
 
 import numpy as np
 
-from _plan_orders cimport MOST_TABLE_CELLS
-from _plans cimport (
-    MAXIMISE,
-    QUERY,
-    SUM,
-    Bucket,
-    Kind,
-    Network,
-    Plan,
+from _component_search cimport Search, allocate_search, find_component, free_search, start_search
+from _passes cimport (
     draw_state,
     find_largest,
     is_extreme,
@@ -44,15 +37,13 @@ from _plans cimport (
     scale_to_one,
     trace_states,
 )
+from _plan_orders cimport MOST_TABLE_CELLS
+from _plans cimport MAXIMISE, QUERY, SUM, Bucket, Kind, Network, Plan
 
 from pgmx._ext._plan_store cimport PlanStore
 
 # The number of cells above which an order is searched for as for a network as a whole.
 LARGE_PLAN = 1 << 24
-
-
-cdef int compare(const void *a, const void *b) noexcept nogil:
-    return (<const int32_t *>a)[0] - (<const int32_t *>b)[0]
 
 
 cdef inline int64_t find_cell(
@@ -79,75 +70,34 @@ cdef class Components(PlanStore):
     cdef double *constants
     cdef Py_ssize_t n_pairs, pairs_size, n_rows, n_repeats
     # of one search
-    cdef int32_t *hidden
-    cdef int32_t *families
-    cdef int32_t *stack
+    cdef Search search
     cdef int32_t *row                             # codes of a single question, all -1 between questions
     cdef int32_t *query
-    cdef uint8_t *seen
-    cdef uint8_t *used
     cdef uint8_t *relevant
     cdef double *single
 
     def __init__(self, cards, *arguments):
-        cdef Py_ssize_t n, f
+        cdef Py_ssize_t n
         super().__init__(cards, *arguments)
-        n, f = self.network.n, self.network.n_families
-        self.hidden = <int32_t *>malloc((4 * n + f) * sizeof(int32_t))
-        self.seen = <uint8_t *>calloc(2 * n + f, 1)
+        n = self.network.n
+        self.row = <int32_t *>malloc(2 * n * sizeof(int32_t))
+        self.relevant = <uint8_t *>calloc(n, 1)
         self.single = <double *>malloc(max(cards) * sizeof(double))
-        if self.hidden == NULL or self.seen == NULL or self.single == NULL:
+        if allocate_search(&self.search, &self.network) < 0 or NULL in (self.row, self.relevant, self.single):
             raise MemoryError
-        self.stack = self.hidden + n
-        self.row = self.stack + n
         memset(self.row, 0xFF, n * sizeof(int32_t))              # -1
         self.query = self.row + n
-        self.families = self.query + n
-        self.relevant = self.seen + n
-        self.used = self.relevant + n
 
     def __dealloc__(self):
         free(self.pair_component)
         free(self.pair_row)
         free(self.constants)
         free(self.single)
-        free(self.hidden)
-        free(self.seen)
+        free(self.row)
+        free(self.relevant)
+        free_search(&self.search)
 
     # ---- components ----
-
-    cdef void _search(
-        self, const int32_t *codes, int32_t root, bint only_relevant, Py_ssize_t *n_hidden, Py_ssize_t *n_families
-    ) noexcept nogil:
-        # Lists the component of a hidden variable: variables and families, both sorted, and marks them.
-        cdef Network *g = &self.network
-        cdef Py_ssize_t m = 0, k = 0, top = 1, x, y
-        cdef int32_t v, u, f
-        self.stack[0] = root
-        self.seen[root] = 1
-        while top:
-            top -= 1
-            v = self.stack[top]
-            self.hidden[m] = v
-            m += 1
-            for y in range(g.holder_starts[v], g.holder_starts[v + 1]):
-                f = g.holders[y]
-                if self.used[f] or not g.active[f] or (only_relevant and not self.relevant[g.scopes[g.starts[f]]]):
-                    continue
-                self.used[f] = 1
-                self.families[k] = f
-                k += 1
-                for x in range(g.starts[f], g.starts[f + 1]):
-                    u = g.scopes[x]
-                    if codes[u] < 0 and not self.seen[u]:
-                        self.seen[u] = 1
-                        self.stack[top] = u
-                        top += 1
-        if m > 1:
-            qsort(self.hidden, m, sizeof(int32_t), compare)
-            qsort(self.families, k, sizeof(int32_t), compare)
-        n_hidden[0] = m
-        n_families[0] = k
 
     cdef int _add_pair(self, Py_ssize_t component, Py_ssize_t row) noexcept nogil:
         cdef Py_ssize_t size
@@ -175,7 +125,7 @@ cdef class Components(PlanStore):
         cdef int64_t cell
         cdef Py_ssize_t f, x
         for f in range(g.n_families):
-            if self.used[f] or not g.active[f]:
+            if self.search.used[f] or not g.active[f]:
                 continue
             cell = g.tables[f]
             for x in range(g.starts[f], g.starts[f + 1]):
@@ -213,14 +163,13 @@ cdef class Components(PlanStore):
             raise MemoryError
         with nogil:
             for r in range(codes.shape[0]):
-                memset(self.seen, 0, n)
-                memset(self.used, 0, self.network.n_families)
+                start_search(&self.search, &self.network)
                 for v in range(n):
-                    if codes[r, v] >= 0 or self.seen[v]:
+                    if codes[r, v] >= 0 or self.search.seen[v]:
                         continue
-                    self._search(&codes[r, 0], <int32_t>v, False, &m, &k)
+                    find_component(&self.network, &self.search, &codes[r, 0], <int32_t>v, NULL, &m, &k)
                     # a component of one variable needs no plan: its number is -1 - v
-                    i = -1 - v if m == 1 else self.keep(kind, self.hidden, m, self.families, k, NULL, 0)
+                    i = -1 - v if m == 1 else self.keep(kind, self.search.hidden, m, self.search.families, k, NULL, 0)
                     if (m > 1 and i < 0) or self._add_pair(i, r) < 0:
                         failed = True
                         break
@@ -249,12 +198,11 @@ cdef class Components(PlanStore):
         cdef Py_ssize_t v, m, k, i
         cdef const int32_t[::1] codes = np.full(self.network.n, -1, dtype=np.int32)
         cdef list found = []
-        memset(self.seen, 0, self.network.n)
-        memset(self.used, 0, self.network.n_families)
+        start_search(&self.search, &self.network)
         for v in range(self.network.n):
-            if not self.seen[v]:
-                self._search(&codes[0], <int32_t>v, False, &m, &k)
-                i = self.keep(SUM, self.hidden, m, self.families, k, NULL, 0)
+            if not self.search.seen[v]:
+                find_component(&self.network, &self.search, &codes[0], <int32_t>v, NULL, &m, &k)
+                i = self.keep(SUM, self.search.hidden, m, self.search.families, k, NULL, 0)
                 if i < 0:
                     raise MemoryError
                 found.append(i)
@@ -274,13 +222,13 @@ cdef class Components(PlanStore):
             self.forget_plans()
         self._start_query(&codes[0], &query[0], query.shape[0], is_directed)
         for k in range(query.shape[0]):
-            if self.seen[query[k]]:
+            if self.search.seen[query[k]]:
                 continue
-            self._search(&codes[0], query[k], is_directed, &m, &n_families)
-            here = {self.hidden[i] for i in range(m)}
+            find_component(&self.network, &self.search, &codes[0], query[k], self.relevant, &m, &n_families)
+            here = {self.search.hidden[i] for i in range(m)}
             inside = [i for i in range(query.shape[0]) if query[i] in here]
             members = np.asarray(query).take(inside).astype(np.int32)
-            i = self.keep(kind, self.hidden, m, self.families, n_families, &members[0], members.shape[0])
+            i = self.keep(kind, self.search.hidden, m, self.search.families, n_families, &members[0], members.shape[0])
             if i < 0:
                 raise MemoryError
             found.append((i, inside))
@@ -326,11 +274,11 @@ cdef class Components(PlanStore):
         # The number of the component that contains the whole query; -1 if there are several.
         cdef Py_ssize_t m, n_families, k
         self._start_query(self.row, self.query, n_query, is_directed)
-        self._search(self.row, self.query[0], is_directed, &m, &n_families)
+        find_component(&self.network, &self.search, self.row, self.query[0], self.relevant, &m, &n_families)
         for k in range(n_query):
-            if not self.seen[self.query[k]]:
+            if not self.search.seen[self.query[k]]:
                 return -1
-        return self.keep(QUERY, self.hidden, m, self.families, n_families, self.query, n_query)
+        return self.keep(QUERY, self.search.hidden, m, self.search.families, n_families, self.query, n_query)
 
     cdef void _start_query(
         self, const int32_t *codes, const int32_t *query, Py_ssize_t n_query, bint is_directed
@@ -339,8 +287,7 @@ cdef class Components(PlanStore):
         cdef Network *g = &self.network
         cdef Py_ssize_t n = g.n, k, x, top = 0
         cdef int32_t v
-        memset(self.seen, 0, n)
-        memset(self.used, 0, g.n_families)
+        start_search(&self.search, &self.network)
         memset(self.relevant, 0 if is_directed else 1, n)
         if not is_directed:
             return
@@ -351,17 +298,17 @@ cdef class Components(PlanStore):
             if codes[v] >= 0 or self._has_likelihood(v):
                 self.relevant[v] = 1
             if self.relevant[v]:
-                self.stack[top] = v
+                self.search.stack[top] = v
                 top += 1
         while top:
             top -= 1
-            v = self.stack[top]
+            v = self.search.stack[top]
             if not g.active[v]:
                 continue                          # an intervention: the variable has no parents
             for x in range(g.starts[v] + 1, g.starts[v + 1]):
                 if not self.relevant[g.scopes[x]]:
                     self.relevant[g.scopes[x]] = 1
-                    self.stack[top] = g.scopes[x]
+                    self.search.stack[top] = g.scopes[x]
                     top += 1
 
     cdef bint _has_likelihood(self, int32_t v) noexcept nogil:
@@ -379,8 +326,6 @@ cdef class Components(PlanStore):
         double[:, ::1] probabilities=None,
         const int64_t[::1] columns=None,
         const double[:, ::1] uniforms=None,
-        const double[::1] weights=None,
-        double[::1] counts=None,
     ):
         """Answer the rows of the last `find`, with the same codes; returns the logarithm of each row's sum or maximum.
 
@@ -392,8 +337,6 @@ cdef class Components(PlanStore):
             Of hidden variables: the most probable ones together, or drawn from the posterior with `uniforms` (N, n).
         probabilities, columns : float64 (N, k), int64 (n,)
             out: the distribution of each hidden variable, from its column on; -1: not wanted.
-        weights, counts : float64 (N,), float64 (len(values),)
-            Add to the expected counts of all families' cells.
 
         Of impossible rows (-inf) nothing is written.
         """
@@ -402,10 +345,10 @@ cdef class Components(PlanStore):
         cdef int64_t[::1] order
         cdef double[::1] values = np.empty(self.n_pairs)
         cdef double[::1] total = np.empty(self.n_rows)
-        cdef bint down = probabilities is not None or counts is not None, failed = False
+        cdef bint failed = False
         components = np.asarray(<int32_t[:self.n_pairs]>self.pair_component) if self.n_pairs else np.empty(0, np.int32)
-        # Rows of one component one after the other find its plan in the cache; sums over rows need their order.
-        order = np.arange(self.n_pairs) if counts is not None else np.argsort(components, kind="stable")
+        # Rows of one component one after the other find its plan in the cache.
+        order = np.argsort(components, kind="stable")
         if codes.shape[0] != self.n_rows:
             raise ValueError(f"{codes.shape[0]} rows of codes for {self.n_rows} rows of the last find")
         for i in range(self.n_pairs):
@@ -423,7 +366,6 @@ cdef class Components(PlanStore):
                             NULL if states is None else &states[r, 0],
                             NULL if probabilities is None or columns[-1 - c] < 0
                             else &probabilities[r, columns[-1 - c]],
-                            0.0 if counts is None else weights[r], NULL if counts is None else &counts[0],
                         )
                     continue
                 if self.reserve(self.plans[c]) < 0:
@@ -440,20 +382,14 @@ cdef class Components(PlanStore):
                         )
                         for v in range(self.plans[c].n_hidden):
                             states[r, self.plans[c].hidden[v]] = self.scratch.states[v]
-                if down:
+                if probabilities is not None:
                     pass_down(&self.network, self.plans[c], &self.scratch)
-                for r in range(first, first + self.n_repeats):
-                    if probabilities is not None:
+                    for r in range(first, first + self.n_repeats):
                         self._write_marginals(self.plans[c], &probabilities[r, 0], &columns[0])
-                    if counts is not None:
-                        self._add_counts(self.plans[c], weights[r], &counts[0])
             for q in range(self.n_rows):
                 total[q] = self.constants[q]
             for i in range(self.n_pairs):
                 total[self.pair_row[i]] += values[i]
-            if counts is not None:
-                for r in range(self.n_rows * self.n_repeats):
-                    self._count_constants(&codes[r // self.n_repeats, 0], weights[r], &counts[0])
         if failed:
             raise MemoryError
         return np.repeat(total, self.n_repeats) if self.n_repeats > 1 else np.asarray(total)
@@ -515,13 +451,10 @@ cdef class Components(PlanStore):
 
     cdef double _answer_single(
         self, int32_t v, const int32_t *codes, Kind kind, const double *uniforms, int32_t *states,
-        double *probabilities, double weight, double *counts
+        double *probabilities
     ) noexcept nogil:
         # A component of one variable: the product of its families.
-        cdef Network *g = &self.network
-        cdef Py_ssize_t card = g.cards[v], j, y, best
-        cdef int64_t cell, step
-        cdef int32_t f
+        cdef Py_ssize_t card = self.network.cards[v], j, best
         cdef double total, scale = self._multiply_single(v, codes, False)
         cdef double *p = self.single
         if is_unsafe(find_largest(p, card)):
@@ -541,13 +474,6 @@ cdef class Components(PlanStore):
         if probabilities != NULL:
             for j in range(card):
                 probabilities[j] = p[j] / total
-        if counts != NULL:
-            for y in range(g.holder_starts[v], g.holder_starts[v + 1]):
-                f = g.holders[y]
-                if g.active[f]:
-                    cell = find_cell(g, f, v, codes, &step)
-                    for j in range(card):
-                        counts[cell + j * step] += weight * (p[j] / total)
         return scale + (log(p[best]) if kind == MAXIMISE else log(total))
 
     cdef void _write_marginals(self, const Plan *plan, double *row, const int64_t *columns) noexcept nogil:
@@ -563,35 +489,3 @@ cdef class Components(PlanStore):
                 for r in range(plan.buckets[s].n_rows):
                     total += line[r]
                 row[columns[plan.hidden[plan.buckets[s].variable]] + j] = total
-
-    cdef void _add_counts(self, const Plan *plan, double weight, double *counts) noexcept nogil:
-        cdef Py_ssize_t s, k, j, r, n
-        cdef const double *line
-        cdef const int32_t *rows
-        cdef double *target
-        for s in range(plan.n_buckets):
-            n = plan.buckets[s].n_rows
-            for k in range(plan.buckets[s].n_factors):
-                rows = plan.buckets[s].factor_rows + k * n
-                for j in range(plan.buckets[s].card):
-                    line = self.scratch.tables + plan.buckets[s].table + j * n
-                    target = counts + self.scratch.bases[plan.buckets[s].factors[k]]
-                    target += <int64_t>j * plan.buckets[s].strides[k]
-                    for r in range(n):
-                        target[rows[r]] += weight * line[r]
-
-    cdef void _count_constants(self, const int32_t *codes, double weight, double *counts) noexcept nogil:
-        cdef Network *g = &self.network
-        cdef Py_ssize_t f, x
-        cdef int64_t cell
-        for f in range(g.n_families):
-            if not g.active[f]:
-                continue
-            cell = g.tables[f]
-            for x in range(g.starts[f], g.starts[f + 1]):
-                if codes[g.scopes[x]] < 0:
-                    cell = -1
-                    break
-                cell += g.strides[x] * codes[g.scopes[x]]
-            if cell >= 0:
-                counts[cell] += weight

@@ -20,16 +20,16 @@ from libc.string cimport memset
 
 import numpy as np
 
-from _plans cimport (
-    Bucket,
-    Plan,
+from _passes cimport (
     find_largest,
+    find_sources,
     is_extreme,
     is_unsafe,
+    multiply_block,
     multiply_carefully,
-    multiply_factors,
     scale_to_one,
 )
+from _plans cimport Bucket, Operand, Plan
 
 from pgmx._ext._plan_store cimport PlanStore
 
@@ -37,14 +37,32 @@ cdef enum:
     LANES = 8
 
 
-cdef inline void multiply_lanes(double *out, const double *source, const int32_t *rows, Py_ssize_t n) noexcept nogil:
-    # out[r, :] *= source[rows[r], :]
-    cdef Py_ssize_t r, lane
+cdef inline void multiply_lanes(
+    double *out, const double *source, const Bucket *b, const Operand *operand
+) noexcept nogil:
+    # Multiplies the table at one state of the bucket's variable by an operand.
+    cdef Py_ssize_t o, i, lane
     cdef const double *line
-    for r in range(n):
-        line = source + <Py_ssize_t>rows[r] * LANES
-        for lane in range(LANES):
-            out[r * LANES + lane] *= line[lane]
+    for o in range(b.n_outer):
+        for i in range(b.n_inner):
+            line = source + (<Py_ssize_t>operand.outer[o] + operand.inner[i]) * LANES
+            for lane in range(LANES):
+                out[lane] *= line[lane]
+            out += LANES
+
+
+cdef inline void add_lanes(
+    double *target, const double *table, const Bucket *b, const Operand *operand
+) noexcept nogil:
+    # Adds the table at one state of the bucket's variable to the cells of an operand from which they came.
+    cdef Py_ssize_t o, i, lane
+    cdef double *line
+    for o in range(b.n_outer):
+        for i in range(b.n_inner):
+            line = target + (<Py_ssize_t>operand.outer[o] + operand.inner[i]) * LANES
+            for lane in range(LANES):
+                line[lane] += table[lane]
+            table += LANES
 
 
 cdef class Lanes:
@@ -69,9 +87,11 @@ cdef class Lanes:
     cdef double constant                          # logarithm of what the potentials were divided by
 
     def __init__(self, PlanStore store, Py_ssize_t number):
-        cdef Py_ssize_t s, k
+        cdef Py_ssize_t s, k, o, j
         cdef Plan *plan = store.get_plan(number)
         cdef Bucket *b
+        cdef double *table
+        cdef const double **sources
         self.store = store
         self.plan = plan
         cards = [store.network.cards[plan.hidden[k]] for k in range(plan.n_hidden)]
@@ -90,14 +110,15 @@ cdef class Lanes:
             store.scratch.bases[k] = store.network.tables[plan.families[k]]
         for s in range(plan.n_buckets):
             b = plan.buckets + s
-            k = b.n_children
-            b.n_children = 0                      # the families alone
-            multiply_factors(store.network.values, plan, b, &store.scratch)
-            if is_unsafe(find_largest(store.scratch.tables + b.table, <Py_ssize_t>b.n_rows * b.card)):
-                self.constant += multiply_carefully(store.network.values, plan, b, &store.scratch)
-            b.n_children = <int32_t>k
+            table = store.scratch.tables + b.table
+            sources = find_sources(store.network.values, plan, b, &store.scratch)
+            for j in range(b.card):
+                for o in range(b.n_outer):
+                    multiply_block(b, False, sources, o, j, table + j * b.n_rows + o * b.n_inner)
+            if is_unsafe(find_largest(table, <Py_ssize_t>b.n_rows * b.card)):
+                self.constant += multiply_carefully(store.network.values, plan, b, b.n_factors, &store.scratch)
             for k in range(<Py_ssize_t>b.n_rows * b.card):
-                self.potentials[b.table + k] = store.scratch.tables[b.table + k]
+                self.potentials[b.table + k] = table[k]
 
     def __dealloc__(self):
         free(self.potentials)
@@ -106,6 +127,11 @@ cdef class Lanes:
         free(self.down)
         free(self.scales)
         free(self.observed)
+
+    @property
+    def n_bytes(self):
+        """The memory of tables and messages, without those of the store."""
+        return 8 * (self.plan.n_cells * (1 + LANES) + 2 * LANES * self.plan.n_messages)
 
     cdef void _read_rows(self, const int32_t[:, ::1] codes, Py_ssize_t start) noexcept nogil:
         # Observed states of eight rows from `start` on; beyond the last row the last one is repeated.
@@ -125,6 +151,7 @@ cdef class Lanes:
         cdef Py_ssize_t j, r, k, lane, n = b.n_rows
         cdef double *table
         cdef double *up = self.up + b.message * LANES
+        cdef const double *message
         cdef const double *potential
         cdef const double *possible
         memset(up, 0, n * LANES * sizeof(double))
@@ -135,33 +162,34 @@ cdef class Lanes:
             for r in range(n):
                 for lane in range(LANES):
                     table[r * LANES + lane] = potential[r] * possible[lane]
-            for k in range(b.n_children):
-                multiply_lanes(
-                    table, self.up + (self.plan.buckets[b.children[k]].message + j) * LANES, b.child_rows + k * n, n
-                )
+            for k in range(b.n_factors, b.n_operands):
+                message = self.up + self.plan.buckets[b.operands[k].source].message * LANES
+                multiply_lanes(table, message + j * b.operands[k].step * LANES, b, b.operands + k)
             for r in range(n * LANES):
                 up[r] += table[r]
 
     cdef double _multiply_lane(self, const Bucket *b, Py_ssize_t lane) noexcept nogil:
         # As `_multiply`, of one lane, scaled after every child; returns the logarithm of what was divided out. A
         # variable with hundreds of children has messages whose plain product is below all doubles.
-        cdef Py_ssize_t j, r, k, n = b.n_rows
+        cdef Py_ssize_t j, r, k, o, i, n = b.n_rows
         cdef double *table = self.tables + b.table * LANES + lane
         cdef double *up = self.up + b.message * LANES + lane
         cdef double total = 0.0
         cdef const double *message
-        cdef const int32_t *rows
+        cdef const Operand *operand
         for j in range(b.card):
             for r in range(n):
                 table[(j * n + r) * LANES] = (
                     self.potentials[b.table + j * n + r] * self.observed[(self.first[b.variable] + j) * LANES + lane]
                 )
-        for k in range(b.n_children):
-            message = self.up + self.plan.buckets[b.children[k]].message * LANES + lane
-            rows = b.child_rows + k * n
+        for k in range(b.n_factors, b.n_operands):
+            operand = b.operands + k
+            message = self.up + self.plan.buckets[operand.source].message * LANES + lane
             for j in range(b.card):
-                for r in range(n):
-                    table[(j * n + r) * LANES] *= message[(<Py_ssize_t>rows[r] + j) * LANES]
+                for o in range(b.n_outer):
+                    for i in range(b.n_inner):
+                        r = <Py_ssize_t>operand.outer[o] + operand.inner[i] + j * operand.step
+                        table[(j * n + o * b.n_inner + i) * LANES] *= message[r * LANES]
             total += scale_to_one(table, n * b.card, LANES)
         for r in range(n):
             up[r * LANES] = 0.0
@@ -214,7 +242,6 @@ cdef class Lanes:
         cdef double *down
         cdef double *target
         cdef const double *up
-        cdef const int32_t *rows
         for s in range(self.plan.n_buckets - 1, -1, -1):
             b = self.plan.buckets + s
             n = b.n_rows
@@ -226,19 +253,16 @@ cdef class Lanes:
                     if b.parent < 0:
                         down[k] = 1.0
                     down[k] = down[k] / up[k] * self.scales[s * LANES + lane] if up[k] > 0.0 else 0.0
-            for k in range(b.n_children):
-                child = self.plan.buckets + b.children[k]
+            for k in range(b.n_factors, b.n_operands):
+                child = self.plan.buckets + b.operands[k].source
                 memset(self.down + child.message * LANES, 0, child.n_rows * LANES * sizeof(double))
             for j in range(b.card):
                 table = self.tables + (b.table + j * n) * LANES
                 for r in range(n * LANES):
                     table[r] *= down[r]
-                for k in range(b.n_children):
-                    rows = b.child_rows + k * n
-                    target = self.down + (self.plan.buckets[b.children[k]].message + j) * LANES
-                    for r in range(n):
-                        for lane in range(LANES):
-                            target[<Py_ssize_t>rows[r] * LANES + lane] += table[r * LANES + lane]
+                for k in range(b.n_factors, b.n_operands):
+                    target = self.down + self.plan.buckets[b.operands[k].source].message * LANES
+                    add_lanes(target + j * b.operands[k].step * LANES, table, b, b.operands + k)
 
     cdef void _write_marginals(
         self, double[:, ::1] probabilities, const int64_t[::1] columns, Py_ssize_t start, Py_ssize_t n_lanes

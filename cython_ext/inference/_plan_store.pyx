@@ -10,17 +10,13 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memcmp, memcpy, memset
 
+from _component_search cimport hash_record
 from _plan_orders cimport MOST_TABLE_CELLS
 from _plans cimport Kind, Network, Plan, Scratch, free_plan, make_plan
 
 
-cdef inline uint64_t hash_record(const int32_t *record, Py_ssize_t size) noexcept nogil:
-    cdef uint64_t key = 1469598103934665603u
-    cdef Py_ssize_t i
-    for i in range(size):
-        key = (key ^ <uint64_t>record[i]) * 1099511628211u
-        key ^= key >> 29
-    return key
+cdef enum:
+    RECORD_MORE = 8                               # integers' worth of memory of a component besides its record
 
 
 cdef class PlanStore:
@@ -104,6 +100,13 @@ cdef class PlanStore:
         free(self.scratch.best)
         free(self.scratch.states)
         free(self.scratch.bases)
+        free(self.scratch.sources)
+
+    @property
+    def kept_bytes(self):
+        """The memory of the plans and of the working tables."""
+        cdef Scratch *s = &self.scratch
+        return self.n_bytes + 8 * s.n_cells + 20 * s.n_messages
 
     def forget_plans(self):
         """Free all plans; numbers of components are no longer valid."""
@@ -113,6 +116,26 @@ cdef class PlanStore:
         self.n_kept = self.pool_used = self.n_bytes = 0
         if self.n_slots:
             memset(self.slots, 0, self.n_slots * sizeof(Py_ssize_t))
+
+    def drop_plans(self):
+        """Free all plans; components keep their numbers."""
+        cdef Py_ssize_t i
+        for i in range(self.n_kept):
+            if self.plans[i] != NULL:
+                self.n_bytes -= self.plans[i].n_bytes
+                free_plan(self.plans[i])
+                self.plans[i] = NULL
+
+    @property
+    def is_full(self):
+        """Whether plans and records take more than `max_bytes`."""
+        return self.n_bytes > self.max_bytes
+
+    @property
+    def plan_bytes(self):
+        """Bytes of the plans alone."""
+        cdef Py_ssize_t record_bytes = (self.pool_used + RECORD_MORE * self.n_kept) * sizeof(int32_t)
+        return self.n_bytes - record_bytes
 
     cdef Py_ssize_t keep(
         self, Kind kind, const int32_t *hidden, Py_ssize_t m, const int32_t *families, Py_ssize_t n_families,
@@ -144,7 +167,7 @@ cdef class PlanStore:
         self.plans[i] = NULL
         self.n_kept += 1
         self.pool_used += size
-        self.n_bytes += (size + 8) * sizeof(int32_t)
+        self.n_bytes += (size + RECORD_MORE) * sizeof(int32_t)
         return i
 
     cdef int _grow(self, Py_ssize_t size) noexcept nogil:
@@ -267,10 +290,10 @@ cdef class PlanStore:
     cdef int reserve(self, const Plan *plan) noexcept nogil:
         # Scratch memory for a plan.
         cdef Scratch *s = &self.scratch
-        if plan.n_cells > s.n_cells:
+        if plan.n_kept > s.n_kept:
             free(s.tables)
-            s.n_cells = plan.n_cells + plan.n_cells // 2
-            s.tables = <double *>malloc(s.n_cells * sizeof(double))
+            s.n_kept = plan.n_kept + plan.n_kept // 2
+            s.tables = <double *>malloc(s.n_kept * sizeof(double))
         if plan.n_messages > s.n_messages:
             free(s.up)
             free(s.best)
@@ -288,8 +311,12 @@ cdef class PlanStore:
             free(s.bases)
             s.n_families = 2 * plan.n_families
             s.bases = <int64_t *>malloc(s.n_families * sizeof(int64_t))
-        if NULL in (s.tables, s.up, s.best, s.scales, s.states, s.bases):
+        if plan.n_families + plan.n_buckets > s.n_sources:
+            free(s.sources)
+            s.n_sources = 2 * (plan.n_families + plan.n_buckets)
+            s.sources = <const double **>malloc(s.n_sources * sizeof(double *))
+        if NULL in (s.tables, s.up, s.best, s.scales, s.states, s.bases, s.sources):
             # without sizes the next call allocates again
-            s.n_cells = s.n_messages = s.n_hidden = s.n_families = 0
+            s.n_kept = s.n_messages = s.n_hidden = s.n_families = s.n_sources = 0
             return -1
         return 0

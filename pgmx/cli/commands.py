@@ -33,6 +33,8 @@ def main(context):
       pgmx show learned.bif                   look at it in the browser
       pgmx convert learned.bif learned.net    write it in another format
       pgmx infer learned.uai --task MAR       the marginal distribution of each variable
+      pgmx predict learned.bif holes.csv --out filled.csv
+                                              fill in missing values
       pgmx learn sales.csv --method lds --time-column month --out sales.npz
                                               a graph of lagged effects between time series
       pgmx forecast sales.npz sales.csv --steps 12 --time-column month
@@ -370,6 +372,48 @@ def infer(model, **options):
         from pgmx.cli.infer import infer as run
 
         run(model, **options)
+
+
+@main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Predict the missing values of a table.")
+@shared.model_argument("model")
+@click.argument("source")
+@click.option("--proba", is_flag=True, help="Write the distributions of the missing values instead of predictions.")
+@click.option(
+    "--method",
+    type=click.Choice(["map", "marginal"]),
+    default="map",
+    show_default=True,
+    help="map: the jointly most probable values of all that is missing in a row. marginal: the most probable state of "
+    "each variable.",
+)
+@shared.format_option
+@shared.reading_options
+@shared.file_option("--out", "Write the table there instead of printing it as CSV: .csv or .parquet.")
+@click.option("--quiet", "-q", is_flag=True, help="Show no progress.")
+def predict(model, source, **options):
+    """Predict the missing values of a table, each row given its observed values.
+
+    MODEL is a file (.bif, .xmlbif, .net, .xdsl, .json, .uai, .npz) or the name of a bundled network, discrete, Gaussian
+    or mixed. SOURCE is a CSV or Parquet file, a folder of Parquet files or a coded table (.pgmx). Its columns are
+    variables of the network; variables without a column are predicted in every row. States are matched by their text.
+
+    The output has the columns of SOURCE and then the absent variables. Observed values are unchanged, and so are
+    complete rows. With --proba it has one column NAME_STATE per state of each variable without a column or with a
+    missing value, and NAME_mean and NAME_std for continuous variables; observed states have probability 1.
+
+    The file is read and written in chunks, so that it may be larger than memory. A row that is impossible under the
+    network is an error with its number, and then no file is written.
+
+    \b
+    Examples:
+      pgmx predict survey.bif holes.csv --out filled.csv
+      pgmx predict alarm rows.parquet --method marginal --out filled.parquet
+      pgmx predict asia patients.csv --drop id,lung --proba --out chances.csv
+    """  # noqa: D301 (as above)
+    with user_errors():
+        from pgmx.cli.predict import predict as run
+
+        run(model, source, **options)
 
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Forecast a time series.")

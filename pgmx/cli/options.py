@@ -144,6 +144,9 @@ learner_options = join_options(
         help=f"{describe_scores()}. Default: {describe_defaults()}, depending on the columns; ll for forests.",
     ),
     _learner_option(
+        "--penalty", "C", float, "Multiplies what a parameter costs under BIC and AIC (Tetrad's penalty discount)."
+    ),
+    _learner_option(
         "--discrete-children",
         None,
         ["forbidden", "allowed"],

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 from pgmpy.base import PDAG
 from sklearn.base import clone
 
+from pgmx.checks import without_warnings
 from pgmx.data import DiscreteTable, DistributedNumericTable, Frame, encode
 from pgmx.data.distributed.tables import is_remote
 from pgmx.data.draws import count_draws, count_many_draws, count_weighted_draws
@@ -25,7 +26,6 @@ from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.gaussian.base import GaussianScore
 from pgmx.scores.mixed.base import MixedScore
 from pgmx.scores.registry import list_scores
-from pgmx.statistics.collinearity import without_warnings
 
 #: Options of the learner that a resample sets, so that nothing is shown and resamples do not share a file.
 _SILENT = {"show_progress": False, "checkpoint": None}
@@ -59,7 +59,7 @@ class Resampler:
         if self.seeds_learner:
             learner.random_state = int(np.random.default_rng([self.seed, b]).integers(2**31))
         bound = isinstance(getattr(learner, "scoring_method", None), BaseStructureScore)
-        with without_warnings():  # about columns that determine each other: given for all rows
+        with without_warnings():  # given for all rows
             if is_remote(data) and not bound:  # the workers draw their rows: counts would be sent for each resample
                 drawn = data.draw_rows(self.seed, b) if self.repeats_rows else data.draw_weights(self.seed, b)
                 learner.fit(drawn, sample_weight=drawn.row_weights)

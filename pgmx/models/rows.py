@@ -111,6 +111,7 @@ class DiscreteRows:
         self.index = getattr(X, "index", None) if hasattr(X, "iloc") else None
         self._problem, self._allow_missing = problem, allow_missing
         self._kept: list[np.ndarray] | None = None
+        tables: Iterator[Frame | DiscreteTable]
         if isinstance(X, pd.DataFrame) and not X.shape[1]:
             tables, self._are_texts = iter([Frame((), [], len(X))]), False
         else:
@@ -128,7 +129,8 @@ class DiscreteRows:
     @property
     def n_rows(self) -> int:
         """The number of rows; all chunks are read and kept to count those of a file or an iterator."""
-        return self._first.n_rows if self._keep() is None else sum(codes.shape[1] for codes in self._keep())
+        kept = self._keep()
+        return self._first.n_rows if kept is None else sum(codes.shape[1] for codes in kept)
 
     @property
     def incomplete(self) -> list[int]:
@@ -183,17 +185,30 @@ class DiscreteRows:
         incomplete = []
         for column, v in enumerate(self.columns):
             if isinstance(table, DiscreteTable):
-                observed, of_rows, mask = _read_table_column(table, column, begin, end)
+                column_codes = _read_table_column(table, column, begin, end)
             else:
-                values = table.columns[column]
-                observed, of_rows, mask = _code_values(values[begin:end], names[v])
-            if mask is not None and mask.any():
+                column_codes = _code_values(table.columns[column][begin:end], names[v])
+            if _write_codes(column_codes, names[v], states[v], codes[v], self._are_texts):
                 incomplete.append(names[v])
-                codes[v, ~mask] = _map_states(names[v], observed, states[v], of_rows, self._are_texts)[of_rows]
-            else:
-                codes[v] = _map_states(names[v], observed, states[v], of_rows, self._are_texts)[of_rows]
         _check_complete(incomplete, self._allow_missing)
         return codes
+
+
+def read_states(values: Any, name: Hashable, states: tuple) -> np.ndarray:
+    """Return the codes of a column of a file by the states of a variable, -1 for missing values."""
+    codes = np.full(len(values), -1, dtype=np.min_scalar_type(-len(states)))
+    _write_codes(_code_values(values, name), name, states, codes, True)
+    return codes
+
+
+def _write_codes(
+    column: tuple[tuple, np.ndarray, np.ndarray | None], name: Hashable, states: tuple, out: np.ndarray, by_text: bool
+) -> bool:
+    """Write the codes of a coded column by the states of a variable; return whether values are missing."""
+    observed, codes, mask = column
+    has_missing = mask is not None and bool(mask.any())
+    out[~mask if has_missing else slice(None)] = _map_states(name, observed, states, codes, by_text)[codes]
+    return has_missing
 
 
 def _name_columns(columns: tuple, names: tuple) -> tuple:

@@ -8,6 +8,8 @@ from typing import Any, Protocol
 import numpy as np
 from pgmpy.structure_score import BaseStructureScore
 
+from pgmx.checks import is_number
+
 
 class FamilyScorer(Protocol):
     """A scorer of single families of ids, such as a source of gains; `parents` are ascending int32."""
@@ -17,6 +19,15 @@ class FamilyScorer(Protocol):
         ...
 
 
+def check_penalty(penalty: object) -> float:
+    """Return the multiplier of what a parameter costs, or raise unless it is a positive, finite number."""
+    if isinstance(penalty, str | bool) or not hasattr(penalty, "__float__"):
+        raise TypeError(f"penalty must be a number above 0, got {penalty!r}")
+    if not is_number(penalty) or not penalty > 0:  # type: ignore[operator]
+        raise ValueError(f"penalty must be a finite number above 0, got {penalty!r}")
+    return float(penalty)
+
+
 class CompiledScore(BaseStructureScore, ABC):
     """Base of the scores whose families a compiled scorer serves.
 
@@ -24,6 +35,8 @@ class CompiledScore(BaseStructureScore, ABC):
     """
 
     variables: list[Hashable]
+    #: Multiplier of what a parameter costs; scores whose parameters have a price set it.
+    penalty: float = 1.0
     _scorer: FamilyScorer | None = None
 
     @cached_property

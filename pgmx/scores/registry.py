@@ -20,28 +20,31 @@ class ScoreEntry(NamedTuple):
     alias: str = ""  # its name in pgmpy, if that differs
     family: str = ""  # mixed data: "clg", "dg" or "cg", for conditional linear, degenerate or conditional Gaussian
     has_pairwise: bool = False  # whether `NodeAverage` has its penalty, for missing="pairwise"
+    has_penalty: bool = False  # whether a parameter has a price, which `penalty` multiplies
 
     def load(self) -> Any:
         """Return the class."""
         return getattr(import_module(self.module), self.class_name)
 
 
+_LINEAR = "pgmx.scores.mixed.conditional_linear"
+
 #: The entries in the order of messages and help: discrete, continuous, mixed; the defaults of `scoring_method` first.
 SCORES = (
-    ScoreEntry("bic", "discrete", "BIC", "pgmx.scores.discrete.bic", alias="bic-d", has_pairwise=True),
-    ScoreEntry("aic", "discrete", "AIC", "pgmx.scores.discrete.aic", alias="aic-d", has_pairwise=True),
+    ScoreEntry("bic", "discrete", "BIC", "pgmx.scores.discrete.bic", "bic-d", has_pairwise=True, has_penalty=True),
+    ScoreEntry("aic", "discrete", "AIC", "pgmx.scores.discrete.aic", "aic-d", has_pairwise=True, has_penalty=True),
     ScoreEntry("ll", "discrete", "LogLikelihood", "pgmx.scores.discrete.log_likelihood", "ll-d", has_pairwise=True),
     ScoreEntry("k2", "discrete", "K2", "pgmx.scores.discrete.k2"),
     ScoreEntry("bdeu", "discrete", "BDeu", "pgmx.scores.discrete.bdeu"),
     ScoreEntry("bds", "discrete", "BDs", "pgmx.scores.discrete.bds"),
-    ScoreEntry("bic-g", "continuous", "BICGauss", "pgmx.scores.gaussian.bic"),
-    ScoreEntry("aic-g", "continuous", "AICGauss", "pgmx.scores.gaussian.aic"),
+    ScoreEntry("bic-g", "continuous", "BICGauss", "pgmx.scores.gaussian.bic", has_penalty=True),
+    ScoreEntry("aic-g", "continuous", "AICGauss", "pgmx.scores.gaussian.aic", has_penalty=True),
     ScoreEntry("ll-g", "continuous", "LogLikelihoodGauss", "pgmx.scores.gaussian.log_likelihood"),
     ScoreEntry("bge", "continuous", "BGe", "pgmx.scores.gaussian.bge"),
-    ScoreEntry("bic-clg", "mixed", "BICCondLinearGauss", "pgmx.scores.mixed.conditional_linear", family="clg"),
-    ScoreEntry("aic-clg", "mixed", "AICCondLinearGauss", "pgmx.scores.mixed.conditional_linear", family="clg"),
-    ScoreEntry("ll-clg", "mixed", "LogLikelihoodCondLinearGauss", "pgmx.scores.mixed.conditional_linear", family="clg"),
-    ScoreEntry("bic-dg", "mixed", "BICDegenerateGauss", "pgmx.scores.mixed.degenerate", family="dg"),
+    ScoreEntry("bic-clg", "mixed", "BICCondLinearGauss", _LINEAR, family="clg", has_penalty=True),
+    ScoreEntry("aic-clg", "mixed", "AICCondLinearGauss", _LINEAR, family="clg", has_penalty=True),
+    ScoreEntry("ll-clg", "mixed", "LogLikelihoodCondLinearGauss", _LINEAR, family="clg"),
+    ScoreEntry("bic-dg", "mixed", "BICDegenerateGauss", "pgmx.scores.mixed.degenerate", family="dg", has_penalty=True),
     ScoreEntry("bic-cg", "mixed", "BICCondGauss", "pgmx.scores.mixed.conditional", family="cg"),
     ScoreEntry("aic-cg", "mixed", "AICCondGauss", "pgmx.scores.mixed.conditional", family="cg"),
     ScoreEntry("ll-cg", "mixed", "LogLikelihoodCondGauss", "pgmx.scores.mixed.conditional", family="cg"),
@@ -66,6 +69,16 @@ def check_score_name(name: str) -> str:
     if name.lower() not in known:
         raise ValueError(f"scoring_method={name!r} is not known; choose one of {', '.join(known)}")
     return name.lower()
+
+
+def check_penalty_of(name: str, penalty: float) -> None:
+    """Raise if a score whose parameters have no price is to be multiplied by another `penalty` than 1."""
+    if penalty != 1.0 and not _BY_NAME[name].has_penalty:
+        known = ", ".join(entry.name for entry in SCORES if entry.has_penalty)
+        raise ValueError(
+            f"penalty={penalty:g} multiplies what a parameter costs, which has no price in scoring_method={name!r}: "
+            f"leave it out, or choose one of {known}"
+        )
 
 
 def list_scores(kind: str = "", *, family: str = "", aliases: bool = False) -> list[str]:

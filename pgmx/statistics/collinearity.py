@@ -1,15 +1,13 @@
 """Columns that determine each other: their correlations without rounding errors, and the warnings about them."""
 
 import warnings
-from collections.abc import Hashable, Iterator, Sequence
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import eigh, get_lapack_funcs
 
-from pgmx.checks import caller_level, join_names
+from pgmx.checks import caller_level, is_silent, join_names
 
 #: A column is determined by others if they leave less than this share of its variance.
 LEAST_RESIDUAL = 1e-10
@@ -185,18 +183,6 @@ def _smallest_row(rows: np.ndarray) -> np.ndarray:
 
 # ---- warnings: one per fit ----
 
-_is_silent = ContextVar("_is_silent", default=False)
-
-
-@contextmanager
-def without_warnings() -> Iterator[None]:
-    """Suppress the warnings, for resamples of a table that was already warned of."""
-    token = _is_silent.set(True)
-    try:
-        yield
-    finally:
-        _is_silent.reset(token)
-
 
 def warn_of_columns(correlation: np.ndarray, names: Sequence[Hashable], collinearity: Collinearity | None) -> None:
     """Warn of the pairs of columns that determine each other, and of a smallest set of three or more."""
@@ -229,5 +215,5 @@ def _describe_set(members: Sequence[Hashable], n_determined: int) -> str:
 
 
 def _warn(messages: list[str]) -> None:
-    if messages and not _is_silent.get():
+    if messages and not is_silent():
         warnings.warn(". Other ".join(messages), stacklevel=caller_level())

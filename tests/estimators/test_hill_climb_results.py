@@ -88,7 +88,7 @@ def test_model_is_a_fitted_network(seed):
     data = dependent_frame(seed)
     learner = learn(data)
     model = learner.model_
-    assert type(model) is DiscreteBayesianNetwork
+    assert isinstance(model, DiscreteBayesianNetwork)
     assert model.check_model()
     assert model is learner.model_
     assert edge_set(model) == edge_set(learner.dag_)

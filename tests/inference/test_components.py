@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pgmx.inference.exact import components
-from pgmx.inference.exact.components import ComponentEngine
+from pgmx.inference.exact.components import ComponentEngine, ExpectedCounts
 from pgmx.inference.exact.elimination_order import TreewidthError
 
 MEMORY = 2**31
@@ -147,17 +147,24 @@ def test_likelihoods_and_interventions_equal_changed_tables(case):
         np.testing.assert_allclose(engine.joint(row, [weighted], MEMORY), before, atol=1e-13)
 
 
+@pytest.mark.parametrize("plan_bytes", [0, 2**28])
+@pytest.mark.parametrize("n_blocks", [1, 2])
 @pytest.mark.parametrize("case", range(10))
-def test_expected_counts_equal_enumeration(case):
+def test_expected_counts_equal_enumeration(case, n_blocks, plan_bytes):
     rng = np.random.default_rng(case)
     cards, parents, tables = draw_network(rng)
     tables = [table + 0.1 for table in tables]  # no impossible rows
     joint, engine = multiply(cards, parents, tables), build(cards, parents, tables)
+    engine.plan_bytes = plan_bytes
     codes, weights = draw_rows(rng, cards, 40, 0.4), rng.random(40)
+    weights[:3] = 0.0
     engine.set_tables([np.ones_like(table) for table in tables])
-    engine.count_rows(codes, weights, MEMORY)
+    blocks = [(codes, weights)] if n_blocks == 1 else [(codes[:25], weights[:25]), (codes[25:], weights[25:])]
+    expected_counts = ExpectedCounts(engine, lambda: blocks, MEMORY)
+    expected_counts.compute()
     engine.set_tables(tables)  # with the plans of the first pass
-    _, counts = engine.count_rows(codes, weights, MEMORY)
+    total, counts = expected_counts.compute()
+    assert total == pytest.approx(weights @ engine.answer_rows(codes, MEMORY), rel=1e-12)
     kept = [condition(joint, row) for row in codes]
     expected = sum(weight * table / table.sum() for weight, table in zip(weights, kept, strict=True))
     for v in range(len(cards)):

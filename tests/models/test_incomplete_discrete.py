@@ -8,7 +8,6 @@ from helpers.incomplete_tables import incomplete_cases, random_table
 from oracles import missing_cells as oracle
 from pgmx.data import DiscreteTable
 from pgmx.inference import TreewidthError
-from pgmx.inference.exact import components
 from pgmx.models.bayesian import incomplete_discrete
 from pgmx.models.bayesian.em import EMFit
 from pgmx.models.bayesian.incomplete_discrete import IncompleteDiscreteRows, draw_strata, list_completions
@@ -88,7 +87,6 @@ def test_imputed_values_are_the_largest_marginals(case):
 def test_blocks_and_forgotten_plans_change_nothing(monkeypatch):
     rows, fit = make_rows(draw_case(0))
     whole, completed, imputed = expect(rows, fit), rows.complete(fit, 1), rows.impute(fit)
-    monkeypatch.setattr(components, "COUNT_BLOCK", 7)
     monkeypatch.setattr(incomplete_discrete, "PASS_BYTES", 3000)
     monkeypatch.setattr(incomplete_discrete, "PLAN_BYTES", 0)
     rows, fit = make_rows(draw_case(0))

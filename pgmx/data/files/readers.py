@@ -10,6 +10,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -282,20 +283,22 @@ def explain_unreadable(path: Path) -> AbstractContextManager[None]:
 # ---- chunks of files and iterators ----
 
 
-def open_chunks(X, chunk_rows: int, fewest: int = 2, na_values: Any = None) -> tuple[Iterator[Frame], bool]:
+def open_chunks(
+    X, chunk_rows: int, fewest: int = 2, na_values: Any = None, layout: Mapping[str, str] = MappingProxyType({})
+) -> tuple[Iterator[Frame], bool]:
     """Open a file, a folder of Parquet files or an iterator of frames in chunks of at most `chunk_rows` rows of a file.
 
-    Return an iterator of Frames, all with the columns of the first, and whether all values are words, to be parsed. The
-    iterator raises ValueError if a chunk cannot be read or has other columns, there is no chunk, or a path has fewer
-    than two rows (unless `fewest` is 0), and TypeError if a chunk is not a table. `na_values` are for CSV files.
+    Return Frames with the columns of the first, and whether all values are words, to be parsed. They raise ValueError
+    if a chunk cannot be read or has other columns, there is no chunk, or a path has fewer than two rows (unless
+    `fewest` is 0), and TypeError if a chunk is not a table. `na_values` and `layout` (sep, decimal) are for CSV files.
     """
     if not is_path(X):
         return align_columns(X), False
-    files = list_table_files(Path(X))
+    files = list_table_files(Path(X), layout.get("sep"))
     are_texts = is_csv(files[0])
     if not are_texts:
         refuse_na_values(X, na_values)
-    read_chunks = partial(_read_csv_words, na_values=na_values) if are_texts else _read_parquet_chunks
+    read_chunks = partial(_read_csv_words, na_values=na_values, layout=layout) if are_texts else _read_parquet_chunks
     named = (chunk for file in files for chunk in name_path_in_errors(file, read_chunks(file, chunk_rows)))
     return align_columns(named, X if fewest else None), are_texts
 
@@ -376,10 +379,11 @@ def _leave_out(table, layout):
     return table.iloc[:, 1:] if layout.counts_rows else table
 
 
-def _read_csv_words(path, chunk_rows, na_values):
+def _read_csv_words(path, chunk_rows, na_values, layout):
     """Read a CSV file as words; the parser makes one object for equal words of a column."""
-    rows = limit_chunk_rows(chunk_rows, len(read_csv_header(path)))
-    yield from read_csv_chunks(path, rows, dtype=object, na_values=na_values)
+    found = find_layout(path, **layout)
+    rows = limit_chunk_rows(chunk_rows, len(read_csv_header(path, found)))
+    yield from read_csv_chunks(path, rows, dtype=object, layout=found, na_values=na_values)
 
 
 def _read_parquet_chunks(path, chunk_rows):

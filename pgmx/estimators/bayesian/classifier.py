@@ -1,10 +1,10 @@
 """A classifier: a Bayesian network of a class and its features, which answers with the class given the features."""
 
 import warnings
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from pgmx.checks import caller_level, check_same_names, join_names
-from pgmx.data import Frame
+from pgmx.data import DiscreteTable, Frame
 from pgmx.data.columns import read_floats
 from pgmx.data.errors import check_rows_left
 from pgmx.data.few_values import warn_of_few_values
@@ -22,9 +22,8 @@ from pgmx.data.frame import open_rows
 from pgmx.data.weights import check_row_weights
 from pgmx.estimators.base import DISCRETE_COLUMNS, Interval, StrOptions, clone_learner, import_page, random_draws
 from pgmx.estimators.bayesian.dag_learner import PRIOR_OPTIONS, NetworkResults
-from pgmx.inference.problem import Problem
 from pgmx.lookup import explain_options
-from pgmx.models import ConditionalGaussianNetwork, to_dag
+from pgmx.models import ConditionalGaussianNetwork, DiscreteBayesianNetwork, to_dag
 from pgmx.models.bayesian.networks import check_parameter_prior
 from pgmx.models.rows import MixedColumns, read_mixed_rows
 from pgmx.scores.binding.continuous import MixedScoring
@@ -34,13 +33,13 @@ from pgmx.search.forest_weights import bind_forest_score, score_pairs
 from pgmx.search.knowledge import EdgeConstraints
 from pgmx.search.spanning_forest import find_spanning_forest
 
-if TYPE_CHECKING:
-    from pgmpy.models import DiscreteBayesianNetwork
-
 Classifier = TypeVar("Classifier", bound="BayesianNetworkClassifier")  # jedi completes `Self` as the base class
 
 #: Name of the class if `y` has no name, or the name of a feature.
 _CLASS = "class"
+
+#: Name of the code of missing values in coded rows.
+_MISSING = "missing"
 
 #: The prior if no option gives one: under one row for all cells of a table, rare configurations are too certain.
 _LAPLACE = {"pseudo_counts": 1.0}
@@ -75,7 +74,7 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
         Numeric columns that are discrete. Their states are the distinct values, as integers if all values are whole.
         The columns of an array are named ``x0``, ``x1``, ...
     n_jobs : int, default=None
-        Number of threads that count pairs of features and answer rows. The result does not depend on it.
+        Number of threads that count pairs of features. The result does not depend on it.
 
     Attributes
     ----------
@@ -147,7 +146,7 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
     classes_: np.ndarray
     class_node_: Hashable
     graph_: DAG
-    model_: "DiscreteBayesianNetwork | ConditionalGaussianNetwork"
+    model_: DiscreteBayesianNetwork | ConditionalGaussianNetwork
     n_features_in_: int
     feature_names_in_: np.ndarray
     markov_blanket_: list[Hashable]
@@ -289,27 +288,8 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         frame = open_rows(X)
         validate_data(self, X, skip_check_array=True, reset=False)
-        return _round(self._answer(self._read_rows(X, frame)))
-
-    def _answer(self, rows: MixedColumns) -> np.ndarray:
-        """Return the distribution of the class in each row."""
-        if isinstance(self.model_, ConditionalGaussianNetwork):
-            return self.model_.predict_proba(rows, [self.class_node_]).to_numpy()
-        problem = Problem.from_model(self.model_)
-        codes = np.full((rows.n_rows, len(problem.names)), -1, dtype=np.int32)
-        for v, column in enumerate(rows.codes):
-            if column is not None:
-                codes[:, v] = column
-                if (mask := rows.missing[v]) is not None:
-                    codes[mask, v] = -1
-        probabilities = np.zeros((rows.n_rows, len(self.classes_)))
-        places = np.where(np.array(problem.names, dtype=object) == self.class_node_, 0, -1).astype(np.int64)
-        logs = problem.engine.answer_rows(codes, None, probabilities=probabilities, columns=places, n_jobs=self.n_jobs)
-        if len(wrong := np.flatnonzero(logs == -np.inf)):
-            raise ValueError(
-                f"{len(wrong)} row(s), the first at position {wrong[0]}, are impossible for every class: use a prior"
-            )
-        return probabilities
+        answers = self.model_.predict_proba(self._read_rows(X, frame), [self.class_node_])
+        return _round(answers.to_numpy())
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Return the logarithm of the probability of each class.
@@ -343,8 +323,8 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
         probabilities = self.predict_proba(X)  # first, since it refuses a classifier that is not fitted
         return self.classes_[probabilities.argmax(axis=1)]
 
-    def _read_rows(self, X: Any, frame: Frame) -> MixedColumns:
-        """Return the features in the order of the network; unknown states count as missing."""
+    def _read_rows(self, X: Any, frame: Frame) -> MixedColumns | DiscreteTable:
+        """Return the features as `model_` reads them fastest; unknown states count as missing."""
         if not hasattr(X, "columns") and not hasattr(X, "column_names"):  # arrays and lists of rows have no names
             frame = Frame(self._names, frame.columns, frame.n_rows)
         check_same_names(frame.names, self._names, "X", "the training data")
@@ -359,7 +339,7 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
                     codes[mask] = len(own) - 1  # the state of missing values is the last one
                     rows.missing[v] = None
         _merge_unknown(rows, nodes)
-        return rows
+        return rows if isinstance(self.model_, ConditionalGaussianNetwork) else _make_table(rows, nodes, known)
 
     # ---- reports ----
 
@@ -493,3 +473,17 @@ def _merge_unknown(rows: MixedColumns, names: Sequence[Hashable]) -> None:
             UserWarning,
             stacklevel=caller_level(),
         )
+
+
+def _make_table(rows: MixedColumns, names: Sequence[Hashable], states: Mapping) -> DiscreteTable:
+    """Return discrete columns as a coded table, in which missing values have a code after those of the states."""
+    members = np.flatnonzero(~rows.absent).tolist()
+    all_states = [(*states[names[v]], _MISSING) for v in members]
+    largest = max(map(len, all_states), default=0)
+    codes = np.empty((len(members), rows.n_rows), dtype=np.uint8 if largest <= 256 else np.uint16)
+    for row, v, own in zip(codes, members, all_states, strict=True):
+        row[:] = rows.codes[v]
+        if (mask := rows.missing[v]) is not None:
+            row[mask] = len(own) - 1
+    markers = np.array([len(own) - 1 for own in all_states], dtype=np.int64)
+    return DiscreteTable._from_parts(tuple(names[v] for v in members), tuple(all_states), codes, markers)

@@ -40,6 +40,9 @@ class GreedyEquivalenceSearch(SearchLearner):
     scoring_method : str or BaseStructureScore, default=None
         Name of a score (see the Notes of :class:`HillClimbSearch`), or a score object of pgmx or pgmpy made from the
         same data. The default is BIC, in the form for discrete, continuous or mixed data.
+    penalty : float, default=1.0
+        Multiplier of what a parameter costs under BIC and AIC, above 0. It is Tetrad's penalty discount and FLOP's
+        lambda; bnlearn's ``k`` is `penalty` · ln N / 2 for BIC.
     structure_prior : UniformPrior, EdgePrior or ParameterPrior, default=None
         Prior of the graph, from :mod:`pgmx.scores`. The default is uniform.
     discrete_children : {"forbidden", "allowed"}, default="forbidden"
@@ -122,6 +125,9 @@ class GreedyEquivalenceSearch(SearchLearner):
         rows may have probability 0. `equivalent_sample_size` or `pseudo_counts` prevent this.
     score_ : float
         Score of `dag_`, in nats, including the log prior of the graph.
+    expected_chance_edges_ : float
+        Expected number of edges that BIC or AIC adds between independent variables: the sum over pairs of
+        P(χ²_d > 2 d c), with d parameters of the edge at a cost c of each; NaN for other scores.
     n_iter_ : int
         Number of operators made.
     converged_, stopped_by_ : bool, str
@@ -197,6 +203,7 @@ class GreedyEquivalenceSearch(SearchLearner):
         data: Any = None,
         *,
         scoring_method: str | BaseStructureScore | None = None,
+        penalty: float = 1.0,
         structure_prior: StructurePrior | None = None,
         discrete_children: Literal["forbidden", "allowed"] = "forbidden",
         phases: Sequence[Literal["forward", "backward", "turning"]] = ("forward", "backward", "turning"),
@@ -230,6 +237,7 @@ class GreedyEquivalenceSearch(SearchLearner):
     ) -> None:
         self.data = data
         self.scoring_method = scoring_method
+        self.penalty = penalty
         self.structure_prior = structure_prior
         self.discrete_children = discrete_children
         self.phases = phases

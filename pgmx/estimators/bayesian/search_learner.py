@@ -1,5 +1,6 @@
 """Base class of the learners that search by moves: start graph, limits, checkpoint, memory, results."""
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,7 +16,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pgmx.checks import check_same_names
+from pgmx.checks import caller_level, check_same_names, is_silent
 from pgmx.data.errors import ChoiceError
 from pgmx.estimators.base import Interval, Options, StrOptions, config, random_draws
 from pgmx.estimators.bayesian.cost import (
@@ -38,6 +39,7 @@ from pgmx.scores.binding.discrete import list_facts
 from pgmx.scores.binding.incomplete import IncompleteScoring, compute_log_likelihood, take_rows
 from pgmx.scores.binding.resolve import resolve_scoring
 from pgmx.scores.binding.scoring import Scoring, send_scoring
+from pgmx.scores.chance_edges import expect_chance_edges
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.gains import PREFETCHED_ROWS, ROW_MEMORY, CachedSources
 from pgmx.scores.priors import StructurePrior
@@ -50,6 +52,9 @@ from pgmx.search.knowledge import EdgeConstraints, restrict_to_score
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+#: BIC is warned of if more edges than these, and more than this share of all edges, are expected by chance.
+LEAST_CHANCE_EDGES, LEAST_CHANCE_SHARE = 20, 0.05
+
 #: Longer tabu lists are cut to this length, because no search makes that many moves.
 LONGEST_TABU = 1_000_000
 
@@ -59,6 +64,7 @@ class SearchLearner(DagLearner):
 
     _parameter_constraints: dict[str, Any] = {
         "scoring_method": [str, BaseStructureScore, None],
+        "penalty": "no_validation",  # checked by resolve_scoring
         "structure_prior": "no_validation",  # checked by resolve_scoring
         "discrete_children": [StrOptions({"forbidden", "allowed"})],
         "start_dag": [nx.DiGraph, StrOptions({"tree", "random"}), None],
@@ -77,6 +83,7 @@ class SearchLearner(DagLearner):
     }
 
     scoring_method: str | BaseStructureScore | None
+    penalty: float
     structure_prior: StructurePrior | None
     discrete_children: str
     start_dag: nx.DiGraph | str | None
@@ -95,6 +102,7 @@ class SearchLearner(DagLearner):
     n_iter_: int
     n_em_iter_: int
     observed_log_likelihood_: float
+    expected_chance_edges_: float
     converged_: bool
     stopped_by_: str
     history_: dict[str, np.ndarray]
@@ -184,6 +192,7 @@ class SearchLearner(DagLearner):
                         sample_weight=sample_weight,
                         structure_prior=self.structure_prior,
                         discrete_children=self.discrete_children,
+                        penalty=self.penalty,
                     )
                 constraints = restrict_to_score(self._read_constraints(scoring.names), scoring.arc_mask, scoring.names)
                 if isinstance(scoring, IncompleteScoring):
@@ -193,6 +202,8 @@ class SearchLearner(DagLearner):
                     self.n_em_iter_ = 0
                     self.observed_log_likelihood_ = self._fit_complete_rows(scoring, edges)
         self._set_graph(scoring, constraints, edges)
+        self.expected_chance_edges_ = expect_chance_edges(scoring.edge_price)
+        _warn_of_chance_edges(scoring, self.expected_chance_edges_, len(edges))
         self.stopped_by_ = run.stopped_by
         self.converged_ = run.stopped_by == "converged"
         self.history_ = run.history
@@ -473,3 +484,22 @@ class SearchLearner(DagLearner):
             n_helpers = min(count_threads(self.n_jobs), MOST_HELPED) - 1
             cost = cost.add(scratch=n_helpers * (cost.kept_counts + cost.scratch))
         return cost
+
+
+def _warn_of_chance_edges(scoring: Scoring, n_expected: float, n_edges: int) -> None:
+    """Warn if BIC takes many of the edges by chance, since variables are many and rows few."""
+    score, price = getattr(scoring, "score", None), scoring.edge_price
+    if price is None or score is None or not score.get_class_tag("name").startswith("bic"):
+        return
+    if not n_expected > max(LEAST_CHANCE_EDGES, LEAST_CHANCE_SHARE * n_edges) or is_silent():
+        return
+    warnings.warn(
+        f"BIC takes about {_round_two_digits(n_expected):,} of these {n_edges:,} edges by chance "
+        f"({len(scoring.names):,} variables, {price.n_rows:,.0f} rows): penalty=2 asks for more evidence",
+        UserWarning,
+        stacklevel=caller_level(),
+    )
+
+
+def _round_two_digits(value: float) -> int:
+    return int(float(f"{value:.1e}"))

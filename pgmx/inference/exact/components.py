@@ -7,7 +7,7 @@ this row alone, so that a row has the same answer, to the last bit, alone and in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from threading import Lock
@@ -15,6 +15,7 @@ from threading import Lock
 import numpy as np
 
 from pgmx._ext._components import LARGE_PLAN, Components
+from pgmx._ext._expected_counts import Questions
 from pgmx._ext._lanes import Lanes
 from pgmx._ext._row_columns import RowColumns
 from pgmx.inference.exact.elimination_order import (
@@ -26,6 +27,7 @@ from pgmx.inference.exact.elimination_order import (
 )
 from pgmx.inference.exact.junction_tree import MostProbable
 from pgmx.inference.named_networks import draw_uniforms
+from pgmx.inference.networks import take_logs
 from pgmx.inference.reduced_network import ZeroProbabilityError
 from pgmx.parallel.threads import count_threads, read_free_memory, run_on_threads
 
@@ -39,9 +41,8 @@ DEFAULT_MEMORY = 2**31
 SMALL_MEMORY = 2**26
 #: Bytes of plans of one thread that answers rows, and threads whose plans are kept.
 ROW_PLAN_BYTES, MOST_WORKERS = 2**26, 16
-#: Rows per task at most and, with several threads, at least; and rows whose plans are made together where they are kept
-#: from pass to pass.
-BLOCK, LEAST_BLOCK, COUNT_BLOCK = 4096, 64, 1024
+#: Rows per task at most and, with several threads, at least.
+BLOCK, LEAST_BLOCK = 4096, 64
 #: Largest tree, in cells, through which rows are sent side by side: 17 doubles per cell.
 MOST_TREE_CELLS = 2**20
 
@@ -108,9 +109,10 @@ class ComponentEngine:
 
     def table(self, f: int) -> np.ndarray:
         """Return the table of a scope, one axis per variable."""
-        return self._cells_of(f, self.values)
+        return self.cells_of(f, self.values)
 
-    def _cells_of(self, f: int, values: np.ndarray) -> np.ndarray:
+    def cells_of(self, f: int, values: np.ndarray) -> np.ndarray:
+        """Return the cells of a table among numbers of the cells of all tables, one axis per variable."""
         shape = [self.cards[v] for v in self.scopes[f]]
         return values[self.first[f] : self.first[f + 1]].reshape(shape)
 
@@ -249,22 +251,6 @@ class ComponentEngine:
         logs = self.run_blocks(answer, len(states) // n_each, memory, n_jobs)
         return states, np.repeat(logs, n_each)
 
-    def count_rows(
-        self, codes: np.ndarray, weights: np.ndarray, memory: int | None
-    ) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Return log P(observed values) of rows, (N,), and the expected counts of the cells of all tables.
-
-        The plans of the rows are kept for the next call.
-        """
-        logs, counts = np.empty(len(codes)), np.zeros(len(self.values))
-        with self._lock:
-            worker = self.worker(memory)
-            for start in range(0, len(codes), COUNT_BLOCK):
-                block = slice(start, start + COUNT_BLOCK)
-                worker.find(codes[block], SUM)
-                logs[block] = worker.kernel.answer(codes[block], SUM, None, None, None, None, weights[block], counts)
-        return logs, [self._cells_of(f, counts) for f in range(self.n_tables)]
-
     def find_sparse_rows(self, codes: np.ndarray) -> np.ndarray:
         """Return whether each row observes so little that a pass through the whole tree costs less."""
         if self._tree_cells() > MOST_TREE_CELLS:
@@ -361,6 +347,59 @@ class ComponentEngine:
         if cells > limit:
             raise make_treewidth_error(search.width, CELL_BYTES * search.cells, memory)
         return cells
+
+
+class ExpectedCounts:
+    """Expected counts of the cells of an engine's tables in weighted rows, for any values of the tables.
+
+    `read()` yields blocks of rows as int32 codes (N, n), hidden variables -1, and weights (N,). A single block is read
+    once, several are read in every pass. A TreewidthError is raised for a row that needs more than `memory` bytes.
+    """
+
+    def __init__(
+        self, engine: ComponentEngine, read: Callable[[], Iterable[tuple[np.ndarray, np.ndarray]]], memory: int
+    ) -> None:
+        self.engine, self.memory = engine, memory
+        self._read = read
+        self._kernel = Questions(*engine._arrays, engine.plan_bytes)
+        self._kept: tuple[np.ndarray, np.ndarray] | None = None  # of a single block: what `_gather` returned
+
+    def compute(self) -> tuple[float, list[np.ndarray]]:
+        """Return the log-likelihood of the rows, and the counts of each table, in its shape, of the current values."""
+        total, counts = 0.0, np.zeros(len(self.engine.values))
+        n_blocks = 0
+        for starts, observed in [self._kept] if self._kept is not None else self._gather():
+            n_blocks += 1
+            self._kept = starts, observed
+            seen = np.flatnonzero(observed)
+            total += float(observed[seen] @ take_logs(self.engine.values[seen]))
+            counts += observed
+            total += self._pass(starts, counts)
+        if n_blocks > 1:
+            self._kept = None
+        return total, [self.engine.cells_of(f, counts) for f in range(self.engine.n_tables)]
+
+    def _gather(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield for each block the first question of each component, and the counts of families without questions."""
+        for codes, weights in self._read():
+            self._kernel.forget_questions()
+            if self._kernel.is_full:
+                self._kernel.forget_plans()
+            observed = np.zeros(len(self.engine.values))
+            self._kernel.add(codes, weights, observed)
+            yield self._kernel.sort(), observed
+
+    def _pass(self, starts: np.ndarray, counts: np.ndarray) -> float:
+        """Add the counts of the kernel's questions; returns the sum of weights times log-probabilities."""
+        kernel, total, begin = self._kernel, 0.0, 0
+        for number in [] if kernel.has_all_plans() else np.flatnonzero(np.diff(starts)).tolist():
+            if kernel.plan_bytes > self.engine.plan_bytes:
+                # the plans up to here are used, and make room for the next ones
+                total += kernel.count(begin, starts[number], counts)
+                begin = starts[number]
+                kernel.drop_plans()
+            self.engine.plan(kernel, number, self.memory)
+        return total + kernel.count(begin, starts[-1], counts)
 
 
 class ComponentInference:
@@ -476,7 +515,7 @@ class RowWorker:
     @property
     def n_bytes(self) -> int:
         """The memory of plans, of lanes and of the rows of a block."""
-        return self.kernel.n_bytes + self._codes.nbytes + sum(lanes.n_bytes for lanes in self._lanes or ())
+        return self.kernel.kept_bytes + self._codes.nbytes + sum(lanes.n_bytes for lanes in self._lanes or ())
 
     def read(self, columns: RowColumns, block: slice) -> np.ndarray:
         """Return rows of a table, int32 (n_rows, n) with hidden variables -1, valid until the next call."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from pgmx.data import DiscreteTable
-from pgmx.inference.exact.components import ComponentEngine
+from pgmx.inference.exact.components import ComponentEngine, ExpectedCounts
 from pgmx.inference.exact.elimination_order import TreewidthError, format_bytes
 from pgmx.inference.networks import take_logs
 from pgmx.models.bayesian.em import EMFit, IncompleteRows
@@ -78,25 +78,24 @@ class IncompleteDiscreteRows(IncompleteRows):
     def _expect(
         self, families: list[tuple[int, ...]], parameters: list[np.ndarray], *, may_end: bool
     ) -> tuple[float, list[np.ndarray]]:
-        engine = self._load(families, parameters)
-        likelihood, counts = 0.0, [np.zeros(table.shape) for table in parameters]
-        for rows, codes in self._blocks(np.arange(len(self.weights)), len(self.cards)):
-            weights = self.weights[rows]
-            try:
-                logs, parts = engine.count_rows(codes, weights, ROW_BYTES)
-            except TreewidthError:
-                raise make_width_error() from None
-            likelihood += float(weights[weights > 0.0] @ logs[weights > 0.0])
-            for count, part in zip(counts, parts, strict=True):
-                count += part
-        return likelihood, counts
+        expected = self._plan(families)
+        expected.engine.set_tables(parameters)
+        try:
+            return expected.compute()
+        except TreewidthError:
+            raise make_width_error() from None
 
-    def _make_plan(self, families: list[tuple[int, ...]]) -> ComponentEngine:
+    def _make_plan(self, families: list[tuple[int, ...]]) -> ExpectedCounts:
         tables = [np.ones([self.cards[v] for v in family]) for family in families]
-        return ComponentEngine(self.cards, families, tables, is_directed=True, plan_bytes=PLAN_BYTES)
+        engine = ComponentEngine(self.cards, families, tables, is_directed=True, plan_bytes=PLAN_BYTES)
+        return ExpectedCounts(engine, self._read_weighted, ROW_BYTES)
+
+    def _read_weighted(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for rows, codes in self._blocks(np.arange(len(self.weights)), len(self.cards)):
+            yield codes, self.weights[rows]
 
     def _load(self, families: list[tuple[int, ...]], parameters: list[np.ndarray]) -> ComponentEngine:
-        engine = self._plan(families)
+        engine = self._plan(families).engine
         engine.set_tables(parameters)
         return engine
 

@@ -11,6 +11,7 @@ from pgmx.data.weights import combine_weights
 from pgmx.models import fit_discrete, fit_linear_gaussian, to_linear_gaussian
 from pgmx.models.bayesian.linear_gaussian_network import LinearGaussianBayesianNetwork
 from pgmx.scores.binding.scoring import PriorMixin, make_mixed_model, strip_data
+from pgmx.scores.chance_edges import EdgePrice
 from pgmx.scores.gains import FamilyBounds, GainSource
 from pgmx.scores.gaussian.base import GaussianScore, compute_moments, list_names
 from pgmx.scores.mixed.base import MixedScore, RowSummary
@@ -51,6 +52,13 @@ class GaussianScoring(PriorMixin):
     def bounds(self) -> FamilyBounds:
         """Bounds of families that are not scored yet."""
         return self.score.bounds(self.moments.n, self.parameter_cost)
+
+    @property
+    def edge_price(self) -> EdgePrice | None:
+        """What an edge between two variables costs; None for BGe and for the likelihood."""
+        cost = self.score.parameter_cost(self.moments.n)
+        widths = np.ones(len(self.names))
+        return EdgePrice(cost + self.parameter_cost, widths, self.moments.n) if cost else None
 
     def gains(
         self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
@@ -107,6 +115,12 @@ class MixedScoring(PriorMixin):
         self.names = list(mixed.columns)
         self.equivalent: bool = score.equivalent
         self._set_prior(structure_prior)
+
+    @property
+    def edge_price(self) -> EdgePrice | None:
+        """What an edge between two variables costs; None if the score has no fixed price."""
+        price = self.score.edge_price(self.mixed, self.summary, self.weights)
+        return price and price._replace(cost=price.cost + self.parameter_cost)
 
     @property
     def arc_mask(self) -> np.ndarray | None:

@@ -17,8 +17,9 @@ from pgmx.data.memory import limit_kept_counts
 from pgmx.data.weights import combine_weights
 from pgmx.models import fit_discrete
 from pgmx.scores.binding.scoring import FunctionMixin, PriorMixin, strip_data
+from pgmx.scores.chance_edges import EdgePrice
 from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms, family_scorer
-from pgmx.scores.discrete.formulas import CountedFamilies, Formula
+from pgmx.scores.discrete.formulas import CountedFamilies, Formula, NodeAverage
 from pgmx.scores.gains import CELLS, LIKELIHOOD, FamilyBounds, GainSource
 from pgmx.scores.priors import StructurePrior
 from pgmx.statistics import pair_counts
@@ -66,6 +67,12 @@ class DiscreteScoring(TableMixin, PriorMixin):
         """Bounds of families that are not scored yet."""
         terms = self.terms
         return FamilyBounds(CELLS if terms.dirichlet else LIKELIHOOD, terms.penalty, self.table.cardinalities)
+
+    @property
+    def edge_price(self) -> EdgePrice | None:
+        """What an edge between two variables costs; None for a Dirichlet score and for the likelihood."""
+        cost = self.terms.penalty
+        return EdgePrice(cost, self.table.cardinalities - 1, self.total_weight) if cost else None
 
     def gains(
         self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
@@ -149,6 +156,15 @@ class FormulaScoring(TableMixin, FunctionMixin):
         self.equivalent = equivalent
         self._families: CountedFamilies | None = None
         self._set_prior(structure_prior)
+
+    @property
+    def edge_price(self) -> EdgePrice | None:
+        """What an edge between two variables costs on complete rows; None unless BIC or AIC is averaged."""
+        formula = self.make_formula(self.total_weight)
+        if not isinstance(formula, NodeAverage):
+            return None
+        cost = formula.parameter_cost(self.total_weight) + self.parameter_cost
+        return EdgePrice(cost, formula.cards - 1, self.total_weight) if cost else None
 
     def local_score(self, child: int, parents: tuple[int, ...]) -> float:
         """Return the score of a family of ids minus the cost of its parameters."""

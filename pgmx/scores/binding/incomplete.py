@@ -29,6 +29,7 @@ from pgmx.models.mixed.fitting import Smoothing
 from pgmx.scores.binding.continuous import GaussianScoring, MixedScoring
 from pgmx.scores.binding.discrete import DiscreteScoring, TableMixin
 from pgmx.scores.binding.scoring import PriorMixin, Scoring
+from pgmx.scores.chance_edges import EdgePrice
 from pgmx.scores.discrete.base import ScoreTerms, family_scorer
 from pgmx.scores.gains import FamilyBounds, GainSource
 from pgmx.scores.gaussian.base import GaussianScore, gaussian_scorer
@@ -74,6 +75,11 @@ class IncompleteScoring(ABC):
     def arc_mask(self) -> np.ndarray | None:
         """The arcs that the score allows."""
         return self.available.arc_mask
+
+    @property
+    def edge_price(self) -> EdgePrice | None:
+        """What an edge between two variables costs under the score of the first graph."""
+        return self.available.edge_price
 
     @property
     def bounds(self) -> FamilyBounds:
@@ -229,9 +235,10 @@ class IncompleteGaussianScoring(IncompleteScoring):
         structure_prior: StructurePrior | None = None,
         *,
         weights: np.ndarray | None = None,
+        penalty: float = 1.0,
     ):
         self.score, self.numbers, self.names, self.weights = score, numbers, list(names), weights
-        self.structure_prior = structure_prior
+        self.structure_prior, self.penalty = structure_prior, penalty
         self._check_rows()
         self._set_available(self.bind_completed(self.rows.first))
 
@@ -270,7 +277,7 @@ class IncompleteGaussianScoring(IncompleteScoring):
 
     def bind_completed(self, completed: Moments) -> GaussianScoring:
         """Return the score bound to expected moments."""
-        score = self.score.from_moments(completed, self.names)
+        score = self.score.from_moments(completed, self.names, self.penalty)
         return GaussianScoring(score, None, self.structure_prior, sample_moments=completed)
 
     def _penalise(self, fit: EMFit, completed: Moments) -> float:
@@ -292,7 +299,9 @@ class IncompleteGaussianScoring(IncompleteScoring):
     def reweight(self, weights: np.ndarray) -> "IncompleteGaussianScoring":
         """Return the same score on the weighted rows."""
         products = np.asarray(weights, dtype=float) * (1.0 if self.weights is None else self.weights)
-        return IncompleteGaussianScoring(self.score, self.numbers, self.names, self.structure_prior, weights=products)
+        return IncompleteGaussianScoring(
+            self.score, self.numbers, self.names, self.structure_prior, weights=products, penalty=self.penalty
+        )
 
 
 # ---- mixed data ----
@@ -349,7 +358,7 @@ class JointGaussianScoring(PriorMixin):
     ) -> GainSource:
         """Return the compiled scorer of the moments."""
         options: dict[str, Any] = {"allowed": allowed, "max_indegree": max_indegree}
-        return make_block_scorer(self._summary, self.names, self.parameter_cost, **options)
+        return make_block_scorer(self._summary, self.names, self.parameter_cost, penalty=self.score.penalty, **options)
 
     def model(self, edges: list, **prior: float | None) -> Any:
         """Raise NotImplementedError: the score of the first graph has no network."""
@@ -375,11 +384,12 @@ class IncompleteMixedScoring(IncompleteScoring):
         structure_prior: StructurePrior | None = None,
         *,
         weights: np.ndarray | None = None,
+        penalty: float = 1.0,
     ):
         self.score, self.mixed, self.weights = score, mixed, weights
-        self.structure_prior = structure_prior
+        self.structure_prior, self.penalty = structure_prior, penalty
         self._check_columns()
-        self._set_available(JointGaussianScoring(score.from_mixed(mixed), self.rows, structure_prior))
+        self._set_available(JointGaussianScoring(score.from_mixed(mixed, penalty), self.rows, structure_prior))
 
     def _check_columns(self) -> None:
         keep = slice(None) if self.weights is None else self.weights > 0
@@ -413,7 +423,7 @@ class IncompleteMixedScoring(IncompleteScoring):
 
     def bind_completed(self, completed: CompletedMixedRows) -> MixedScoring:
         """Return the score bound to weighted complete rows."""
-        score = self.score.from_mixed(completed.mixed)
+        score = self.score.from_mixed(completed.mixed, self.penalty)
         return MixedScoring(score, completed.mixed, self.structure_prior, weights=completed.weights)
 
     def _penalise(self, fit: EMFit, completed: CompletedMixedRows) -> float:
@@ -424,7 +434,7 @@ class IncompleteMixedScoring(IncompleteScoring):
             n_cells = int(np.prod([cards[u] for u in parents if cards[u]]))
             n_floats = sum(not cards[u] for u in parents)
             n_parameters += n_cells * (cards[v] - 1 if cards[v] else n_floats + 2)
-        cost = self.score.from_mixed(self.mixed).parameter_cost(self.rows.n)
+        cost = self.score.from_mixed(self.mixed, self.penalty).parameter_cost(self.rows.n)
         if self.structure_prior is not None:
             cost += self.structure_prior.parameter_cost
         return cost * n_parameters
@@ -448,7 +458,9 @@ class IncompleteMixedScoring(IncompleteScoring):
     def reweight(self, weights: np.ndarray) -> "IncompleteMixedScoring":
         """Return the same score on the weighted rows."""
         products = np.asarray(weights, dtype=float) * (1.0 if self.weights is None else self.weights)
-        return IncompleteMixedScoring(self.score, self.mixed, self.structure_prior, weights=products)
+        return IncompleteMixedScoring(
+            self.score, self.mixed, self.structure_prior, weights=products, penalty=self.penalty
+        )
 
 
 def make_frame(mixed: MixedTable) -> Frame:

@@ -22,6 +22,7 @@ from pgmx.models import ConditionalGaussianNetwork, fit_discrete, to_dag, to_lin
 from pgmx.models.mixed.fitting import Smoothing
 from pgmx.models.mixed.network import fit_conditional_gaussian
 from pgmx.parallel.tasks import make_sendable, shares_memory
+from pgmx.scores.chance_edges import EdgePrice
 from pgmx.scores.compiled import CompiledScore
 from pgmx.scores.gains import FamilyBounds, FunctionGains, GainSource
 from pgmx.scores.priors import StructurePrior
@@ -42,6 +43,11 @@ class Scoring(Protocol):
     @property
     def bounds(self) -> FamilyBounds:
         """Bounds of families that are not scored yet."""
+        ...
+
+    @property
+    def edge_price(self) -> EdgePrice | None:
+        """What an edge between two variables costs; None if its parameters have no fixed price."""
         ...
 
     @property
@@ -78,6 +84,11 @@ class PriorMixin:
     def bounds(self) -> FamilyBounds:
         """Bounds of families that are not scored yet; none by default."""
         return FamilyBounds()
+
+    @property
+    def edge_price(self) -> EdgePrice | None:
+        """What an edge between two variables costs; by default parameters have no fixed price."""
+        return None
 
     @property
     def arc_mask(self) -> np.ndarray | None:

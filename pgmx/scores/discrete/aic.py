@@ -1,5 +1,9 @@
 """Akaike's information criterion for discrete Bayesian networks."""
 
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from pgmx.scores.compiled import check_penalty
 from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms
 
 
@@ -17,6 +21,8 @@ class AIC(DiscreteScore):
         One discrete column per variable. Integers are states.
     state_names : dict, optional
         States of each variable; the observed ones by default.
+    penalty : float, default=1.0
+        Multiplier of what a parameter costs, above 0; bnlearn's ``k``.
 
     Attributes
     ----------
@@ -48,6 +54,12 @@ class AIC(DiscreteScore):
 
     _tags = {"name": "aic-d", "supported_datatype": "discrete", "default_for": None, "is_parameteric": False}
 
+    def __init__(
+        self, data: Any, state_names: Mapping[Hashable, Sequence] | None = None, *, penalty: float = 1.0
+    ) -> None:
+        self.penalty = check_penalty(penalty)
+        super().__init__(data, state_names)
+
     def terms(self, n_rows: float) -> ScoreTerms:
-        """Return the terms: each free parameter costs 1, for any number of rows."""
-        return ScoreTerms(penalty=1.0)
+        """Return the terms: each free parameter costs `penalty`, for any number of rows."""
+        return ScoreTerms(penalty=self.penalty)

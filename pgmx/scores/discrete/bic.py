@@ -1,6 +1,10 @@
 """The Bayesian information criterion for discrete Bayesian networks."""
 
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
 from pgmx._ext import _families
+from pgmx.scores.compiled import check_penalty
 from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms
 
 
@@ -18,6 +22,9 @@ class BIC(DiscreteScore):
         One discrete column per variable. Integers are states.
     state_names : dict, optional
         States of each variable; the observed ones by default.
+    penalty : float, default=1.0
+        Multiplier of what a parameter costs, above 0. It is Tetrad's penalty discount; bnlearn's ``k`` is
+        `penalty` · ln N / 2.
 
     Attributes
     ----------
@@ -49,6 +56,12 @@ class BIC(DiscreteScore):
 
     _tags = {"name": "bic-d", "supported_datatype": "discrete", "default_for": "discrete", "is_parameteric": False}
 
+    def __init__(
+        self, data: Any, state_names: Mapping[Hashable, Sequence] | None = None, *, penalty: float = 1.0
+    ) -> None:
+        self.penalty = check_penalty(penalty)
+        super().__init__(data, state_names)
+
     def terms(self, n_rows: float) -> ScoreTerms:
-        """Return the terms: each free parameter costs half of ln N."""
-        return ScoreTerms(penalty=0.5 * _families.natural_log(n_rows))
+        """Return the terms: each free parameter costs half of ln N, times `penalty`."""
+        return ScoreTerms(penalty=self.penalty * 0.5 * _families.natural_log(n_rows))

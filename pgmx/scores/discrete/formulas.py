@@ -73,14 +73,14 @@ def configuration_starts(cells: np.ndarray) -> np.ndarray:
 class NodeAverage:
     """The score of families in a table with missing values; the docstring of the module has the formula.
 
-    `n_rows` is N, and `name` ("ll", "aic" or "bic") gives the cost of a parameter.
+    `n_rows` is N; `name` ("ll", "aic" or "bic"), times `penalty`, gives the cost of a parameter.
     """
 
-    def __init__(self, cards: np.ndarray, missing_codes: np.ndarray, n_rows: float, name: str):
+    def __init__(self, cards: np.ndarray, missing_codes: np.ndarray, n_rows: float, name: str, penalty: float = 1.0):
         self.cards = cards - (missing_codes >= 0)
         self.missing_codes = missing_codes
         self.n_rows = n_rows
-        self.name = name
+        self.name, self.penalty = name, penalty
 
     def score(self, child: int, parents: np.ndarray, cells: np.ndarray, counts: np.ndarray) -> float:
         """Return the score of a family; -inf if no row is complete in it."""
@@ -99,7 +99,7 @@ class NodeAverage:
         cells, counts = table.complete([0])
         n = float(counts.sum())
         likelihood = table.entropy([0], cells, counts) - _entropy_terms(np.array([n]))
-        return self.n_rows / n * (likelihood - _parameter_cost(self.name, n) * float(table.cards[0] - 1))
+        return self.n_rows / n * (likelihood - self.parameter_cost(n) * float(table.cards[0] - 1))
 
     def _gain(self, table: "_Cells", before: list[int], k: int) -> float:
         """Return the gain of the parent in column k in addition to the parents in the columns `before`."""
@@ -108,12 +108,13 @@ class NodeAverage:
         gain = table.entropy([*before, k, 0], cells, counts) - table.entropy([*before, k], cells, counts)
         gain -= table.entropy([*before, 0], cells, counts) - table.entropy(before, cells, counts)
         n_parameters = float(table.cards[0] - 1) * np.prod(table.cards[before], dtype=float) * float(table.cards[k] - 1)
-        return float(self.n_rows / n * (gain - _parameter_cost(self.name, n) * n_parameters))
+        return float(self.n_rows / n * (gain - self.parameter_cost(n) * n_parameters))
 
-
-def _parameter_cost(name: str, n_rows: float) -> float:
-    """Return the cost of a parameter under "ll", "aic" or "bic", in nats."""
-    return 0.5 * _families.natural_log(n_rows) if name == "bic" else {"ll": 0.0, "aic": 1.0}[name]
+    def parameter_cost(self, n_rows: float) -> float:
+        """Return the cost of a parameter, in nats."""
+        if self.name == "bic":
+            return self.penalty * 0.5 * _families.natural_log(n_rows)
+        return self.penalty * {"ll": 0.0, "aic": 1.0}[self.name]
 
 
 class _Cells:

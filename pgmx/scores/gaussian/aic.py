@@ -1,5 +1,9 @@
 """Akaike's information criterion for linear Gaussian networks."""
 
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from pgmx.scores.compiled import check_penalty
 from pgmx.scores.gaussian.base import GaussianScore
 
 
@@ -19,6 +23,8 @@ class AICGauss(GaussianScore):
         One column of finite values per variable, none constant.
     state_names : dict, optional
         Not used; present for compatibility with pgmpy.
+    penalty : float, default=1.0
+        Multiplier of what a parameter costs, above 0; bnlearn's ``k``.
 
     Attributes
     ----------
@@ -56,6 +62,12 @@ class AICGauss(GaussianScore):
 
     _tags = {"name": "aic-g", "supported_datatype": "continuous", "default_for": None, "is_parameteric": False}
 
+    def __init__(
+        self, data: Any, state_names: Mapping[Hashable, Sequence] | None = None, *, penalty: float = 1.0
+    ) -> None:
+        self.penalty = check_penalty(penalty)
+        super().__init__(data, state_names)
+
     def parameter_cost(self, n_rows: float) -> float:
-        """Return 1."""
-        return 1.0
+        """Return `penalty`."""
+        return self.penalty

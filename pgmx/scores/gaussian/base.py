@@ -198,9 +198,12 @@ class GaussianScore(CompiledScore):
         self.check_moments(self.moments, self.variables)
 
     @classmethod
-    def from_moments(cls: type[Score], sample_moments: Moments, names: Sequence[Hashable]) -> Score:
+    def from_moments(
+        cls: type[Score], sample_moments: Moments, names: Sequence[Hashable], penalty: float = 1.0
+    ) -> Score:
         """Return the score of non-constant columns, from their moments; its `data` is None."""
         score = cls.__new__(cls)
+        score.penalty = penalty
         score.data = score.state_names = None
         score.variables = list(names)
         score.moments = sample_moments

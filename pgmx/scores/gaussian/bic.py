@@ -1,6 +1,10 @@
 """The Bayesian information criterion for linear Gaussian networks."""
 
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
 from pgmx._ext import _families
+from pgmx.scores.compiled import check_penalty
 from pgmx.scores.gaussian.base import GaussianScore
 
 
@@ -20,6 +24,9 @@ class BICGauss(GaussianScore):
         One column of finite values per variable, none constant.
     state_names : dict, optional
         Not used; present for compatibility with pgmpy.
+    penalty : float, default=1.0
+        Multiplier of what a parameter costs, above 0. It is Tetrad's penalty discount; bnlearn's ``k`` is
+        `penalty` · ln N / 2.
 
     Attributes
     ----------
@@ -57,6 +64,12 @@ class BICGauss(GaussianScore):
 
     _tags = {"name": "bic-g", "supported_datatype": "continuous", "default_for": "continuous", "is_parameteric": False}
 
+    def __init__(
+        self, data: Any, state_names: Mapping[Hashable, Sequence] | None = None, *, penalty: float = 1.0
+    ) -> None:
+        self.penalty = check_penalty(penalty)
+        super().__init__(data, state_names)
+
     def parameter_cost(self, n_rows: float) -> float:
-        """Return half of ln N."""
-        return 0.5 * _families.natural_log(n_rows)
+        """Return half of ln N, times `penalty`."""
+        return self.penalty * 0.5 * _families.natural_log(n_rows)

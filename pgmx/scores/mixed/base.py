@@ -11,6 +11,7 @@ import numpy as np
 from pgmx.data import DiscreteTable, open_any
 from pgmx.data.mixed import MixedTable, read_mixed
 from pgmx.data.weights import combine_weights
+from pgmx.scores.chance_edges import EdgePrice
 from pgmx.scores.compiled import CompiledScore, FamilyScorer
 from pgmx.scores.discrete.base import ScoreTerms, family_scorer
 from pgmx.scores.gains import GainSource
@@ -126,9 +127,10 @@ class MixedScore(CompiledScore):
         self.variables = list(self.mixed.columns)
 
     @classmethod
-    def from_mixed(cls: type[Score], mixed: MixedTable) -> Score:
+    def from_mixed(cls: type[Score], mixed: MixedTable, penalty: float = 1.0) -> Score:
         """Return the score of a table that is already read, with default options; its `data` is None."""
         score = cls.__new__(cls)
+        score.penalty = penalty
         score.data = score.state_names = None
         score.mixed = score.prepare(mixed)
         score.variables = list(mixed.columns)
@@ -137,6 +139,10 @@ class MixedScore(CompiledScore):
     def prepare(self, mixed: MixedTable) -> MixedTable:
         """Return the table that is scored."""
         return mixed
+
+    def edge_price(self, mixed: MixedTable, summary: RowSummary, weights: np.ndarray | None = None) -> EdgePrice | None:
+        """Return what an edge between two variables costs; None by default: parameters have no fixed price."""
+        return None
 
     @property
     @abstractmethod

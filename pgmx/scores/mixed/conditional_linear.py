@@ -3,8 +3,13 @@
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Literal
 
+import numpy as np
+
 from pgmx._ext import _families, _mixed
-from pgmx.scores.mixed.base import ConditionalScore
+from pgmx.data.mixed import MixedTable
+from pgmx.scores.chance_edges import EdgePrice
+from pgmx.scores.compiled import check_penalty
+from pgmx.scores.mixed.base import ConditionalScore, RowSummary
 from pgmx.scores.mixed.source import MixedTerms
 
 
@@ -32,6 +37,9 @@ class BICCondLinearGauss(ConditionalScore):
     discrete_children : {"forbidden", "allowed"}, default="forbidden"
         Whether continuous variables may be parents of discrete variables. Conditional linear Gaussian networks do not
         have such arcs. If allowed, they are scored by the unbounded ratio of :class:`LogLikelihoodCondGauss`.
+    penalty : float, default=1.0
+        Multiplier of what a parameter costs, above 0. It is Tetrad's penalty discount; bnlearn's ``k`` is
+        `penalty` · ln N / 2.
 
     Attributes
     ----------
@@ -88,7 +96,9 @@ class BICCondLinearGauss(ConditionalScore):
         *,
         variance: Literal["likelihood", "unbiased"] = "likelihood",
         discrete_children: Literal["forbidden", "allowed"] = "forbidden",
+        penalty: float = 1.0,
     ):
+        self.penalty = check_penalty(penalty)
         if variance not in ("likelihood", "unbiased"):
             raise ValueError(f"variance must be 'likelihood' or 'unbiased', got {variance!r}")
         if discrete_children not in ("forbidden", "allowed"):
@@ -105,9 +115,18 @@ class BICCondLinearGauss(ConditionalScore):
             discrete_children=self.discrete_children == "allowed",
         )
 
+    def edge_price(self, mixed: MixedTable, summary: RowSummary, weights: np.ndarray | None = None) -> EdgePrice | None:
+        """Return what an edge between two variables costs: (r - 1) (s - 1), 2 (r - 1) or 1 parameters."""
+        n_rows = mixed.n_rows if weights is None else float(weights.sum())
+        widths = np.ones(len(mixed.columns))
+        if mixed.table is not None:
+            widths[~mixed.is_continuous] = mixed.table.cardinalities - 1
+        cost = self.parameter_cost(n_rows)
+        return EdgePrice(cost, widths, n_rows, mixed.is_continuous) if cost else None
+
     def parameter_cost(self, n_rows: float) -> float:
-        """Return half of ln N."""
-        return 0.5 * _families.natural_log(n_rows)
+        """Return half of ln N, times `penalty`."""
+        return self.penalty * 0.5 * _families.natural_log(n_rows)
 
 
 class AICCondLinearGauss(BICCondLinearGauss):
@@ -129,6 +148,8 @@ class AICCondLinearGauss(BICCondLinearGauss):
         Divisor of the residual sum of squares, as for :class:`BICCondLinearGauss`.
     discrete_children : {"forbidden", "allowed"}, default="forbidden"
         Whether continuous variables may be parents of discrete variables, as for :class:`BICCondLinearGauss`.
+    penalty : float, default=1.0
+        Multiplier of what a parameter costs, above 0; bnlearn's ``k``.
 
     Attributes
     ----------
@@ -165,8 +186,8 @@ class AICCondLinearGauss(BICCondLinearGauss):
     _tags = {"name": "aic-clg", "supported_datatype": "mixed", "default_for": None, "is_parameteric": False}
 
     def parameter_cost(self, n_rows: float) -> float:
-        """Return 1."""
-        return 1.0
+        """Return `penalty`."""
+        return self.penalty
 
 
 class LogLikelihoodCondLinearGauss(BICCondLinearGauss):
@@ -221,6 +242,16 @@ class LogLikelihoodCondLinearGauss(BICCondLinearGauss):
     """
 
     _tags = {"name": "ll-clg", "supported_datatype": "mixed", "default_for": None, "is_parameteric": False}
+
+    def __init__(
+        self,
+        data: Any,
+        state_names: Mapping[Hashable, Sequence] | None = None,
+        *,
+        variance: Literal["likelihood", "unbiased"] = "likelihood",
+        discrete_children: Literal["forbidden", "allowed"] = "forbidden",
+    ):
+        super().__init__(data, state_names, variance=variance, discrete_children=discrete_children)
 
     def parameter_cost(self, n_rows: float) -> float:
         """Return 0: parameters have no cost."""

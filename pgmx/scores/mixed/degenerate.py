@@ -1,12 +1,14 @@
 """The degenerate Gaussian score: one joint Gaussian of continuous variables and of 0/1 indicators of states."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from pgmx._ext import _blocks, _collinear, _families
 from pgmx.data.mixed import MixedTable
+from pgmx.scores.chance_edges import EdgePrice
+from pgmx.scores.compiled import check_penalty
 from pgmx.scores.mixed.base import MixedScore, RowSummary
 from pgmx.statistics import Moments
 from pgmx.statistics.collinearity import NOISE, find_collinearity, find_small_pivots
@@ -32,6 +34,9 @@ class BICDegenerateGauss(MixedScore):
         Continuous columns of finite values, none constant, and discrete columns. Integers are discrete.
     state_names : dict, optional
         States of some or all discrete columns, in order. States that do not occur have no indicator.
+    penalty : float, default=1.0
+        Multiplier of what a parameter costs, above 0. It is Tetrad's penalty discount; bnlearn's ``k`` is
+        `penalty` · ln N / 2.
 
     Attributes
     ----------
@@ -77,6 +82,12 @@ class BICDegenerateGauss(MixedScore):
 
     _tags = {"name": "bic-dg", "supported_datatype": "mixed", "default_for": None, "is_parameteric": False}
 
+    def __init__(
+        self, data: Any, state_names: Mapping[Hashable, Sequence] | None = None, *, penalty: float = 1.0
+    ) -> None:
+        self.penalty = check_penalty(penalty)
+        super().__init__(data, state_names)
+
     @property
     def scores_discrete_children(self) -> bool:
         """Whether continuous variables may be parents of discrete variables."""
@@ -98,7 +109,14 @@ class BICDegenerateGauss(MixedScore):
     ) -> "_blocks.BlockScorer | _collinear.CollinearScorer":
         """Return the compiled scorer of a table; `prior_cost` is added to the cost of a parameter."""
         summary = self.summarise(mixed, weights) if summary is None else summary
-        return make_block_scorer(summary, mixed.columns, prior_cost, **options)
+        return make_block_scorer(summary, mixed.columns, prior_cost, penalty=self.penalty, **options)
+
+    def edge_price(self, mixed: MixedTable, summary: RowSummary, weights: np.ndarray | None = None) -> EdgePrice | None:
+        """Return what an edge between two variables costs: the product of their numbers of embedded columns."""
+        assert summary.embedding is not None
+        sample_moments, starts = summary.embedding
+        cost = self.penalty * 0.5 * _families.natural_log(sample_moments.n)
+        return EdgePrice(cost, np.diff(starts), sample_moments.n)
 
     def summarise(self, mixed: MixedTable, weights: np.ndarray | None = None) -> RowSummary:
         """Return the moments of the embedded columns, and the columns that determine each other."""
@@ -113,7 +131,7 @@ def summarise_embedding(sample_moments: Moments, starts: np.ndarray, names: Sequ
 
 
 def make_block_scorer(
-    summary: RowSummary, names: Sequence[Hashable], prior_cost: float = 0.0, **options: Any
+    summary: RowSummary, names: Sequence[Hashable], prior_cost: float = 0.0, *, penalty: float = 1.0, **options: Any
 ) -> "_blocks.BlockScorer | _collinear.CollinearScorer":
     """Return the compiled scorer of the summary of an embedding."""
     assert summary.embedding is not None
@@ -122,7 +140,7 @@ def make_block_scorer(
     if options.get("max_indegree") is None:
         options["max_indegree"] = len(names)
     variances = sample_moments.cross.diagonal() / sample_moments.n
-    cost = 0.5 * _families.natural_log(sample_moments.n) + prior_cost
+    cost = penalty * 0.5 * _families.natural_log(sample_moments.n) + prior_cost
     if summary.collinearity is None:
         return _blocks.BlockScorer(
             sample_moments.correlation, variances, starts, sample_moments.n, cost, names=names, **options
