@@ -104,9 +104,8 @@ cdef class PlanStore:
 
     @property
     def kept_bytes(self):
-        """The memory of the plans and of the working tables."""
-        cdef Scratch *s = &self.scratch
-        return self.n_bytes + 8 * s.n_cells + 20 * s.n_messages
+        """The memory of all plans and of the working tables."""
+        return self.n_bytes + 8 * self.scratch.n_kept + 20 * self.scratch.n_messages
 
     def forget_plans(self):
         """Free all plans; numbers of components are no longer valid."""

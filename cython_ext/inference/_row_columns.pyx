@@ -9,6 +9,7 @@ Thread-safety: objects are read-only after their construction, and their methods
 written to must not share rows with the block of another thread.
 """
 
+from cpython.buffer cimport PyBUF_STRIDED_RO, PyBuffer_Release, PyObject_GetBuffer
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t
 
 import numpy as np
@@ -19,7 +20,13 @@ cdef enum:
 cdef enum Width:
     ABSENT, INT8, INT16, INT32, UINT8, UINT16
 
-_WIDTHS = {"int8": INT8, "int16": INT16, "int32": INT32, "uint8": UINT8, "uint16": UINT16}
+_WIDTHS = {
+    np.dtype(np.int8): INT8,
+    np.dtype(np.int16): INT16,
+    np.dtype(np.int32): INT32,
+    np.dtype(np.uint8): UINT8,
+    np.dtype(np.uint16): UINT16,
+}
 
 ctypedef fused code_t:
     int8_t
@@ -46,15 +53,23 @@ cdef inline void write_column(
 
 
 cdef inline bint has_hidden(
-    const code_t *source, Py_ssize_t step, const int32_t *mapped, Py_ssize_t n
+    const code_t *source, Py_ssize_t step, const int32_t *mapped, bint is_plain, Py_ssize_t n
 ) noexcept nogil:
-    # The sum over a piece of the column lets the compiler go on without a branch per value.
+    # Whether a value is missing. If only the code -1 is (`is_plain`), nothing is looked up; a test per 1,024 values
+    # leaves the inner loop without a branch.
     cdef Py_ssize_t r, start = 0
     cdef int32_t found
+    cdef code_t least
     while start < n:
-        found = 0
-        for r in range(start, min(start + 1024, n)):
-            found |= mapped[<Py_ssize_t>source[r * step] + 1]
+        if is_plain and step == 1:
+            least = 0
+            for r in range(start, min(start + 1024, n)):
+                least |= source[r]
+            found = -1 if least < 0 else 0
+        else:
+            found = 0
+            for r in range(start, min(start + 1024, n)):
+                found |= mapped[<Py_ssize_t>source[r * step] + 1]
         if found < 0:
             return True
         start += 1024
@@ -70,38 +85,59 @@ cdef class RowColumns:
         One-dimensional arrays of one length, int8, int16, int32, uint8 or uint16; None for a variable without a column.
     maps : sequence of int32 ndarray or None, optional
         ``maps[v][code + 1]`` is the code of the network, -1 for a missing value; only for reading.
+    n_rows : int, optional
+        The number of rows, for a table without columns.
     """
 
     cdef list _held
     cdef Py_ssize_t[::1] steps
     cdef uint8_t[::1] widths
+    cdef uint8_t[::1] plain                       # whether -1 alone is a missing value
     cdef int64_t[::1] addresses
     cdef int64_t[::1] map_addresses
     cdef readonly Py_ssize_t n_columns, n_rows
 
-    def __init__(self, columns, maps=None):
-        cdef Py_ssize_t v
+    def __init__(self, columns, maps=None, n_rows=-1):
+        cdef Py_ssize_t v, k
+        cdef Py_buffer view
+        cdef const int32_t *mapped
         self.n_columns = len(columns)
-        self.n_rows = -1
+        self.n_rows = n_rows
         self._held = [list(columns), None if maps is None else list(maps)]
         self.addresses = np.zeros(max(1, self.n_columns), dtype=np.int64)
         self.map_addresses = np.zeros(max(1, self.n_columns), dtype=np.int64)
         self.steps = np.zeros(max(1, self.n_columns), dtype=np.intp)
         self.widths = np.zeros(max(1, self.n_columns), dtype=np.uint8)
-        for v, column in enumerate(columns):
+        self.plain = np.ones(max(1, self.n_columns), dtype=np.uint8)
+        for v in range(self.n_columns):
+            column = columns[v]
             if column is None:
                 continue
-            width = _WIDTHS.get(column.dtype.name)
-            if width is None or column.ndim != 1 or not column.dtype.isnative:
+            width = _WIDTHS.get(column.dtype)
+            if width is None or column.ndim != 1:
                 raise TypeError(f"column {v} has dtype {column.dtype} and {column.ndim} axes")
             if self.n_rows not in (-1, len(column)):
                 raise ValueError(f"column {v} has {len(column)} rows, another one has {self.n_rows}")
             self.n_rows = len(column)
             self.widths[v] = width
-            self.addresses[v] = column.__array_interface__["data"][0]
-            self.steps[v] = column.strides[0] // column.itemsize
+            # the arrays are held, so that their memory outlives the view of it
+            PyObject_GetBuffer(column, &view, PyBUF_STRIDED_RO)
+            self.addresses[v] = <int64_t>view.buf
+            self.steps[v] = view.strides[0] // view.itemsize
+            PyBuffer_Release(&view)
             if maps is not None:
-                self.map_addresses[v] = maps[v].__array_interface__["data"][0]
+                PyObject_GetBuffer(maps[v], &view, PyBUF_STRIDED_RO)
+                mapped = <const int32_t *>view.buf
+                self.map_addresses[v] = <int64_t>view.buf
+                for k in range(1, view.len // view.itemsize):
+                    if mapped[k] < 0:
+                        self.plain[v] = 0
+                PyBuffer_Release(&view)
+
+    @property
+    def arrays(self):
+        """The columns and their maps."""
+        return self._held
 
     def read(self, Py_ssize_t begin, int32_t[:, ::1] out):
         """Write the codes of the rows from `begin` on into `out` (n, n_columns); absent columns are -1."""
@@ -159,7 +195,7 @@ cdef class RowColumns:
                 r += TILE
 
     def find_incomplete(self):
-        """Return the numbers of the columns with a missing value."""
+        """Return the variables without a column or with a missing value."""
         cdef Py_ssize_t v
         cdef const int32_t *mapped
         cdef char *source
@@ -169,16 +205,18 @@ cdef class RowColumns:
                 source = <char *>self.addresses[v]
                 mapped = <const int32_t *>self.map_addresses[v]
                 if self.widths[v] == INT8:
-                    found[v] = has_hidden(<int8_t *>source, self.steps[v], mapped, self.n_rows)
+                    found[v] = has_hidden(<int8_t *>source, self.steps[v], mapped, self.plain[v], self.n_rows)
                 elif self.widths[v] == UINT8:
-                    found[v] = has_hidden(<uint8_t *>source, self.steps[v], mapped, self.n_rows)
+                    found[v] = has_hidden(<uint8_t *>source, self.steps[v], mapped, self.plain[v], self.n_rows)
                 elif self.widths[v] == INT16:
-                    found[v] = has_hidden(<int16_t *>source, self.steps[v], mapped, self.n_rows)
+                    found[v] = has_hidden(<int16_t *>source, self.steps[v], mapped, self.plain[v], self.n_rows)
                 elif self.widths[v] == UINT16:
-                    found[v] = has_hidden(<uint16_t *>source, self.steps[v], mapped, self.n_rows)
+                    found[v] = has_hidden(<uint16_t *>source, self.steps[v], mapped, self.plain[v], self.n_rows)
                 elif self.widths[v] == INT32:
-                    found[v] = has_hidden(<int32_t *>source, self.steps[v], mapped, self.n_rows)
-        return np.flatnonzero(found).tolist()
+                    found[v] = has_hidden(<int32_t *>source, self.steps[v], mapped, self.plain[v], self.n_rows)
+                else:
+                    found[v] = True
+        return [v for v in range(self.n_columns) if found[v]]
 
     cdef int _check_block(self, Py_ssize_t begin, Py_ssize_t n_rows, Py_ssize_t width) except -1:
         if width != self.n_columns or begin < 0 or (self.n_rows >= 0 and begin + n_rows > self.n_rows):

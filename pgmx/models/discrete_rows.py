@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from pgmx._ext._row_columns import RowColumns, choose_states, mark_observed
 from pgmx.checks import check_seed, join_names
-from pgmx.inference.exact.components import BLOCK, ComponentEngine
+from pgmx.inference.exact.components import BLOCK, LEAST_BLOCK, ComponentEngine, RowWorker
 from pgmx.inference.named_networks import draw_uniforms
 from pgmx.inference.problem import Problem, check_method
 from pgmx.models.distributed_rows import ImpossibleRowsError, average_answers, let_workers_answer, number_rows_from
 from pgmx.models.rows import DiscreteRows, make_label_columns
+from pgmx.models.state_codes import StateCodes
 
-#: Numbers per chunk of rows, unless a few blocks have more: 32 MB.
-CHUNK_NUMBERS = 1 << 22
-#: Blocks of rows in a chunk at least, which threads share.
-LEAST_BLOCKS = 4
+#: Numbers per block of rows, and rows that are coded at a time if they are not categorical.
+BLOCK_NUMBERS, CHUNK_ROWS = 1 << 20, 1 << 14
 
 NOTHING_MISSING = "no value is missing in the data: there is nothing to predict"
 
@@ -74,25 +74,37 @@ class DiscreteRowQueries:
         problem = self.inference_problem()
         rows = DiscreteRows(X, problem)
         engine, n = problem.engine, len(problem.names)
-        filled = np.empty((n, rows.n_rows), dtype=np.min_scalar_type(-max(engine.cards)))
-        impossible, begin, is_complete = _ImpossibleRows(problem), 0, True
-        for codes in rows.chunks(_count_rows(sum(engine.cards) if method == "marginal" else n)):
-            is_complete = is_complete and bool((codes >= 0).all())
-            with number_rows_from(begin):
+        kept = StateCodes.of(problem)
+        copied = rows.copy_complete()
+        filled = [np.empty(rows.n_rows, kept.dtype(v)) if codes is None else codes for v, codes in enumerate(copied)]
+        target = RowColumns([new if old is None else None for new, old in zip(filled, copied, strict=True)])
+        impossible, is_complete = _ImpossibleRows(problem), True
+        most = _count_rows(sum(engine.cards) if method == "marginal" else n)
+        for begin, table in rows.tables(CHUNK_ROWS):
+            hidden = table.find_incomplete()
+            is_complete = is_complete and not hidden
+
+            def complete(worker: RowWorker, block: slice, begin=begin, table=table, hidden=hidden) -> np.ndarray:
+                codes = worker.read(table, block)
                 if stochastic:
-                    streams = [draw_uniforms(entropy, v, len(codes), first_row + begin) for v in range(n)]
-                    states, logs = engine.complete_rows(codes, None, uniforms=np.stack(streams, axis=1), n_jobs=n_jobs)
+                    uniforms = np.empty(codes.shape)
+                    for v in hidden:
+                        uniforms[:, v] = draw_uniforms(entropy, v, len(codes), first_row + begin + block.start)
+                    logs = worker.complete(codes, block.start, uniforms)
                 elif method == "map":
-                    states, logs = engine.complete_rows(codes, None, n_jobs=n_jobs)
+                    logs = worker.complete(codes, block.start)
                 else:
-                    states, logs = _choose_states(engine, codes, n_jobs)
-            impossible.add(logs, codes, begin)
-            filled[:, begin : begin + len(codes)] = states.T
-            begin += len(codes)
-        if must_fill and is_complete and filled.shape[1]:
+                    logs = _choose_states(worker, codes, block.start, hidden)
+                target.write(begin + block.start, codes)
+                return logs
+
+            with number_rows_from(begin):
+                logs = engine.run_blocks(complete, table.n_rows, None, n_jobs, most)
+            impossible.add(logs, table, begin)
+        if must_fill and is_complete and rows.n_rows:
             raise ValueError(NOTHING_MISSING)
         impossible.raise_if_any()
-        return self._frame(problem, filled, rows)
+        return _make_frame(problem, filled, rows)
 
     @let_workers_answer
     def predict_proba(self, X: Any, variables: Sequence[Hashable] | None = None) -> pd.DataFrame:
@@ -127,26 +139,28 @@ class DiscreteRowQueries:
         """
         problem = self.inference_problem()
         rows = DiscreteRows(X, problem)
-        chosen = None if variables is None else _find_variables(problem, variables)
-        wanted = rows.incomplete if chosen is None else chosen
+        chosen = [] if variables is None else _find_variables(problem, variables)
+        wanted = rows.incomplete if variables is None else chosen
         engine = problem.engine
-        starts, width = _starts(engine, wanted), sum(engine.cards[v] for v in wanted)
-        values = np.empty((rows.n_rows, width))
-        impossible, begin = _ImpossibleRows(problem), 0
-        for codes in rows.chunks(_count_rows(max(len(problem.names), width))):
-            if chosen is not None:
+        places, width = _place(engine, wanted)
+        values = np.zeros((rows.n_rows, width))
+        impossible = _ImpossibleRows(problem)
+        for begin, table in rows.tables(CHUNK_ROWS):
+
+            def answer(worker: RowWorker, block: slice, begin=begin, table=table) -> np.ndarray:
+                codes = worker.read(table, block)
                 codes[:, chosen] = -1
+                shares = values[begin + block.start : begin + block.stop]
+                logs = worker.answer(codes, block.start, shares, places)
+                mark_observed(codes, places, shares)
+                return logs
+
             with number_rows_from(begin):
-                logs, shares = _compute_shares(engine, codes, wanted, -1)
-            for v, start in zip(wanted, starts, strict=True):
-                observed = np.flatnonzero(codes[:, v] >= 0)
-                shares[observed, start + codes[observed, v]] = 1.0
-            impossible.add(logs, codes, begin)
-            values[begin : begin + len(codes)] = shares
-            begin += len(codes)
+                logs = engine.run_blocks(answer, table.n_rows, None, -1, _count_rows(max(len(problem.names), width)))
+            impossible.add(logs, table, begin, chosen)
         impossible.raise_if_any()
         columns = make_label_columns([problem.names[v] for v in wanted], [problem.states[v] for v in wanted])
-        return pd.DataFrame(values, index=rows.index, columns=columns)
+        return pd.DataFrame(values, index=rows.index, columns=columns, copy=False)
 
     # ---- likelihoods ----
 
@@ -219,14 +233,6 @@ class DiscreteRowQueries:
         """
         return average_answers(self, "log_evidence", X)
 
-    def _frame(self, problem: Problem, codes: np.ndarray, rows: DiscreteRows) -> pd.DataFrame:
-        """Return categorical columns: those of the data in their order, then the absent ones."""
-        categories = [pd.Index(list(own), tupleize_cols=False) for own in problem.states]
-        order = [*rows.columns, *(v for v in range(len(problem.names)) if v not in set(rows.columns))]
-        columns = {k: pd.Categorical.from_codes(codes[v], categories[v]) for k, v in enumerate(order)}
-        names = pd.Index([problem.names[v] for v in order], tupleize_cols=False)
-        return pd.DataFrame(columns, index=rows.index).set_axis(names, axis=1)
-
 
 class DiscreteRowAnswers(DiscreteRowQueries):
     """Names, states and tables with the row-wise methods of a network."""
@@ -250,14 +256,16 @@ class _ImpossibleRows:
         self._problem, self._n_rows, self._first = problem, 0, -1
         self._values: dict[Hashable, Hashable] = {}
 
-    def add(self, logs: np.ndarray, codes: np.ndarray, first_row: int) -> None:
-        """Count the impossible rows of a chunk that begins at row `first_row`."""
+    def add(self, logs: np.ndarray, table: RowColumns, first_row: int, ignored: Sequence[int] = ()) -> None:
+        """Count the impossible rows of a table that begins at row `first_row`; some columns are not looked at."""
         found = np.flatnonzero(logs == -np.inf)
         if len(found) and not self._n_rows:
-            row = codes[found[0]]
+            row = np.empty((1, table.n_columns), dtype=np.int32)
+            table.read(int(found[0]), row)
+            row[0, ignored] = -1
             self._first = first_row + int(found[0])
             names, states = self._problem.names, self._problem.states
-            self._values = {names[v]: states[v][row[v]] for v in np.flatnonzero(row >= 0).tolist()}
+            self._values = {names[v]: states[v][row[0, v]] for v in np.flatnonzero(row[0] >= 0).tolist()}
         self._n_rows += len(found)
 
     def raise_if_any(self) -> None:
@@ -267,45 +275,48 @@ class _ImpossibleRows:
 
 
 def _count_rows(width: int) -> int:
-    """Return the rows of a chunk with about `width` numbers per row."""
-    return BLOCK * max(LEAST_BLOCKS, CHUNK_NUMBERS // (BLOCK * max(1, width)))
+    """Return the rows of a block with about `width` numbers per row."""
+    return max(LEAST_BLOCK, min(BLOCK, BLOCK_NUMBERS // max(1, width)))
 
 
-def _starts(engine: ComponentEngine, variables: Sequence[int]) -> list[int]:
-    """Return the first column of each variable among their states side by side."""
-    return np.cumsum([0, *(engine.cards[v] for v in variables)])[:-1].tolist()
+def _place(engine: ComponentEngine, variables: Sequence[int]) -> tuple[np.ndarray, int]:
+    """Return the first column of each variable if their states are side by side, -1 for others, and their number."""
+    places = np.full(len(engine.cards), -1, dtype=np.int64)
+    cards = [engine.cards[v] for v in variables]
+    places[variables] = np.cumsum([0, *cards])[:-1]
+    return places, sum(cards)
 
 
-def _compute_shares(
-    engine: ComponentEngine, codes: np.ndarray, wanted: Sequence[int], n_jobs: int | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return log P of rows, and the distributions of hidden variables side by side; 0 for observed ones."""
-    columns = np.full(len(engine.cards), -1, dtype=np.int64)
-    columns[wanted] = _starts(engine, wanted)
-    shares = np.zeros((len(codes), sum(engine.cards[v] for v in wanted)))
-    return engine.answer_rows(codes, None, probabilities=shares, columns=columns, n_jobs=n_jobs), shares
-
-
-def _choose_states(engine: ComponentEngine, codes: np.ndarray, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows in which each hidden variable has its most probable state, and log P of the observed values."""
-    is_missing = codes < 0
-    wanted = np.flatnonzero(is_missing.any(axis=0)).tolist()
-    states = codes.copy()
-    logs, shares = _compute_shares(engine, codes, wanted, n_jobs)
-    for v, start in zip(wanted, _starts(engine, wanted), strict=True):
-        best = shares[:, start : start + engine.cards[v]].argmax(axis=1)
-        states[:, v] = np.where(is_missing[:, v], best, codes[:, v])
-    return states, logs
+def _choose_states(worker: RowWorker, codes: np.ndarray, start: int, hidden: Sequence[int]) -> np.ndarray:
+    """Give each hidden variable its most probable state; returns log P of the observed values."""
+    places, width = _place(worker.engine, hidden)
+    shares = np.zeros((len(codes), width))
+    logs = worker.answer(codes, start, shares, places)
+    choose_states(shares, places, np.array(worker.engine.cards, dtype=np.int32), codes)
+    return logs
 
 
 def _compute_logs(engine: ComponentEngine, rows: DiscreteRows) -> np.ndarray:
     logs = [np.empty(0)]
-    begin = 0
-    for codes in rows.chunks(_count_rows(len(engine.cards))):
+    for begin, table in rows.tables(CHUNK_ROWS):
+
+        def answer(worker: RowWorker, block: slice, table=table) -> np.ndarray:
+            return worker.answer(worker.read(table, block), block.start)
+
         with number_rows_from(begin):
-            logs.append(engine.answer_rows(codes, None, n_jobs=-1))
-        begin += len(codes)
+            logs.append(engine.run_blocks(answer, table.n_rows, None, -1, _count_rows(len(engine.cards))))
     return np.concatenate(logs)
+
+
+def _make_frame(problem: Problem, codes: Sequence[np.ndarray], rows: DiscreteRows) -> pd.DataFrame:
+    """Return categorical columns: those of the data in their order, then the absent ones."""
+    kept = StateCodes.of(problem)
+    present = set(rows.columns)
+    order = [*rows.columns, *(v for v in range(len(problem.names)) if v not in present)]
+    columns = {k: kept.make_column(v, codes[v]) for k, v in enumerate(order)}
+    frame = pd.DataFrame(columns, index=rows.index, copy=False)
+    frame.columns = pd.Index([problem.names[v] for v in order], tupleize_cols=False)
+    return frame
 
 
 def _find_variables(problem: Problem, variables: Sequence[Hashable]) -> list[int]:

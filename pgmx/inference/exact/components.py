@@ -531,7 +531,9 @@ class RowWorker:
         """Answer rows as `ComponentEngine.answer_rows` does; `start` is the number of the first row."""
         is_sparse = self.engine.find_sparse_rows(codes)
         if is_sparse.all() or not is_sparse.any():
-            return self._answer(codes, np.arange(start, start + len(codes)), bool(is_sparse.any()), probabilities, columns)
+            return self._answer(
+                codes, np.arange(start, start + len(codes)), bool(is_sparse.any()), probabilities, columns
+            )
         logs = np.empty(len(codes))
         for by_lanes in (False, True):
             places = np.flatnonzero(is_sparse == by_lanes)
