@@ -132,7 +132,8 @@ class DiscreteRows:
     @property
     def n_rows(self) -> int:
         """The number of rows; all chunks are read and kept to count those of a file or an iterator."""
-        return self._first.n_rows if self._keep() is None else sum(codes.shape[1] for codes in self._keep())
+        kept = self._keep()
+        return self._first.n_rows if kept is None else sum(codes.shape[1] for codes in kept)
 
     @property
     def incomplete(self) -> list[int]:
@@ -170,17 +171,17 @@ class DiscreteRows:
         maps: list[np.ndarray | None] = [None] * len(names)
         for column, v in enumerate(self.columns):
             if isinstance(table, DiscreteTable):
-                marker, codes[v] = table.missing_codes[column], table.codes[column]
+                marker, row = table.missing_codes[column], table.codes[column]
                 observed = table.states[column] if marker < 0 else table.states[column][:-1]
-                places = _map_states(names[v], observed, states[v], codes[v], self._are_texts)
-                maps[v] = np.concatenate([[-1], places, [-1]]).astype(np.int32)  # the last: missing values
+                places = _map_states(names[v], observed, states[v], row, self._are_texts)
+                codes[v], maps[v] = row, np.concatenate([[-1], places, [-1]]).astype(np.int32)  # the last: missing
                 continue
             values = table.columns[column]
             if not isinstance(values, pd.Categorical):
                 return None
-            codes[v], maps[v] = values.codes, kept.find_map(v, values)
-            if maps[v] is None:  # a category that is not a state; it must not occur
-                places = _map_states(names[v], list_categories(values), states[v], codes[v][codes[v] >= 0])
+            codes[v], maps[v] = row, found = values.codes, kept.find_map(v, values)
+            if found is None:  # a category that is not a state; it must not occur
+                places = _map_states(names[v], list_categories(values), states[v], row[row >= 0])
                 maps[v] = np.append(-1, places).astype(np.int32)
         return codes, maps
 

@@ -91,16 +91,18 @@ class ComponentEngine:
         self.plan_bytes = plan_bytes
         self._whole: float | None = None
         self._lock, self._largest = Lock(), 0.0
+        self._pool_lock = Lock()
         self._workers: list[RowWorker] = []
         self._kernel = self.copy_kernel()
 
     def __getstate__(self) -> dict:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_kernel", "_lock", "_workers")}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_kernel", "_lock", "_pool_lock", "_workers")}
 
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state)
         self.values, self.active = self._arrays[5], self._arrays[8]
-        self._lock, self._largest, self._workers = Lock(), 0.0, []
+        self._lock, self._largest = Lock(), 0.0
+        self._pool_lock, self._workers = Lock(), []
         self._kernel = self.copy_kernel()
 
     def copy_kernel(self) -> Components:
@@ -303,7 +305,7 @@ class ComponentEngine:
 
     def _take_worker(self, memory: int | None) -> RowWorker:
         """Return a worker that no thread uses, with the plans of earlier rows under the same limit of memory."""
-        with self._lock:
+        with self._pool_lock:
             for k, worker in enumerate(self._workers):
                 if worker.memory == memory:
                     return self._workers.pop(k)
@@ -311,8 +313,9 @@ class ComponentEngine:
 
     def _return_workers(self, workers: list[RowWorker]) -> None:
         """Keep workers, the latest first, up to the limit of all plans."""
-        with self._lock:
-            kept, n_bytes = [], 0
+        with self._pool_lock:
+            kept: list[RowWorker] = []
+            n_bytes = 0
             for worker in [*workers, *self._workers]:
                 n_bytes += worker.n_bytes
                 if n_bytes <= self.plan_bytes and len(kept) < MOST_WORKERS:
