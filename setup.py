@@ -32,6 +32,7 @@ KERNELS = {
         "_gaussian",
         "_grams",
         "_mixed",
+        "_node_average",
         "_remote_families",
         "_row_cache",
         "_weighted",

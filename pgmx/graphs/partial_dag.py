@@ -106,13 +106,12 @@ class PartialDag:
     # ---- queries of search operators ----
 
     def list_cliques(self, variables: Iterable[int]) -> Iterator[frozenset[int]]:
-        """Yield the sets of pairwise adjacent variables, the empty one first."""
+        """Yield the sets of pairwise adjacent variables, small ones first."""
         waiting = [(frozenset[int](), sorted(variables))]
-        while waiting:
-            clique, rest = waiting.pop()
+        for clique, rest in waiting:  # grows meanwhile
             yield clique
-            for i in range(len(rest) - 1, -1, -1):
-                waiting.append((clique | {rest[i]}, [v for v in rest[i + 1 :] if v in self.adjacent[rest[i]]]))
+            for i, v in enumerate(rest):
+                waiting.append((clique | {v}, [u for u in rest[i + 1 :] if u in self.adjacent[v]]))
 
     def has_path(
         self, start: int, end: int, blocked: Collection[int], *, without: tuple[int, int] | None = None

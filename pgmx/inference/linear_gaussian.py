@@ -167,15 +167,19 @@ class LinearGaussianArrays:
         missing = np.isnan(values)
         filled, log_dets, _ = self._fill(values)
         sums = 0.5 * (log(2.0 * pi) * missing.sum(axis=1) - log_dets)
-        logs = np.log(self._precision[2])
+        columns = np.ascontiguousarray(filled.T)
         # one variable after the other: how numpy sums depends on the number of rows
-        for v, of_variable in enumerate(self.compute_terms(filled)):
-            sums += of_variable - np.where(missing[:, v], logs[v], 0.0)
+        for v, regression in enumerate(self.regressions):
+            sums += regression.log_density(columns, slice(None))  # type: ignore[arg-type]
+            if missing[:, v].any():
+                sums -= np.where(missing[:, v], np.log(self._precision[2][v]), 0.0)
         sums[missing.all(axis=1)] = 0.0
         return sums
 
     def _fill(self, values: np.ndarray, variances: bool = False) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         missing = np.isnan(values)
+        if not missing.any():
+            return values, np.zeros(len(values)), np.zeros(values.shape if variances else (0, 0))
         _, precision, roots = self._precision
         scores = np.where(missing, 0.0, (values - self.mean) * roots)
         scores, log_dets, spread = precision.fill(scores, missing, variances)

@@ -28,7 +28,6 @@ from pgmx.inference.problem import (
     check_method,
     check_options,
 )
-from pgmx.inference.reduced_network import ZeroProbabilityError
 
 #: Options of the search.
 SEARCH_OPTIONS = ("n_passes", "n_sweeps", "random_state")
@@ -214,7 +213,8 @@ def most_probable_assignments(
     Notes
     -----
     The answer is exact. Configurations of equal probability, up to a relative difference of 1e-12 of the logarithms,
-    are in the order of the states: the first variable decides, then the second, and so on.
+    are in the order of the states: the first variable decides, then the second, and so on. If the last ones are not the
+    most probable, and more than 16 k + 4096 are equal to them, the order of the cliques decides which are listed.
 
     After one pass of max-product over the junction tree, the cliques are visited from the root. The k best
     configurations of the visited variables are extended by the cells of the next clique; since the messages are exact,
@@ -255,13 +255,13 @@ def _list_best(
     """Return the k best configurations and the logarithms of their probabilities, equal ones in the order of states."""
     tree = LossTree(problem.model, codes, check_memory(memory))
     same = SAME_VALUE * max(1.0, abs(tree.best))
-    for size in (k + 64, 16 * k + 4096):
+    for size in (k + 64, 16 * k + 4096):  # all that are equal at the last place, if they are not too many
         losses, states = tree.list_best(size)
         if len(losses) < size or losses[-1] > losses[k - 1] + same:
             break
-    else:  # more equal ones at the last place than have been listed
-        equal = _list_above(problem, codes, k, tree.best - losses[k - 1] - same, memory)
-        states = np.unique(np.concatenate([states[losses < losses[k - 1] - same], equal]), axis=0)
+        if losses[k - 1] <= same:
+            states = tree.list_maximisers(k, same)
+            break
     values = problem.model.log_score(states.T)
     order = np.argsort(-values, kind="stable")
     values = values[order]
@@ -273,28 +273,3 @@ def _list_best(
         start = end
     best = np.lexsort((*states[order].T[::-1], -values))[:k]
     return list(zip(states[order[best]], values[best].tolist(), strict=True))
-
-
-def _list_above(problem: Problem, codes: Mapping[int, int], k: int, least: float, memory: int | None) -> np.ndarray:
-    """Return the first k configurations whose logarithm is not below `least`, in the order of states: (k, n)."""
-    prefixes = [(dict(codes), problem.exact(codes, memory).map().codes)]
-    for v, states in enumerate(problem.states):
-        if v in codes:
-            continue
-        longer: list[tuple[dict[int, int], np.ndarray]] = []
-        for prefix, completion in prefixes:
-            for state in range(len(states)):
-                observed = {**prefix, v: state}
-                if state == completion[v]:
-                    longer.append((observed, completion))
-                    continue
-                try:
-                    best = problem.exact(observed, memory).map()
-                except ZeroProbabilityError:
-                    continue
-                if best.log_value >= least:
-                    longer.append((observed, best.codes))
-            if len(longer) >= k:
-                break
-        prefixes = longer[:k]
-    return np.array([completion for _, completion in prefixes], dtype=np.int32)

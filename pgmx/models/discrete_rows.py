@@ -6,15 +6,15 @@ Nothing here imports pgmpy, since workers of a cluster compute these answers too
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
 from pgmx._ext._row_columns import RowColumns, choose_states, mark_observed
 from pgmx.checks import check_seed, join_names
-from pgmx.inference.exact.components import BLOCK, LEAST_BLOCK, ComponentEngine, RowWorker
+from pgmx.inference.exact.components import BLOCK, LEAST_BLOCK, RowWorker
 from pgmx.inference.named_networks import draw_uniforms
 from pgmx.inference.problem import Problem, check_method
 from pgmx.models.distributed_rows import ImpossibleRowsError, average_answers, let_workers_answer, number_rows_from
@@ -73,38 +73,15 @@ class DiscreteRowQueries:
         entropy = np.random.SeedSequence(check_seed(seed)).entropy
         problem = self.inference_problem()
         rows = DiscreteRows(X, problem)
-        engine, n = problem.engine, len(problem.names)
-        kept = StateCodes.of(problem)
-        copied = rows.copy_complete()
-        filled = [np.empty(rows.n_rows, kept.dtype(v)) if codes is None else codes for v, codes in enumerate(copied)]
-        target = RowColumns([new if old is None else None for new, old in zip(filled, copied, strict=True)])
-        impossible, is_complete = _ImpossibleRows(problem), True
-        most = _count_rows(sum(engine.cards) if method == "marginal" else n)
-        for begin, table in rows.tables(CHUNK_ROWS):
-            hidden = table.find_incomplete()
-            is_complete = is_complete and not hidden
 
-            def complete(worker: RowWorker, block: slice, begin=begin, table=table, hidden=hidden) -> np.ndarray:
-                codes = worker.read(table, block)
-                if stochastic:
-                    uniforms = np.empty(codes.shape)
-                    for v in hidden:
-                        uniforms[:, v] = draw_uniforms(entropy, v, len(codes), first_row + begin + block.start)
-                    logs = worker.complete(codes, block.start, uniforms)
-                elif method == "map":
-                    logs = worker.complete(codes, block.start)
-                else:
-                    logs = _choose_states(worker, codes, block.start, hidden)
-                target.write(begin + block.start, codes)
-                return logs
+        def draw(worker: RowWorker, codes: np.ndarray, start: int, position: int, hidden: Sequence[int]) -> np.ndarray:
+            uniforms = np.empty(codes.shape)
+            for v in hidden:
+                uniforms[:, v] = draw_uniforms(entropy, v, len(codes), first_row + position)
+            return worker.complete(codes, start, uniforms)
 
-            with number_rows_from(begin):
-                logs = engine.run_blocks(complete, table.n_rows, None, n_jobs, most)
-            impossible.add(logs, table, begin)
-        if must_fill and is_complete and rows.n_rows:
-            raise ValueError(NOTHING_MISSING)
-        impossible.raise_if_any()
-        return _make_frame(problem, filled, rows)
+        how = draw if stochastic else method
+        return fill_rows(problem, problem.engine, rows, how, n_jobs=n_jobs, must_fill=must_fill)
 
     @let_workers_answer
     def predict_proba(self, X: Any, variables: Sequence[Hashable] | None = None) -> pd.DataFrame:
@@ -139,28 +116,7 @@ class DiscreteRowQueries:
         """
         problem = self.inference_problem()
         rows = DiscreteRows(X, problem)
-        chosen = [] if variables is None else _find_variables(problem, variables)
-        wanted = rows.incomplete if variables is None else chosen
-        engine = problem.engine
-        places, width = _place(engine, wanted)
-        values = np.zeros((rows.n_rows, width))
-        impossible = _ImpossibleRows(problem)
-        for begin, table in rows.tables(CHUNK_ROWS):
-
-            def answer(worker: RowWorker, block: slice, begin=begin, table=table) -> np.ndarray:
-                codes = worker.read(table, block)
-                codes[:, chosen] = -1
-                shares = values[begin + block.start : begin + block.stop]
-                logs = worker.answer(codes, block.start, shares, places)
-                mark_observed(codes, places, shares)
-                return logs
-
-            with number_rows_from(begin):
-                logs = engine.run_blocks(answer, table.n_rows, None, -1, _count_rows(max(len(problem.names), width)))
-            impossible.add(logs, table, begin, chosen)
-        impossible.raise_if_any()
-        columns = make_label_columns([problem.names[v] for v in wanted], [problem.states[v] for v in wanted])
-        return pd.DataFrame(values, index=rows.index, columns=columns, copy=False)
+        return list_shares(problem, problem.engine, rows, variables)
 
     # ---- likelihoods ----
 
@@ -186,7 +142,8 @@ class DiscreteRowQueries:
             If columns are absent or unknown, or a value is missing or not a state of its variable.
         """
         problem = self.inference_problem()
-        return _compute_logs(problem.engine, DiscreteRows(X, problem, allow_missing=False))
+        rows = DiscreteRows(X, problem, allow_missing=False)
+        return compute_logs(problem.engine, rows)
 
     @let_workers_answer
     def log_evidence(self, X: Any) -> np.ndarray:
@@ -213,7 +170,8 @@ class DiscreteRowQueries:
             If a row needs more than 2 GB, or the free memory if that is less; the error names the row.
         """
         problem = self.inference_problem()
-        return _compute_logs(problem.engine, DiscreteRows(X, problem))
+        rows = DiscreteRows(X, problem)
+        return compute_logs(problem.engine, rows)
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the mean log-probability of the observed values of rows, in nats; higher is better.
@@ -249,6 +207,133 @@ class DiscreteRowAnswers(DiscreteRowQueries):
         return self
 
 
+class RowAnswers(Protocol):
+    """Answers of blocks of rows by one thread, as of `RowWorker`."""
+
+    def read(self, columns: RowColumns, block: slice) -> np.ndarray:
+        """Return rows of a table, int32 (n_rows, n) with hidden variables -1, valid until the next call."""
+        ...
+
+    def answer(
+        self, codes: np.ndarray, start: int, probabilities: np.ndarray | None = None, columns: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the logarithms of sums over the hidden variables, and set their distributions."""
+        ...
+
+    def complete(self, codes: np.ndarray, start: int) -> np.ndarray:
+        """Set the most probable states together; returns the logarithms of the maxima."""
+        ...
+
+
+class RowEngine(Protocol):
+    """Answers of blocks of rows, as of `ComponentEngine`."""
+
+    cards: list[int]
+
+    def run_blocks(
+        self,
+        answer: Callable[[Any, slice], np.ndarray],
+        n_rows: int,
+        memory: int | None,
+        n_jobs: int | None,
+        most: int = BLOCK,
+    ) -> np.ndarray:
+        """Return a number per row, from blocks of about `most` rows."""
+        ...
+
+
+#: Fills the hidden variables of rows: worker, codes, number of the first row of the block in its part of the table,
+#: position of this row in the whole table, variables with missing values; returns logarithms.
+Fill = Callable[[Any, np.ndarray, int, int, Sequence[int]], np.ndarray]
+
+
+def fill_rows(
+    problem: Problem,
+    engine: RowEngine,
+    rows: DiscreteRows,
+    how: str | Fill,
+    *,
+    n_jobs: int | None = -1,
+    must_fill: bool = False,
+) -> pd.DataFrame:
+    """Return rows with all variables: those of the data in their order, then the absent ones.
+
+    `how` is "map" (most probable together), "marginal" (each by itself), or a function that fills the rows.
+    """
+    kept, copied = StateCodes.of(problem), rows.copy_complete()
+    filled = [np.empty(rows.n_rows, kept.dtype(v)) if codes is None else codes for v, codes in enumerate(copied)]
+    target = RowColumns([new if old is None else None for new, old in zip(filled, copied, strict=True)])
+    impossible, is_complete = _ImpossibleRows(problem), True
+    most = _count_rows(sum(engine.cards) if how == "marginal" else len(problem.names))
+    for begin, table in rows.tables(CHUNK_ROWS):
+        hidden = table.find_incomplete()
+        is_complete = is_complete and not hidden
+
+        def complete(worker: RowAnswers, block: slice, begin=begin, table=table, hidden=hidden) -> np.ndarray:
+            codes = worker.read(table, block)
+            if callable(how):
+                logs = how(worker, codes, block.start, begin + block.start, hidden)
+            elif how == "map":
+                logs = worker.complete(codes, block.start)
+            else:
+                logs = _choose_states(engine.cards, worker, codes, block.start, hidden)
+            target.write(begin + block.start, codes)
+            return logs
+
+        with number_rows_from(begin):
+            logs = engine.run_blocks(complete, table.n_rows, None, n_jobs, most)
+        impossible.add(logs, table, begin)
+    if must_fill and is_complete and rows.n_rows:
+        raise ValueError(NOTHING_MISSING)
+    impossible.raise_if_any()
+    present = set(rows.columns)
+    order = [*rows.columns, *(v for v in range(len(problem.names)) if v not in present)]
+    columns = {k: kept.make_column(v, filled[v]) for k, v in enumerate(order)}
+    frame = pd.DataFrame(columns, index=rows.index, copy=False)
+    frame.columns = pd.Index([problem.names[v] for v in order], tupleize_cols=False)
+    return frame
+
+
+def list_shares(
+    problem: Problem, engine: RowEngine, rows: DiscreteRows, variables: Sequence[Hashable] | None
+) -> pd.DataFrame:
+    """Return the distributions of variables given the rest of each row, by default of all with missing values."""
+    chosen = [] if variables is None else _find_variables(problem, variables)
+    wanted = rows.incomplete if variables is None else chosen
+    places, width = _place(engine.cards, wanted)
+    values = np.zeros((rows.n_rows, width))
+    impossible = _ImpossibleRows(problem)
+    for begin, table in rows.tables(CHUNK_ROWS):
+
+        def answer(worker: RowAnswers, block: slice, begin=begin, table=table) -> np.ndarray:
+            codes = worker.read(table, block)
+            codes[:, chosen] = -1
+            shares = values[begin + block.start : begin + block.stop]
+            logs = worker.answer(codes, block.start, shares, places)
+            mark_observed(codes, places, shares)
+            return logs
+
+        with number_rows_from(begin):
+            logs = engine.run_blocks(answer, table.n_rows, None, -1, _count_rows(max(len(problem.names), width)))
+        impossible.add(logs, table, begin, chosen)
+    impossible.raise_if_any()
+    columns = make_label_columns([problem.names[v] for v in wanted], [problem.states[v] for v in wanted])
+    return pd.DataFrame(values, index=rows.index, columns=columns, copy=False)
+
+
+def compute_logs(engine: RowEngine, rows: DiscreteRows) -> np.ndarray:
+    """Return the logarithms of the sums over the missing values of rows."""
+    logs = [np.empty(0)]
+    for begin, table in rows.tables(CHUNK_ROWS):
+
+        def answer(worker: RowAnswers, block: slice, table=table) -> np.ndarray:
+            return worker.answer(worker.read(table, block), block.start)
+
+        with number_rows_from(begin):
+            logs.append(engine.run_blocks(answer, table.n_rows, None, -1, _count_rows(len(engine.cards))))
+    return np.concatenate(logs)
+
+
 class _ImpossibleRows:
     """The number of impossible rows, and the first one."""
 
@@ -279,47 +364,28 @@ def _count_rows(width: int) -> int:
     return max(LEAST_BLOCK, min(BLOCK, BLOCK_NUMBERS // max(1, width)))
 
 
-def _place(engine: ComponentEngine, variables: Sequence[int]) -> tuple[np.ndarray, int]:
+def _place(cards: Sequence[int], variables: Sequence[int]) -> tuple[np.ndarray, int]:
     """Return the first column of each variable if their states are side by side, -1 for others, and their number."""
-    places = np.full(len(engine.cards), -1, dtype=np.int64)
-    cards = [engine.cards[v] for v in variables]
-    places[variables] = np.cumsum([0, *cards])[:-1]
-    return places, sum(cards)
+    places = np.full(len(cards), -1, dtype=np.int64)
+    sizes = [cards[v] for v in variables]
+    places[variables] = np.cumsum([0, *sizes])[:-1]
+    return places, sum(sizes)
 
 
-def _choose_states(worker: RowWorker, codes: np.ndarray, start: int, hidden: Sequence[int]) -> np.ndarray:
-    """Give each hidden variable its most probable state; returns log P of the observed values."""
-    places, width = _place(worker.engine, hidden)
+def _choose_states(
+    cards: Sequence[int], worker: RowAnswers, codes: np.ndarray, start: int, hidden: Sequence[int]
+) -> np.ndarray:
+    """Give each hidden variable its most probable state; returns the logarithms of sums over the hidden variables."""
+    places, width = _place(cards, hidden)
     shares = np.zeros((len(codes), width))
     logs = worker.answer(codes, start, shares, places)
-    choose_states(shares, places, np.array(worker.engine.cards, dtype=np.int32), codes)
+    choose_states(shares, places, np.array(cards, dtype=np.int32), codes)
     return logs
 
 
-def _compute_logs(engine: ComponentEngine, rows: DiscreteRows) -> np.ndarray:
-    logs = [np.empty(0)]
-    for begin, table in rows.tables(CHUNK_ROWS):
-
-        def answer(worker: RowWorker, block: slice, table=table) -> np.ndarray:
-            return worker.answer(worker.read(table, block), block.start)
-
-        with number_rows_from(begin):
-            logs.append(engine.run_blocks(answer, table.n_rows, None, -1, _count_rows(len(engine.cards))))
-    return np.concatenate(logs)
-
-
-def _make_frame(problem: Problem, codes: Sequence[np.ndarray], rows: DiscreteRows) -> pd.DataFrame:
-    """Return categorical columns: those of the data in their order, then the absent ones."""
-    kept = StateCodes.of(problem)
-    present = set(rows.columns)
-    order = [*rows.columns, *(v for v in range(len(problem.names)) if v not in present)]
-    columns = {k: kept.make_column(v, codes[v]) for k, v in enumerate(order)}
-    frame = pd.DataFrame(columns, index=rows.index, copy=False)
-    frame.columns = pd.Index([problem.names[v] for v in order], tupleize_cols=False)
-    return frame
-
-
 def _find_variables(problem: Problem, variables: Sequence[Hashable]) -> list[int]:
+    if isinstance(variables, bytes) or not isinstance(variables, Iterable):
+        raise TypeError(f"variables must be a list of names, got {variables!r}: use [{variables!r}]")
     names = [variables] if isinstance(variables, str) else list(variables)
     if not names:
         raise ValueError(f"variables is empty: name one or more of {join_names(problem.names)}")

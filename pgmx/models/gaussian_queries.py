@@ -13,7 +13,7 @@ from pgmx.data.distributed.tables import is_remote
 from pgmx.models.distributed_rows import let_workers_answer
 from pgmx.models.rows import NumericRows, read_numeric_evidence, read_numeric_rows
 from pgmx.statistics import MarginalTransforms
-from pgmx.statistics.precision import Blocks, fill_scores, marginalize_precision
+from pgmx.statistics.precision import Blocks, RowPrecision, marginalize_precision
 
 #: Partial correlations up to this size are rounding errors of zero and give no edges.
 ROUNDING = 1e-12
@@ -128,7 +128,7 @@ class GaussianRowQueries:
         wanted = np.flatnonzero(missing.any(axis=0) | ~rows.known)
         scores = self._scores(rows.values, np.arange(len(self._names)))
         scores[missing] = 0.0
-        values = self._values(fill_scores(self._scaled, scores, missing)[0][:, wanted], wanted)
+        values = self._values(RowPrecision(self._scaled).fill(scores, missing)[0][:, wanted], wanted)
         values = np.where(missing[:, wanted], values, rows.values[:, wanted])
         frame = pd.DataFrame(values, index=rows.index, columns=self._index(wanted))
         if not return_covariance:
@@ -193,14 +193,15 @@ class GaussianRowQueries:
 
         Notes
         -----
-        The cost is one factorisation per pattern of missing values.
+        The cost is O(c^3) for c missing values that are connected by edges, once for all rows with the same missing
+        values.
         """
         self._require_precision()
         rows = read_numeric_rows(X, self._names, allow_missing=True)
         missing = np.isnan(rows.values)
         scores = self._scores(rows.values, np.arange(len(self._names)))
         scores[missing] = 0.0
-        filled, log_dets = fill_scores(self._scaled, scores, missing)
+        filled, log_dets, _ = RowPrecision(self._scaled).fill(scores, missing)
         log_dets -= 2.0 * missing @ np.log(self._units)
         return self._log_densities(filled) + 0.5 * (missing.sum(axis=1) * np.log(2.0 * np.pi) - log_dets)
 
@@ -268,7 +269,7 @@ class GaussianQueries(GaussianRowQueries):
         scores[0, observed] = self._scores(values[None], observed)[0]
         missing = np.ones((1, len(self._names)), dtype=bool)
         missing[0, observed] = False
-        means = fill_scores(self._scaled, scores, missing)[0][0, others]
+        means = RowPrecision(self._scaled).fill(scores, missing)[0][0, others]
         mean = self._mean[others] + means * self._units[others]
         return self._make_subnetwork(others, matrix[others][:, others], mean, self._scale[others])
 

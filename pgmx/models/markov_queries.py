@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 
 from pgmx.checks import DEFAULT_SEED, choose_seed
-from pgmx.data import DiscreteTable
 from pgmx.inference import (
     InferenceCost,
     LogPartition,
@@ -21,12 +20,13 @@ from pgmx.inference import (
     marginals,
     sample,
 )
-from pgmx.inference.approximate.imputation import impute
+from pgmx.inference.approximate.markov_rows import MarkovRows
 from pgmx.inference.networks import log_sum_exp
 from pgmx.inference.partition import compute_shares
-from pgmx.inference.problem import Problem, check_memory
-from pgmx.models.distributed_rows import let_workers_answer
-from pgmx.models.rows import CodedRows, read_discrete_rows
+from pgmx.inference.problem import Problem, check_memory, check_method
+from pgmx.models.discrete_rows import compute_logs, fill_rows, list_shares
+from pgmx.models.distributed_rows import average_answers, let_workers_answer
+from pgmx.models.rows import CodedRows, DiscreteRows, read_discrete_rows
 
 # ---- scaling: Z = 1 ----
 
@@ -127,7 +127,9 @@ def scale_potentials(potentials: PairwisePotentials, shifts: np.ndarray) -> Pair
 
 
 class MarkovRowQueries:
-    """Mixin of a network with `inference_problem()` and a log-partition."""
+    """Mixin of a network with `inference_problem()`, a log-partition and a dictionary of results."""
+
+    _cache: dict[str, Any]
 
     @abstractmethod
     def inference_problem(self) -> Problem:
@@ -198,6 +200,57 @@ class MarkovRowQueries:
         return self.inference_problem().pairwise.pseudo_log_likelihood(rows.codes)
 
     @let_workers_answer
+    def log_evidence(self, X) -> np.ndarray:
+        r"""Return the log-probability of the observed values of each row, in nats, with missing values summed out.
+
+        .. math:: \ln p(x_o) = \ln \sum_{x_m} \exp(\mathrm{score}(x_o, x_m)) - \ln Z
+
+        Parameters
+        ----------
+        X : DataFrame, array, DiscreteTable, path, iterator of frames, or distributed table
+            Rows, in which columns and values may be missing.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_samples,)
+            `log_likelihood` for complete rows, 0 for rows without observed values, minus infinity for impossible rows.
+            The sums are exact; log Z is ``log_partition_`` and may be an estimate, as in `log_likelihood`. For a
+            distributed table, a dask Series.
+
+        Raises
+        ------
+        ValueError
+            If a column is not a variable, or a value is not among its states.
+        TreewidthError
+            If the sum of a row needs more than 2 GB, or the free memory if that is less; the error names the row.
+
+        Warns
+        -----
+        ApproximationWarning
+            If the exact log-partition needs too much memory; the warning reports the standard error.
+        """
+        engine = self._row_engine("exact", float(self.log_partition_))
+        return compute_logs(engine, DiscreteRows(X, self.inference_problem()))
+
+    def score(self, X, y: object = None) -> float:
+        """Return the mean log-probability of the observed values of rows, in nats; higher is better.
+
+        Parameters
+        ----------
+        X : DataFrame, array, DiscreteTable, path, iterator of frames, or distributed table
+            Rows, as for `log_evidence`.
+        y : None
+            Ignored; a convention of scikit-learn.
+
+        Returns
+        -------
+        float
+            The mean of `log_evidence`, for complete rows of `log_likelihood`; the workers of a distributed table
+            compute the sums.
+        """
+        return average_answers(self, "log_evidence", X)
+
+    @let_workers_answer
     def predict(self, X, *, method: str = "map", inference: str = "auto") -> pd.DataFrame:
         """Predict missing values and absent columns given the rest of the row.
 
@@ -209,31 +262,70 @@ class MarkovRowQueries:
             The most probable joint configuration of the missing values of a row, or the most probable state of each
             variable.
         inference : {"auto", "exact", "loopy"}, default="auto"
-            Method for rows with many connected missing values: "exact" uses junction trees, "loopy" uses loopy belief
-            propagation (much faster on wide networks). "auto" is "exact" if a tree needs at most 16 MB.
+            Engine for rows with many connected missing values: "exact" sums and maximises by an elimination plan,
+            "loopy" uses loopy belief propagation for more than 4,096 connected configurations (much faster on wide
+            networks). "auto" is "exact" if a plan needs at most 16 MB.
 
         Returns
         -------
         pandas.DataFrame of shape (n_samples, n_variables)
-            All variables in order, as categorical columns with all states declared, and with the index of `X` if it has
-            one. Observed values are unchanged. For a distributed table, a dask.dataframe whose partitions the workers
-            compute.
+            The columns of `X` in their order, then absent variables in the order of the nodes, as categorical columns
+            with all states declared, and with the index of `X` if it has one. Observed values are unchanged. For a
+            distributed table, a dask.dataframe whose partitions the workers compute.
 
         Raises
         ------
         ValueError
             If a column is not a variable, a value is not among its states, or the observed values of a row are
             impossible.
+        TreewidthError
+            If "exact" needs more than 2 GB, or the free memory if that is less; the error names the row.
+
+        Notes
+        -----
+        The missing values of a row fall into connected components given its observed values, each answered by itself.
+        Rows with the same missing variables share their plans. A row has the same answer in any table.
+        """
+        check_method(method, ("map", "marginal"))
+        problem = self.inference_problem()
+        return fill_rows(problem, self._row_engine(inference), DiscreteRows(X, problem), method)
+
+    @let_workers_answer
+    def predict_proba(self, X, variables: Sequence[Hashable] | None = None, *, inference: str = "auto") -> pd.DataFrame:
+        """Return the distributions of missing values given the rest of the row, for each variable separately.
+
+        Parameters
+        ----------
+        X : DataFrame, array, DiscreteTable, path, iterator of frames, or distributed table
+            Rows, in which columns and values may be missing.
+        variables : sequence of hashable, optional
+            Names of variables to predict from the others in every row; their values in `X` are ignored. The default is
+            all variables without a column or with a missing value.
+        inference : {"auto", "exact", "loopy"}, default="auto"
+            The engine, as for `predict`.
+
+        Returns
+        -------
+        pandas.DataFrame of float64, shape (n_samples, n_states)
+            A frame with the index of `X` and two levels of columns, (variable, state). An observed state has the
+            probability 1. For a distributed table, a dask.dataframe.
+
+        Raises
+        ------
+        ValueError, TreewidthError
+            As `predict`, and if a name is not a variable.
         """
         problem = self.inference_problem()
-        rows = read_discrete_rows(X, problem, allow_missing=True)
-        with problem.name_evidence():
-            codes = impute(problem.pairwise, rows.codes, rows.missing, method=method, inference=inference)
-        n_rows = codes.shape[1]
-        if not n_rows:  # a table needs at least one row: it is computed for the columns, then removed
-            codes = np.zeros((len(codes), 1), dtype=codes.dtype)
-        frame = DiscreteTable(problem.names, problem.states, codes).to_pandas().iloc[:n_rows]
-        return frame if rows.index is None else frame.set_axis(rows.index, axis=0)
+        return list_shares(problem, self._row_engine(inference), DiscreteRows(X, problem), variables)
+
+    def _row_engine(self, inference: str, log_partition: float | None = None) -> MarkovRows:
+        """Return the engine of rows, whose plans are kept; with the log-partition its sums are log-probabilities."""
+        problem = self.inference_problem()
+        of_problem, engine = self._cache.get("rows", (None, None))
+        if of_problem is not problem:
+            engine = MarkovRows(problem.pairwise)
+            self._cache["rows"] = problem, engine
+        return engine.choose(inference, log_partition)
 
 
 class MarkovRowAnswers(MarkovRowQueries):
@@ -242,6 +334,7 @@ class MarkovRowAnswers(MarkovRowQueries):
     def __init__(self, problem: Problem, log_partition: float | None):
         self._problem = problem
         self._log_partition = log_partition
+        self._cache = {}
 
     def inference_problem(self) -> Problem:
         """Return the network in the form for :mod:`pgmx.inference`."""
@@ -262,9 +355,7 @@ class MarkovRowAnswers(MarkovRowQueries):
 
 
 class MarkovQueries(MarkovRowQueries):
-    """Mixin of a network with `inference_problem()` and a dictionary `_cache` for results that do not change."""
-
-    _cache: dict[str, Any]
+    """Mixin of a network with row-wise methods and questions about the whole distribution."""
 
     # ---- cost ----
 
@@ -378,7 +469,7 @@ class MarkovQueries(MarkovRowQueries):
         """Return the potentials with the row-wise methods of the network, without a pgmpy graph."""
         problem = self.inference_problem()
         # Only likelihoods need the log-partition, which may be slow to compute.
-        partition = float(self.log_partition_) if question == "log_likelihood" else None
+        partition = float(self.log_partition_) if question in ("log_likelihood", "log_evidence") else None
         return MarkovRowAnswers(Problem(problem.names, problem.states, problem.model), partition)
 
     def simulate(

@@ -109,6 +109,8 @@ class DiscreteRows:
     """
 
     def __init__(self, X: Any, problem: Problem, *, allow_missing: bool = True):
+        if not problem.names:
+            raise ValueError("the network has no variables: add nodes and their tables")
         if isinstance(X, Mapping):
             X = _make_frame(X)
         self.index = getattr(X, "index", None) if hasattr(X, "iloc") else None
@@ -142,9 +144,9 @@ class DiscreteRows:
         kept = self._keep()
         if kept is not None:
             has_missing = np.any([(codes < 0).any(axis=1) for codes in kept], axis=0)
-        elif self.coded is not None:
+        elif self.code_columns is not None:
             has_missing[self.columns] = False
-            has_missing[self.coded.find_incomplete()] = True
+            has_missing[self.code_columns.find_incomplete()] = True
         else:
             masks = map(find_missing, self._first.columns)
             has_missing[self.columns] = [mask is not None and mask.any() for mask in masks]
@@ -152,7 +154,7 @@ class DiscreteRows:
         return np.flatnonzero(has_missing | absent).tolist()
 
     @cached_property
-    def coded(self) -> RowColumns | None:
+    def code_columns(self) -> RowColumns | None:
         """The columns of a table in memory if all are codes or categories, which are not copied; else None."""
         if self._is_stream or (isinstance(self._first, Frame) and self._are_texts):
             return None
@@ -189,10 +191,10 @@ class DiscreteRows:
         """Return new arrays of the codes of the complete columns, as in pandas, as far as no value has to be read."""
         kept = StateCodes.of(self._problem)
         copies: list[np.ndarray | None] = [None] * len(self._problem.names)
-        if self.coded is None:
+        if self.code_columns is None:
             return copies
-        codes, maps = self.coded.arrays
-        for v in set(self.columns).difference(self.coded.find_incomplete()):
+        codes, maps = self.code_columns.arrays
+        for v in set(self.columns).difference(self.code_columns.find_incomplete()):
             if maps[v] is list_same_codes(len(self._problem.states[v])):
                 copies[v] = codes[v].astype(kept.dtype(v), order="C")
             else:
@@ -204,8 +206,8 @@ class DiscreteRows:
 
         Codes and categories are one part. Other columns are coded, at most `most` rows at a time.
         """
-        if self.coded is not None:
-            yield 0, self.coded
+        if self.code_columns is not None:
+            yield 0, self.code_columns
             return
         begin = 0
         for codes in self._code_chunks(most):
@@ -263,9 +265,12 @@ def _write_codes(
 ) -> bool:
     """Write the codes of a coded column by the states of a variable; return whether values are missing."""
     observed, codes, mask = column
-    has_missing = mask is not None and bool(mask.any())
-    out[~mask if has_missing else slice(None)] = _map_states(name, observed, states, codes, by_text)[codes]
-    return has_missing
+    places = _map_states(name, observed, states, codes, by_text)
+    if mask is None or not mask.any():
+        out[:] = places[codes]
+        return False
+    out[~mask] = places[codes]
+    return True
 
 
 def _name_columns(columns: tuple, names: tuple) -> tuple:

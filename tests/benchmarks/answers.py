@@ -254,6 +254,7 @@ def main():
     parser.add_argument("--questions", type=int, default=1000, help="per network")
     parser.add_argument("--seconds", type=float, default=5.0, help="of each peer per network")
     parser.add_argument("--alarm", action="store_true", help="only other functions, and simulated rows")
+    parser.add_argument("--gaussian", action="store_true", help="only rows under linear Gaussian networks")
     parser.add_argument("--rows", action="store_true", help="whole frames")
     parser.add_argument("--frame-rows", type=int, default=10_000)
     parser.add_argument("--tasks", nargs="+", default=answers_of_rows.TASKS, choices=answers_of_rows.TASKS)
@@ -276,6 +277,10 @@ def main():
         return measure_alarm()
     if options.rows:
         return answers_of_rows.compare(options)
+    if options.gaussian:
+        from answers_of_gaussian_rows import measure
+
+        return measure()
     print("| network | pgmx | asked again | pgmpy | pyAgrum | best peer / pgmx | difference | questions | peak MB |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for name in options.networks:

@@ -168,7 +168,8 @@ def measure(name, task, options, used):
         cpd.normalize()
     rng = np.random.default_rng(0)
     frames = [
-        hide(sample(model, options.frame_rows, random_state=k), task, k, rng) for k in range(1 if task == "all" else N_FRAMES)
+        hide(sample(model, options.frame_rows, random_state=k), task, k, rng)
+        for k in range(1 if task == "all" else N_FRAMES)
     ]
     call = model.predict_proba if task == "all" else lambda rows: model.predict(rows, n_jobs=1)
     call(frames[0].iloc[:10])
@@ -213,7 +214,8 @@ def compare(options):
     """Print the tables, each line from a process of its own."""
     for task in options.tasks:
         print(f"\n{task}, {options.frame_rows} rows\n")
-        print("| network | pgmx, s | pyAgrum, us a row | pyAgrum / pgmx | pgmpy, us a row | pgmpy / pgmx | difference | MB |")
+        peers = "pyAgrum, us a row | pyAgrum / pgmx | pgmpy, us a row | pgmpy / pgmx"
+        print(f"| network | pgmx, s | {peers} | difference | MB |")
         print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |", flush=True)
         for name in options.networks:
             subprocess.run([sys.executable, *sys.argv, "--measure", name, task], check=False)

@@ -329,3 +329,21 @@ def test_questions_forget_plans_beyond_their_memory(monkeypatch):
             with engine.asking({}, {}, {}) as row, free.asking({}, {}, {}) as other:
                 assert engine.joint(row, [v], None).tobytes() == free.joint(other, [v], None).tobytes()
             assert engine.ask({}, [v]).tobytes() == free.ask({}, [v]).tobytes()
+
+
+def test_networks_whose_tables_cannot_be_numbered_have_no_plan():
+    """A grid whose tables have more than 2^31 cells in every order: the search for an order ends without one."""
+    side = 40
+    place = np.arange(side * side).reshape(side, side)
+    pairs = [
+        *zip(place[:, :-1].flat, place[:, 1:].flat, strict=True),
+        *zip(place[:-1].flat, place[1:].flat, strict=True),
+    ]
+    scopes = [(int(i), int(j)) for i, j in pairs]
+    engine = ComponentEngine([4] * side**2, scopes, [np.ones((4, 4))] * len(scopes), is_directed=False)
+    assert engine._kernel.plan(engine._kernel.find_whole()[0], 2.0**40) == np.inf
+    codes = np.full((2, side**2), -1, dtype=np.int32)
+    with pytest.raises(TreewidthError, match="row 0"):
+        engine.complete_rows(codes, 2**20)
+    codes[:, 1:] = 0
+    assert engine.answer_rows(codes, None).tolist() == pytest.approx([np.log(4.0)] * 2)

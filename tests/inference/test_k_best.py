@@ -20,6 +20,7 @@ from pgmx.inference import (
     map_assignment,
     most_probable_assignments,
 )
+from pgmx.inference.exact.k_best import LossTree
 from pgmx.models import save_model
 
 
@@ -73,6 +74,24 @@ def test_more_equal_configurations_than_are_listed():
     found = most_probable_assignments(best, 2**14 + 2)
     assert [tuple(x.values())[::15] for x in found[-3:]] == [(1, 0), (1, 1), (1, 1)]
     assert [tuple(x.values()) for x in found[-2:]] == [(1, *[0] * 14, 1), (1, *[0] * 13, 1, 1)]
+
+
+@pytest.mark.parametrize("case", range(8))
+def test_many_maximisers_are_in_the_order_of_states(case):
+    rng = np.random.default_rng(case)
+    cards = rng.integers(1, 4, 9).tolist()
+    scopes = [tuple(rng.permutation(9)[: rng.integers(1, 4)].tolist()) for _ in range(5)]
+    tables = [
+        rng.choice([0.5, 0.5, 0.5, 0.2, -np.inf], [cards[v] for v in scope])  # most configurations are equal
+        for scope in scopes
+    ]
+    for table in tables:
+        table.flat[0] = 0.5  # not all are impossible
+    scored = list_all(cards, list(zip(scopes, tables, strict=True)), {4: 0})
+    expected = [x for value, x in scored if value == scored[0][0]]
+    tree = LossTree(LogFactors(cards, scopes, tables), {4: 0}, 2**31)
+    for k in (1, 3, 50, 10**4):
+        assert [tuple(x) for x in tree.list_maximisers(k, 1e-9).tolist()] == expected[:k]
 
 
 def test_impossible_configurations_are_left_out():

@@ -199,8 +199,10 @@ def test_likelihoods():
     assert rows[0] == pytest.approx(network.log_evidence(part)[0] + given, abs=1e-10)
     with pytest.raises(ValueError, match="have no column"):
         network.log_likelihood(part)
+    gone = frame.mask(frame > 1.0)
     with pytest.raises(ValueError, match="missing values in column"):
-        network.score(frame.mask(frame > 1.0))
+        network.log_likelihood(gone)
+    assert network.score(gone) == pytest.approx(network.log_evidence(gone).mean(), rel=1e-12)
 
 
 def test_kinds_of_rows(tmp_path):
@@ -255,6 +257,12 @@ def test_the_object_behaves_as_pgmpys():
     assert LinearGaussianBayesianNetwork.from_network(markov) == markov.to_linear_gaussian_bn()
     with pytest.raises(TypeError, match="must be a LinearGaussianBayesianNetwork"):
         LinearGaussianBayesianNetwork.from_network(pgmpy.models.DiscreteBayesianNetwork([("a", "b")]))
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of pgmpy's parser
+@pytest.mark.parametrize("syntax", ["dag{a -> b [beta=0.3]}", "dag{a -> b}"])
+def test_dagitty(syntax):
+    assert type(LinearGaussianBayesianNetwork.from_dagitty(syntax)) is LinearGaussianBayesianNetwork
 
 
 def test_changes_are_seen_by_the_next_question():

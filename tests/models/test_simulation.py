@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from pgmpy.factors.discrete import DiscreteFactor, TabularCPD
 from scipy.stats import chisquare
 
@@ -157,6 +158,13 @@ def test_rare_evidence_and_seeds(asia, monkeypatch):
     monkeypatch.setattr(simulation, "CHUNK_NUMBERS", 0)
     monkeypatch.setattr(simulation, "LEAST_ROWS", 700)
     pd.testing.assert_frame_equal(asia.simulate(3000, evidence=evidence, seed=7), frame)
+
+
+def test_any_number_of_threads_draws_the_same_rows(asia):
+    arguments = {"n_samples": 9000, "evidence": {"dysp": "yes", "either": "no"}, "seed": 5}
+    frame = asia.simulate(**arguments)
+    with parallel_config(n_jobs=2):
+        pd.testing.assert_frame_equal(asia.simulate(**arguments), frame)
 
 
 def test_pinned_rows(asia):

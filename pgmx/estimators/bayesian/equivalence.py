@@ -1,5 +1,6 @@
 """Greedy equivalence search for Bayesian networks."""
 
+import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -9,12 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pgmpy.causal_discovery import ExpertKnowledge
 
+from pgmx.checks import caller_level
 from pgmx.estimators.bayesian.dag_learner import InputTable
 from pgmx.estimators.bayesian.pgmpy_interface import BaseStructureScore
 from pgmx.estimators.bayesian.search_learner import SearchLearner
 from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
 from pgmx.scores.priors import StructurePrior
+from pgmx.search.dag import equivalence
 from pgmx.search.dag.equivalence import KINDS, search_classes
 from pgmx.search.dag.state import DagProblem, DagState
 from pgmx.search.dag.tracker import SearchTracker
@@ -130,6 +133,8 @@ class GreedyEquivalenceSearch(SearchLearner):
         P(χ²_d > 2 d c), with d parameters of the edge at a cost c of each; NaN for other scores.
     n_iter_ : int
         Number of operators made.
+    truncated_ : bool
+        Whether some variable had more than 2,048 cliques of neighbours, of which only the smallest were tried.
     converged_, stopped_by_ : bool, str
         Whether the search converged, and why it ended: "converged", "max_iter", "max_time", "callback" or "interrupt"
         (Ctrl-C or an error in a callback; the results describe the best graph found).
@@ -165,8 +170,9 @@ class GreedyEquivalenceSearch(SearchLearner):
 
     Cost: a row of gains (n families of one child) for each variable and each clique of its neighbours (joined by
     undirected edges), at its first use. After an operator only variables near the edge are evaluated again, as in [3]_.
-    The number of cliques grows exponentially if many neighbours are adjacent to each other. Memory in addition to the
-    memory of :class:`HillClimbSearch`: 8 n² bytes, and at most 128 MB of rows.
+    The number of cliques grows exponentially if many neighbours are adjacent to each other; at most 2,048 per variable
+    are tried, the smallest first. For dense graphs ``HillClimbSearch(strategy="best")`` is the better search. Memory in
+    addition to the memory of :class:`HillClimbSearch`: 8 n² bytes, and at most 128 MB of rows.
 
     References
     ----------
@@ -191,6 +197,8 @@ class GreedyEquivalenceSearch(SearchLearner):
     """
 
     _tags = {"name": "greedy_equivalence_search", "assumption:faithfulness": True}
+
+    truncated_: bool
 
     _parameter_constraints: dict[str, Any] = {
         **SearchLearner._parameter_constraints,
@@ -274,7 +282,17 @@ class GreedyEquivalenceSearch(SearchLearner):
 
     def _fit(self, opened: InputTable, sample_weight: ArrayLike | None) -> Run:
         self._check_phases()
-        return super()._fit(opened, sample_weight)
+        self.truncated_ = False
+        run = super()._fit(opened, sample_weight)
+        if self.truncated_:
+            warnings.warn(
+                f"some variable had more than {equivalence.MOST_CLIQUES:,} cliques of neighbours, of which only the "
+                f"smallest were tried: the graph is dense ({len(self.edges_):,} edges). "
+                "HillClimbSearch(strategy='best') finds better graphs of dense data, and penalty=2 sparser ones",
+                UserWarning,
+                stacklevel=caller_level(),
+            )
+        return run
 
     def _check_phases(self) -> None:
         """Raise ValueError unless `phases` lists phases without repetition."""
@@ -286,4 +304,7 @@ class GreedyEquivalenceSearch(SearchLearner):
             )
 
     def _search(self, problem: DagProblem, state: DagState, tracker: SearchTracker, seed: int) -> None:
-        search_classes(state, tracker, phases=list(self.phases), repeat=bool(self.repeat))
+        try:
+            search_classes(state, tracker, phases=list(self.phases), repeat=bool(self.repeat))
+        finally:  # a limit ends the search by an exception
+            self.truncated_ = self.truncated_ or tracker.is_truncated

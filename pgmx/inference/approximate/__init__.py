@@ -7,5 +7,5 @@
 - `bounds`: lower (mean field) and upper (tree reweighting) bounds on the log-partition
 - `spanning_tree`: distributions with the structure of a spanning tree, which start annealing and mean field
 - `search`: a most probable configuration, with an upper bound on the best score
-- `imputation`: missing states of rows, filled with the most probable states given the rest of the row
+- `markov_rows`: rows with missing values, exactly by components or by loopy belief propagation
 """

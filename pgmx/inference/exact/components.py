@@ -74,6 +74,7 @@ class ComponentEngine:
             for v in scope:
                 holders[v].append(f)
         self.columns = _starts(cards)[:-1]
+        self.slices = [slice(end - card, end) for card, end in zip(self.cards, np.cumsum(cards).tolist(), strict=True)]
         self.first = _starts([*(table.size for table in tables), *cards])[:-1]
         self.values = np.concatenate([*(table.ravel() for table in tables), np.ones(sum(cards))])
         self.active = np.repeat(np.array([1, 0], dtype=np.uint8), [self.n_tables, n])
@@ -96,7 +97,11 @@ class ComponentEngine:
         self._kernel = self.copy_kernel()
 
     def __getstate__(self) -> dict:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_kernel", "_lock", "_pool_lock", "_workers")}
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("_kernel", "_lock", "_pool_lock", "_workers")
+        }
 
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state)
@@ -445,7 +450,7 @@ class ComponentInference:
     @cached_property
     def _answer(self) -> tuple[float, np.ndarray]:
         """The log-partition, and the marginals of all hidden variables side by side."""
-        probabilities = np.zeros((1, sum(self.engine.cards)))
+        probabilities = np.zeros((1, self.engine.slices[-1].stop))
         with self.engine.asking(*self._question) as row:
             worker = self.engine.worker(self.memory)
             worker.find(row, SUM)
@@ -461,8 +466,7 @@ class ComponentInference:
 
     def marginal(self, i: int) -> np.ndarray:
         """Return the distribution of a hidden variable."""
-        start = self.engine.columns[i]
-        return self._answer[1][start : start + self.engine.cards[i]]
+        return self._answer[1][self.engine.slices[i]]
 
     def joint(self, variables: Sequence[int]) -> np.ndarray:
         """Return the joint distribution of hidden variables, one axis per variable in their order."""

@@ -52,9 +52,54 @@ class LossTree:
 
     def list_best(self, k: int) -> tuple[np.ndarray, np.ndarray]:
         """Return the k smallest losses, ascending, and their configurations (k, n): fewer if no more are possible."""
+        return self._extend(self._losses, k, np.inf)
+
+    def list_maximisers(self, k: int, tolerance: float) -> np.ndarray:
+        """Return the first k of the configurations without loss, in the order of states: (k, n).
+
+        A loss is above `tolerance`. The search is that of the best ones, with numbers for losses: state s of a variable
+        counts s times the number of configurations of the variables after it.
+        """
+        tree, place = self._tree, 1
+        places = [0] * len(tree.cards)
+        for v in reversed(range(len(tree.cards))):
+            places[v] = place
+            place *= tree.cards[v]
+        # the cells without loss that configurations without loss reach
+        cells: list[np.ndarray] = []
+        reached = [np.full(rows, parent < 0) for rows, parent in zip(tree.split, tree.parents, strict=True)]
+        for clique, losses in enumerate(self._losses):
+            cells.append(np.flatnonzero((losses <= tolerance) & reached[clique][:, None]))
+            for child in tree.children[clique]:
+                reached[child][self._find_rows(clique, child, cells[clique])] = True
+        tables: list[np.ndarray] = [np.empty(0)] * len(cells)
+        smallest: list[np.ndarray] = [np.empty(0)] * len(cells)
+        for clique in tree.list_upward():
+            rows, n_cells = self._losses[clique].shape
+            own = np.zeros(1, dtype=object)  # of the states of the rest
+            for v in tree.rest(clique):
+                own = np.add.outer(own, np.array([places[v] * state for state in range(tree.cards[v])], object)).ravel()
+            numbers, row = own[cells[clique] % n_cells], cells[clique] // n_cells
+            for child in tree.children[clique]:
+                numbers = numbers + smallest[child][self._find_rows(clique, child, cells[clique])]
+            smallest[clique] = np.full(rows, place, dtype=object)  # above all numbers
+            np.minimum.at(smallest[clique], row, numbers)
+            tables[clique] = np.full((rows, n_cells), place, dtype=object)
+            tables[clique].flat[cells[clique]] = numbers - smallest[clique][row]
+        return self._extend(tables, k, place)[1]
+
+    def _find_rows(self, clique: int, child: int, cells: np.ndarray) -> np.ndarray:
+        """Return the row of a child's table for some cells of a clique."""
+        tree, held = self._tree, set(self._tree.plan.sepsets[child])
+        shape = [tree.cards[v] if v in held else 1 for v in tree.plan.cliques[clique]]
+        rows = np.arange(tree.split[child]).reshape(shape)
+        return np.broadcast_to(rows, tree.shapes[clique]).ravel()[cells]
+
+    def _extend(self, tables: list[np.ndarray], k: int, limit: float) -> tuple[np.ndarray, np.ndarray]:
+        """Extend configurations clique by clique by cells of `tables`: each time the k smallest sums below `limit`."""
         tree = self._tree
-        losses, states = np.zeros(1), np.zeros((1, len(tree.cards)), dtype=np.int32)
-        for clique, table in enumerate(self._losses):
+        losses, states = np.zeros(1, dtype=tables[0].dtype), np.zeros((1, len(tree.cards)), dtype=np.int32)
+        for clique, table in enumerate(tables):
             if table.shape[1] == 1:  # variables with one remaining state
                 continue
             row = np.zeros(len(losses), dtype=np.int64)
@@ -67,7 +112,7 @@ class LossTree:
             cell = cells[place[holder], rank]
             total = losses[holder] + table[row[holder], cell]
             order = np.argsort(total, kind="stable")[:k]
-            order = order[total[order] < np.inf]
+            order = order[total[order] < limit]
             losses, states, cell = total[order], states[holder[order]], cell[order]
             for v in reversed(tree.rest(clique)):  # the last variable of a clique varies fastest
                 cell, states[:, v] = np.divmod(cell, tree.cards[v])

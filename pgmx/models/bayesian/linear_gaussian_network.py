@@ -132,6 +132,11 @@ class LinearGaussianBayesianNetwork(LinearGaussianRowQueries, pgmpy.models.Linea
         """Return a random network; the arguments are pgmpy's."""
         return cls.from_network(pgmpy.models.LinearGaussianBayesianNetwork.get_random(*args, **kwargs))
 
+    @classmethod
+    def from_dagitty(cls, string: str | None = None, filename: str | None = None) -> Self:
+        """Make a network from DAGitty syntax, as pgmpy does: with CPDs if it has coefficients."""
+        return cls.from_network(super().from_dagitty(string, filename))
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_kept"}
 

@@ -235,21 +235,22 @@ class MixedQueries(MixedPredictions):
         return self._require_families(), map(read.take, read.chunks())
 
     def score(self, X: Any, y: object = None) -> float:
-        """Return the mean log-density of rows, in nats; higher is better.
+        """Return the mean log-density of the observed values of rows, in nats; higher is better.
 
         Parameters
         ----------
         X : DataFrame, dict, array, path, iterator of frames, or distributed table
-            Rows, as for `log_likelihood`.
+            Rows, as for `log_evidence`.
         y : None
             Ignored; a convention of scikit-learn.
 
         Returns
         -------
         float
-            The mean of `log_likelihood`; the workers of a distributed table compute the sums.
+            The mean of `log_evidence`, for complete rows of `log_likelihood`; the workers of a distributed table
+            compute the sums.
         """
-        return average_answers(self, "log_likelihood", X)
+        return average_answers(self, "log_evidence", X)
 
     # ---- for workers ----
 

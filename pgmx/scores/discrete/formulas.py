@@ -19,6 +19,7 @@ from typing import Protocol
 import numpy as np
 
 from pgmx._ext import _families
+from pgmx._ext._node_average import score_family
 from pgmx.data import DiscreteTable
 from pgmx.scores.discrete.base import ScoreTerms, family_scorer
 
@@ -69,6 +70,9 @@ def configuration_starts(cells: np.ndarray) -> np.ndarray:
 
 # ---- missing values ----
 
+#: Cost of a parameter, and what it costs more per unit of ln N.
+COSTS = {"ll": (0.0, 0.0), "aic": (1.0, 0.0), "bic": (0.0, 0.5)}
+
 
 class NodeAverage:
     """The score of families in a table with missing values; the docstring of the module has the formula.
@@ -80,65 +84,16 @@ class NodeAverage:
         self.cards = cards - (missing_codes >= 0)
         self.missing_codes = missing_codes
         self.n_rows = n_rows
-        self.name, self.penalty = name, penalty
+        self.cost, self.log_cost = penalty * COSTS[name][0], penalty * COSTS[name][1]
 
     def score(self, child: int, parents: np.ndarray, cells: np.ndarray, counts: np.ndarray) -> float:
         """Return the score of a family; -inf if no row is complete in it."""
-        varying = [i for i, p in enumerate(parents) if self.cards[p] > 1]
-        family = np.array([child, *(parents[i] for i in varying)])
-        table = _Cells(cells[:, [-1, *varying]], counts, self.cards[family], self.missing_codes[family])
-        if not table.complete(range(len(family)))[1].any():
-            return -np.inf
-        alone = [0.0, *(self._gain(table, [], k) for k in range(1, len(family)))]
-        # a parent without a gain comes last: there the rows of both families are the same
-        order = sorted(range(1, len(family)), key=lambda k: (-alone[k], family[k]))
-        score = self._score_alone(table) + (alone[order[0]] if order else 0.0)
-        return score + sum(self._gain(table, order[:place], k) for place, k in enumerate(order) if place)
-
-    def _score_alone(self, table: "_Cells") -> float:
-        cells, counts = table.complete([0])
-        n = float(counts.sum())
-        likelihood = table.entropy([0], cells, counts) - _entropy_terms(np.array([n]))
-        return self.n_rows / n * (likelihood - self.parameter_cost(n) * float(table.cards[0] - 1))
-
-    def _gain(self, table: "_Cells", before: list[int], k: int) -> float:
-        """Return the gain of the parent in column k in addition to the parents in the columns `before`."""
-        cells, counts = table.complete([0, *before, k])
-        n = float(counts.sum())
-        gain = table.entropy([*before, k, 0], cells, counts) - table.entropy([*before, k], cells, counts)
-        gain -= table.entropy([*before, 0], cells, counts) - table.entropy(before, cells, counts)
-        n_parameters = float(table.cards[0] - 1) * np.prod(table.cards[before], dtype=float) * float(table.cards[k] - 1)
-        return float(self.n_rows / n * (gain - self.parameter_cost(n) * n_parameters))
+        columns = [-1, *(i for i, p in enumerate(parents) if self.cards[p] > 1)]
+        family = np.append(parents, child)[columns]
+        states = np.ascontiguousarray(cells[:, columns])
+        cards, missing = self.cards[family], self.missing_codes[family]
+        return score_family(states, counts, cards, missing, self.n_rows, self.cost, self.log_cost)
 
     def parameter_cost(self, n_rows: float) -> float:
         """Return the cost of a parameter, in nats."""
-        if self.name == "bic":
-            return self.penalty * 0.5 * _families.natural_log(n_rows)
-        return self.penalty * {"ll": 0.0, "aic": 1.0}[self.name]
-
-
-class _Cells:
-    """The cells of a family that occur, (m, k) with the child first, and their counts; some have missing values."""
-
-    def __init__(self, cells: np.ndarray, counts: np.ndarray, cards: np.ndarray, missing_codes: np.ndarray):
-        self._cells, self._counts = cells, counts
-        self._known = cells != missing_codes
-        self.cards = cards
-
-    def complete(self, columns) -> tuple[np.ndarray, np.ndarray]:
-        """Return the cells without missing values in the given columns, and their counts."""
-        keep = self._known[:, list(columns)].all(axis=1)
-        return self._cells[keep], self._counts[keep]
-
-    def entropy(self, columns: list[int], cells: np.ndarray, counts: np.ndarray) -> float:
-        """Return the sum of n ln n over the joint states of some columns."""
-        key = np.zeros(len(cells), dtype=np.int64)
-        for k in columns:
-            key = key * self.cards[k] + cells[:, k]
-        if self.cards[columns].prod(dtype=float) > 8 * len(key) + 64:
-            _, key = np.unique(key, return_inverse=True)
-        return _entropy_terms(np.bincount(key, weights=counts))
-
-
-def _entropy_terms(counts: np.ndarray) -> float:
-    return float(sum(n * _families.natural_log(n) for n in counts[counts > 1e-300].tolist()))
+        return self.cost + self.log_cost * _families.natural_log(n_rows)

@@ -36,6 +36,10 @@ KICK_PATIENCE, KICK_PATIENCE_PER_VARIABLE = 100, 1
 #: Largest number of variables whose equivalence classes are searched: 0.04 s for 56 variables, 14 s for 724.
 MOST_VARIABLES_IN_CLASSES = 300
 
+#: Cliques per variable that a search over equivalence classes lists at most. On sparse graphs it lists up to 30; on
+#: dense ones their number has no bound, and the graphs found are worse than those of orders.
+CLIQUES_PER_VARIABLE = 40
+
 #: Moves without a better graph that end the last climb.
 LAST_PATIENCE = 100
 
@@ -75,14 +79,14 @@ def search_for_best(
             tracker.keep_best(state)
             state.reset(problem.start)
             state.moves.clear_tabu()
-        search_classes(state, tracker, phases=list(KINDS), repeat=True)
+        _search_classes(problem, state, tracker)
     if tracker.enter_stage(first_stage_of_orders):
         _search_orders(problem, state, tracker, seed, n_jobs)
     tracker.member = CLASSES
     if tracker.enter_stage(first_stage_of_orders + 1) and problem.n <= MOST_VARIABLES_IN_CLASSES:
         if not tracker.memo:
             tracker.return_to_best(state)
-        search_classes(state, tracker, phases=list(KINDS), repeat=True)
+        _search_classes(problem, state, tracker)
     tracker.member = LAST_CLIMB
     if tracker.enter_stage(first_stage_of_orders + 2):
         if not tracker.memo:
@@ -97,6 +101,10 @@ def search_for_best(
             if not tracker.memo:
                 tracker.return_to_best(state)
             climb_by_pairs(state, tracker, problem.bounds)
+
+
+def _search_classes(problem: DagProblem, state: DagState, tracker: SearchTracker) -> None:
+    search_classes(state, tracker, phases=list(KINDS), repeat=True, most_listed=CLIQUES_PER_VARIABLE * problem.n)
 
 
 def _search_orders(problem: DagProblem, state: DagState, tracker: SearchTracker, seed: int, n_jobs: int | None) -> None:

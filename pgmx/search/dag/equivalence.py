@@ -6,8 +6,9 @@ tail → head is added, deleted, or obtained by reversing head → tail. The gai
 graphs have equal scores.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from heapq import heappop, heappush, nsmallest
+from math import inf
 from typing import NamedTuple
 
 import numpy as np
@@ -22,27 +23,38 @@ from pgmx.search.dag.tracker import SearchTracker
 #: Operators of each phase.
 KINDS = {"forward": ADD, "backward": DELETE, "turning": REVERSE}
 
+#: Most cliques of neighbours that are listed for one head, the smallest first: there can be 2^k of k neighbours.
+MOST_CLIQUES = 2048
+
 #: Heads whose families are prefetched together if counts are remote, and operators that are expected next.
 HEADS_PER_PREFETCH, OPERATORS_TO_PREFETCH = 64, 4
 
 
-def search_classes(state: DagState, tracker: SearchTracker, *, phases: Sequence[str], repeat: bool) -> None:
+def search_classes(
+    state: DagState, tracker: SearchTracker, *, phases: Sequence[str], repeat: bool, most_listed: float = inf
+) -> None:
     """Apply the best operator of a phase until none gains, then continue with the next phase.
 
     With `repeat` the phases are repeated until none of them finds a better class. `state` moves from a DAG of one class
-    to a DAG of the next. Reference: Chickering (2002), section 4.
+    to a DAG of the next. The search ends after the move for which more than `most_listed` cliques were listed in all.
+    Reference: Chickering (2002), section 4.
     """
-    memo = tracker.read_memo("phase", "idle", "moved")
+    memo = tracker.read_memo("phase", "idle", "moved", "listed", "truncated")
     phase = memo.integer("phase", 0, len(phases) - 1) if memo else 0
     idle = memo.integer("idle", 0, len(phases)) if memo else 0
     moved = memo.flag("moved") if memo else False
     operators = Operators(state, tracker)
+    operators.n_listed = memo.integer("listed", 0) if memo else 0
+    tracker.is_truncated |= memo.flag("truncated") if memo else False
     while idle < len(phases):
         queue = OperatorQueue(operators, KINDS[phases[phase]], tracker)
         while queue.make_best():
             moved = True
             tracker.record_move(state)
-            tracker.mark_safe_point(state, phase=phase, idle=idle, moved=moved)
+            counts = {"listed": operators.n_listed, "truncated": tracker.is_truncated}
+            tracker.mark_safe_point(state, phase=phase, idle=idle, moved=moved, **counts)
+            if operators.n_listed > most_listed:
+                return
         # after a phase with moves all other phases are worthwhile again
         idle = idle + 1 if not (repeat and moved) else 1
         phase, moved = (phase + 1) % len(phases), False
@@ -75,6 +87,7 @@ class Operators:
         self._forced = ~allowed.T  # arcs that may not be reversed, by child and parent
         self._required = np.zeros((state.n, state.n), dtype=bool)
         self._required[state.required[:, 1], state.required[:, 0]] = True
+        self.n_listed = 0
         self.read_class()
 
     def read_class(self) -> None:
@@ -110,7 +123,7 @@ class Operators:
 
     def _list_insertions(self, head: int) -> list[Operator]:
         graph, operators, least = self.graph, list[Operator](), self._course.least_gain()
-        for clique in graph.list_cliques(graph.neighbours[head]):
+        for clique in self._list_cliques(graph.neighbours[head]):
             row = self._compute_row(head, graph.parents[head] | clique)
             if row is None:
                 continue
@@ -127,7 +140,7 @@ class Operators:
         for tail in sorted(graph.parents[head] | graph.neighbours[head]):
             if self._required[head, tail] or self._required[tail, head]:
                 continue
-            for clique in graph.list_cliques(graph.neighbours[head] & graph.adjacent[tail]):
+            for clique in self._list_cliques(graph.neighbours[head] & graph.adjacent[tail]):
                 others = (graph.parents[head] | clique) - {tail}
                 gain = self._score(head, others) - self._score(head, others | {tail}) + self.state.bonus[DELETE]
                 operators.append(Operator(gain, DELETE, tail, head, clique))
@@ -138,7 +151,7 @@ class Operators:
         arrows, edges = graph.children[head], graph.neighbours[head]
         if not arrows and not edges:
             return operators
-        for clique in graph.list_cliques(graph.neighbours[head]):
+        for clique in self._list_cliques(graph.neighbours[head]):
             row = self._compute_row(head, graph.parents[head] | clique)
             if row is None:
                 continue
@@ -157,6 +170,15 @@ class Operators:
                 gain = row[tail] + self._score(tail, before - {head}) - self._score(tail, before)
                 operators.append(Operator(float(gain + self.state.bonus[REVERSE]), REVERSE, tail, head, clique))
         return operators
+
+    def _list_cliques(self, variables: Collection[int]) -> Iterator[frozenset[int]]:
+        """Yield the cliques of some variables, small ones first, at most `MOST_CLIQUES`."""
+        for number, clique in enumerate(self.graph.list_cliques(variables)):
+            if number == MOST_CLIQUES:
+                self._course.is_truncated = True
+                return
+            self.n_listed += 1
+            yield clique
 
     def _separates(self, head: int, clique: frozenset[int], common: set[int]) -> bool:
         """Return whether the head's neighbours in the clique and in `common` separate all its other neighbours."""
@@ -292,11 +314,14 @@ class OperatorQueue:
         self._version = [0] * n
         self._rank = operators.state.priority.tolist()
         self._heap: list[tuple] = []
+        # A resumed search lists all heads again: these lists must not count.
+        n_listed = operators.n_listed
         for first in range(0, n, HEADS_PER_PREFETCH):
             operators.prefetch_operators(kind, range(first, min(first + HEADS_PER_PREFETCH, n)))
             for head in range(first, min(first + HEADS_PER_PREFETCH, n)):
                 tracker.check()
                 self._list([head])
+        operators.n_listed = n_listed
 
     def make_best(self) -> bool:
         """Apply the best operator; return whether there is one."""

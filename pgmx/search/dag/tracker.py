@@ -91,6 +91,8 @@ class SearchTracker:
         self.memo: Snapshot | None = None
         #: Checks for graphs of the checkpoint; None if the search was not resumed.
         self.checker: GraphChecker | None = None
+        #: Whether a search over equivalence classes has left out cliques.
+        self.is_truncated = False
         self._best_edges: np.ndarray | None = None  # None while the present graph is the best
         self._aside: tuple[float, np.ndarray] | None = None
         self._last_safe_point: _SafePoint | None = None

@@ -1,0 +1,66 @@
+"""Searches of dense graphs: cliques of neighbours are limited, and the best search ends."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pgmx.estimators import GreedyEquivalenceSearch, HillClimbSearch
+from pgmx.graphs.partial_dag import PartialDag
+from pgmx.search.dag import best, equivalence
+from pgmx.search.dag.equivalence import search_classes
+
+
+def dense_frame(n, n_rows=400):
+    """Rows of a linear network in which each variable depends on all earlier ones."""
+    rng = np.random.default_rng(n)
+    columns = []
+    for _ in range(n):
+        columns.append(sum((0.4 * column for column in columns), rng.normal(size=n_rows)))
+    return pd.DataFrame({f"x{v}": column / column.std() for v, column in enumerate(columns)})
+
+
+def test_cliques_come_by_size():
+    graph = PartialDag.from_dag(4, list(itertools.combinations(range(4), 2)))  # a complete graph, without directions
+    sizes = [len(clique) for clique in graph.list_cliques(range(4))]
+    assert sizes == sorted(sizes) and len(sizes) == 16
+    assert len(set(graph.list_cliques(range(4)))) == 16
+
+
+def test_cliques_of_a_head_are_limited(monkeypatch):
+    frame = dense_frame(7)
+    whole = GreedyEquivalenceSearch(scoring_method="bic-g", show_progress=False).fit(frame)
+    assert not whole.truncated_
+    monkeypatch.setattr(equivalence, "MOST_CLIQUES", 4)
+    with pytest.warns(UserWarning, match="more than 4 cliques of neighbours"):
+        few = GreedyEquivalenceSearch(scoring_method="bic-g", show_progress=False).fit(frame)
+    assert few.truncated_ and few.score_ <= whole.score_ + 1e-6
+
+
+def test_best_ends_on_dense_data(monkeypatch):
+    frame = dense_frame(12)
+    thorough = HillClimbSearch(scoring_method="bic-g", strategy="thorough", show_progress=False).fit(frame)
+    listed = []
+
+    def count(*arguments, **options):
+        listed.append(options["most_listed"])
+        return search_classes(*arguments, **options)
+
+    monkeypatch.setattr(best, "search_classes", count)
+    learner = HillClimbSearch(scoring_method="bic-g", strategy="best", show_progress=False).fit(frame)
+    assert listed == [best.CLIQUES_PER_VARIABLE * 12] * 2
+    assert learner.score_ >= thorough.score_ - 1e-9
+
+
+@pytest.mark.parametrize("most", [0, 12, 40])
+def test_a_search_of_few_cliques_resumes_where_it_ended(most, tmp_path, monkeypatch):
+    monkeypatch.setattr(best, "CLIQUES_PER_VARIABLE", most)
+    frame = dense_frame(8)
+    options = {"scoring_method": "bic-g", "strategy": "best", "show_progress": False}
+    whole = HillClimbSearch(**options).fit(frame)
+    for n_moves in (12, 25):
+        path = tmp_path / f"{most}_{n_moves}.npz"
+        HillClimbSearch(**options, max_iter=n_moves, checkpoint=path).fit(frame)
+        resumed = HillClimbSearch(**options, checkpoint=path).fit(frame)
+        assert resumed.score_ == whole.score_ and resumed.edges_.tolist() == whole.edges_.tolist()
