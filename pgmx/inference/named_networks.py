@@ -102,8 +102,7 @@ def read_tables(model: DiscreteMarkovNetwork, states: Mapping[Hashable, Sequence
     """Read a network as `read_network` does, but with values instead of logarithms."""
     if not callable(getattr(model, "nodes", None)) or not callable(getattr(model, "get_factors", None)):
         raise TypeError(
-            f"a discrete Markov network with nodes() and get_factors() is needed, got {type(model).__name__}: "
-            "convert a Bayesian network with to_markov_model()"
+            f"a discrete Markov network with nodes() and get_factors() is needed, got {type(model).__name__}"
         )
     names = tuple(model.nodes())
     if not names:
@@ -184,9 +183,12 @@ class BayesianArrays(NamedTuple):
         network: Any = get_model(model)
         cpds: list[Any] | None = list(network.cpds) if callable(getattr(network, "get_cpds", None)) else None
         if cpds is None or not all(hasattr(cpd, "get_values") for cpd in cpds):
-            raise TypeError(f"{name} must be a fitted pgmpy DiscreteBayesianNetwork, got {type(network).__name__}")
+            own = ": use the methods of the network" if hasattr(network, "log_evidence") else ""
+            raise TypeError(f"{name} must be a fitted pgmpy DiscreteBayesianNetwork, got {type(network).__name__}{own}")
         table_of = {cpd.variable: cpd for cpd in cpds}
         names = list(network.nodes())
+        if not names:
+            raise ValueError("the network has no variables: add nodes and tables to it")
         for node in names:
             if node not in table_of:
                 raise ValueError(f"node {node!r} has no conditional probability table: fit the model or add its CPD")
