@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import load_iris
-from sklearn.ensemble import StackingClassifier
+from sklearn.ensemble import AdaBoostClassifier, StackingClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
@@ -387,6 +387,13 @@ def test_other_structures_are_refused(structure):
         BayesianNetworkClassifier(structure).fit(X, y)
 
 
+def test_graphs_without_a_network_are_refused():
+    X, y = continuous_rows(60)
+    search = HillClimbSearch(scoring_method="bic-dg", required_edges=[("x", "label")])
+    with pytest.raises(ValueError, match="arcs from continuous to discrete variables, 'x -> label'"):
+        BayesianNetworkClassifier(search).fit(X, y)
+
+
 def test_constant_columns_and_rare_classes():
     """A column without spread, in all rows or in a class, and a class of one row, do not end in an error."""
     X, y = continuous_rows(60)
@@ -423,6 +430,17 @@ def test_weights_are_repetitions(rows, structure):
     repeated = BayesianNetworkClassifier(structure).fit(X.iloc[at], y.iloc[at])
     assert set(weighted.graph_.edges()) == set(repeated.graph_.edges())
     np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-7, atol=1e-12)
+
+
+def test_shares_are_scaled_to_the_number_of_rows():
+    X, y = mixed_rows(100)
+    weights = np.random.default_rng(2).random(100)
+    weights *= 100 / weights.sum()
+    counts = BayesianNetworkClassifier().fit(X, y, sample_weight=weights)
+    shares = BayesianNetworkClassifier().fit(X, y, sample_weight=weights / 100)
+    np.testing.assert_allclose(shares.predict_proba(X), counts.predict_proba(X), rtol=1e-9)
+    boosted = AdaBoostClassifier(BayesianNetworkClassifier("naive"), n_estimators=3).fit(X.select_dtypes(float), y)
+    assert boosted.score(X.select_dtypes(float), y) > 0.7
 
 
 # ---- kinds of tables and labels ----
