@@ -15,6 +15,7 @@ MODULES = (
     "number_cases",
     "network_cases",
     "answer_cases",
+    "row_cases",
     "data_set_cases",
     "model_cases",
     "mixed_cases",
