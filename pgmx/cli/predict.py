@@ -123,7 +123,7 @@ def _make_distributions(network: Any, wanted: Sequence) -> Callable[[pd.DataFram
         hidden = set(found.columns.get_level_values(0)) if found.shape[1] else set()
         columns = {}
         for name in wanted:
-            for label in ("mean", "std") if states[name] is None else states[name]:
+            for label in states[name] or ("mean", "std"):
                 if name in hidden:
                     values = found[name, label]
                 elif states[name] is not None:
@@ -274,7 +274,8 @@ def _read_numbers(values: Any, name: Any) -> Any:
     import pandas as pd
 
     cells = pd.Series(values.to_pandas() if hasattr(values, "to_pandas") else values)
-    numbers = pd.to_numeric(cells, errors="coerce").astype("float64").to_numpy()
+    parsed: Any = pd.to_numeric(cells, errors="coerce")
+    numbers = parsed.astype("float64").to_numpy()
     wrong = np.flatnonzero(np.isnan(numbers) & cells.notna().to_numpy())
     if len(wrong):
         raise ValueError(f"column {str(name)!r} is continuous in the network, but holds {cells.iloc[wrong[0]]!r:.60}")

@@ -408,6 +408,8 @@ def open_new_chunks(X: Any) -> tuple[Iterator[Frame | DiscreteTable], bool]:
         return iter([open_table(X)]), True
     if is_chunked(X):
         return open_chunks(X, CHUNK_ROWS, fewest=0)[0], is_path(X)
+    if isinstance(X, NumericTable):
+        _take_numeric(X, "discrete", X.missing)  # raises
     return iter([X if isinstance(X, DiscreteTable) else open_rows(X)]), False
 
 

@@ -4,15 +4,17 @@ Nothing here imports pgmpy, since workers of a cluster read rows too.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from pgmx._ext._row_columns import RowColumns
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, Frame
-from pgmx.data.columns import code_column, find_missing, is_float_column, read_floats, take_rows
+from pgmx.data.columns import code_column, find_missing, is_float_column, list_categories, read_floats, take_rows
 from pgmx.data.declared_states import list_unknown_states, match_states, match_texts
 from pgmx.data.files.readers import is_chunked
 from pgmx.data.inputs import open_new_chunks, open_new_rows
@@ -28,6 +30,7 @@ from pgmx.data.numeric import (
 from pgmx.inference.mixed.families import MixedRows, RowChunk
 from pgmx.inference.problem import Problem, UnknownStateError
 from pgmx.lookup import suggest
+from pgmx.models.state_codes import StateCodes, list_same_codes
 
 #: Number of values per chunk of rows: 18 MB.
 CHUNK_CELLS = 1 << 20
@@ -106,6 +109,8 @@ class DiscreteRows:
     """
 
     def __init__(self, X: Any, problem: Problem, *, allow_missing: bool = True):
+        if not problem.names:
+            raise ValueError("the network has no variables: add nodes and their tables")
         if isinstance(X, Mapping):
             X = _make_frame(X)
         self.index = getattr(X, "index", None) if hasattr(X, "iloc") else None
@@ -139,22 +144,76 @@ class DiscreteRows:
         kept = self._keep()
         if kept is not None:
             has_missing = np.any([(codes < 0).any(axis=1) for codes in kept], axis=0)
-        elif isinstance(self._first, DiscreteTable):
-            markers = self._first.missing_codes
-            has_missing[self.columns] = [
-                marker >= 0 and (row == marker).any() for row, marker in zip(self._first.codes, markers, strict=True)
-            ]
+        elif self.code_columns is not None:
+            has_missing[self.columns] = False
+            has_missing[self.code_columns.find_incomplete()] = True
         else:
             masks = map(find_missing, self._first.columns)
             has_missing[self.columns] = [mask is not None and mask.any() for mask in masks]
         absent = np.isin(np.arange(len(has_missing)), self.columns, invert=True)
         return np.flatnonzero(has_missing | absent).tolist()
 
-    def chunks(self, most: int) -> Iterator[np.ndarray]:
-        """Yield at most `most` rows at a time, int32 of shape (n_rows, n_variables); once."""
+    @cached_property
+    def code_columns(self) -> RowColumns | None:
+        """The columns of a table in memory if all are codes or categories, which are not copied; else None."""
+        if self._is_stream or (isinstance(self._first, Frame) and self._are_texts):
+            return None
+        found = self._find_codes(self._first)
+        if found is None:
+            return None
+        columns = RowColumns(*found, self._first.n_rows)
+        if not self._allow_missing:
+            _check_complete([self._problem.names[v] for v in columns.find_incomplete()], False)
+        return columns
+
+    def _find_codes(self, table: Frame | DiscreteTable) -> tuple[list, list] | None:
+        """Return per variable the codes of its column and their map (see `StateCodes`); None for other columns."""
+        names, states, kept = self._problem.names, self._problem.states, StateCodes.of(self._problem)
+        codes: list[np.ndarray | None] = [None] * len(names)
+        maps: list[np.ndarray | None] = [None] * len(names)
+        for column, v in enumerate(self.columns):
+            if isinstance(table, DiscreteTable):
+                marker, row = table.missing_codes[column], table.codes[column]
+                observed = table.states[column] if marker < 0 else table.states[column][:-1]
+                places = _map_states(names[v], observed, states[v], row, self._are_texts)
+                codes[v], maps[v] = row, np.concatenate([[-1], places, [-1]]).astype(np.int32)  # the last: missing
+                continue
+            values = table.columns[column]
+            if not isinstance(values, pd.Categorical):
+                return None
+            codes[v], maps[v] = row, found = values.codes, kept.find_map(v, values)
+            if found is None:  # a category that is not a state; it must not occur
+                places = _map_states(names[v], list_categories(values), states[v], row[row >= 0])
+                maps[v] = np.append(-1, places).astype(np.int32)
+        return codes, maps
+
+    def copy_complete(self) -> list[np.ndarray | None]:
+        """Return new arrays of the codes of the complete columns, as in pandas, as far as no value has to be read."""
+        kept = StateCodes.of(self._problem)
+        copies: list[np.ndarray | None] = [None] * len(self._problem.names)
+        if self.code_columns is None:
+            return copies
+        codes, maps = self.code_columns.arrays
+        for v in set(self.columns).difference(self.code_columns.find_incomplete()):
+            if maps[v] is list_same_codes(len(self._problem.states[v])):
+                copies[v] = codes[v].astype(kept.dtype(v), order="C")
+            else:
+                copies[v] = maps[v][1:].astype(kept.dtype(v))[codes[v]]
+        return copies
+
+    def tables(self, most: int) -> Iterator[tuple[int, RowColumns]]:
+        """Yield the number of the first row of a part of the table, and its columns; once.
+
+        Codes and categories are one part. Other columns are coded, at most `most` rows at a time.
+        """
+        if self.code_columns is not None:
+            yield 0, self.code_columns
+            return
+        begin = 0
         for codes in self._code_chunks(most):
-            for begin in range(0, codes.shape[1], most):
-                yield codes[:, begin : begin + most].T.astype(np.int32, order="C")
+            maps = [list_same_codes(len(states)) for states in self._problem.states]
+            yield begin, RowColumns(list(codes), maps, codes.shape[1])
+            begin += codes.shape[1]
 
     def read_all(self) -> np.ndarray:
         """Return the codes of all rows, (n_variables, n_rows); once."""
@@ -206,9 +265,12 @@ def _write_codes(
 ) -> bool:
     """Write the codes of a coded column by the states of a variable; return whether values are missing."""
     observed, codes, mask = column
-    has_missing = mask is not None and bool(mask.any())
-    out[~mask if has_missing else slice(None)] = _map_states(name, observed, states, codes, by_text)[codes]
-    return has_missing
+    places = _map_states(name, observed, states, codes, by_text)
+    if mask is None or not mask.any():
+        out[:] = places[codes]
+        return False
+    out[~mask] = places[codes]
+    return True
 
 
 def _name_columns(columns: tuple, names: tuple) -> tuple:

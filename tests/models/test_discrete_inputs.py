@@ -208,6 +208,23 @@ def test_unknown_columns_and_states_of_files(asia, rows, tmp_path):
         asia.predict(iter([rows, rows.drop(columns="xray")]))
 
 
+@pytest.mark.parametrize("values", [[[-0.5, 0.2], [1.5, 0.8]], [[np.nan, 0.2], [0.5, 0.8]], [[0.0, 0.2], [0.0, 0.8]]])
+def test_tables_that_are_no_distributions(values):
+    network = DiscreteBayesianNetwork([("a", "b")])
+    table = TabularCPD("b", 2, [[0.3, 0.2], [0.7, 0.8]], ["a"], [2])
+    network.add_cpds(TabularCPD("a", 2, [[0.3], [0.7]]), table)
+    table.values[:] = values
+    with pytest.raises(ValueError, match="the table of node 'b' is not a conditional distribution"):
+        network.log_evidence(pd.DataFrame({"a": [1]}))
+
+
+def test_names_of_variables_are_a_list(asia, rows):
+    with pytest.raises(TypeError, match="variables must be a list of names, got 5"):
+        asia.predict_proba(rows, 5)
+    with pytest.raises(ValueError, match="the network has no variables"):
+        DiscreteBayesianNetwork().log_evidence(rows)
+
+
 def test_impossible_rows_are_counted_from_the_first_chunk(asia):
     good, bad = pd.DataFrame({"tub": ["no"], "either": ["yes"]}), pd.DataFrame({"tub": ["yes"], "either": ["no"]})
     for method in ("predict", "predict_proba"):

@@ -199,8 +199,10 @@ def test_likelihoods():
     assert rows[0] == pytest.approx(network.log_evidence(part)[0] + given, abs=1e-10)
     with pytest.raises(ValueError, match="have no column"):
         network.log_likelihood(part)
+    gone = frame.mask(frame > 1.0)
     with pytest.raises(ValueError, match="missing values in column"):
-        network.score(frame.mask(frame > 1.0))
+        network.log_likelihood(gone)
+    assert network.score(gone) == pytest.approx(network.log_evidence(gone).mean(), rel=1e-12)
 
 
 def test_kinds_of_rows(tmp_path):

@@ -129,7 +129,7 @@ class LinearGaussianRowQueries:
             standard deviation is not positive.
         """
         if per_row:
-            found = self._log_density(data)
+            found: Any = self._log_density(data)
             return found.rename("log_likelihood") if is_remote(data) else found
         if is_remote(data):
             return sum_partitions(self, "_log_density", data)
@@ -185,21 +185,22 @@ class LinearGaussianRowQueries:
         return arrays.compute_terms(read_numeric_rows(X, arrays.names).values)
 
     def score(self, X: Any, y: object = None) -> float:
-        """Return the mean log-density of rows without missing values, in nats; higher is better.
+        """Return the mean log-density of the observed values of rows, in nats; higher is better.
 
         Parameters
         ----------
         X : DataFrame, dict, array, path, iterator of frames, or DistributedNumericTable
-            Rows, as for `log_likelihood`.
+            Rows, as for `log_evidence`.
         y : None
             Ignored; a convention of scikit-learn.
 
         Returns
         -------
         float
-            The mean over the rows; the workers of a distributed table compute the sums.
+            The mean of `log_evidence`, for complete rows of their log-likelihood; the workers of a distributed table
+            compute the sums.
         """
-        return average_answers(self, "_log_density", X)
+        return average_answers(self, "log_evidence", X)
 
 
 class LinearGaussianRowAnswers(LinearGaussianRowQueries):
