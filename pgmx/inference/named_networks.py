@@ -102,8 +102,7 @@ def read_tables(model: DiscreteMarkovNetwork, states: Mapping[Hashable, Sequence
     """Read a network as `read_network` does, but with values instead of logarithms."""
     if not callable(getattr(model, "nodes", None)) or not callable(getattr(model, "get_factors", None)):
         raise TypeError(
-            f"a discrete Markov network with nodes() and get_factors() is needed, got {type(model).__name__}: "
-            "convert a Bayesian network with to_markov_model()"
+            f"a discrete Markov network with nodes() and get_factors() is needed, got {type(model).__name__}"
         )
     names = tuple(model.nodes())
     if not names:
@@ -184,9 +183,12 @@ class BayesianArrays(NamedTuple):
         network: Any = get_model(model)
         cpds: list[Any] | None = list(network.cpds) if callable(getattr(network, "get_cpds", None)) else None
         if cpds is None or not all(hasattr(cpd, "get_values") for cpd in cpds):
-            raise TypeError(f"{name} must be a fitted pgmpy DiscreteBayesianNetwork, got {type(network).__name__}")
+            own = ": use the methods of the network" if hasattr(network, "log_evidence") else ""
+            raise TypeError(f"{name} must be a fitted pgmpy DiscreteBayesianNetwork, got {type(network).__name__}{own}")
         table_of = {cpd.variable: cpd for cpd in cpds}
         names = list(network.nodes())
+        if not names:
+            raise ValueError("the network has no variables: add nodes and tables to it")
         for node in names:
             if node not in table_of:
                 raise ValueError(f"node {node!r} has no conditional probability table: fit the model or add its CPD")
@@ -218,8 +220,21 @@ class BayesianArrays(NamedTuple):
         return [len(states) for states in self.states]
 
     def normalise(self) -> BayesianArrays:
-        """Return the network with every distribution scaled to the sum 1, since files hold rounded decimals."""
-        return self._replace(tables=[table / table.sum(axis=0) for table in self.tables])
+        """Return the network with every distribution scaled to the sum 1, since files hold rounded decimals.
+
+        Raises a ValueError that names the node of a table with a cell that is negative or not finite, or with a column
+        of zeros.
+        """
+        with np.errstate(invalid="ignore", divide="ignore"):
+            tables = [table / table.sum(axis=0) for table in self.tables]
+        # one test of all cells: questions about single networks are short
+        if tables and not np.concatenate([table.ravel() for table in tables]).min() >= 0.0:
+            wrong = next(v for v, table in enumerate(tables) if not table.min() >= 0.0)
+            raise ValueError(
+                f"the table of node {self.names[wrong]!r} is not a conditional distribution: it has a value that is "
+                "negative or not finite, or a column that sums to 0"
+            )
+        return self._replace(tables=tables)
 
     def cut(self, do: Mapping[int, int]) -> BayesianArrays:
         """Return the network in which some variables are set to a state and have no parents (Pearl 2009, eq. 3.10)."""

@@ -183,7 +183,7 @@ class DiscreteBayesianNetwork(DiscreteRowQueries, pgmpy.models.DiscreteBayesianN
         if algo is not None or kwargs:
             return super().predict(data, algo, stochastic, n_jobs, seed, **kwargs)
         if is_remote(data):
-            if not set(self) - set(data.columns):
+            if not set(self) - set(data.names):
                 raise ValueError(NOTHING_MISSING)
             if seed is None:  # the chunks draw from one source, and every computation draws the same
                 seed = int(np.random.SeedSequence().generate_state(1)[0])

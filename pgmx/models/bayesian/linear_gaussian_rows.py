@@ -129,7 +129,7 @@ class LinearGaussianRowQueries:
             standard deviation is not positive.
         """
         if per_row:
-            found = self._log_density(data)
+            found: Any = self._log_density(data)
             return found.rename("log_likelihood") if is_remote(data) else found
         if is_remote(data):
             return sum_partitions(self, "_log_density", data)

@@ -15,8 +15,7 @@ from pgmx.inference.mixed.families import MixedFamilies, RowChunk
 from pgmx.inference.mixed.row_answers import MarginalRows, MostProbableRows, RowAnswers, RowOptions
 from pgmx.inference.mixed.weighting import make_key
 from pgmx.inference.problem import check_method
-from pgmx.inference.reduced_network import show_evidence
-from pgmx.models.distributed_rows import let_workers_answer
+from pgmx.models.distributed_rows import ImpossibleRowsError, let_workers_answer
 from pgmx.models.rows import MixedColumns, read_mixed_rows
 
 _ENGINES = ("auto", "exact", "weighting")
@@ -52,13 +51,10 @@ class ImpossibleRows:
     def raise_if_any(self, n_samples: int) -> None:
         """Raise if there are impossible rows."""
         if self.n_rows:
-            why, remedy = " under the network", ""
-            if self.is_sampled:
-                why, remedy = f" under all {n_samples} samples", "raise n_samples, or "
-            raise ValueError(
-                f"{self.n_rows} row(s), the first at position {self.first}, are impossible{why}. The first has "
-                f"{show_evidence(self.values)}: {remedy}leave out some of these values"
-            )
+            if not self.is_sampled:
+                raise ImpossibleRowsError(self.n_rows, self.first, self.values)
+            cause, remedy = f"all {n_samples} samples", "raise n_samples, or leave out some of these values"
+            raise ImpossibleRowsError(self.n_rows, self.first, self.values, cause, remedy)
 
 
 class MixedPredictions:
