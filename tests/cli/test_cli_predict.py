@@ -89,6 +89,9 @@ def test_markov_networks(weather):
     expected = network.predict(frame.drop(columns="rain"))
     found = pd.read_csv(io.StringIO(done("predict", "model.npz", "part.csv")))
     assert (found["rain"].astype(str) == expected["rain"].astype(str)).all()
+    chances = pd.read_csv(io.StringIO(done("predict", "model.npz", "part.csv", "--proba")))
+    assert list(chances) == ["rain_no", "rain_yes"]
+    np.testing.assert_allclose(chances, network.predict_proba(frame.drop(columns="rain")), atol=1e-12)
 
 
 def _drop_values(frame, seed):
