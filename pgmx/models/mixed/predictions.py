@@ -153,8 +153,8 @@ class MixedPredictions:
         maximum over configurations is exact (a marginal MAP), not that of a mixture replaced by one normal
         distribution. The cost per row is the number of cells of a junction tree over the unobserved discrete variables.
         Each connected component of k unobserved continuous variables adds O(k³) per configuration of the discrete
-        variables on which it depends. Rows with the same missing variables share the work. Of equally probable
-        configurations the same one is always chosen.
+        variables on which it depends. Missing variables of a row that observed ones separate are answered apart, and
+        rows share the plans. Of equally probable configurations the same one is always chosen.
 
         Rows are processed in chunks of a million values. In addition to `X` and the result this needs one or two bytes
         per value of discrete columns and about 100 MB, for any number of rows. The samples of a row depend on the seed
