@@ -235,7 +235,10 @@ def test_unknown_columns_and_states_of_files(asia, rows, tmp_path):
         asia.predict(iter([rows, rows.drop(columns="xray")]))
 
 
-@pytest.mark.parametrize("values", [[[-0.5, 0.2], [1.5, 0.8]], [[np.nan, 0.2], [0.5, 0.8]], [[0.0, 0.2], [0.0, 0.8]]])
+@pytest.mark.parametrize(
+    "values",
+    [[[-0.5, 0.2], [1.5, 0.8]], [[np.nan, 0.2], [0.5, 0.8]], [[0.0, 0.2], [0.0, 0.8]], [[0.3, 0.2], [0.6, 0.8]]],
+)
 def test_tables_that_are_no_distributions(values):
     network = DiscreteBayesianNetwork([("a", "b")])
     table = TabularCPD("b", 2, [[0.3, 0.2], [0.7, 0.8]], ["a"], [2])
