@@ -49,9 +49,9 @@ cdef inline int reserve_rows(SparseFactor *factor, Py_ssize_t n) except -1 nogil
 
 
 cdef inline int order_variables(
-    SparseFactor *factor, Py_ssize_t c, const int64_t *starts, const int64_t *adjacent, bint keep_last
+    SparseFactor *factor, Py_ssize_t c, const int64_t *starts, const int64_t *adjacent
 ) except -1 nogil:
-    # The graph is given by the neighbours of each variable. With keep_last the last variable is eliminated last.
+    # The graph is given by the neighbours of each variable.
     cdef int64_t *starts_of = <int64_t *>reserve(&factor.integers, (2 * c + 1) * sizeof(int64_t))
     cdef Py_ssize_t n_slots = starts[c]
     # Each variable has a list of elements, then one of variables, which together are never longer than at first.
@@ -75,11 +75,9 @@ cdef inline int order_variables(
     for step in range(c):
         left = c - 1 - step
         p = -1
-        for i in range(c - 1 if keep_last else c):
+        for i in range(c):
             if column[i] < 0 and (p < 0 or degree[i] < degree[p]):
                 p = i
-        if p < 0:
-            p = c - 1
         first = n_rows
         reserve_rows(factor, n_rows + left)
         stamp += 1

@@ -94,7 +94,7 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
         children of the class.
     n_features_in_ : int
         Number of columns of the training data.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of str, shape (n_features,)
         Names of the columns, if all of them are strings.
 
     Raises

@@ -7,12 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from pgmx.checks import join_names
 from pgmx.data.distributed.tables import is_remote
 from pgmx.inference.linear_gaussian import LinearGaussianArrays
-from pgmx.lookup import suggest
 from pgmx.models.distributed_rows import average_answers, let_workers_answer, sum_partitions
-from pgmx.models.rows import NumericRows, make_label_columns, read_numeric_rows
+from pgmx.models.rows import NumericRows, find_variables, make_label_columns, read_numeric_rows
 
 
 class LinearGaussianRowQueries:
@@ -65,28 +63,27 @@ class LinearGaussianRowQueries:
         X : DataFrame, dict, array, path, iterator of frames, or DistributedNumericTable
             Rows, as for `predict`.
         variables : sequence of hashable, optional
-            Names of variables, each of which is predicted from the other observed values of the row, whether it is
-            observed or not. The default is all variables without a column or with missing values.
+            Names of variables to predict from the others in every row; their values in `X` are ignored. The default is
+            all variables without a column or with missing values.
 
         Returns
         -------
         pandas.DataFrame
-            Columns (variable, "mean") and (variable, "std"), for the named variables in their order, by default in the
-            order of the nodes; the index is that of `X`. By default, observed values have their value and standard
-            deviation 0. For a distributed table, a dask.dataframe.
+            Columns (variable, "mean") and (variable, "std") in the order of the nodes; the index is that of `X`.
+            Observed values have their value and standard deviation 0. For a distributed table, a dask.dataframe.
 
         Raises
         ------
-        ValueError
-            As `predict`, and if a name is not a variable or is given twice.
+        TypeError, ValueError
+            As `predict`, and if `variables` is no list, is empty, or has a name that is not a variable.
 
         Notes
         -----
-        The standard deviation depends on which values are observed, not on the values. The cost for a named variable
-        that is observed is one more factorisation of its component for each set of missing values.
+        The standard deviation depends on which values are observed, not on the values. The cost is that of `predict`
+        and of the inverse of each factor.
         """
         arrays = self._read_arrays()
-        chosen = None if variables is None else _find_variables(variables, arrays.names)
+        chosen = None if variables is None else find_variables(variables, arrays.names)
         return self._predict_proba(X, chosen=chosen)
 
     @let_workers_answer
@@ -95,10 +92,10 @@ class LinearGaussianRowQueries:
         rows = read_numeric_rows(X, arrays.names, allow_missing=True)
         if chosen is None:
             wanted = np.flatnonzero(np.isnan(rows.values).any(axis=0) | ~rows.known).tolist()
-            means, deviations = (of_all[:, wanted] for of_all in arrays.describe_missing(rows.values))
         else:
             wanted = chosen
-            means, deviations = arrays.predict(rows.values, wanted)
+            rows.values[:, wanted] = np.nan  # an array of its own
+        means, deviations = (of_all[:, wanted] for of_all in arrays.describe_missing(rows.values))
         values = np.stack([means, deviations], axis=2).reshape(len(means), 2 * len(wanted))
         columns = make_label_columns([arrays.names[v] for v in wanted], [("mean", "std")] * len(wanted))
         return pd.DataFrame(values, index=rows.index, columns=columns)
@@ -215,15 +212,3 @@ class LinearGaussianRowAnswers(LinearGaussianRowQueries):
 
 def _make_index(names: list) -> pd.Index:
     return pd.Index(names, tupleize_cols=False)
-
-
-def _find_variables(variables: Sequence[Hashable], names: tuple) -> list[int]:
-    """Return the positions of distinct variables."""
-    chosen = [variables] if isinstance(variables, str) else list(variables)
-    place = {name: v for v, name in enumerate(names)}
-    for name in chosen:
-        if name not in place:
-            raise ValueError(f"no variable {name!r}{suggest(name, names)}: the variables are {join_names(names)}")
-    if len(set(chosen)) < len(chosen):
-        raise ValueError(f"variables must be distinct names, got {join_names(chosen)}")
-    return [place[name] for name in chosen]
