@@ -411,8 +411,10 @@ def test_the_learner_is_cloned():
 @pytest.mark.parametrize("structure", ["bayes", CLIME(), HillClimbSearch])
 def test_other_structures_are_refused(structure):
     X, y = discrete_rows(30)
-    with pytest.raises(ValueError, match="'structure' parameter of BayesianNetworkClassifier must be"):
+    with pytest.raises(ValueError, match="structure must be 'naive', 'tan' or a learner of Bayesian networks.* got "):
         BayesianNetworkClassifier(structure).fit(X, y)
+    with pytest.raises(TypeError, match=r"got data: pass them to fit\(X, y\)"):
+        BayesianNetworkClassifier(X).fit(X, y)
 
 
 def test_graphs_without_a_network_are_refused():

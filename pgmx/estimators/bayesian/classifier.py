@@ -156,7 +156,7 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
     _has_missing: frozenset
 
     _parameter_constraints: dict[str, Any] = {
-        "structure": [StrOptions({"naive", "tan"}), NetworkResults],
+        "structure": "no_validation",  # by _check_structure, whose error names learners
         "equivalent_sample_size": [Interval(Real, 0, None, closed="neither"), None],
         "pseudo_counts": [Interval(Real, 0, None, closed="left"), None],
         "missing": [StrOptions({"error", "drop", "category", "pairwise", "em"})],
@@ -206,6 +206,7 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
         ValueError, TypeError
             If the data cannot be used, or an option is unknown.
         """
+        self._check_structure()
         self._validate_params()
         prior = self._read_prior()
         validate_data(self, X, y, skip_check_array=True)
@@ -232,6 +233,17 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
         self.graph_ = to_dag(list(table.names), edges)
         self.markov_blanket_ = _find_markov_blanket(self.graph_, self.class_node_)
         return self
+
+    def _check_structure(self) -> None:
+        """Refuse a structure that is neither a name nor a learner of Bayesian networks."""
+        structure: Any = self.structure
+        if structure in ("naive", "tan") if isinstance(structure, str) else isinstance(structure, NetworkResults):
+            return
+        known = "'naive', 'tan' or a learner of Bayesian networks, such as HillClimbSearch()"
+        if hasattr(structure, "shape"):
+            raise TypeError(f"structure must be {known}, got data: pass them to fit(X, y)")
+        shown = " ".join(repr(structure).split())
+        raise ValueError(f"structure must be {known}, got {shown if len(shown) < 100 else type(structure).__name__}")
 
     def _read_prior(self) -> dict[str, float]:
         """Return the prior of the parameters."""
