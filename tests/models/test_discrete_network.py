@@ -56,6 +56,8 @@ def _enumerate(network):
 
 def test_all_patterns_of_missing_values_against_enumeration(network):
     table, joint = _enumerate(network)
+    states = {name: list(network.get_cpds(name).state_names[name]) for name in table}
+    codes = np.array([[states[name].index(value) for value in table[name]] for name in table]).T
     possible = np.flatnonzero(joint > 0)
     n = table.shape[1]
     for hidden in itertools.product([False, True], repeat=n):
@@ -63,21 +65,23 @@ def test_all_patterns_of_missing_values_against_enumeration(network):
         rows = table.iloc[possible].mask(np.broadcast_to(mask, (len(possible), n)))
         logs = network.log_evidence(rows)
         proba = network.predict_proba(rows)
-        if mask.any():
-            best, single = network.predict(rows), network.predict(rows, method="marginal")
-        for k, row in enumerate(possible):
-            agree = (table.loc[:, ~mask] == table.loc[row, ~mask]).all(axis=1).to_numpy()
-            assert logs[k] == pytest.approx(np.log(joint[agree].sum()), abs=1e-12)
-            for v in np.flatnonzero(mask):
-                name = table.columns[v]
-                for state in network.get_cpds(name).state_names[name]:
-                    share = joint[agree & (table.iloc[:, v] == state).to_numpy()].sum() / joint[agree].sum()
-                    assert proba.iloc[k][(name, state)] == pytest.approx(share, abs=1e-12)
-                own = proba.iloc[k][name]
-                assert own[single.iloc[k, v]] == own.max()
-            if mask.any():
-                (place,) = np.flatnonzero((table == best.iloc[k].astype(object)).all(axis=1))
-                assert agree[place] and joint[place] == pytest.approx(joint[agree].max(), rel=1e-12)
+        agree = (codes[possible][:, None, ~mask] == codes[None, :, ~mask]).all(axis=2)  # rows and configurations
+        sums = agree @ joint
+        assert logs == pytest.approx(np.log(sums), abs=1e-12)
+        if not mask.any():
+            continue
+        best, single = network.predict(rows), network.predict(rows, method="marginal")
+        for v in np.flatnonzero(mask):
+            name = table.columns[v]
+            shares = np.stack([agree @ (joint * (codes[:, v] == k)) for k in range(len(states[name]))], axis=1)
+            own = proba.loc[:, [(name, state) for state in states[name]]].to_numpy()
+            assert own == pytest.approx(shares / sums[:, None], abs=1e-12)
+            chosen = [states[name].index(value) for value in single.iloc[:, v]]
+            assert (own[np.arange(len(own)), chosen] == own.max(axis=1)).all()
+        filled = np.array([[states[name].index(value) for value in best.iloc[:, v]] for v, name in enumerate(table)]).T
+        places = (filled[:, None] == codes[None]).all(axis=2).argmax(axis=1)
+        assert (codes[places] == filled).all() and agree[np.arange(len(filled)), places].all()
+        assert joint[places] == pytest.approx((agree * joint).max(axis=1), rel=1e-12)
 
 
 def test_complete_rows(network):
