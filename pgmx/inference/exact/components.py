@@ -341,41 +341,42 @@ class ExpectedCounts:
         self.engine, self.memory = engine, memory
         self._read = read
         self._kernel = Questions(*engine._arrays, engine.plan_bytes)
-        self._kept: tuple[np.ndarray, np.ndarray] | None = None  # of a single block: what `_gather` returned
+        self._kept: tuple[list[int], np.ndarray, np.ndarray] | None = None  # what `_gather` yields for a single block
 
     def compute(self) -> tuple[float, list[np.ndarray]]:
         """Return the log-likelihood of the rows, and the counts of each table, in its shape, of the current values."""
         total, counts = 0.0, np.zeros(len(self.engine.values))
         n_blocks = 0
-        for starts, observed in [self._kept] if self._kept is not None else self._gather():
+        for block in [self._kept] if self._kept is not None else self._gather():
             n_blocks += 1
-            self._kept = starts, observed
+            self._kept = block
+            numbers, starts, observed = block
             seen = np.flatnonzero(observed)
             total += float(observed[seen] @ take_logs(self.engine.values[seen]))
             counts += observed
-            total += self._pass(starts, counts)
+            total += self._pass(numbers, starts, counts)
         if n_blocks > 1:
             self._kept = None
         return total, [self.engine.cells_of(f, counts) for f in range(self.engine.n_tables)]
 
-    def _gather(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield for each block the first question of each component, and the counts of families without questions."""
+    def _gather(self) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:
+        """Yield components, positions of their questions, and counts of families without questions, for each block."""
         for codes, weights in self._read():
             self._kernel.forget_questions()
             if self._kernel.is_full:
                 self._kernel.forget_plans()
             observed = np.zeros(len(self.engine.values))
             self._kernel.add(codes, weights, observed)
-            yield self._kernel.sort(), observed
+            yield *self._kernel.sort(), observed
 
-    def _pass(self, starts: np.ndarray, counts: np.ndarray) -> float:
+    def _pass(self, numbers: list[int], starts: np.ndarray, counts: np.ndarray) -> float:
         """Add the counts of the kernel's questions; returns the sum of weights times log-probabilities."""
         kernel, total, begin = self._kernel, 0.0, 0
-        for number in [] if kernel.has_all_plans() else np.flatnonzero(np.diff(starts)).tolist():
+        for start, number in [] if kernel.has_all_plans() else zip(starts.tolist(), numbers, strict=False):
             if kernel.plan_bytes > self.engine.plan_bytes:
                 # the plans up to here are used, and make room for the next ones
-                total += kernel.count(begin, starts[number], counts)
-                begin = starts[number]
+                total += kernel.count(begin, start, counts)
+                begin = start
                 kernel.drop_plans()
             self.engine.plan(kernel, number, self.memory)
         return total + kernel.count(begin, starts[-1], counts)
