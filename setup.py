@@ -66,6 +66,7 @@ KERNELS = {
         "_orders",
         "_plan_store",
         "_reweighted",
+        "_row_columns",
         "_tempering",
         "_trws",
     ],

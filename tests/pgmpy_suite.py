@@ -33,6 +33,11 @@ SUITES = {
         "from pgmpy.models import DiscreteBayesianNetwork, DiscreteMarkovNetwork\n",
         "from pgmx.models import DiscreteBayesianNetwork\n",
     ),
+    "linear-gaussian": Suite(
+        "pgmpy/tests/test_models/test_LinearGaussianBayesianNetwork.py",
+        "from pgmpy.models import LinearGaussianBayesianNetwork\n",
+        "from pgmx.models import LinearGaussianBayesianNetwork\n",
+    ),
 }
 
 

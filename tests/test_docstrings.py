@@ -14,7 +14,7 @@ import pytest
 from numpydoc.docscrape import ClassDoc, get_doc_object
 from numpydoc.validate import ERROR_MSGS, validate
 
-from pgmx.estimators import BaseStructureLearner
+from pgmx.estimators import BaseStructureLearner, BayesianNetworkClassifier
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.streaming import StreamClassifier, StreamLearner
 
@@ -66,7 +66,7 @@ FUNCTIONS = {name: thing for name, thing in PUBLIC.items() if inspect.isfunction
 LEARNERS = {
     name: thing
     for name, thing in CLASSES.items()
-    if issubclass(thing, BaseStructureLearner | StreamLearner)
+    if issubclass(thing, BaseStructureLearner | StreamLearner | BayesianNetworkClassifier)
     and thing not in (BaseStructureLearner, StreamLearner, StreamClassifier)
 }
 SCORES = {n: cls for n, cls in CLASSES.items() if issubclass(cls, DiscreteScore) and cls is not DiscreteScore}
@@ -159,6 +159,8 @@ def test_learner_documents_what_fit_sets(name):
     if issubclass(PUBLIC[name], StreamLearner):
         data, targets = find_stream(PUBLIC[name]).draw(50)
         data = DataFrame(data, columns=list("abcd"))
+    if PUBLIC[name] is BayesianNetworkClassifier:
+        targets = data["a"]
     options = {Nonparanormal: {"estimator": GraphicalLasso()}}.get(PUBLIC[name], {})  # alone it learns no graph
     if PUBLIC[name] in SERIES_LEARNERS:
         options = SERIES_LEARNERS[PUBLIC[name]].make_options(data.shape[1])

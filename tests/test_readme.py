@@ -45,6 +45,15 @@ def test_examples_run_as_pasted(page, number, tmp_path, monkeypatch, capsys):
     assert len(capsys.readouterr().out.splitlines()) >= block.count("\nprint(")
 
 
+@pytest.mark.parametrize("page", ["docs/inference.md", "docs/from_pgmpy.md", "docs/mixed_data.md"])
+def test_examples_run_in_the_order_of_the_page(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    known = {}
+    for number, block in enumerate(list_blocks(page, "python"), start=1):
+        exec(compile(block, f"{page}, example {number}", "exec"), known)
+    assert known
+
+
 def test_every_page_has_the_examples_that_it_promises():
     assert [len(list_blocks(page, "python")) for page in PASTED] == [3, 4, 1, 1, 1, 1, 1]
 

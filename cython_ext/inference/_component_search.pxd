@@ -1,10 +1,11 @@
 # The component of a hidden variable: breadth-first search in the graph that joins the variables of each family.
 
 from libc.stdint cimport int32_t, uint8_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc, qsort
+from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 from _plans cimport Network
+from _simd cimport pgmx_lowest_bit
 
 
 cdef struct Search:
@@ -13,6 +14,7 @@ cdef struct Search:
     int32_t *stack
     uint8_t *seen                             # hidden variables of all components since `start_search`
     uint8_t *used                             # their families
+    uint64_t *bits                            # zeros: sets of variables or families
 
 
 cdef inline uint64_t hash_record(const int32_t *record, Py_ssize_t size) noexcept nogil:
@@ -24,15 +26,38 @@ cdef inline uint64_t hash_record(const int32_t *record, Py_ssize_t size) noexcep
     return key
 
 
-cdef inline int compare(const void *a, const void *b) noexcept nogil:
-    return (<const int32_t *>a)[0] - (<const int32_t *>b)[0]
+cdef inline void sort_numbers(int32_t *numbers, Py_ssize_t m, uint64_t *bits, Py_ssize_t n) noexcept nogil:
+    # Sorts distinct numbers below n, with the help of n bits, zeros before and after.
+    cdef Py_ssize_t i, k
+    cdef int32_t number
+    cdef uint64_t word
+    if m < 10:
+        for i in range(1, m):
+            number = numbers[i]
+            k = i
+            while k > 0 and numbers[k - 1] > number:
+                numbers[k] = numbers[k - 1]
+                k -= 1
+            numbers[k] = number
+        return
+    for i in range(m):
+        bits[numbers[i] // 64] |= (<uint64_t>1) << (numbers[i] % 64)
+    k = 0
+    for i in range((n + 63) // 64):
+        word = bits[i]
+        bits[i] = 0
+        while word:
+            numbers[k] = <int32_t>(i * 64 + pgmx_lowest_bit(word))
+            word &= word - 1
+            k += 1
 
 
 cdef inline int allocate_search(Search *search, const Network *network) noexcept nogil:
     cdef Py_ssize_t n = network.n
     search.hidden = <int32_t *>malloc((2 * n + network.n_families) * sizeof(int32_t))
     search.seen = <uint8_t *>calloc(n + network.n_families, 1)
-    if search.hidden == NULL or search.seen == NULL:
+    search.bits = <uint64_t *>calloc((n + network.n_families) // 64 + 1, sizeof(uint64_t))
+    if search.hidden == NULL or search.seen == NULL or search.bits == NULL:
         return -1
     search.stack = search.hidden + n
     search.families = search.stack + n
@@ -43,6 +68,7 @@ cdef inline int allocate_search(Search *search, const Network *network) noexcept
 cdef inline void free_search(Search *search) noexcept nogil:
     free(search.hidden)
     free(search.seen)
+    free(search.bits)
 
 
 cdef inline void start_search(Search *search, const Network *network) noexcept nogil:
@@ -77,7 +103,7 @@ cdef inline void find_component(
                     search.stack[top] = u
                     top += 1
     if m > 1:
-        qsort(search.hidden, m, sizeof(int32_t), compare)
-        qsort(search.families, k, sizeof(int32_t), compare)
+        sort_numbers(search.hidden, m, search.bits, g.n)
+        sort_numbers(search.families, k, search.bits, g.n_families)
     n_hidden[0] = m
     n_families[0] = k

@@ -120,25 +120,27 @@ cdef class Components(PlanStore):
 
     cdef double _multiply_constants(self, const int32_t *codes) noexcept nogil:
         # The logarithm of the product of the families whose variables are all observed.
-        cdef Network *g = &self.network
         cdef double product = 1.0, total = 0.0
-        cdef int64_t cell
-        cdef Py_ssize_t f, x
-        for f in range(g.n_families):
-            if self.search.used[f] or not g.active[f]:
-                continue
-            cell = g.tables[f]
-            for x in range(g.starts[f], g.starts[f + 1]):
-                if codes[g.scopes[x]] < 0:
-                    cell = -1                     # of a component that the question does not need
-                    break
-                cell += g.strides[x] * codes[g.scopes[x]]
-            if cell >= 0:
-                product *= g.values[cell]
-                if is_extreme(product):
-                    total += log(product)
-                    product = 1.0
+        cdef int32_t f
+        for f in range(<int32_t>self.network.n_families):
+            product *= self._find_constant(f, codes)
+            if is_extreme(product):
+                total += log(product)
+                product = 1.0
         return total + log(product)
+
+    cdef inline double _find_constant(self, int32_t f, const int32_t *codes) noexcept nogil:
+        # The observed value of a family, 1 if it has hidden variables or takes no part.
+        cdef Network *g = &self.network
+        cdef int64_t cell = g.tables[f]
+        cdef Py_ssize_t x
+        if self.search.used[f] or not g.active[f]:
+            return 1.0
+        for x in range(g.starts[f], g.starts[f + 1]):
+            if codes[g.scopes[x]] < 0:
+                return 1.0                        # of a component that the question does not need
+            cell += g.strides[x] * codes[g.scopes[x]]
+        return g.values[cell]
 
     def find(self, const int32_t[:, ::1] codes, Kind kind, Py_ssize_t n_repeats=1):
         """Find the components of rows (N, n), hidden variables -1; returns the numbers of those without a plan.
@@ -241,25 +243,37 @@ cdef class Components(PlanStore):
         these steps: the query has several components, a plan is larger than `max_cells` or has to be searched, or the
         evidence is impossible.
         """
-        cdef Py_ssize_t n_query = len(query), k, i
+        cdef Py_ssize_t n_query = len(query), n_observed = 0, k, i
         cdef int32_t v
+        cdef bint is_impossible = False
         cdef Plan *plan = NULL
         if self.n_bytes > self.max_bytes:
             self.forget_plans()
-        if not 0 < n_query <= self.network.n:
+        if not 0 < n_query <= self.network.n - len(codes) or (n_query > 1 and len(set(query)) < n_query):
             return None
         for k in range(n_query):
             self.query[k] = query[k]
         try:
             for v, k in codes.items():
                 self.row[v] = <int32_t>k
-            i = self._find_whole_query(n_query, is_directed)
+                self.search.stack[n_observed] = v
+                n_observed += 1
+            for k in range(n_query):
+                if self.row[self.query[k]] >= 0:
+                    return None
+            i = self._find_whole_query(n_query, n_observed, is_directed)
             if i < 0:
                 return None
+            if is_directed:
+                # only the table of an observed variable can be observed as a whole
+                for v in codes:
+                    is_impossible |= self._find_constant(v, self.row) == 0.0
+            else:
+                is_impossible = self._multiply_constants(self.row) == -INFINITY
             if self.plans[i] == NULL:
                 self.plan(i, min(LARGE_PLAN, max_cells))
             plan = self.plans[i]
-            if plan == NULL or plan.n_cells > max_cells or self._multiply_constants(self.row) == -INFINITY:
+            if plan == NULL or plan.n_cells > max_cells or is_impossible:
                 return None
             if self.reserve(plan) < 0:
                 raise MemoryError
@@ -270,10 +284,17 @@ cdef class Components(PlanStore):
             for v in codes:
                 self.row[v] = -1
 
-    cdef Py_ssize_t _find_whole_query(self, Py_ssize_t n_query, bint is_directed) noexcept nogil:
-        # The number of the component that contains the whole query; -1 if there are several.
+    cdef Py_ssize_t _find_whole_query(self, Py_ssize_t n_query, Py_ssize_t n_observed, bint is_directed) noexcept nogil:
+        # The number of the component that contains the whole query, -1 if there are several. The stack has the observed
+        # variables.
         cdef Py_ssize_t m, n_families, k
-        self._start_query(self.row, self.query, n_query, is_directed)
+        self._clear_marks(self.query, n_query, is_directed)
+        if is_directed:
+            for k in range(n_observed):
+                self.relevant[self.search.stack[k]] = 1
+            for k in range(n_query):
+                self.search.stack[n_observed + k] = self.query[k]
+            self._mark_ancestors(n_observed + n_query)
         find_component(&self.network, &self.search, self.row, self.query[0], self.relevant, &m, &n_families)
         for k in range(n_query):
             if not self.search.seen[self.query[k]]:
@@ -284,22 +305,32 @@ cdef class Components(PlanStore):
         self, const int32_t *codes, const int32_t *query, Py_ssize_t n_query, bint is_directed
     ) noexcept nogil:
         # Forgets the last search, and marks the variables that are not barren.
-        cdef Network *g = &self.network
-        cdef Py_ssize_t n = g.n, k, x, top = 0
+        cdef Py_ssize_t top = 0
         cdef int32_t v
-        start_search(&self.search, &self.network)
-        memset(self.relevant, 0 if is_directed else 1, n)
+        self._clear_marks(query, n_query, is_directed)
         if not is_directed:
             return
-        for k in range(n_query):
-            self.relevant[query[k]] = 1
-        for v in range(n):
+        for v in range(self.network.n):
             # the last n families are likelihoods of hidden variables, which are observations
             if codes[v] >= 0 or self._has_likelihood(v):
                 self.relevant[v] = 1
             if self.relevant[v]:
                 self.search.stack[top] = v
                 top += 1
+        self._mark_ancestors(top)
+
+    cdef void _clear_marks(self, const int32_t *query, Py_ssize_t n_query, bint is_directed) noexcept nogil:
+        cdef Py_ssize_t k
+        start_search(&self.search, &self.network)
+        memset(self.relevant, 0 if is_directed else 1, self.network.n)
+        for k in range(n_query):
+            self.relevant[query[k]] = 1
+
+    cdef void _mark_ancestors(self, Py_ssize_t top) noexcept nogil:
+        # Of the first variables of the stack, which are marked.
+        cdef Network *g = &self.network
+        cdef Py_ssize_t x
+        cdef int32_t v
         while top:
             top -= 1
             v = self.search.stack[top]
@@ -315,6 +346,20 @@ cdef class Components(PlanStore):
         cdef Network *g = &self.network
         cdef Py_ssize_t y = g.holder_starts[v + 1] - 1
         return g.holders[y] >= g.n_families - g.n and g.active[g.holders[y]]
+
+    @staticmethod
+    def have_arrays(now, list tables, list arrays):
+        """Return whether `now` holds the same tables of pgmpy, whose `values` are still these arrays.
+
+        A compiled loop, since this question comes before every other one.
+        """
+        cdef Py_ssize_t i
+        if len(now) != len(tables):
+            return False
+        for i in range(len(tables)):
+            if now[i] is not tables[i] or now[i].values is not arrays[i]:
+                return False
+        return True
 
     # ---- answers ----
 

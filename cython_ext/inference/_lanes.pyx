@@ -128,6 +128,11 @@ cdef class Lanes:
         free(self.scales)
         free(self.observed)
 
+    @property
+    def n_bytes(self):
+        """The memory of tables and messages, without those of the store."""
+        return 8 * (self.plan.n_cells * (1 + LANES) + 2 * LANES * self.plan.n_messages)
+
     cdef void _read_rows(self, const int32_t[:, ::1] codes, Py_ssize_t start) noexcept nogil:
         # Observed states of eight rows from `start` on; beyond the last row the last one is repeated.
         cdef Py_ssize_t k, lane, j, r

@@ -102,6 +102,11 @@ cdef class PlanStore:
         free(self.scratch.bases)
         free(self.scratch.sources)
 
+    @property
+    def kept_bytes(self):
+        """The memory of all plans and of the working tables."""
+        return self.n_bytes + 8 * self.scratch.n_kept + 20 * self.scratch.n_messages
+
     def forget_plans(self):
         """Free all plans; numbers of components are no longer valid."""
         cdef Py_ssize_t i

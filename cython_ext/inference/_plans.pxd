@@ -182,6 +182,19 @@ cdef inline Py_ssize_t list_scope(
     return n
 
 
+cdef inline Py_ssize_t count_scopes(const uint64_t *near, const int32_t *order, const Plan *plan) noexcept nogil:
+    # The length of the scopes of all messages of hidden variables.
+    cdef Py_ssize_t words = (plan.n_hidden + 63) // 64, s, q, n = 0
+    cdef uint64_t word
+    for s in range(min(plan.n_buckets, plan.n_hidden)):
+        for q in range(words):
+            word = near[order[s] * words + q] if order[s] >= 0 else 0
+            while word:
+                n += 1
+                word &= word - 1
+    return n
+
+
 cdef inline Py_ssize_t place_buckets(
     const Network *network, Plan *plan, const int32_t *query, Py_ssize_t n_query, Kind kind,
     const uint64_t *near, const int32_t *rank, const int32_t *order, int32_t *scopes
@@ -339,7 +352,7 @@ cdef inline int fill_plan(
     cdef int32_t i
     cdef const int32_t *hidden = plan.hidden
     cdef const int32_t *families = plan.families
-    cdef int32_t *scopes = <int32_t *>malloc(m * (m + 2) * sizeof(int32_t))
+    cdef int32_t *scopes = <int32_t *>malloc((count_scopes(near, order, plan) + n_query + 2 * m) * sizeof(int32_t))
     cdef int64_t *strides = <int64_t *>calloc(m, sizeof(int64_t))
     plan.buckets = <Bucket *>calloc(plan.n_buckets, sizeof(Bucket))
     plan.operands = <Operand *>malloc((plan.n_families + plan.n_buckets) * sizeof(Operand))

@@ -2,15 +2,21 @@
 A tree-augmented classifier
 ===========================
 
-Every column depends on the class and on at most one other column. The default prior of a classifier is one pseudo row.
-Every row of known states therefore has class probabilities, even if its states did not occur together in the data.
+Every feature depends on the class and on at most one other feature. Missing values are summed out.
 """
 
+from sklearn.model_selection import cross_val_score
+
 from pgmx.datasets import load_example
-from pgmx.estimators import ChowLiuForest
+from pgmx.estimators import BayesianNetworkClassifier
 from pgmx.plotting import plot_graph
 
 frame = load_example("affairs")
-forest = ChowLiuForest(class_node="affairs").fit(frame)
-print(forest.model_.predict_probability(frame.drop(columns="affairs").head()))
-picture = plot_graph(forest.dag_)
+X, y = frame.drop(columns="affairs"), frame["affairs"]
+for structure in ("naive", "tan"):
+    losses = -cross_val_score(BayesianNetworkClassifier(structure), X, y, scoring="neg_log_loss")
+    print(f"{structure}: log loss {losses.mean():.3f}")
+classifier = BayesianNetworkClassifier().fit(X, y)
+rows = X.head(3).assign(religious=None)
+print(classifier.classes_, classifier.predict_proba(rows).round(3))
+picture = plot_graph(classifier.graph_)

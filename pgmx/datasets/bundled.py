@@ -16,7 +16,8 @@ from pgmx.lookup import suggest
 
 if TYPE_CHECKING:
     import pandas as pd
-    from pgmpy.models import DiscreteBayesianNetwork
+
+    from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork
 
 _SUFFIX = ".bif.gz"
 
@@ -122,7 +123,7 @@ def load_network(name: str | Path) -> DiscreteBayesianNetwork:
 
     Returns
     -------
-    pgmpy.models.DiscreteBayesianNetwork
+    pgmx.models.DiscreteBayesianNetwork
         The network with its conditional probability tables, its nodes in the order of the file, and its state names as
         strings. ``model.name`` is its name, or the name of the file without the suffix.
 
@@ -201,9 +202,8 @@ def _read_compressed(raw: bytes, name: str) -> DiscreteBayesianNetwork:
 
 
 def _read_file(path: Path) -> DiscreteBayesianNetwork:
-    from pgmpy.models import DiscreteBayesianNetwork
-
     from pgmx.models.any_model import read_model
+    from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork
 
     model = read_model(path)
     if not isinstance(model, DiscreteBayesianNetwork):

@@ -25,7 +25,7 @@ def sample(
 
     Parameters
     ----------
-    model : pgmpy.models.DiscreteBayesianNetwork or fitted learner
+    model : DiscreteBayesianNetwork or fitted learner
         A network with a conditional probability table for every node. It is not changed.
     n_rows : int
         Number of rows, at least 0.

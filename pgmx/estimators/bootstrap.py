@@ -12,7 +12,6 @@ import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike
 from pgmpy.base import DAG, PDAG
-from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmx.checks import count_workers
 from pgmx.data import DiscreteTable, NumericTable
@@ -24,6 +23,7 @@ from pgmx.estimators.resampler import Resampler, bind_score, make_shared_table
 from pgmx.graphs.consensus import Marks, average_edges, count_pairs, estimate_threshold, extend_to_dag
 from pgmx.graphs.cycles import find_cycle
 from pgmx.models import ConditionalGaussianNetwork, to_dag, to_pdag
+from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork
 from pgmx.models.bayesian.linear_gaussian_network import LinearGaussianBayesianNetwork
 from pgmx.models.bayesian.strengths import make_direction_matrix, make_strength_matrix, make_strength_table
 from pgmx.parallel.tasks import run_tasks

@@ -99,7 +99,7 @@ class Marginals(Mapping[Hashable, dict[Hashable, float]]):
         self.converged = converged
         if errors is None:
             errors = [0.0 if method == "exact" else np.nan] * len(names)
-        self.error = dict(zip(names, map(float, errors), strict=True))
+        self.error = dict(zip(names, np.asarray(errors, dtype=np.float64).tolist(), strict=True))
         self.r_hat = r_hat
         self.effective_sample_size = effective_sample_size
         self._states = dict(zip(names, states, strict=True))

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
-from operator import attrgetter, is_
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from pgmx._ext._components import Components
 from pgmx.checks import read_only
 from pgmx.fitted import FittedLearner, get_model
 from pgmx.inference.networks import LogFactors, take_logs
@@ -101,8 +102,7 @@ def read_tables(model: DiscreteMarkovNetwork, states: Mapping[Hashable, Sequence
     """Read a network as `read_network` does, but with values instead of logarithms."""
     if not callable(getattr(model, "nodes", None)) or not callable(getattr(model, "get_factors", None)):
         raise TypeError(
-            f"a discrete Markov network with nodes() and get_factors() is needed, got {type(model).__name__}: "
-            "convert a Bayesian network with to_markov_model()"
+            f"a discrete Markov network with nodes() and get_factors() is needed, got {type(model).__name__}"
         )
     names = tuple(model.nodes())
     if not names:
@@ -161,6 +161,10 @@ def _list_state_names(factor: DiscreteFactor, variables: list, shape: tuple[int,
 # ---- discrete Bayesian networks ----
 
 
+#: Largest difference from 1 of the sum of a distribution: files hold rounded decimals.
+SUM_TOLERANCE = 0.01
+
+
 class BayesianArrays(NamedTuple):
     """A discrete Bayesian network whose variables are numbered in the order of its nodes.
 
@@ -183,9 +187,12 @@ class BayesianArrays(NamedTuple):
         network: Any = get_model(model)
         cpds: list[Any] | None = list(network.cpds) if callable(getattr(network, "get_cpds", None)) else None
         if cpds is None or not all(hasattr(cpd, "get_values") for cpd in cpds):
-            raise TypeError(f"{name} must be a fitted pgmpy DiscreteBayesianNetwork, got {type(network).__name__}")
+            own = ": use the methods of the network" if hasattr(network, "log_evidence") else ""
+            raise TypeError(f"{name} must be a fitted pgmpy DiscreteBayesianNetwork, got {type(network).__name__}{own}")
         table_of = {cpd.variable: cpd for cpd in cpds}
         names = list(network.nodes())
+        if not names:
+            raise ValueError("the network has no variables: add nodes and tables to it")
         for node in names:
             if node not in table_of:
                 raise ValueError(f"node {node!r} has no conditional probability table: fit the model or add its CPD")
@@ -217,8 +224,22 @@ class BayesianArrays(NamedTuple):
         return [len(states) for states in self.states]
 
     def normalise(self) -> BayesianArrays:
-        """Return the network with every distribution scaled to the sum 1, since files hold rounded decimals."""
-        return self._replace(tables=[table / table.sum(axis=0) for table in self.tables])
+        """Return the network with every distribution scaled to the sum 1, since files hold rounded decimals.
+
+        Raises a ValueError that names the node of a table with a cell that is negative or not finite, or with a column
+        whose sum is not 1 within 0.01, as pgmpy and the readers of files do.
+        """
+        sums = [table.sum(axis=0) for table in self.tables]
+        # one test of all cells: questions about single networks are short
+        cells, totals = (np.concatenate([part.ravel() for part in parts]) for parts in (self.tables, sums))
+        if not (cells.min() >= 0.0 and abs(totals - 1.0).max() <= SUM_TOLERANCE):
+            for name, table, total in zip(self.names, self.tables, sums, strict=True):
+                if not (table.min() >= 0.0 and abs(total - 1.0).max() <= SUM_TOLERANCE):
+                    raise ValueError(
+                        f"the table of node {name!r} is not a conditional distribution: its values must be at least 0 "
+                        f"and sum to 1 in each column, got sums from {total.min():.4g} to {total.max():.4g}"
+                    )
+        return self._replace(tables=[table / total for table, total in zip(self.tables, sums, strict=True)])
 
     def cut(self, do: Mapping[int, int]) -> BayesianArrays:
         """Return the network in which some variables are set to a state and have no parents (Pearl 2009, eq. 3.10)."""
@@ -280,13 +301,7 @@ class TableSnapshot:
 
     def is_current(self, model: Any) -> bool:
         """Return whether no node and no table of the network was added, removed or replaced."""
-        # compiled loops: this check comes before every question
-        now = list_tables(model)
-        return (
-            (self._n_nodes, len(self._tables)) == (len(model), len(now))
-            and all(map(is_, now, self._tables))
-            and all(map(is_, map(_VALUES, now), self._arrays))
-        )
+        return self._n_nodes == len(model) and Components.have_arrays(list_tables(model), self._tables, self._arrays)
 
     def has_same_values(self) -> bool:
         """Return whether no value was edited in place; takes longer than `is_current`."""

@@ -83,12 +83,20 @@ class _Compiled:
         factor = DiscreteFactor.__new__(DiscreteFactor)
         places = [self.places[name] for name in variables]
         factor.variables = list(variables)
-        factor.cardinality = np.array(values.shape, dtype=int)
+        factor.cardinality = np.array(values.shape)
         factor.values = values
-        factor.state_names = {name: self.states[v].copy() for name, v in zip(variables, places, strict=True)}
-        factor.name_to_no = {name: self.numbers[v].copy() for name, v in zip(variables, places, strict=True)}
-        factor.no_to_name = {name: self.names_of[v].copy() for name, v in zip(variables, places, strict=True)}
+        factor.state_names, factor.name_to_no, factor.no_to_name = {}, {}, {}
+        for name, v in zip(variables, places, strict=True):
+            factor.state_names[name] = self.states[v].copy()
+            factor.name_to_no[name] = self.numbers[v].copy()
+            factor.no_to_name[name] = self.names_of[v].copy()
         return factor
+
+
+def _check_disjoint(variables: Iterable[Hashable], evidence: Any) -> None:
+    """Refuse variables that are observed as well."""
+    if both := set(variables).intersection(evidence or ()):
+        raise ValueError(f"{join_names(both)} cannot be both in variables and in evidence")
 
 
 class _CompiledQueries:
@@ -117,9 +125,7 @@ class _CompiledQueries:
         self, variables: Iterable[Hashable], evidence: Any, virtual_evidence: Sequence | None
     ) -> tuple[_Compiled, ComponentInference]:
         """Check a question as pgmpy does, and set it up."""
-        both = set(variables).intersection(evidence or ())
-        if both:
-            raise ValueError(f"{join_names(both)} cannot be both in variables and in evidence")
+        _check_disjoint(variables, evidence)
         compiled = self._read()
         likelihoods: dict[int, np.ndarray] = {}
         if virtual_evidence:
@@ -144,6 +150,13 @@ class _CompiledQueries:
         names = list(variables)
         if not names:
             raise ValueError("The `variables` argument to query() must contain at least one variable.")
+        if normalize and joint and not virtual_evidence:  # most questions, in as few steps as there are
+            _check_disjoint(names, evidence)
+            compiled = self._read()
+            codes = compiled.encode(evidence or {})
+            table = compiled.engine.ask(codes, [compiled.find(name) for name in names])
+            if table is not None:
+                return compiled.make_factor(names, table)
         compiled, question = self._ask(names, evidence, virtual_evidence)
         places = [compiled.find(name) for name in names]
         try:

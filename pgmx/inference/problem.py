@@ -95,6 +95,11 @@ class Problem:
             return make_problem()
         if callable(getattr(network, "get_cpds", None)):  # pgmpy's Bayesian networks
             return cls.from_tables(network)
+        if not callable(getattr(network, "get_factors", None)):
+            raise TypeError(
+                "model must be a discrete network of pgmpy or pgmx.models, a file of one, or a fitted learner, got "
+                f"{type(network).__name__}"
+            )
         return cls(*read_network(network))
 
     @classmethod

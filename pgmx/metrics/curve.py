@@ -50,7 +50,7 @@ def learning_curve(
 
     Parameters
     ----------
-    network : pgmpy.models.DiscreteBayesianNetwork or fitted learner
+    network : DiscreteBayesianNetwork or fitted learner
         The true network :math:`P`; it is not changed.
     sizes : iterable of int
         Numbers of rows, at least 2 each.

@@ -69,7 +69,7 @@ def kl_divergence(
 
     Parameters
     ----------
-    p, q : pgmpy.models.DiscreteBayesianNetwork or fitted learner
+    p, q : DiscreteBayesianNetwork or fitted learner
         Networks with a table for every node, over the same variables; `p` is the true network. States are matched by
         name in any order; a state that `q` does not have has probability 0 in `q`. The networks are not changed.
     max_cells : int, default=2**18

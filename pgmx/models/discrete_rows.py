@@ -6,23 +6,23 @@ Nothing here imports pgmpy, since workers of a cluster compute these answers too
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
+from pgmx._ext._row_columns import RowColumns, choose_states, mark_observed
 from pgmx.checks import check_seed, join_names
-from pgmx.inference.exact.components import BLOCK
+from pgmx.inference.exact.components import BLOCK, LEAST_BLOCK, RowWorker
 from pgmx.inference.named_networks import draw_uniforms
 from pgmx.inference.problem import Problem, check_method
 from pgmx.models.distributed_rows import ImpossibleRowsError, average_answers, let_workers_answer, number_rows_from
 from pgmx.models.rows import DiscreteRows, make_label_columns
+from pgmx.models.state_codes import StateCodes
 
-#: Numbers per chunk of rows, unless a few blocks have more: 32 MB.
-CHUNK_NUMBERS = 1 << 22
-#: Blocks of rows in a chunk at least, which threads share.
-LEAST_BLOCKS = 4
+#: Numbers per block of rows, and rows that are coded at a time if they are not categorical.
+BLOCK_NUMBERS, CHUNK_ROWS = 1 << 20, 1 << 14
 
 NOTHING_MISSING = "no value is missing in the data: there is nothing to predict"
 
@@ -73,14 +73,15 @@ class DiscreteRowQueries:
         entropy = np.random.SeedSequence(check_seed(seed)).entropy
         problem = self.inference_problem()
         rows = DiscreteRows(X, problem)
-        engine = problem.engine
 
-        def draw(codes: np.ndarray, begin: int) -> tuple[np.ndarray, np.ndarray]:
-            streams = [draw_uniforms(entropy, v, len(codes), first_row + begin) for v in range(len(problem.names))]
-            return engine.complete_rows(codes, None, uniforms=np.stack(streams, axis=1), n_jobs=n_jobs)
+        def draw(worker: RowWorker, codes: np.ndarray, start: int, position: int, hidden: Sequence[int]) -> np.ndarray:
+            uniforms = np.empty(codes.shape)
+            for v in hidden:
+                uniforms[:, v] = draw_uniforms(entropy, v, len(codes), first_row + position)
+            return worker.complete(codes, start, uniforms)
 
         how = draw if stochastic else method
-        return fill_rows(problem, engine, rows, how, n_jobs=n_jobs, must_fill=must_fill)
+        return fill_rows(problem, problem.engine, rows, how, n_jobs=n_jobs, must_fill=must_fill)
 
     @let_workers_answer
     def predict_proba(self, X: Any, variables: Sequence[Hashable] | None = None) -> pd.DataFrame:
@@ -141,7 +142,8 @@ class DiscreteRowQueries:
             If columns are absent or unknown, or a value is missing or not a state of its variable.
         """
         problem = self.inference_problem()
-        return compute_logs(problem.engine, DiscreteRows(X, problem, allow_missing=False))
+        rows = DiscreteRows(X, problem, allow_missing=False)
+        return compute_logs(problem.engine, rows)
 
     @let_workers_answer
     def log_evidence(self, X: Any) -> np.ndarray:
@@ -168,7 +170,8 @@ class DiscreteRowQueries:
             If a row needs more than 2 GB, or the free memory if that is less; the error names the row.
         """
         problem = self.inference_problem()
-        return compute_logs(problem.engine, DiscreteRows(X, problem))
+        rows = DiscreteRows(X, problem)
+        return compute_logs(problem.engine, rows)
 
     def score(self, X: Any, y: object = None) -> float:
         """Return the mean log-probability of the observed values of rows, in nats; higher is better.
@@ -204,102 +207,130 @@ class DiscreteRowAnswers(DiscreteRowQueries):
         return self
 
 
-class RowEngine(Protocol):
-    """Answers of rows, int32 (N, n) with hidden variables -1, as of `ComponentEngine`."""
+class RowAnswers(Protocol):
+    """Answers of blocks of rows by one thread, as of `RowWorker`."""
 
-    cards: list[int]
+    def read(self, columns: RowColumns, block: slice) -> np.ndarray:
+        """Return rows of a table, int32 (n_rows, n) with hidden variables -1, valid until the next call."""
+        ...
 
-    def answer_rows(
-        self,
-        codes: np.ndarray,
-        memory: int | None,
-        *,
-        probabilities: np.ndarray | None = None,
-        columns: np.ndarray | None = None,
-        n_jobs: int | None = 1,
+    def answer(
+        self, codes: np.ndarray, start: int, probabilities: np.ndarray | None = None, columns: np.ndarray | None = None
     ) -> np.ndarray:
         """Return the logarithms of sums over the hidden variables, and set their distributions."""
         ...
 
-    def complete_rows(
-        self, codes: np.ndarray, memory: int | None, *, n_jobs: int | None = 1
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Return rows with the most probable states together, and logarithms of the maxima."""
+    def complete(self, codes: np.ndarray, start: int) -> np.ndarray:
+        """Set the most probable states together; returns the logarithms of the maxima."""
         ...
+
+
+class RowEngine(Protocol):
+    """Answers of blocks of rows, as of `ComponentEngine`."""
+
+    cards: list[int]
+
+    def run_blocks(
+        self,
+        answer: Callable[[Any, slice], np.ndarray],
+        n_rows: int,
+        memory: int | None,
+        n_jobs: int | None,
+        most: int = BLOCK,
+    ) -> np.ndarray:
+        """Return a number per row, from blocks of about `most` rows."""
+        ...
+
+
+#: Fills the hidden variables of rows: worker, codes, number of the first row of the block in its part of the table,
+#: position of this row in the whole table, variables with missing values; returns logarithms.
+Fill = Callable[[Any, np.ndarray, int, int, Sequence[int]], np.ndarray]
 
 
 def fill_rows(
     problem: Problem,
     engine: RowEngine,
     rows: DiscreteRows,
-    how: str | Callable[[np.ndarray, int], tuple[np.ndarray, np.ndarray]],
+    how: str | Fill,
     *,
     n_jobs: int | None = -1,
     must_fill: bool = False,
 ) -> pd.DataFrame:
     """Return rows with all variables: those of the data in their order, then the absent ones.
 
-    `how` is "map" (most probable together), "marginal" (each by itself), or a function of codes and of the position of
-    the first, which returns filled rows and logarithms.
+    `how` is "map" (most probable together), "marginal" (each by itself), or a function that fills the rows.
     """
-    n = len(problem.names)
-    filled = np.empty((n, rows.n_rows), dtype=np.min_scalar_type(-max(engine.cards)))
-    impossible, begin, is_complete = _ImpossibleRows(problem), 0, True
-    for codes in rows.chunks(_count_rows(sum(engine.cards) if how == "marginal" else n)):
-        is_complete = is_complete and bool((codes >= 0).all())
-        with number_rows_from(begin):
+    kept, copied = StateCodes.of(problem), rows.copy_complete()
+    filled = [np.empty(rows.n_rows, kept.dtype(v)) if codes is None else codes for v, codes in enumerate(copied)]
+    target = RowColumns([new if old is None else None for new, old in zip(filled, copied, strict=True)])
+    impossible, is_complete = _ImpossibleRows(problem), True
+    most = _count_rows(sum(engine.cards) if how == "marginal" else len(problem.names))
+    for begin, table in rows.tables(CHUNK_ROWS):
+        hidden = table.find_incomplete()
+        is_complete = is_complete and not hidden
+
+        def complete(worker: RowAnswers, block: slice, begin=begin, table=table, hidden=hidden) -> np.ndarray:
+            codes = worker.read(table, block)
             if callable(how):
-                states, logs = how(codes, begin)
+                logs = how(worker, codes, block.start, begin + block.start, hidden)
             elif how == "map":
-                states, logs = engine.complete_rows(codes, None, n_jobs=n_jobs)
+                logs = worker.complete(codes, block.start)
             else:
-                states, logs = _choose_states(engine, codes, n_jobs)
-        impossible.add(logs, codes, begin)
-        filled[:, begin : begin + len(codes)] = states.T
-        begin += len(codes)
-    if must_fill and is_complete and filled.shape[1]:
+                logs = _choose_states(engine.cards, worker, codes, block.start, hidden)
+            target.write(begin + block.start, codes)
+            return logs
+
+        with number_rows_from(begin):
+            logs = engine.run_blocks(complete, table.n_rows, None, n_jobs, most)
+        impossible.add(logs, table, begin)
+    if must_fill and is_complete and rows.n_rows:
         raise ValueError(NOTHING_MISSING)
     impossible.raise_if_any()
-    categories = [pd.Index(list(own), tupleize_cols=False) for own in problem.states]
-    order = [*rows.columns, *(v for v in range(n) if v not in set(rows.columns))]
-    columns = {k: pd.Categorical.from_codes(filled[v], categories[v]) for k, v in enumerate(order)}
-    names = pd.Index([problem.names[v] for v in order], tupleize_cols=False)
-    return pd.DataFrame(columns, index=rows.index).set_axis(names, axis=1)
+    present = set(rows.columns)
+    order = [*rows.columns, *(v for v in range(len(problem.names)) if v not in present)]
+    columns = {k: kept.make_column(v, filled[v]) for k, v in enumerate(order)}
+    frame = pd.DataFrame(columns, index=rows.index, copy=False)
+    frame.columns = pd.Index([problem.names[v] for v in order], tupleize_cols=False)
+    return frame
 
 
 def list_shares(
     problem: Problem, engine: RowEngine, rows: DiscreteRows, variables: Sequence[Hashable] | None
 ) -> pd.DataFrame:
     """Return the distributions of variables given the rest of each row, by default of all with missing values."""
-    chosen = None if variables is None else _find_variables(problem, variables)
-    wanted = rows.incomplete if chosen is None else chosen
-    starts, width = _starts(engine, wanted), sum(engine.cards[v] for v in wanted)
-    values = np.empty((rows.n_rows, width))
-    impossible, begin = _ImpossibleRows(problem), 0
-    for codes in rows.chunks(_count_rows(max(len(problem.names), width))):
-        if chosen is not None:
+    chosen = [] if variables is None else _find_variables(problem, variables)
+    wanted = rows.incomplete if variables is None else chosen
+    places, width = _place(engine.cards, wanted)
+    values = np.zeros((rows.n_rows, width))
+    impossible = _ImpossibleRows(problem)
+    for begin, table in rows.tables(CHUNK_ROWS):
+
+        def answer(worker: RowAnswers, block: slice, begin=begin, table=table) -> np.ndarray:
+            codes = worker.read(table, block)
             codes[:, chosen] = -1
+            shares = values[begin + block.start : begin + block.stop]
+            logs = worker.answer(codes, block.start, shares, places)
+            mark_observed(codes, places, shares)
+            return logs
+
         with number_rows_from(begin):
-            logs, shares = _compute_shares(engine, codes, wanted, -1)
-        for v, start in zip(wanted, starts, strict=True):
-            observed = np.flatnonzero(codes[:, v] >= 0)
-            shares[observed, start + codes[observed, v]] = 1.0
-        impossible.add(logs, codes, begin)
-        values[begin : begin + len(codes)] = shares
-        begin += len(codes)
+            logs = engine.run_blocks(answer, table.n_rows, None, -1, _count_rows(max(len(problem.names), width)))
+        impossible.add(logs, table, begin, chosen)
     impossible.raise_if_any()
     columns = make_label_columns([problem.names[v] for v in wanted], [problem.states[v] for v in wanted])
-    return pd.DataFrame(values, index=rows.index, columns=columns)
+    return pd.DataFrame(values, index=rows.index, columns=columns, copy=False)
 
 
 def compute_logs(engine: RowEngine, rows: DiscreteRows) -> np.ndarray:
     """Return the logarithms of the sums over the missing values of rows."""
     logs = [np.empty(0)]
-    begin = 0
-    for codes in rows.chunks(_count_rows(len(engine.cards))):
+    for begin, table in rows.tables(CHUNK_ROWS):
+
+        def answer(worker: RowAnswers, block: slice, table=table) -> np.ndarray:
+            return worker.answer(worker.read(table, block), block.start)
+
         with number_rows_from(begin):
-            logs.append(engine.answer_rows(codes, None, n_jobs=-1))
-        begin += len(codes)
+            logs.append(engine.run_blocks(answer, table.n_rows, None, -1, _count_rows(len(engine.cards))))
     return np.concatenate(logs)
 
 
@@ -310,14 +341,16 @@ class _ImpossibleRows:
         self._problem, self._n_rows, self._first = problem, 0, -1
         self._values: dict[Hashable, Hashable] = {}
 
-    def add(self, logs: np.ndarray, codes: np.ndarray, first_row: int) -> None:
-        """Count the impossible rows of a chunk that begins at row `first_row`."""
+    def add(self, logs: np.ndarray, table: RowColumns, first_row: int, ignored: Sequence[int] = ()) -> None:
+        """Count the impossible rows of a table that begins at row `first_row`; some columns are not looked at."""
         found = np.flatnonzero(logs == -np.inf)
         if len(found) and not self._n_rows:
-            row = codes[found[0]]
+            row = np.empty((1, table.n_columns), dtype=np.int32)
+            table.read(int(found[0]), row)
+            row[0, ignored] = -1
             self._first = first_row + int(found[0])
             names, states = self._problem.names, self._problem.states
-            self._values = {names[v]: states[v][row[v]] for v in np.flatnonzero(row >= 0).tolist()}
+            self._values = {names[v]: states[v][row[0, v]] for v in np.flatnonzero(row[0] >= 0).tolist()}
         self._n_rows += len(found)
 
     def raise_if_any(self) -> None:
@@ -327,38 +360,32 @@ class _ImpossibleRows:
 
 
 def _count_rows(width: int) -> int:
-    """Return the rows of a chunk with about `width` numbers per row."""
-    return BLOCK * max(LEAST_BLOCKS, CHUNK_NUMBERS // (BLOCK * max(1, width)))
+    """Return the rows of a block with about `width` numbers per row."""
+    return max(LEAST_BLOCK, min(BLOCK, BLOCK_NUMBERS // max(1, width)))
 
 
-def _starts(engine: RowEngine, variables: Sequence[int]) -> list[int]:
-    """Return the first column of each variable among their states side by side."""
-    return np.cumsum([0, *(engine.cards[v] for v in variables)])[:-1].tolist()
+def _place(cards: Sequence[int], variables: Sequence[int]) -> tuple[np.ndarray, int]:
+    """Return the first column of each variable if their states are side by side, -1 for others, and their number."""
+    places = np.full(len(cards), -1, dtype=np.int64)
+    sizes = [cards[v] for v in variables]
+    places[variables] = np.cumsum([0, *sizes])[:-1]
+    return places, sum(sizes)
 
 
-def _compute_shares(
-    engine: RowEngine, codes: np.ndarray, wanted: Sequence[int], n_jobs: int | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return log P of rows, and the distributions of hidden variables side by side; 0 for observed ones."""
-    columns = np.full(len(engine.cards), -1, dtype=np.int64)
-    columns[wanted] = _starts(engine, wanted)
-    shares = np.zeros((len(codes), sum(engine.cards[v] for v in wanted)))
-    return engine.answer_rows(codes, None, probabilities=shares, columns=columns, n_jobs=n_jobs), shares
-
-
-def _choose_states(engine: RowEngine, codes: np.ndarray, n_jobs: int | None) -> tuple[np.ndarray, np.ndarray]:
-    """Return rows in which each hidden variable has its most probable state, and log P of the observed values."""
-    is_missing = codes < 0
-    wanted = np.flatnonzero(is_missing.any(axis=0)).tolist()
-    states = codes.copy()
-    logs, shares = _compute_shares(engine, codes, wanted, n_jobs)
-    for v, start in zip(wanted, _starts(engine, wanted), strict=True):
-        best = shares[:, start : start + engine.cards[v]].argmax(axis=1)
-        states[:, v] = np.where(is_missing[:, v], best, codes[:, v])
-    return states, logs
+def _choose_states(
+    cards: Sequence[int], worker: RowAnswers, codes: np.ndarray, start: int, hidden: Sequence[int]
+) -> np.ndarray:
+    """Give each hidden variable its most probable state; returns the logarithms of sums over the hidden variables."""
+    places, width = _place(cards, hidden)
+    shares = np.zeros((len(codes), width))
+    logs = worker.answer(codes, start, shares, places)
+    choose_states(shares, places, np.array(cards, dtype=np.int32), codes)
+    return logs
 
 
 def _find_variables(problem: Problem, variables: Sequence[Hashable]) -> list[int]:
+    if isinstance(variables, bytes) or not isinstance(variables, Iterable):
+        raise TypeError(f"variables must be a list of names, got {variables!r}: use [{variables!r}]")
     names = [variables] if isinstance(variables, str) else list(variables)
     if not names:
         raise ValueError(f"variables is empty: name one or more of {join_names(problem.names)}")

@@ -438,6 +438,22 @@ class PairwiseMarkovNetwork(PgmpyInterface):
         self._refuse_if_fixed("factors")
         self._factors = factors  # pgmpy's constructor sets the list
 
+    def to_pgmpy(self) -> DiscreteMarkovNetwork:
+        """Return a copy as an object of pgmpy's own class, whose pickles can be read without pgmx.
+
+        Returns
+        -------
+        pgmpy.models.DiscreteMarkovNetwork
+            A network with the nodes and edges in the same order, and copies of `factors`.
+        """
+        model = DiscreteMarkovNetwork()
+        nx.Graph.add_nodes_from(model, self.nodes())
+        nx.Graph.add_edges_from(
+            model, ((u, v, {"weight": marks.get("weight")}) for u, v, marks in self.edges(data=True))
+        )
+        model.add_factors(*(factor.copy() for factor in self.factors))
+        return model
+
     def copy(self) -> Self:
         """Return an independent network with the same potentials, attributes and cached results."""
         if self._potentials is None:

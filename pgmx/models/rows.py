@@ -4,17 +4,21 @@ Nothing here imports pgmpy, since workers of a cluster read rows too.
 """
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from pgmx._ext._row_columns import RowColumns
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, Frame
-from pgmx.data.columns import code_column, find_missing, is_float_column, read_floats, take_rows
+from pgmx.data.columns import code_column, find_missing, is_float_column, list_categories, read_floats, take_rows
 from pgmx.data.declared_states import list_unknown_states, match_states, match_texts
-from pgmx.data.files.readers import is_chunked
+from pgmx.data.files.plane_file import PLANE_SUFFIX
+from pgmx.data.files.readers import is_chunked, is_path
 from pgmx.data.inputs import open_new_chunks, open_new_rows
 from pgmx.data.numeric import (
     NumericTable,
@@ -28,6 +32,7 @@ from pgmx.data.numeric import (
 from pgmx.inference.mixed.families import MixedRows, RowChunk
 from pgmx.inference.problem import Problem, UnknownStateError
 from pgmx.lookup import suggest
+from pgmx.models.state_codes import StateCodes, list_same_codes
 
 #: Number of values per chunk of rows: 18 MB.
 CHUNK_CELLS = 1 << 20
@@ -106,6 +111,8 @@ class DiscreteRows:
     """
 
     def __init__(self, X: Any, problem: Problem, *, allow_missing: bool = True):
+        if not problem.names:
+            raise ValueError("the network has no variables: add nodes and their tables")
         if isinstance(X, Mapping):
             X = _make_frame(X)
         self.index = getattr(X, "index", None) if hasattr(X, "iloc") else None
@@ -139,22 +146,76 @@ class DiscreteRows:
         kept = self._keep()
         if kept is not None:
             has_missing = np.any([(codes < 0).any(axis=1) for codes in kept], axis=0)
-        elif isinstance(self._first, DiscreteTable):
-            markers = self._first.missing_codes
-            has_missing[self.columns] = [
-                marker >= 0 and (row == marker).any() for row, marker in zip(self._first.codes, markers, strict=True)
-            ]
+        elif self.code_columns is not None:
+            has_missing[self.columns] = False
+            has_missing[self.code_columns.find_incomplete()] = True
         else:
             masks = map(find_missing, self._first.columns)
             has_missing[self.columns] = [mask is not None and mask.any() for mask in masks]
         absent = np.isin(np.arange(len(has_missing)), self.columns, invert=True)
         return np.flatnonzero(has_missing | absent).tolist()
 
-    def chunks(self, most: int) -> Iterator[np.ndarray]:
-        """Yield at most `most` rows at a time, int32 of shape (n_rows, n_variables); once."""
+    @cached_property
+    def code_columns(self) -> RowColumns | None:
+        """The columns of a table in memory if all are codes or categories, which are not copied; else None."""
+        if self._is_stream or (isinstance(self._first, Frame) and self._are_texts):
+            return None
+        found = self._find_codes(self._first)
+        if found is None:
+            return None
+        columns = RowColumns(*found, self._first.n_rows)
+        if not self._allow_missing:
+            _check_complete([self._problem.names[v] for v in columns.find_incomplete()], False)
+        return columns
+
+    def _find_codes(self, table: Frame | DiscreteTable) -> tuple[list, list] | None:
+        """Return per variable the codes of its column and their map (see `StateCodes`); None for other columns."""
+        names, states, kept = self._problem.names, self._problem.states, StateCodes.of(self._problem)
+        codes: list[np.ndarray | None] = [None] * len(names)
+        maps: list[np.ndarray | None] = [None] * len(names)
+        for column, v in enumerate(self.columns):
+            if isinstance(table, DiscreteTable):
+                marker, row = table.missing_codes[column], table.codes[column]
+                observed = table.states[column] if marker < 0 else table.states[column][:-1]
+                places = _map_states(names[v], observed, states[v], row, self._are_texts)
+                codes[v], maps[v] = row, np.concatenate([[-1], places, [-1]]).astype(np.int32)  # the last: missing
+                continue
+            values = table.columns[column]
+            if not isinstance(values, pd.Categorical):
+                return None
+            codes[v], maps[v] = row, found = values.codes, kept.find_map(v, values)
+            if found is None:  # a category that is not a state; it must not occur
+                places = _map_states(names[v], list_categories(values), states[v], row[row >= 0])
+                maps[v] = np.append(-1, places).astype(np.int32)
+        return codes, maps
+
+    def copy_complete(self) -> list[np.ndarray | None]:
+        """Return new arrays of the codes of the complete columns, as in pandas, as far as no value has to be read."""
+        kept = StateCodes.of(self._problem)
+        copies: list[np.ndarray | None] = [None] * len(self._problem.names)
+        if self.code_columns is None:
+            return copies
+        codes, maps = self.code_columns.arrays
+        for v in set(self.columns).difference(self.code_columns.find_incomplete()):
+            if maps[v] is list_same_codes(len(self._problem.states[v])):
+                copies[v] = codes[v].astype(kept.dtype(v), order="C")
+            else:
+                copies[v] = maps[v][1:].astype(kept.dtype(v))[codes[v]]
+        return copies
+
+    def tables(self, most: int) -> Iterator[tuple[int, RowColumns]]:
+        """Yield the number of the first row of a part of the table, and its columns; once.
+
+        Codes and categories are one part. Other columns are coded, at most `most` rows at a time.
+        """
+        if self.code_columns is not None:
+            yield 0, self.code_columns
+            return
+        begin = 0
         for codes in self._code_chunks(most):
-            for begin in range(0, codes.shape[1], most):
-                yield codes[:, begin : begin + most].T.astype(np.int32, order="C")
+            maps = [list_same_codes(len(states)) for states in self._problem.states]
+            yield begin, RowColumns(list(codes), maps, codes.shape[1])
+            begin += codes.shape[1]
 
     def read_all(self) -> np.ndarray:
         """Return the codes of all rows, (n_variables, n_rows); once."""
@@ -194,21 +255,17 @@ class DiscreteRows:
         return codes
 
 
-def read_states(values: Any, name: Hashable, states: tuple) -> np.ndarray:
-    """Return the codes of a column of a file by the states of a variable, -1 for missing values."""
-    codes = np.full(len(values), -1, dtype=np.min_scalar_type(-len(states)))
-    _write_codes(_code_values(values, name), name, states, codes, True)
-    return codes
-
-
 def _write_codes(
     column: tuple[tuple, np.ndarray, np.ndarray | None], name: Hashable, states: tuple, out: np.ndarray, by_text: bool
 ) -> bool:
     """Write the codes of a coded column by the states of a variable; return whether values are missing."""
     observed, codes, mask = column
-    has_missing = mask is not None and bool(mask.any())
-    out[~mask if has_missing else slice(None)] = _map_states(name, observed, states, codes, by_text)[codes]
-    return has_missing
+    places = _map_states(name, observed, states, codes, by_text)
+    if mask is None or not mask.any():
+        out[:] = places[codes]
+        return False
+    out[~mask] = places[codes]
+    return True
 
 
 def _name_columns(columns: tuple, names: tuple) -> tuple:
@@ -271,6 +328,64 @@ def _name_conversion(unknown: Sequence[Hashable], states: Sequence[Hashable]) ->
     return f'the network has them as text, convert the column with {whole}astype("string")'
 
 
+# ---- rows of files, with the types of the variables ----
+
+
+def type_columns(frame: Frame, kinds: Mapping[Hashable, tuple | None]) -> pd.DataFrame:
+    """Return a chunk of a file in the types of its variables: their states, or None for continuous ones.
+
+    Values match states by their text; unknown values become further categories. Words become numbers in continuous
+    columns. Other columns are returned as they are.
+    """
+    columns: dict[int, Any] = {}
+    for k, (name, values) in enumerate(zip(frame.names, frame.columns, strict=True)):
+        if name not in kinds or (kinds[name] is None and not _is_words(values)):
+            columns[k] = values.to_pandas() if hasattr(values, "to_pandas") else values
+        else:
+            states = kinds[name]
+            columns[k] = _parse_numbers(values, name) if states is None else _make_categories(values, name, states)
+    names = pd.Index(frame.names, tupleize_cols=False)
+    return pd.DataFrame(columns, index=pd.RangeIndex(frame.n_rows), copy=False).set_axis(names, axis=1)
+
+
+def _make_categories(values: Any, name: Hashable, states: tuple) -> pd.Categorical:
+    observed, of_rows, mask = _code_values(values, name)
+    places = match_texts(observed, states, -1)
+    unknown = [observed[k] for k in np.flatnonzero(places < 0)]
+    places[places < 0] = len(states) + np.arange(len(unknown))
+    codes = np.full(len(values), -1, dtype=np.intp)
+    codes[slice(None) if mask is None else ~mask] = places[of_rows]
+    return pd.Categorical.from_codes(codes, pd.Index([*states, *unknown], tupleize_cols=False))
+
+
+def _parse_numbers(words: np.ndarray, name: Hashable) -> np.ndarray:
+    cells = pd.Series(words)
+    parsed: Any = pd.to_numeric(cells, errors="coerce")
+    numbers = parsed.astype("float64").to_numpy()
+    wrong = np.flatnonzero(np.isnan(numbers) & cells.notna().to_numpy())
+    if len(wrong):
+        raise ValueError(f"column {name!r} is continuous in the network, but holds {cells.iloc[wrong[0]]!r:.60}")
+    return numbers
+
+
+def _is_words(values: Any) -> bool:
+    """Return whether a column holds the words of a CSV file."""
+    return isinstance(values, np.ndarray) and values.dtype == object
+
+
+def _is_table_file(X: Any) -> bool:
+    return is_path(X) and Path(X).suffix.lower() != PLANE_SUFFIX
+
+
+def _read_file(path: Any, kinds: Mapping[Hashable, tuple | None]) -> pd.DataFrame:
+    """Return all rows of a file, read in chunks, in the types of their variables."""
+    tables, _ = open_new_chunks(path)
+    frames = [
+        _decode_table(table) if isinstance(table, DiscreteTable) else type_columns(table, kinds) for table in tables
+    ]
+    return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+
+
 # ---- Gaussian networks ----
 
 
@@ -325,6 +440,8 @@ def _open_numeric(X, names: tuple) -> tuple[tuple, np.ndarray, pd.Index]:
         X = np.array(X, dtype=np.float64)
     if isinstance(X, pd.DataFrame) and not X.shape[1]:
         return (), np.empty((len(X), 0)), X.index
+    if _is_table_file(X):
+        X = _read_file(X, dict.fromkeys(names))
     opened = open_new_rows(X, "numeric")
     if isinstance(opened, NumericTable):
         cells = opened.rows()
@@ -425,9 +542,12 @@ def read_mixed_rows(
     """
     if isinstance(X, MixedColumns):
         return X
+    ignore = set(ignore)
+    if is_path(X):
+        kinds = dict(zip(names, states, strict=True))
+        X = _read_file(X, {name: kind for name, kind in kinds.items() if name not in ignore})
     frame, index = _open_mixed(X, names)
     _check_columns(frame.names, names, allow_missing)
-    ignore = set(ignore)
     at = {name: column for column, name in enumerate(frame.names) if name not in ignore}
     read = MixedColumns(len(names), frame.n_rows, index)
     read.columns = frame.names

@@ -5,15 +5,12 @@ from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
-from scipy.linalg import LinAlgError, cho_solve, cholesky
+from scipy.linalg import LinAlgError
 from scipy.sparse import csr_array
 
 from pgmx._ext._precision_rows import RowSolver
 from pgmx.statistics.cholesky import Factor, factorise
 from pgmx.statistics.components import find_components
-
-#: Maximum number of variables for which the whole matrix is also stored dense (32 MiB).
-DENSE_UP_TO = 2048
 
 
 class Blocks:
@@ -93,44 +90,10 @@ def compute_smallest_eigenvalue(matrix: csr_array) -> float:
     return float(eigh(matrix.toarray(), eigvals_only=True, subset_by_index=[0, 0])[0])
 
 
-def fill_scores(matrix: csr_array, scores: np.ndarray, missing: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    r"""Fill missing values in rows of deviations from the mean, shape (n, p), with :math:`-K_{mm}^{-1} K_{mo} z_o`.
-
-    The precision K has unit diagonal; missing scores are 0. Also returns :math:`\ln |K_{mm}|` of each row, (n,). One
-    sparse product, and one factorisation per pattern of missing values.
-    """
-    whole, log_dets = scores.copy(), np.zeros(len(scores))
-    if not missing.any():
-        return whole, log_dets
-    residuals = -np.asarray((matrix @ scores.T).T)
-    p = _count_rows(matrix)
-    dense = matrix.toarray() if p <= DENSE_UP_TO else None
-    # rows with the same missing values share one factorisation
-    packed = np.packbits(missing, axis=1)
-    _, first, group = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-    members = np.argsort(group.ravel(), kind="stable")
-    bounds = np.cumsum(np.bincount(group.ravel(), minlength=len(first)))[:-1]
-    for row, rows in zip(first.tolist(), np.split(members, bounds), strict=True):
-        absent = np.flatnonzero(missing[row])
-        if not len(absent):
-            continue
-        right = residuals[np.ix_(rows, absent)].T
-        if len(absent) <= 64 and dense is not None:
-            lower = cholesky(dense[np.ix_(absent, absent)], lower=True)
-            log_dets[rows] = 2.0 * np.log(np.diagonal(lower)).sum()
-            solution = cho_solve((lower, True), right, check_finite=False)
-        else:
-            blocks = Blocks(matrix[absent][:, absent])
-            log_dets[rows] = blocks.log_det
-            solution = blocks.solve(right)
-        whole[np.ix_(rows, absent)] = solution.T
-    return whole, log_dets
-
-
 class RowPrecision:
     """A precision K with unit diagonal that fills missing values of rows of deviations from the mean, shape (n, p).
 
-    With a `root` A, A'A = K, results keep their digits if K is nearly singular; otherwise methods raise LinAlgError if
+    With a `root` A, A'A = K, results keep their digits if K is nearly singular; otherwise `fill` raises LinAlgError if
     K_mm is singular to working precision. The result of a row does not depend on other rows.
     """
 
@@ -149,23 +112,9 @@ class RowPrecision:
         if missing.any():
             mask, order, begins = _group_rows(missing)
             solver = RowSolver(*self._arrays, self._root)
-            self._check(solver.fill(whole, mask, order, begins, log_dets, spread if variances else None))
+            if not solver.fill(whole, mask, order, begins, log_dets, spread if variances else None):
+                raise LinAlgError("the precision of the missing values is not positive definite to working precision")
         return whole, log_dets, spread
-
-    def predict(self, scores: np.ndarray, missing: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return means and variances (n_targets, n) of observed values given the others; NaN for missing values."""
-        means, variances = np.full((2, len(targets), len(scores)), np.nan)
-        if len(scores) and len(targets):
-            mask, order, begins = _group_rows(missing)
-            whole = np.ascontiguousarray(scores, dtype=np.float64)
-            solver = RowSolver(*self._arrays, self._root)
-            positions = np.asarray(targets, dtype=np.int64)
-            self._check(solver.predict(whole, mask, order, begins, positions, means, variances))
-        return means, variances
-
-    def _check(self, is_definite: bool) -> None:
-        if not is_definite:
-            raise LinAlgError("the precision of the missing values is not positive definite to working precision")
 
 
 def _list_arrays(matrix: csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,13 +1,15 @@
 """Questions to Bayesian networks by pgmx, pgmpy and pyAgrum: the same questions in the same run, and their differences.
 
     python tests/benchmarks/answers.py alarm insurance --peer /path/to/python/with/pyagrum
+    python tests/benchmarks/answers.py --rows alarm insurance --peer /path/to/python/with/pyagrum
 
 A question asks for one variable given a tenth of the others, another set in each question; its states are those of a
 row drawn from the network, so that it is possible. Times are user-CPU microseconds of the whole call
 `VariableElimination(model).query([v], evidence)`, the class constructed once; chunks of questions of the tools
 alternate. pyAgrum runs in a process of its own, with the interpreter of ``--peer``: a new `VariableElimination`,
 `LazyPropagation` each question, the faster one counts. ``--seconds`` bounds the time of a peer per network. ``--alarm``
-measures `marginals`, `BeliefPropagation`, further functions, `simulate` and the peak memory.
+measures `marginals`, `BeliefPropagation`, further functions, `simulate` and the peak memory; ``--rows`` whole frames
+(`answers_of_rows`).
 """
 
 import argparse
@@ -20,6 +22,8 @@ import warnings
 from os import getloadavg
 from pathlib import Path
 from resource import RUSAGE_SELF, getrusage
+
+import answers_of_rows
 
 N_CHUNKS = 5
 #: Largest difference of two answers that counts as none.
@@ -250,14 +254,33 @@ def main():
     parser.add_argument("--questions", type=int, default=1000, help="per network")
     parser.add_argument("--seconds", type=float, default=5.0, help="of each peer per network")
     parser.add_argument("--alarm", action="store_true", help="only other functions, and simulated rows")
-    parser.add_argument("--serve", help=argparse.SUPPRESS)
+    parser.add_argument("--gaussian", action="store_true", help="only rows under linear Gaussian networks")
+    parser.add_argument("--rows", action="store_true", help="whole frames")
+    parser.add_argument("--frame-rows", type=int, default=10_000)
+    parser.add_argument("--tasks", nargs="+", default=answers_of_rows.TASKS, choices=answers_of_rows.TASKS)
+    parser.add_argument("--pgmpy", action="store_true", help="with --rows: also pgmpy's class")
+    for name in ("--serve", "--serve-rows", "--serve-pgmpy"):
+        parser.add_argument(name, help=argparse.SUPPRESS)
+    parser.add_argument("--measure", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
         return serve(options.serve)
+    if options.serve_rows:
+        return answers_of_rows.serve_agrum(options.serve_rows, used)
+    if options.serve_pgmpy:
+        return answers_of_rows.serve_pgmpy(options.serve_pgmpy, used)
     warnings.simplefilter("ignore")
+    if options.measure:
+        return answers_of_rows.measure(*options.measure, options, used)
     print(f"{platform.processor() or platform.machine()}, load {getloadavg()[0]:.1f}\n")
     if options.alarm:
         return measure_alarm()
+    if options.rows:
+        return answers_of_rows.compare(options)
+    if options.gaussian:
+        from answers_of_gaussian_rows import measure
+
+        return measure()
     print("| network | pgmx | asked again | pgmpy | pyAgrum | best peer / pgmx | difference | questions | peak MB |")
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for name in options.networks:

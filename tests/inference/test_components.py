@@ -65,7 +65,7 @@ def draw_rows(rng, cards, n_rows, hidden):
 def way(request, monkeypatch):
     """Answer rows by components alone, or by the whole tree alone."""
     sparse = request.param == "lanes"
-    monkeypatch.setattr(ComponentEngine, "_find_sparse_rows", lambda self, codes: np.full(len(codes), sparse))
+    monkeypatch.setattr(ComponentEngine, "find_sparse_rows", lambda self, codes: np.full(len(codes), sparse))
 
 
 @pytest.mark.parametrize("case", range(25))

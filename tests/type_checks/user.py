@@ -9,6 +9,7 @@ from pgmx.data import encode, open_table, write_table
 from pgmx.datasets import load_network, preferential_attachment_network, sample, sample_markov_network
 from pgmx.estimators import (
     CLIME,
+    BayesianNetworkClassifier,
     BootstrapStructure,
     ChowLiuForest,
     GraphicalLasso,
@@ -34,6 +35,17 @@ print(pgmx.estimators.HillClimbSearch().max_indegree, pgmx.metrics.shd(search, s
 forest = ChowLiuForest(weight="bic").fit(frame)
 bootstrap = BootstrapStructure(HillClimbSearch(), n_resamples=20, n_jobs=2).fit(frame)
 strengths: pd.DataFrame = bootstrap.strengths_
+classifier = BayesianNetworkClassifier(HillClimbSearch(), pseudo_counts=0.5).fit(
+    frame[["smoke", "xray"]], frame["lung"]
+)
+shares: np.ndarray = classifier.predict_proba(frame[["smoke", "xray"]])
+print(
+    classifier.classes_.shape,
+    shares.shape,
+    classifier.graph_.nodes,
+    classifier.model_.nodes,
+    classifier.markov_blanket_,
+)
 rows = sample_markov_network(preferential_attachment_network(10, 3), 500)
 learner = OnlineEdgeGrafting(alpha=0.3, lam=0.02, max_edges=20).fit(rows)
 network: PairwiseMarkovNetwork = learner.model_

@@ -1,4 +1,4 @@
-"""A classifier: a Bayesian network of a class and its features, which answers with the class given the features."""
+"""Classification by a Bayesian network: the distribution of a class given features, some of which may be missing."""
 
 import warnings
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -13,13 +13,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array, check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
-from pgmx.checks import caller_level, check_same_names, join_names
+from pgmx.checks import caller_level, check_same_names, check_weights, join_names
 from pgmx.data import DiscreteTable, Frame
 from pgmx.data.columns import read_floats
 from pgmx.data.errors import check_rows_left
 from pgmx.data.few_values import warn_of_few_values
 from pgmx.data.frame import open_rows
-from pgmx.data.weights import check_row_weights
 from pgmx.estimators.base import DISCRETE_COLUMNS, Interval, StrOptions, clone_learner, import_page, random_draws
 from pgmx.estimators.bayesian.dag_learner import PRIOR_OPTIONS, NetworkResults
 from pgmx.lookup import explain_options
@@ -40,6 +39,9 @@ _CLASS = "class"
 
 #: Name of the code of missing values in coded rows.
 _MISSING = "missing"
+
+#: Rounding error of the sum of weights that are shares.
+_ROUNDING = 1e-9
 
 #: The prior if no option gives one: under one row for all cells of a table, rare configurations are too certain.
 _LAPLACE = {"pseudo_counts": 1.0}
@@ -92,7 +94,7 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
         children of the class.
     n_features_in_ : int
         Number of columns of the training data.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of str, shape (n_features,)
         Names of the columns, if all of them are strings.
 
     Raises
@@ -181,7 +183,7 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
 
     # ---- learning ----
 
-    def fit(self: Classifier, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Classifier:
+    def fit(self: Classifier, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Classifier:
         """Learn the network of the features and the class.
 
         Parameters
@@ -192,6 +194,7 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
             The labels.
         sample_weight : array of shape (n_samples,), optional
             Non-negative weights of the rows. A row of weight 2 counts as two rows, a row of weight 0 is left out.
+            Weights that add up to at most 1 are shares, as of boosting, and are scaled to add up to the number of rows.
 
         Returns
         -------
@@ -209,12 +212,11 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
         frame = open_rows(X).check_shape()
         warn_of_few_values(frame, self.discrete_columns or ())
         frame = frame.declare_discrete(self.discrete_columns)
-        labels = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
+        any_type: Any = None
+        labels = column_or_1d(check_array(y, ensure_2d=False, dtype=any_type, input_name="y"), warn=True)
         check_consistent_length(labels, np.empty(frame.n_rows))
         check_classification_targets(labels)
-        weights = np.ones(frame.n_rows)
-        if sample_weight is not None and (checked := check_row_weights(sample_weight, frame.n_rows)) is not None:
-            weights = checked
+        weights = _read_weights(sample_weight, frame.n_rows)
         kept = weights > 0
         if self._missing == "drop":
             kept &= frame.complete_mask()
@@ -248,7 +250,10 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
         """Return the edges between the columns and the fitted network; the class is the last column."""
         if isinstance(self.structure, NetworkResults):
             learner = clone_learner(self.structure).fit(table, sample_weight=weights)
-            return learner.edges_.tolist(), learner._make_model(prior)
+            try:
+                return learner.edges_.tolist(), learner._make_model(prior)
+            except AttributeError as error:  # the graph has edges that no network has
+                raise ValueError(f"structure={type(learner).__name__}(...): {error}") from None
         scoring = bind_forest_score(
             "mutual_info",
             table,
@@ -392,10 +397,21 @@ explain_options(BayesianNetworkClassifier)
 def _name_class(y: Any, names: Sequence[Hashable]) -> Hashable:
     """Return a name for the class that is not the name of a feature."""
     name = getattr(y, "name", None)
-    name = _CLASS if name in (None, "") else name
-    while name in names:
-        name = f"{_CLASS}_" if name == _CLASS else _CLASS if not str(name).startswith(_CLASS) else f"{name}_"
-    return name
+    if name not in (None, "") and name not in names:
+        return name
+    free = _CLASS
+    while free in names:
+        free += "_"
+    return free
+
+
+def _read_weights(sample_weight: ArrayLike | None, n_rows: int) -> np.ndarray:
+    """Return the number of rows that each row represents."""
+    if sample_weight is None:
+        return np.ones(n_rows)
+    weights = check_weights(sample_weight, "sample_weight", n_rows)
+    total = weights.sum()
+    return weights * (n_rows / total) if total <= 1.0 + _ROUNDING else weights
 
 
 def _list_states(classes: np.ndarray) -> list:
@@ -437,10 +453,8 @@ def _find_tree(scoring: Any, class_node: int, n_jobs: int | None) -> list[tuple[
             constraints = EdgeConstraints(class_node, allowed=allowed.astype(np.uint8))
     else:
         of_pairs = scoring.available if isinstance(scoring, IncompleteScoring) else scoring
-        pair_weights, is_symmetric = (
-            score_pairs(of_pairs, features, class_node, n_jobs).pair_weights,
-            scoring.equivalent,
-        )
+        pair_weights = score_pairs(of_pairs, features, class_node, n_jobs).pair_weights
+        is_symmetric = scoring.equivalent
     forest = find_spanning_forest(
         pair_weights,
         priority=np.argsort(np.argsort(permutation[features])),
@@ -482,8 +496,10 @@ def _make_table(rows: MixedColumns, names: Sequence[Hashable], states: Mapping) 
     largest = max(map(len, all_states), default=0)
     codes = np.empty((len(members), rows.n_rows), dtype=np.uint8 if largest <= 256 else np.uint16)
     for row, v, own in zip(codes, members, all_states, strict=True):
-        row[:] = rows.codes[v]
-        if (mask := rows.missing[v]) is not None:
+        column, mask = rows.codes[v], rows.missing[v]
+        assert column is not None  # it is not absent
+        row[:] = column
+        if mask is not None:
             row[mask] = len(own) - 1
     markers = np.array([len(own) - 1 for own in all_states], dtype=np.int64)
     return DiscreteTable._from_parts(tuple(names[v] for v in members), tuple(all_states), codes, markers)

@@ -8,7 +8,6 @@ from typing import Any, TypeAlias
 import networkx as nx
 import numpy as np
 from pgmpy.base import DAG, PDAG
-from pgmpy.models import DiscreteBayesianNetwork
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import caller_level, check_same_names, join_names
@@ -28,6 +27,7 @@ from pgmx.estimators.base import DISCRETE_COLUMNS, NA_VALUES, BaseStructureLearn
 from pgmx.estimators.bayesian.pgmpy_interface import CausalDiscovery, make_metric
 from pgmx.inference.likelihood import held_out_log_likelihood
 from pgmx.models import ConditionalGaussianNetwork, cpdag, to_dag, to_pdag
+from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork
 from pgmx.models.bayesian.linear_gaussian_network import LinearGaussianBayesianNetwork
 from pgmx.models.bayesian.networks import check_parameter_prior
 from pgmx.scores.binding.discrete import FormulaScoring

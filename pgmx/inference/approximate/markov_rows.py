@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import copy
 from math import prod
+from typing import Any
 
 import numpy as np
 
+from pgmx._ext._row_columns import RowColumns
 from pgmx.inference.approximate.loopy import choose_configuration, loopy_belief_propagation
-from pgmx.inference.exact.components import SUM, ComponentEngine
+from pgmx.inference.exact.components import BLOCK, SUM, ComponentEngine
 from pgmx.inference.exact.elimination_order import TreewidthError
 from pgmx.inference.exact.junction_tree import ExactInference
 from pgmx.inference.networks import PairwisePotentials
@@ -126,6 +128,22 @@ class MarkovRows:
             return is_possible
 
         return states, self._answer(codes, ask, ask_tree, settle, memory) + self._log_scale
+
+    def run_blocks(
+        self,
+        answer: Callable[[_BlockAnswers, slice], np.ndarray],
+        n_rows: int,
+        memory: int | None,
+        n_jobs: int | None,
+        most: int = BLOCK,
+    ) -> np.ndarray:
+        """Answer blocks of rows one after the other, as `ComponentEngine.run_blocks`."""
+        # large blocks: equal components of rows are answered once
+        most = max(most, 4 * BLOCK)
+        blocks = [slice(start, min(start + most, n_rows)) for start in range(0, n_rows, most)]
+        worker = _BlockAnswers(self, memory, n_jobs)
+        logs = [np.empty(0), *(answer(worker, block) for block in blocks)]
+        return np.concatenate(logs)
 
     # ---- exactly, where that is not too large ----
 
@@ -241,6 +259,7 @@ class MarkovRows:
                 for own, card in zip(found, shape, strict=True):
                     own.append(0 if maximise else np.full(card, 1.0 / card))
                 continue
+            answers: Any
             if maximise:
                 answers = choose_configuration(network, {}, beliefs.node_beliefs, beliefs.edge_beliefs)
             else:
@@ -249,6 +268,38 @@ class MarkovRows:
                 own.append(answer)
         same = same.ravel()
         return [np.array(own)[same] for own in found], is_possible[same]
+
+
+class _BlockAnswers:
+    """Answers of blocks of rows, as of `RowWorker`."""
+
+    def __init__(self, engine: MarkovRows, memory: int | None, n_jobs: int | None):
+        self._engine, self._memory, self._n_jobs = engine, memory, n_jobs
+
+    def read(self, columns: RowColumns, block: slice) -> np.ndarray:
+        """Return rows of a table, int32 (n_rows, n) with hidden variables -1."""
+        codes = np.empty((block.stop - block.start, columns.n_columns), dtype=np.int32)
+        columns.read(block.start, codes)
+        return codes
+
+    def answer(
+        self, codes: np.ndarray, start: int, probabilities: np.ndarray | None = None, columns: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Return the log-sums of rows, and set the distributions of their hidden variables."""
+        try:
+            return self._engine.answer_rows(
+                codes, self._memory, probabilities=probabilities, columns=columns, n_jobs=self._n_jobs
+            )
+        except TreewidthError as error:
+            raise error.number_from(start) from None
+
+    def complete(self, codes: np.ndarray, start: int) -> np.ndarray:
+        """Set the most probable states together, in place; returns their log-scores."""
+        try:
+            codes[...], logs = self._engine.complete_rows(codes, self._memory, n_jobs=self._n_jobs)
+        except TreewidthError as error:
+            raise error.number_from(start) from None
+        return logs
 
 
 def _list_tables(potentials: PairwisePotentials) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:

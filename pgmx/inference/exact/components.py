@@ -17,6 +17,7 @@ import numpy as np
 from pgmx._ext._components import LARGE_PLAN, Components
 from pgmx._ext._expected_counts import Questions
 from pgmx._ext._lanes import Lanes
+from pgmx._ext._row_columns import RowColumns
 from pgmx.inference.exact.elimination_order import (
     CELL_BYTES,
     EliminationPlan,
@@ -38,8 +39,10 @@ PLAN_BYTES = 2**28
 #: Largest memory in bytes of exact inference by default, and a size for which the free memory need not be read.
 DEFAULT_MEMORY = 2**31
 SMALL_MEMORY = 2**26
-#: Rows per task.
-BLOCK = 4096
+#: Bytes of plans of one thread that answers rows, and threads whose plans are kept.
+ROW_PLAN_BYTES, MOST_WORKERS = 2**26, 16
+#: Rows per task at most and, with several threads, at least.
+BLOCK, LEAST_BLOCK = 4096, 64
 #: Largest tree, in cells, through which rows are sent side by side: 17 doubles per cell.
 MOST_TREE_CELLS = 2**20
 
@@ -71,6 +74,7 @@ class ComponentEngine:
             for v in scope:
                 holders[v].append(f)
         self.columns = _starts(cards)[:-1]
+        self.slices = [slice(end - card, end) for card, end in zip(self.cards, np.cumsum(cards).tolist(), strict=True)]
         self.first = _starts([*(table.size for table in tables), *cards])[:-1]
         self.values = np.concatenate([*(table.ravel() for table in tables), np.ones(sum(cards))])
         self.active = np.repeat(np.array([1, 0], dtype=np.uint8), [self.n_tables, n])
@@ -88,15 +92,22 @@ class ComponentEngine:
         self.plan_bytes = plan_bytes
         self._whole: float | None = None
         self._lock, self._largest = Lock(), 0.0
+        self._pool_lock = Lock()
+        self._workers: list[RowWorker] = []
         self._kernel = self.copy_kernel()
 
     def __getstate__(self) -> dict:
-        return {name: value for name, value in self.__dict__.items() if name not in ("_kernel", "_lock")}
+        return {
+            name: value
+            for name, value in self.__dict__.items()
+            if name not in ("_kernel", "_lock", "_pool_lock", "_workers")
+        }
 
     def __setstate__(self, state: dict) -> None:
         self.__dict__.update(state)
         self.values, self.active = self._arrays[5], self._arrays[8]
         self._lock, self._largest = Lock(), 0.0
+        self._pool_lock, self._workers = Lock(), []
         self._kernel = self.copy_kernel()
 
     def copy_kernel(self) -> Components:
@@ -144,9 +155,9 @@ class ComponentEngine:
                     self.active[: self.n_tables] = 1
                     self.active[self.n_tables :] = 0
 
-    def worker(self, memory: int | None) -> _Worker:
+    def worker(self, memory: int | None) -> RowWorker:
         """Return the kernel of single questions, whose plans are kept; for use inside of `asking`."""
-        return _Worker(self, self._choose_kernel(memory), memory)
+        return RowWorker(self, self._choose_kernel(memory), memory)
 
     def _choose_kernel(self, memory: int | None) -> Components:
         """Return the kernel with kept plans, or a new one if some of its plans are larger than the memory."""
@@ -213,29 +224,12 @@ class ComponentEngine:
         `probabilities` (N, k), out, receives the distribution of each hidden variable from its column in `columns` on
         (-1: not wanted); those of impossible rows are undefined.
         """
-        is_sparse = self._find_sparse_rows(codes)
 
-        def answer(worker: _Worker, block: slice) -> np.ndarray:
-            logs = np.zeros(len(codes[block]))
-            for by_lanes in (False, True):
-                places = np.flatnonzero(is_sparse[block] == by_lanes)
-                if not len(places):
-                    continue
-                rows = np.ascontiguousarray(codes[block][places])
-                out = None if probabilities is None else np.zeros((len(rows), probabilities.shape[1]))
-                if by_lanes:
-                    values = np.zeros(len(rows))
-                    for lanes in worker.lanes():
-                        lanes.answer(rows, values, out, columns)
-                else:
-                    worker.find(rows, SUM, places + block.start)
-                    values = worker.kernel.answer(rows, SUM, None, out, columns)
-                logs[places] = values
-                if probabilities is not None:
-                    probabilities[places + block.start] = out
-            return logs
+        def answer(worker: RowWorker, block: slice) -> np.ndarray:
+            out = None if probabilities is None else probabilities[block]
+            return worker.answer(codes[block], block.start, out, columns)
 
-        return self._run_blocks(answer, len(codes), memory, n_jobs)
+        return self.run_blocks(answer, len(codes), memory, n_jobs)
 
     def complete_rows(
         self, codes: np.ndarray, memory: int | None, *, uniforms: np.ndarray | None = None, n_jobs: int | None = 1
@@ -253,7 +247,7 @@ class ComponentEngine:
         is_single = len(codes) == 1 < n_draws
         n_each = 1 if is_single else n_draws
 
-        def answer(worker: _Worker, block: slice) -> np.ndarray:
+        def answer(worker: RowWorker, block: slice) -> np.ndarray:
             rows = codes if is_single else codes[block]
             drawn = slice(n_each * block.start, n_each * block.stop)
             n_repeats = len(states[drawn]) // len(rows)
@@ -261,42 +255,77 @@ class ComponentEngine:
             part = None if uniforms is None else uniforms[drawn]
             return worker.kernel.answer(rows, kind, states[drawn], None, None, part)[::n_each]
 
-        logs = self._run_blocks(answer, len(states) // n_each, memory, n_jobs)
+        logs = self.run_blocks(answer, len(states) // n_each, memory, n_jobs)
         return states, np.repeat(logs, n_each)
 
-    def _find_sparse_rows(self, codes: np.ndarray) -> np.ndarray:
+    def find_sparse_rows(self, codes: np.ndarray) -> np.ndarray:
         """Return whether each row observes so little that a pass through the whole tree costs less."""
         if self._tree_cells() > MOST_TREE_CELLS:
             return np.zeros(len(codes), dtype=bool)
-        return 2 * (codes < 0).sum(axis=1) > len(self.cards)
+        return 2 * np.count_nonzero(codes < 0, axis=1) > len(self.cards)
 
     def _tree_cells(self) -> float:
         """Return the number of cells of the plans without evidence."""
         if self._whole is None:
             with self._lock:
-                worker = _Worker(self, self._kernel, MOST_TREE_CELLS * CELL_BYTES)
+                worker = RowWorker(self, self._kernel, MOST_TREE_CELLS * CELL_BYTES)
                 self._whole = worker.plan_whole()
         return self._whole
 
-    def _run_blocks(
-        self, answer: Callable[[_Worker, slice], np.ndarray], n_rows: int, memory: int | None, n_jobs: int | None
+    def run_blocks(
+        self,
+        answer: Callable[[RowWorker, slice], np.ndarray],
+        n_rows: int,
+        memory: int | None,
+        n_jobs: int | None,
+        most: int = BLOCK,
     ) -> np.ndarray:
-        """Answer blocks of rows, each thread with its own plans; the blocks do not depend on the number of threads."""
-        starts = range(0, n_rows, BLOCK)
+        """Answer blocks of at most `most` rows, each thread with its own plans, which are kept for the next call.
+
+        `answer` returns a number per row; its results must not depend on the blocks.
+        """
+        n_threads = min(count_threads(n_jobs), max(1, n_rows // LEAST_BLOCK))
+        if n_threads > 1:
+            most = max(LEAST_BLOCK, min(most, n_rows // (4 * n_threads)))
+        starts = range(0, n_rows, most)
         logs = np.empty(n_rows)
+        taken: list[RowWorker] = []
 
         def make() -> Callable[[int], None]:
-            worker = _Worker(self, self.copy_kernel(), memory)
+            worker = self._take_worker(memory)
+            taken.append(worker)
 
             def task(number: int) -> None:
-                block = slice(starts[number], min(starts[number] + BLOCK, n_rows))
+                block = slice(starts[number], min(starts[number] + most, n_rows))
                 logs[block] = answer(worker, block)
 
             return task
 
-        for _ in run_on_threads(make, len(starts), min(count_threads(n_jobs), max(1, len(starts)))):
-            pass
+        try:
+            for _ in run_on_threads(make, len(starts), n_threads):
+                pass
+        finally:
+            self._return_workers(taken)
         return logs
+
+    def _take_worker(self, memory: int | None) -> RowWorker:
+        """Return a worker that no thread uses, with the plans of earlier rows under the same limit of memory."""
+        with self._pool_lock:
+            for k, worker in enumerate(self._workers):
+                if worker.memory == memory:
+                    return self._workers.pop(k)
+        return RowWorker(self, Components(*self._arrays, min(self.plan_bytes, ROW_PLAN_BYTES)), memory)
+
+    def _return_workers(self, workers: list[RowWorker]) -> None:
+        """Keep workers, the latest first, up to the limit of all plans."""
+        with self._pool_lock:
+            kept: list[RowWorker] = []
+            n_bytes = 0
+            for worker in [*workers, *self._workers]:
+                n_bytes += worker.n_bytes
+                if n_bytes <= self.plan_bytes and len(kept) < MOST_WORKERS:
+                    kept.append(worker)
+            self._workers = kept
 
     def plan(self, kernel: Components, number: int, memory: int | None) -> float:
         """Make the plan of a component and return its cells; raises a TreewidthError beyond the memory."""
@@ -422,7 +451,7 @@ class ComponentInference:
     @cached_property
     def _answer(self) -> tuple[float, np.ndarray]:
         """The log-partition, and the marginals of all hidden variables side by side."""
-        probabilities = np.zeros((1, sum(self.engine.cards)))
+        probabilities = np.zeros((1, self.engine.slices[-1].stop))
         with self.engine.asking(*self._question) as row:
             worker = self.engine.worker(self.memory)
             worker.find(row, SUM)
@@ -438,8 +467,7 @@ class ComponentInference:
 
     def marginal(self, i: int) -> np.ndarray:
         """Return the distribution of a hidden variable."""
-        start = self.engine.columns[i]
-        return self._answer[1][start : start + self.engine.cards[i]]
+        return self._answer[1][self.engine.slices[i]]
 
     def joint(self, variables: Sequence[int]) -> np.ndarray:
         """Return the joint distribution of hidden variables, one axis per variable in their order."""
@@ -484,12 +512,67 @@ class ComponentInference:
         return np.ascontiguousarray(states.T)
 
 
-class _Worker:
+class RowWorker:
     """The kernels of one thread: the plans of the components of its rows, and eight lanes through the whole network."""
 
     def __init__(self, engine: ComponentEngine, kernel: Components, memory: int | None) -> None:
         self.engine, self.kernel, self.memory = engine, kernel, memory
         self._lanes: list[Lanes] | None = None
+        self._codes = np.empty((0, len(engine.cards)), dtype=np.int32)
+
+    @property
+    def n_bytes(self) -> int:
+        """The memory of plans, of lanes and of the rows of a block."""
+        return self.kernel.kept_bytes + self._codes.nbytes + sum(lanes.n_bytes for lanes in self._lanes or ())
+
+    def read(self, columns: RowColumns, block: slice) -> np.ndarray:
+        """Return rows of a table, int32 (n_rows, n) with hidden variables -1, valid until the next call."""
+        n_rows = block.stop - block.start
+        if len(self._codes) < n_rows:
+            self._codes = np.empty((n_rows, len(self.engine.cards)), dtype=np.int32)
+        columns.read(block.start, self._codes[:n_rows])
+        return self._codes[:n_rows]
+
+    def answer(
+        self, codes: np.ndarray, start: int, probabilities: np.ndarray | None = None, columns: np.ndarray | None = None
+    ) -> np.ndarray:
+        """Answer rows as `ComponentEngine.answer_rows` does; `start` is the number of the first row."""
+        is_sparse = self.engine.find_sparse_rows(codes)
+        if is_sparse.all() or not is_sparse.any():
+            return self._answer(
+                codes, np.arange(start, start + len(codes)), bool(is_sparse.any()), probabilities, columns
+            )
+        logs = np.empty(len(codes))
+        for by_lanes in (False, True):
+            places = np.flatnonzero(is_sparse == by_lanes)
+            out = None if probabilities is None else np.zeros((len(places), probabilities.shape[1]))
+            logs[places] = self._answer(codes[places], places + start, by_lanes, out, columns)
+            if probabilities is not None:
+                probabilities[places] = out
+        return logs
+
+    def _answer(
+        self,
+        codes: np.ndarray,
+        rows: np.ndarray,
+        by_lanes: bool,
+        probabilities: np.ndarray | None,
+        columns: np.ndarray | None,
+    ) -> np.ndarray:
+        if not by_lanes:
+            self.find(codes, SUM, rows)
+            return self.kernel.answer(codes, SUM, None, probabilities, columns)
+        logs = np.zeros(len(codes))
+        for lanes in self.lanes():
+            lanes.answer(codes, logs, probabilities, columns)
+        return logs
+
+    def complete(self, codes: np.ndarray, start: int, uniforms: np.ndarray | None = None) -> np.ndarray:
+        """Complete rows in place as `ComponentEngine.complete_rows` does; `start` is the number of the first row."""
+        kind = MAXIMISE if uniforms is None else SUM
+        self.find(codes, kind, np.arange(start, start + len(codes)))
+        # components do not read the states of each other: they can be written into the codes
+        return self.kernel.answer(codes, kind, codes, None, None, uniforms)
 
     def find(self, codes: np.ndarray, kind: int, rows: np.ndarray | None = None, n_repeats: int = 1) -> None:
         """Find and plan the components of rows; a TreewidthError names the first row, by its number in `rows`."""

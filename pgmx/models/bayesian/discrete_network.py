@@ -39,9 +39,8 @@ class DiscreteBayesianNetwork(DiscreteRowQueries, pgmpy.models.DiscreteBayesianN
     Attributes
     ----------
     cpds : list of TabularCPD
-        The tables, added by ``add_cpds`` or ``fit``.
-    states : dict of {name: list}
-        The states of each variable.
+        The tables, added by ``add_cpds`` or ``fit``. As in pgmpy, ``states`` is a dictionary of the states of each
+        variable in its table.
 
     Notes
     -----
@@ -183,7 +182,7 @@ class DiscreteBayesianNetwork(DiscreteRowQueries, pgmpy.models.DiscreteBayesianN
         if algo is not None or kwargs:
             return super().predict(data, algo, stochastic, n_jobs, seed, **kwargs)
         if is_remote(data):
-            if not set(self) - set(data.columns):
+            if not set(self) - set(data.names):
                 raise ValueError(NOTHING_MISSING)
             if seed is None:  # the chunks draw from one source, and every computation draws the same
                 seed = int(np.random.SeedSequence().generate_state(1)[0])

@@ -132,6 +132,11 @@ class LinearGaussianBayesianNetwork(LinearGaussianRowQueries, pgmpy.models.Linea
         """Return a random network; the arguments are pgmpy's."""
         return cls.from_network(pgmpy.models.LinearGaussianBayesianNetwork.get_random(*args, **kwargs))
 
+    @classmethod
+    def from_dagitty(cls, string: str | None = None, filename: str | None = None) -> Self:
+        """Make a network from DAGitty syntax, as pgmpy does: with CPDs if it has coefficients."""
+        return cls.from_network(super().from_dagitty(string, filename))
+
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_kept"}
 
@@ -197,7 +202,8 @@ class LinearGaussianBayesianNetwork(LinearGaussianRowQueries, pgmpy.models.Linea
         ----------
         H. Rue, L. Held (2005), Gaussian Markov Random Fields, theorem 2.5.
         """
-        check_method(method, (None, "map", "marginal"))
+        if method is not None:
+            check_method(method, ("map", "marginal"))
         if method is None and isinstance(data, pd.DataFrame) and self._is_partly_determined():
             variables, means, _ = self.predict_probability(data)
             return pd.DataFrame(means, columns=pd.Index(variables, tupleize_cols=False), index=data.index)
@@ -398,7 +404,7 @@ def _remove_values(
     for name, share in missing_prob.items():
         if name not in kept:
             raise ValueError(f"missing_prob has {name!r}, which is not among the columns {join_names(kept)}")
-        if not isinstance(share, Real) or not 0.0 <= share <= 1.0:
+        if not isinstance(share, Real) or not 0.0 <= float(share) <= 1.0:
             raise ValueError(f"missing_prob of {name!r} must be between 0 and 1, got {share!r}")
     for name, share in missing_prob.items():
         columns[name][rng.random(len(columns[name])) < share] = np.nan

@@ -348,6 +348,33 @@ class ConditionalGaussianNetwork(MixedQueries, FixedGraph, DAG):
     def _kind(self, v: int) -> str:
         return "continuous" if self._states[v] is None else "discrete"
 
+    def to_pgmpy(self) -> pgmpy.models.DiscreteBayesianNetwork | pgmpy.models.LinearGaussianBayesianNetwork:
+        """Return a network of discrete, or of continuous, variables as an object of pgmpy's own class.
+
+        Returns
+        -------
+        pgmpy.models.DiscreteBayesianNetwork or pgmpy.models.LinearGaussianBayesianNetwork
+            A network with its CPDs, whose pickles can be read without pgmx.
+
+        Raises
+        ------
+        ValueError
+            If the network has variables of both kinds, for which pgmpy has no class.
+        """
+        parts = self.parts()
+        if not self.continuous:
+            model = pgmpy.models.DiscreteBayesianNetwork()
+            nx.DiGraph.add_nodes_from(model, parts.names)
+            nx.DiGraph.add_edges_from(model, ((u, v, {"weight": None}) for u, v in self.edges()))
+            model.add_cpds(*self.cpds)
+            return model
+        if self.states:
+            raise ValueError(
+                "pgmpy has no network of discrete and continuous variables: to_linear_gaussian_bn(configuration) gives "
+                "the one of the continuous variables in one configuration"
+            )
+        return make_linear_gaussian(parts, {}).to_pgmpy()
+
     def to_linear_gaussian_bn(self, configuration: Mapping[Hashable, Hashable]) -> LinearGaussianBayesianNetwork:
         """Return the linear Gaussian network of the continuous variables in a configuration of the discrete ones.
 

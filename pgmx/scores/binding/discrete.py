@@ -10,12 +10,12 @@ from typing import Any
 from weakref import ref
 
 import numpy as np
-from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmx.data import DiscreteTable, estimate_memory
 from pgmx.data.memory import limit_kept_counts
 from pgmx.data.weights import combine_weights
 from pgmx.models import fit_discrete
+from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork
 from pgmx.scores.binding.scoring import FunctionMixin, PriorMixin, strip_data
 from pgmx.scores.chance_edges import EdgePrice
 from pgmx.scores.discrete.base import DiscreteScore, ScoreTerms, family_scorer

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from pgmpy.models import DiscreteBayesianNetwork
 
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, Frame
@@ -18,6 +17,7 @@ from pgmx.data.errors import refuse_unobserved
 from pgmx.data.mixed import MixedTable
 from pgmx.data.numeric import list_nonnumeric_kinds, make_rows, mark_infinite_columns, refuse_values, select_names
 from pgmx.models import ConditionalGaussianNetwork, fit_linear_gaussian
+from pgmx.models.bayesian.discrete_network import DiscreteBayesianNetwork
 from pgmx.models.bayesian.em import EMFit, IncompleteRows
 from pgmx.models.bayesian.incomplete_continuous import MOST_PRODUCTS, IncompleteContinuousRows
 from pgmx.models.bayesian.incomplete_discrete import CompletedRows, IncompleteDiscreteRows

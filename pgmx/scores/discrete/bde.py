@@ -40,7 +40,7 @@ class BDe(DiscreteScore):
     ----------
     data : DataFrame, array or DiscreteTable
         One discrete column per variable. Integers are states.
-    prior_network : pgmpy.models.DiscreteBayesianNetwork
+    prior_network : DiscreteBayesianNetwork
         B₀, over the columns of the data, with positive probabilities. Its variables have the states of the columns, in
         any order; not all states need to occur. The network is not changed.
     equivalent_sample_size : float, default=10
