@@ -1,8 +1,9 @@
-"""Missing values of rows under a conditional linear Gaussian network: expected counts and moments, draws, imputation.
+"""Missing values of rows under a conditional linear Gaussian network: expected counts and moments, draws, answers.
 
 Problem: the missing values of a row form blocks that are independent given the row (`MissingBlock`). For each block:
 the logarithm of the sum over its discrete and integral over its continuous variables of the product of its families;
-the expected counts and moments of its families; joint draws; most probable states and means.
+the expected counts and moments of its families; joint draws; distributions of single variables; the states that are
+most probable together, with continuous variables integrated out, and means given these.
 Algorithm: continuous variables are integrated out for each configuration of the discrete variables that they depend on,
 as a least-squares problem by Householder reflections. The remaining product of tables over discrete variables is
 normalised in a junction tree, with one collection and one distribution of messages. The positions of the cells of one
@@ -24,7 +25,7 @@ import numpy as np
 
 from _buffers cimport Buffer, release, reserve
 from _piece_tables cimport (
-    Clique, Component, Family, Member, collect, distribute, list_places, share, solve_least_squares,
+    Clique, Component, Family, Member, collect, collect_maxima, distribute, list_places, share, solve_least_squares,
 )
 
 
@@ -228,6 +229,16 @@ cdef class PieceSolver:
 
     cdef double solve_row(self, Py_ssize_t row) noexcept nogil:
         """Compute the distributions of the block in a row, and return its log-density; if it is -inf, tables are 0."""
+        cdef Py_ssize_t c
+        cdef double total = self.multiply_families(row)
+        total += collect(self.cliques, self.n_cliques, self.message)
+        distribute(self.cliques, self.n_cliques, self.message)
+        for c in range(self.n_components):
+            share(&self.components[c], self.cliques)
+        return total
+
+    cdef double multiply_families(self, Py_ssize_t row) noexcept nogil:
+        """Set the tables of the cliques to logarithms; return the log-density of components without them."""
         cdef Py_ssize_t c, f, i
         cdef double total = 0.0
         cdef const double *logs
@@ -252,10 +263,6 @@ cdef class PieceSolver:
             clique = &self.cliques[component.clique]
             for i in range(clique.size):
                 clique.table[i] += component.evidence[component.places[i]]
-        total += collect(self.cliques, self.n_cliques, self.message)
-        distribute(self.cliques, self.n_cliques, self.message)
-        for c in range(self.n_components):
-            share(&self.components[c], self.cliques)
         return total
 
     cdef void integrate(self, Component *component, Py_ssize_t row) noexcept nogil:
@@ -400,6 +407,13 @@ cdef class PieceSolver:
                         self.draw_once(places[self.rows[i]], d, uniforms, normals, ranks, drawn_codes, drawn_numbers)
                 self.leave_piece()
 
+    cdef Py_ssize_t locate(self, const int64_t *variables, Py_ssize_t n) noexcept nogil:
+        """Return the cell of the drawn states of some variables."""
+        cdef Py_ssize_t k, cell = 0
+        for k in range(n):
+            cell = cell * self.cards[self.states[variables[k]]] + self.drawn[variables[k]]
+        return cell
+
     cdef void draw_once(
         self, Py_ssize_t place, Py_ssize_t d, const double[:, :, ::1] uniforms, const double[:, ::1] normals,
         const int64_t[:, ::1] ranks, int64_t[:, ::1] drawn_codes, double[:, ::1] drawn_numbers,
@@ -412,11 +426,8 @@ cdef class PieceSolver:
         cdef const Component *component
         for c in range(self.n_cliques):
             clique = &self.cliques[c]
-            cell = 0
-            for k in range(clique.n_shared):
-                cell = cell * self.cards[self.states[clique.vars[k]]] + self.drawn[clique.vars[k]]
             rest = clique.size // clique.shared_size
-            cells = clique.table + cell * rest
+            cells = clique.table + self.locate(clique.vars, clique.n_shared) * rest
             left = 0.0
             for cell in range(rest):
                 left += cells[cell]
@@ -433,9 +444,7 @@ cdef class PieceSolver:
             drawn_codes[self.states[k], out] = self.drawn[k]
         for c in range(self.n_components):
             component = &self.components[c]
-            q = 0
-            for k in range(component.n_scope):
-                q = q * self.cards[self.states[component.scope[k]]] + self.drawn[component.scope[k]]
+            q = self.locate(component.scope, component.n_scope)
             root = component.roots + q * component.n_floats * component.n_floats
             for k in range(component.n_floats):
                 left = component.means[q * component.n_floats + k]
@@ -463,21 +472,24 @@ cdef class PieceSolver:
                     self.fill(self.rows[i], filled_codes, filled_numbers)
                 self.leave_piece()
 
+    cdef Py_ssize_t sum_states(self, Py_ssize_t k) noexcept nogil:
+        """Set `vector` to the distribution of a discrete variable of the block; return its number of states."""
+        cdef const Clique *clique = &self.cliques[self.homes[k]]
+        cdef Py_ssize_t i = -1, card = self.cards[self.states[k]], step = clique.size
+        while i < 0 or clique.vars[i] != k:
+            i += 1
+            step //= self.cards[self.states[clique.vars[i]]]
+        memset(&self.vector[0], 0, card * sizeof(double))
+        for i in range(clique.size):
+            self.vector[i // step % card] += clique.table[i]
+        return card
+
     cdef void fill(self, Py_ssize_t row, int64_t[:, ::1] filled_codes, double[:, ::1] filled_numbers) noexcept nogil:
-        cdef Py_ssize_t k, i, c, q, card, step, best
+        cdef Py_ssize_t k, i, c, q, card, best
         cdef double mean, total
-        cdef const Clique *clique
         cdef const Component *component
         for k in range(self.n_states):
-            clique = &self.cliques[self.homes[k]]
-            card, step = self.cards[self.states[k]], clique.size
-            i = -1
-            while i < 0 or clique.vars[i] != k:
-                i += 1
-                step //= self.cards[self.states[clique.vars[i]]]
-            memset(&self.vector[0], 0, card * sizeof(double))
-            for i in range(clique.size):
-                self.vector[i // step % card] += clique.table[i]
+            card = self.sum_states(k)
             best = 0
             for i in range(1, card):
                 if self.vector[i] > self.vector[best]:
@@ -490,5 +502,99 @@ cdef class PieceSolver:
                 for q in range(component.n_cells):
                     mean += component.shares[q] * component.means[q * component.n_floats + k]
                     total += component.shares[q]
-                # An impossible row, of weight 0, has no distribution.
+                # an impossible row, of weight 0, has no distribution
                 filled_numbers[component.floats[k], row] = mean / total if total > 0.0 else component.means[k]
+
+    def describe(
+        self,
+        Py_ssize_t first, Py_ssize_t last,    # blocks
+        const double[::1] parameters,
+        const int64_t[:, ::1] codes,
+        const double[:, ::1] numbers,
+        const int64_t[::1] columns,           # (n,): first row of `answers` of each variable, -1: not wanted
+        double[:, ::1] answers,               # out: (m, n_rows), probabilities, or mean and variance
+        double[::1] log_densities,            # in and out: (n_rows,), to which those of the blocks are added
+    ):
+        """Compute the distribution of each missing value of some blocks."""
+        cdef Py_ssize_t piece, i
+        with nogil:
+            self.set_rows(parameters, codes, numbers)
+            for piece in range(first, last):
+                self.set_piece(piece)
+                for i in range(self.row_begins[piece], self.row_begins[piece + 1]):
+                    log_densities[self.rows[i]] += self.solve_row(self.rows[i])
+                    self.write_moments(self.rows[i], columns, answers)
+                self.leave_piece()
+
+    cdef void write_moments(self, Py_ssize_t row, const int64_t[::1] columns, double[:, ::1] answers) noexcept nogil:
+        cdef Py_ssize_t k, i, j, c, q, n, at
+        cdef double mean, variance, spread
+        cdef const double *root
+        cdef const Component *component
+        for k in range(self.n_states):
+            at = columns[self.states[k]]
+            if at >= 0:
+                for i in range(self.sum_states(k)):
+                    answers[at + i, row] = self.vector[i]
+        for c in range(self.n_components):
+            component, n = &self.components[c], self.components[c].n_floats
+            for k in range(n):
+                at = columns[component.floats[k]]
+                if at < 0:
+                    continue
+                mean = variance = 0.0
+                for q in range(component.n_cells):
+                    mean += component.shares[q] * component.means[q * n + k]
+                for q in range(component.n_cells):
+                    root = component.roots + (q * n + k) * n
+                    spread = (component.means[q * n + k] - mean) * (component.means[q * n + k] - mean)
+                    for j in range(k, n):
+                        spread += root[j] * root[j]
+                    variance += component.shares[q] * spread
+                answers[at, row], answers[at + 1, row] = mean, variance
+
+    def maximise(
+        self,
+        Py_ssize_t first, Py_ssize_t last,    # blocks
+        const double[::1] parameters,
+        const int64_t[:, ::1] codes,
+        const double[:, ::1] numbers,
+        int64_t[:, ::1] filled_codes,         # out: (n, n_rows)
+        double[:, ::1] filled_numbers,        # out: (n, n_rows)
+        double[::1] log_maxima,               # in and out: (n_rows,), to which those of the blocks are added
+    ):
+        """Fill some blocks with the states that are most probable together, and means given them; ties: first cell."""
+        cdef Py_ssize_t piece, i
+        with nogil:
+            self.set_rows(parameters, codes, numbers)
+            for piece in range(first, last):
+                self.set_piece(piece)
+                for i in range(self.row_begins[piece], self.row_begins[piece + 1]):
+                    log_maxima[self.rows[i]] += self.multiply_families(self.rows[i])
+                    log_maxima[self.rows[i]] += collect_maxima(self.cliques, self.n_cliques, self.message)
+                    self.trace(self.rows[i], filled_codes, filled_numbers)
+                self.leave_piece()
+
+    cdef void trace(self, Py_ssize_t row, int64_t[:, ::1] filled_codes, double[:, ::1] filled_numbers) noexcept nogil:
+        cdef Py_ssize_t c, k, q, cell, best, rest, card
+        cdef const double *cells
+        cdef const Clique *clique
+        cdef const Component *component
+        for c in range(self.n_cliques):
+            clique, best = &self.cliques[c], 0
+            rest = clique.size // clique.shared_size
+            cells = clique.table + self.locate(clique.vars, clique.n_shared) * rest
+            for cell in range(1, rest):
+                if cells[cell] > cells[best]:
+                    best = cell
+            for k in range(clique.n_vars - 1, clique.n_shared - 1, -1):
+                card = self.cards[self.states[clique.vars[k]]]
+                self.drawn[clique.vars[k]] = best % card
+                best //= card
+        for k in range(self.n_states):
+            filled_codes[self.states[k], row] = self.drawn[k]
+        for c in range(self.n_components):
+            component = &self.components[c]
+            q = self.locate(component.scope, component.n_scope)
+            for k in range(component.n_floats):
+                filled_numbers[component.floats[k], row] = component.means[q * component.n_floats + k]

@@ -124,6 +124,30 @@ cdef inline double collect(Clique *cliques, Py_ssize_t n_cliques, double *messag
     return total
 
 
+cdef inline double collect_maxima(Clique *cliques, Py_ssize_t n_cliques, double *message) noexcept nogil:
+    """Add to the logarithms of each clique the maxima of the cliques below it; return the maximum over all states."""
+    cdef Py_ssize_t c, s, i, rest
+    cdef double total = 0.0
+    cdef const double *cells
+    cdef Clique *clique
+    cdef Clique *parent
+    for c in range(n_cliques - 1, -1, -1):
+        clique = &cliques[c]
+        rest = clique.size // clique.shared_size
+        for s in range(clique.shared_size):
+            cells = clique.table + s * rest
+            message[s] = -INFINITY
+            for i in range(rest):
+                message[s] = max(message[s], cells[i])
+        if not clique.n_shared:
+            total += message[0]
+            continue
+        parent = &cliques[clique.parent]
+        for i in range(parent.size):
+            parent.table[i] += message[clique.above[i]]
+    return total
+
+
 cdef inline void distribute(Clique *cliques, Py_ssize_t n_cliques, double *message) noexcept nogil:
     """Multiply the distribution of each clique given its shared variables by the distribution of these."""
     cdef Py_ssize_t c, s, i, rest

@@ -1,16 +1,16 @@
 """Missing values of rows under a sparse precision matrix: conditional means and variances, determinants.
 
 Problem: the deviations d of a row from the mean have the precision K, with unit diagonal. For missing values h and
-observed values o: the means x = -K_hh^-1 K_ho d_o, the variances diag(K_hh^-1), and ln |K_hh|; the same for an observed
-value given all other observed values.
+observed values o: the means x = -K_hh^-1 K_ho d_o, the variances diag(K_hh^-1), and ln |K_hh|.
 Algorithm: missing values that no path of missing values joins are independent given the row, so that each connected
-component of K_hh is factorised separately: K_cc = U'U, once for all rows with the same missing values. If a pivot is
-below 1e-6, K_cc has lost digits. If K = A'A is known (the rows of A are regressions divided by their standard
-deviations), U is then taken from a QR factorisation of A by Householder reflections, and the means are those of the
-corrected seminormal equations.
+component of K_hh is factorised separately: K_cc = U'U, once for all rows with the same missing values; large components
+have sparse factors in an order of minimum degree. If a pivot is below 1e-6, K_cc has lost digits. If K = A'A is known
+(the rows of A are regressions divided by their standard deviations), U is then taken from a QR factorisation of A by
+Householder reflections, and the means are those of the corrected seminormal equations.
 Ties: the factor is a function of the component, and sums run in the order of the variables: the result of a row does
 not depend on other rows.
-Cost of a component of c variables: O(c^3), and O(c^2) per row. Memory: one factor, and the values of 8 rows.
+Cost of a component of c variables: O(c^3), and O(c^2) per row, less with a sparse factor. Memory: one factor, and the
+values of 8 rows.
 Thread-safety: an object serves one thread; inputs are only read; the GIL is released.
 References: Rue & Held (2005), Gaussian Markov Random Fields, theorem 2.5; Golub & Van Loan (2013), Matrix Computations,
 algorithms 4.2.1 and 5.2.1; Björck (1996), Numerical Methods for Least Squares Problems, section 6.6.5.
@@ -24,17 +24,17 @@ from libc.string cimport memset
 import numpy as np
 
 from _buffers cimport Buffer, release, reserve
+from _sparse_factor cimport (
+    SparseFactor, compare_integers, factorise_columns, invert_diagonal, order_variables, release_factor, solve_columns,
+)
 
 cdef enum:
     LANES = 8                   # rows that are solved together
+    SMALL = 96                  # variables of a component whose factor is dense, whatever its graph
+    MOST_REFLECTED = 4096       # variables of a component that is factorised by reflections
 
 cdef double LEAST_PIVOT = 8.0 * 2.0 ** -52  # below it a matrix of unit diagonal is singular to working precision
 cdef double EXACT_PIVOT = 1e-6
-
-
-cdef int compare(const void *a, const void *b) noexcept nogil:
-    cdef int64_t x = (<const int64_t *>a)[0], y = (<const int64_t *>b)[0]
-    return (x > y) - (x < y)
 
 
 cdef class RowSolver:
@@ -48,11 +48,13 @@ cdef class RowSolver:
     cdef bint has_root
     cdef uint8_t[::1] hidden                  # missing values of the present rows
     cdef int64_t[::1] seen, place             # component that has last visited a variable; position in it
-    cdef int64_t[::1] members                 # of the present component, ascending, but a target is last
+    cdef int64_t[::1] members                 # of the present component, ascending or in the order of its factor
     cdef int64_t[::1] seen_rows, equations    # the same of the rows of A
     cdef int64_t stamp
     cdef Py_ssize_t size, n_equations
-    cdef bint by_reflections
+    cdef bint by_reflections, is_sparse
+    cdef SparseFactor factor                  # L = U' by columns, of large components
+    cdef Buffer graph_buffer, inverse_buffer
     cdef Buffer factor_buffer, right_buffer, reflection_buffer, residual_buffer
     cdef double *upper                        # U, row by row
     cdef double *inverse                      # 1 / U_kk
@@ -75,6 +77,9 @@ cdef class RowSolver:
         release(&self.right_buffer)
         release(&self.reflection_buffer)
         release(&self.residual_buffer)
+        release(&self.graph_buffer)
+        release(&self.inverse_buffer)
+        release_factor(&self.factor)
 
     def fill(
         self,
@@ -97,28 +102,6 @@ cdef class RowSolver:
                     break
         return is_definite
 
-    def predict(
-        self,
-        double[:, ::1] values,              # in: (n, p) deviations; missing values are not read
-        const uint8_t[:, ::1] missing,      # in: (n, p)
-        const int64_t[::1] order,           # in: (n,) as for `fill`
-        const int64_t[::1] begins,          # in: (groups + 1,)
-        const int64_t[::1] targets,         # in: (t,) variables
-        double[:, ::1] means,               # out: (t, n) means given the other observed values, of observed targets
-        double[:, ::1] variances,           # out: (t, n)
-    ):
-        """Predict observed values from the others; return whether all matrices are positive definite, as `fill`."""
-        cdef Py_ssize_t g
-        cdef bint is_definite = True
-        with nogil:
-            for g in range(begins.shape[0] - 1):
-                is_definite = self.predict_group(
-                    values, missing, &order[begins[g]], begins[g + 1] - begins[g], targets, means, variances
-                )
-                if not is_definite:
-                    break
-        return is_definite
-
     cdef int fill_group(
         self, double[:, ::1] values, const uint8_t[:, ::1] missing, const int64_t *rows, Py_ssize_t n,
         double[::1] log_dets, double[:, ::1] variances
@@ -134,37 +117,13 @@ cdef class RowSolver:
             if not self.factorise():
                 return 0
             sums += self.log_det
-            self.solve_rows(values, rows, n, NULL)
+            self.solve_rows(values, rows, n)
             if variances is not None:
                 self.store_variances(variances, rows, n)
             for k in range(self.size):
                 self.hidden[self.members[k]] = 2  # filled
         for r in range(n):
             log_dets[rows[r]] = sums
-        return 1
-
-    cdef int predict_group(
-        self, double[:, ::1] values, const uint8_t[:, ::1] missing, const int64_t *rows, Py_ssize_t n,
-        const int64_t[::1] targets, double[:, ::1] means, double[:, ::1] variances
-    ) except -1 nogil:
-        cdef Py_ssize_t v, t, r
-        cdef double root
-        for v in range(values.shape[1]):
-            self.hidden[v] = missing[rows[0], v]
-        for t in range(targets.shape[0]):
-            v = targets[t]
-            if self.hidden[v]:
-                continue
-            self.hidden[v] = 1
-            self.find_component(v)
-            self.put_last(v)
-            if not self.factorise():
-                return 0
-            root = self.inverse[self.size - 1]
-            self.solve_rows(values, rows, n, &means[t, 0])
-            for r in range(n):
-                variances[t, rows[r]] = root * root
-            self.hidden[v] = 0
         return 1
 
     # ---- components ----
@@ -185,31 +144,84 @@ cdef class RowSolver:
                     self.members[count] = u
                     count += 1
         if count > 1:
-            qsort(&self.members[0], count, sizeof(int64_t), compare)
+            qsort(&self.members[0], count, sizeof(int64_t), compare_integers)
         for k in range(count):
             self.place[self.members[k]] = k
         self.size = count
 
-    cdef void put_last(self, Py_ssize_t v) noexcept nogil:
-        cdef Py_ssize_t k
-        for k in range(self.place[v], self.size - 1):
-            self.members[k] = self.members[k + 1]
-            self.place[self.members[k]] = k
-        self.members[self.size - 1] = v
-        self.place[v] = self.size - 1
-
     # ---- factors ----
 
     cdef int factorise(self) except -1 nogil:
-        """Factorise the matrix of the component; return 0 if it is singular to working precision."""
+        """Factorise the matrix of the component, whose order may change; return 0 if it is singular."""
+        cdef double least
+        self.by_reflections = False
+        self.inverse = <double *>reserve(&self.inverse_buffer, self.size * sizeof(double))
+        self.is_sparse = self.size > SMALL and self.order_members()
+        least = self.factorise_sparsely() if self.is_sparse else self.factorise_densely()
+        if least >= EXACT_PIVOT:
+            return 1
+        if self.has_root and self.size <= MOST_REFLECTED:
+            return self.factorise_root()
+        return least >= LEAST_PIVOT
+
+    cdef int order_members(self) except -1 nogil:
+        """Put the variables into an order of minimum degree; return whether the factor is sparse."""
+        cdef Py_ssize_t c = self.size, i, e, n = 0, n_entries = 0
+        cdef int64_t u
+        cdef int64_t *begins
+        cdef int64_t *adjacent
+        for i in range(c):
+            n_entries += self.starts[self.members[i] + 1] - self.starts[self.members[i]]
+        begins = <int64_t *>reserve(&self.graph_buffer, (2 * c + 1 + n_entries) * sizeof(int64_t))
+        adjacent = begins + c + 1
+        for i in range(c):
+            begins[i] = n
+            for e in range(self.starts[self.members[i]], self.starts[self.members[i] + 1]):
+                u = self.columns[e]
+                if self.hidden[u] and u != self.members[i]:
+                    adjacent[n] = self.place[u]
+                    n += 1
+        begins[c] = n
+        if 8 * n > c * c:           # an order would not help
+            return 0
+        order_variables(&self.factor, c, begins, adjacent)
+        for i in range(c):
+            begins[i] = self.members[self.factor.order[i]]
+        for i in range(c):
+            self.members[i] = begins[i]
+            self.place[begins[i]] = i
+        return 5 * self.factor.begins[c] < c * c
+
+    cdef double factorise_sparsely(self) except? -1.0 nogil:
+        """Set the sparse factor; return the least pivot, 0 if the matrix is singular."""
+        cdef Py_ssize_t c = self.size, i, e, n = 0, n_entries = 0
+        cdef int64_t u
+        cdef int64_t *begins
+        cdef int64_t *rows
+        cdef double *entries
+        for i in range(c):
+            n_entries += self.starts[self.members[i] + 1] - self.starts[self.members[i]]
+        begins = <int64_t *>reserve(&self.graph_buffer, (c + 1 + 2 * n_entries) * sizeof(int64_t))
+        rows = begins + c + 1
+        entries = <double *>(rows + n_entries)
+        for i in range(c):
+            begins[i] = n
+            for e in range(self.starts[self.members[i]], self.starts[self.members[i] + 1]):
+                u = self.columns[e]
+                if self.hidden[u]:
+                    rows[n], entries[n] = self.place[u], self.entries[e]
+                    n += 1
+        begins[c] = n
+        return factorise_columns(&self.factor, begins, rows, entries, LEAST_PIVOT, self.inverse, &self.log_det)
+
+    cdef double factorise_densely(self) except? -1.0 nogil:
+        """Set the dense factor; return the least pivot, 0 if the matrix is singular."""
         cdef Py_ssize_t c = self.size, i, j, k, e
         cdef int64_t u
-        cdef double pivot, factor
+        cdef double pivot, factor, least = 1.0
         cdef double *row
         cdef double *other
-        self.by_reflections = False
-        self.upper = <double *>reserve(&self.factor_buffer, c * (c + 1) * sizeof(double))
-        self.inverse = self.upper + c * c
+        self.upper = <double *>reserve(&self.factor_buffer, c * c * sizeof(double))
         memset(self.upper, 0, c * c * sizeof(double))
         for i in range(c):
             row = self.upper + i * c
@@ -221,11 +233,9 @@ cdef class RowSolver:
         for k in range(c):
             row = self.upper + k * c
             pivot = row[k]
-            if not pivot >= EXACT_PIVOT:
-                if self.has_root:
-                    return self.factorise_root()
-                if not pivot >= LEAST_PIVOT:
-                    return 0
+            if not pivot >= LEAST_PIVOT:
+                return 0.0
+            least = min(least, pivot)
             self.log_det += log(pivot)
             row[k] = sqrt(pivot)
             self.inverse[k] = 1.0 / row[k]
@@ -237,7 +247,7 @@ cdef class RowSolver:
                     other = self.upper + i * c
                     for j in range(i, c):
                         other[j] -= factor * row[j]
-        return 1
+        return least
 
     cdef int factorise_root(self) except -1 nogil:
         """Set U to the triangle of the QR factorisation of the rows and columns of A in the component."""
@@ -247,7 +257,8 @@ cdef class RowSolver:
         cdef double *reflected
         cdef double *column
         cdef double *other
-        self.by_reflections = True
+        self.by_reflections, self.is_sparse = True, False
+        self.upper = <double *>reserve(&self.factor_buffer, c * c * sizeof(double))
         for i in range(c):
             for e in range(self.column_starts[self.members[i]], self.column_starts[self.members[i] + 1]):
                 row = self.column_rows[e]
@@ -255,7 +266,7 @@ cdef class RowSolver:
                     self.seen_rows[row] = self.stamp
                     self.equations[m] = row
                     m += 1
-        qsort(&self.equations[0], m, sizeof(int64_t), compare)
+        qsort(&self.equations[0], m, sizeof(int64_t), compare_integers)
         self.n_equations = m
         reflected = <double *>reserve(&self.reflection_buffer, m * c * sizeof(double))
         memset(reflected, 0, m * c * sizeof(double))
@@ -297,13 +308,15 @@ cdef class RowSolver:
     cdef int store_variances(
         self, double[:, ::1] variances, const int64_t *rows, Py_ssize_t n
     ) except -1 nogil:
-        """Store the sums of squares of the rows of U^-1."""
+        """Store the variances, of a dense factor the sums of squares of the rows of U^-1; a sparse factor is lost."""
         cdef Py_ssize_t c = self.size, i, j, k, r
         cdef double dot
         cdef double *column = <double *>reserve(&self.right_buffer, 2 * c * sizeof(double))
         cdef double *sums = column + c
         memset(sums, 0, c * sizeof(double))
-        for j in range(c):
+        if self.is_sparse:
+            invert_diagonal(&self.factor, self.inverse, sums)
+        for j in range(0 if self.is_sparse else c):
             column[j] = self.inverse[j]
             sums[j] += column[j] * column[j]
             for i in range(j - 1, -1, -1):
@@ -319,10 +332,8 @@ cdef class RowSolver:
 
     # ---- rows ----
 
-    cdef int solve_rows(
-        self, double[:, ::1] values, const int64_t *rows, Py_ssize_t n, double *of_last
-    ) except -1 nogil:
-        """Set the missing values of the component, or `of_last` (by row) to the mean of its last variable."""
+    cdef int solve_rows(self, double[:, ::1] values, const int64_t *rows, Py_ssize_t n) except -1 nogil:
+        """Set the missing values of the component."""
         cdef Py_ssize_t c = self.size, begin = -LANES, w, k, lanes
         cdef double *right = <double *>reserve(&self.right_buffer, c * LANES * sizeof(double))
         while begin + LANES < n:
@@ -333,10 +344,6 @@ cdef class RowSolver:
             else:
                 self.add_observed(values, rows + begin, lanes, right)
                 self.solve(right, lanes)
-            if of_last != NULL:
-                for w in range(lanes):
-                    of_last[rows[begin + w]] = right[(c - 1) * lanes + w]
-                continue
             for k in range(c):
                 for w in range(lanes):
                     values[rows[begin + w], self.members[k]] = right[k * lanes + w]
@@ -361,6 +368,9 @@ cdef class RowSolver:
         cdef Py_ssize_t c = self.size, i, k, w
         cdef double factor
         cdef double *row
+        if self.is_sparse:
+            solve_columns(&self.factor, self.inverse, right, lanes)
+            return
         for k in range(c):
             row = self.upper + k * c
             for w in range(lanes):
@@ -384,12 +394,12 @@ cdef class RowSolver:
         self, double[:, ::1] values, const int64_t *rows, Py_ssize_t lanes, double *right
     ) except -1 nogil:
         """Solve the least squares problem A_c x = -A_o d_o by the seminormal equations, corrected once."""
-        cdef Py_ssize_t c = self.size, m = self.n_equations, i, e, k, w, step
+        cdef Py_ssize_t c = self.size, m = self.n_equations, i, e, k, w, _step
         cdef int64_t u
         cdef double *residuals = <double *>reserve(&self.residual_buffer, (m + c) * lanes * sizeof(double))
         cdef double *means = residuals + m * lanes
         memset(means, 0, c * lanes * sizeof(double))
-        for step in range(2):
+        for _step in range(2):
             memset(residuals, 0, m * lanes * sizeof(double))
             memset(right, 0, c * lanes * sizeof(double))
             for i in range(m):

@@ -196,14 +196,15 @@ def _with_states_of(network, table, order: Sequence[int]):
     import numpy as np
 
     from pgmx.data import DiscreteTable
+    from pgmx.data.declared_states import match_texts
     from pgmx.data.errors import refuse_marked
 
     refuse_marked(table, "code it with 'drop' or 'category'")
     names, states, positions = list(network.nodes()), [], []
     for name, v in zip(names, order, strict=True):
         known = _states_of(network, name)
-        places = [_find_state(state, known) for state in table.states[v]]
-        unknown = [k for k, place in enumerate(places) if place is None]
+        places = match_texts(table.states[v], known, -1).tolist()
+        unknown = [k for k, place in enumerate(places) if place < 0]
         for place, k in enumerate(unknown, start=len(known)):
             places[k] = place
         states.append((*known, *(table.states[v][k] for k in unknown)))
@@ -221,17 +222,6 @@ def _states_of(network, name) -> list:
         return list(network.states.get(name, ()))
     cpd = network.get_cpds(name) if hasattr(network, "get_cpds") else None
     return list(getattr(cpd, "state_names", {}).get(name, ()))
-
-
-def _find_state(state, known: Sequence) -> int | None:
-    """Return the index of a state of a table among the states of a network, matched by text."""
-    texts = [str(name) for name in known]  # files of networks keep states as text, tables as numbers or booleans
-    if str(state) in texts:
-        return texts.index(str(state))
-    if isinstance(state, bool):  # the text in the file was TRUE, True or true
-        alike = [k for k, text in enumerate(texts) if text.lower() == str(state).lower()]
-        return alike[0] if len(alike) == 1 else None
-    return None
 
 
 def _structure_scores(network, table, names: Sequence[str], missing: str) -> list[tuple[str, float]]:

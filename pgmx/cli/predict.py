@@ -149,11 +149,12 @@ def _answer_chunks(
     from tqdm.auto import tqdm
 
     from pgmx.models.distributed_rows import number_rows_from
+    from pgmx.models.rows import type_columns
 
     begin, empty = 0, None
     with tqdm(desc="predict", unit=" rows", delay=_DELAY, disable=quiet or not sys.stderr.isatty()) as bar:
         for frame in _read_chunks(path, states, reading):
-            rows = _type_columns(frame, states)
+            rows = type_columns(frame, states)
             if not len(rows):  # a Parquet file begins with its columns
                 empty = rows
                 continue
@@ -249,37 +250,6 @@ def _match_names(columns: Sequence, names: Mapping[str, Any], path: Path) -> tup
             f"leave them out by --drop {','.join(others[:3])}"
         )
     return tuple(names[str(name)] for name in columns)
-
-
-def _type_columns(frame: Frame, states: Mapping) -> pd.DataFrame:
-    """Return a chunk of a file with the states of the network as categories, and continuous columns as numbers."""
-    import pandas as pd
-
-    from pgmx.models.rows import read_states
-
-    columns: dict[int, Any] = {}
-    for k, (name, values) in enumerate(zip(frame.names, frame.columns, strict=True)):
-        own = states[name]
-        if own is None:
-            columns[k] = _read_numbers(values, name)
-        else:
-            codes = read_states(values, name, own)
-            columns[k] = pd.Categorical.from_codes(codes, pd.Index(list(own), tupleize_cols=False))
-    return pd.DataFrame(columns, copy=False).set_axis(pd.Index(frame.names, tupleize_cols=False), axis=1)
-
-
-def _read_numbers(values: Any, name: Any) -> Any:
-    """Return a column of words or numbers as float64."""
-    import numpy as np
-    import pandas as pd
-
-    cells = pd.Series(values.to_pandas() if hasattr(values, "to_pandas") else values)
-    parsed: Any = pd.to_numeric(cells, errors="coerce")
-    numbers = parsed.astype("float64").to_numpy()
-    wrong = np.flatnonzero(np.isnan(numbers) & cells.notna().to_numpy())
-    if len(wrong):
-        raise ValueError(f"column {str(name)!r} is continuous in the network, but holds {cells.iloc[wrong[0]]!r:.60}")
-    return numbers
 
 
 # ---- files ----

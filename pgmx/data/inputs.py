@@ -389,13 +389,15 @@ def open_for_scores(
 
 
 def open_new_rows(X: Any, kind: Literal["numeric", "columns"]) -> Any:
-    """Open rows for a fitted model, any number of them: tables of its kind as they are, files with values missing.
+    """Open rows for a fitted model, any number of them: a table of its kind as it is, others and iterators as columns.
 
-    Chunks are opened as `open_numeric` or `open_frame` do with missing="pairwise", and other inputs as columns.
+    Files with words are opened by `open_new_chunks`, since the model knows the types of their columns.
     """
-    if isinstance(X, Frame | (NumericTable if kind == "numeric" else Frame)):
+    if isinstance(X, Frame) or (kind == "numeric" and isinstance(X, NumericTable)):
         return X
-    return _open(X, kind, missing="pairwise") if is_chunked(X) else open_chunk(X)
+    if is_path(X):
+        return _open(X, kind, missing="pairwise")
+    return join_frames(next(X, None), X, open_rows) if is_chunked(X) else open_chunk(X)
 
 
 def open_new_chunks(X: Any) -> tuple[Iterator[Frame | DiscreteTable], bool]:

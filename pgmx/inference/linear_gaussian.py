@@ -127,25 +127,6 @@ class LinearGaussianArrays:
         """Return rows (n, p) with conditional means in place of NaN."""
         return self._fill(values)[0]
 
-    def predict(self, values: np.ndarray, targets: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
-        """Return means and standard deviations (n, n_targets) given the other observed values of the row.
-
-        `values` are rows (n, p) with NaN for missing values.
-        """
-        missing = np.isnan(values)
-        filled, _, variances = self._fill(values, variances=True)
-        roots = self._precision[2]
-        means, deviations = filled[:, targets], np.sqrt(variances[:, targets]) / roots[targets]
-        seen = [k for k, v in enumerate(targets) if not missing[:, v].all()]
-        observed = np.array([targets[k] for k in seen], dtype=np.int64)
-        scores = np.where(missing, 0.0, (values - self.mean) * roots)
-        others, spread = self._precision[1].predict(scores, missing, observed)
-        for k, v, own, variance in zip(seen, observed, others, spread, strict=True):
-            rows = ~missing[:, v]
-            means[rows, k] = self.mean[v] + own[rows] / roots[v]
-            deviations[rows, k] = np.sqrt(variance[rows]) / roots[v]
-        return means, deviations
-
     def describe_missing(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return filled rows, and standard deviations of missing values, 0 for observed values; both (n, p)."""
         filled, _, variances = self._fill(values, variances=True)

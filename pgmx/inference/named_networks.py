@@ -161,6 +161,10 @@ def _list_state_names(factor: DiscreteFactor, variables: list, shape: tuple[int,
 # ---- discrete Bayesian networks ----
 
 
+#: Largest difference from 1 of the sum of a distribution: files hold rounded decimals.
+SUM_TOLERANCE = 0.01
+
+
 class BayesianArrays(NamedTuple):
     """A discrete Bayesian network whose variables are numbered in the order of its nodes.
 
@@ -223,18 +227,19 @@ class BayesianArrays(NamedTuple):
         """Return the network with every distribution scaled to the sum 1, since files hold rounded decimals.
 
         Raises a ValueError that names the node of a table with a cell that is negative or not finite, or with a column
-        of zeros.
+        whose sum is not 1 within 0.01, as pgmpy and the readers of files do.
         """
-        with np.errstate(invalid="ignore", divide="ignore"):
-            tables = [table / table.sum(axis=0) for table in self.tables]
+        sums = [table.sum(axis=0) for table in self.tables]
         # one test of all cells: questions about single networks are short
-        if tables and not np.concatenate([table.ravel() for table in tables]).min() >= 0.0:
-            wrong = next(v for v, table in enumerate(tables) if not table.min() >= 0.0)
-            raise ValueError(
-                f"the table of node {self.names[wrong]!r} is not a conditional distribution: it has a value that is "
-                "negative or not finite, or a column that sums to 0"
-            )
-        return self._replace(tables=tables)
+        cells, totals = (np.concatenate([part.ravel() for part in parts]) for parts in (self.tables, sums))
+        if not (cells.min() >= 0.0 and abs(totals - 1.0).max() <= SUM_TOLERANCE):
+            for name, table, total in zip(self.names, self.tables, sums, strict=True):
+                if not (table.min() >= 0.0 and abs(total - 1.0).max() <= SUM_TOLERANCE):
+                    raise ValueError(
+                        f"the table of node {name!r} is not a conditional distribution: its values must be at least 0 "
+                        f"and sum to 1 in each column, got sums from {total.min():.4g} to {total.max():.4g}"
+                    )
+        return self._replace(tables=[table / total for table, total in zip(self.tables, sums, strict=True)])
 
     def cut(self, do: Mapping[int, int]) -> BayesianArrays:
         """Return the network in which some variables are set to a state and have no parents (Pearl 2009, eq. 3.10)."""

@@ -23,22 +23,29 @@ from pgmx.statistics import marginal_counts
 
 
 class ImpossibleRowsError(ValueError):
-    """Rows of a table are impossible under a network: their number, the first one, and its observed values."""
+    """Rows of a table are impossible: their number, the first one and its observed values, under what, and a remedy."""
 
-    def __init__(self, n_rows: int, first: int, values: Mapping[Hashable, Hashable]) -> None:
-        super().__init__(n_rows, first, values)
+    def __init__(
+        self,
+        n_rows: int,
+        first: int,
+        values: Mapping[Hashable, Hashable],
+        cause: str = "the network",
+        remedy: str = "leave out some of these values",
+    ) -> None:
+        super().__init__(n_rows, first, values, cause, remedy)
 
     def __str__(self) -> str:
-        n_rows, first, values = self.args
+        n_rows, first, values, cause, remedy = self.args
         return (
-            f"{n_rows} row(s), the first at position {first}, are impossible under the network. The first has "
-            f"{show_evidence(values)}: leave out some of these values"
+            f"{n_rows} row(s), the first at position {first}, are impossible under {cause}. The first has "
+            f"{show_evidence(values)}: {remedy}"
         )
 
     def number_from(self, first_row: int) -> ImpossibleRowsError:
         """Return the error with its row counted in a table in which `first_row` rows come before."""
-        n_rows, first, values = self.args
-        return ImpossibleRowsError(n_rows, first_row + first, values)
+        n_rows, first, *rest = self.args
+        return ImpossibleRowsError(n_rows, first_row + first, *rest)
 
 
 @contextmanager

@@ -163,8 +163,7 @@ class MarkovRowQueries:
         Parameters
         ----------
         X : DataFrame, array, DiscreteTable, path, iterator of frames, or distributed table
-            Rows without missing values; the columns are the variables, in any order. A file or an iterator is read as
-            by ``fit`` and has at least two rows.
+            Rows without missing values; the columns are the variables, in any order.
 
         Returns
         -------

@@ -6,6 +6,7 @@ Nothing here imports pgmpy, since workers of a cluster read rows too.
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,8 @@ from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, Frame
 from pgmx.data.columns import code_column, find_missing, is_float_column, list_categories, read_floats, take_rows
 from pgmx.data.declared_states import list_unknown_states, match_states, match_texts
-from pgmx.data.files.readers import is_chunked
+from pgmx.data.files.plane_file import PLANE_SUFFIX
+from pgmx.data.files.readers import is_chunked, is_path
 from pgmx.data.inputs import open_new_chunks, open_new_rows
 from pgmx.data.numeric import (
     NumericTable,
@@ -253,13 +255,6 @@ class DiscreteRows:
         return codes
 
 
-def read_states(values: Any, name: Hashable, states: tuple) -> np.ndarray:
-    """Return the codes of a column of a file by the states of a variable, -1 for missing values."""
-    codes = np.full(len(values), -1, dtype=np.min_scalar_type(-len(states)))
-    _write_codes(_code_values(values, name), name, states, codes, True)
-    return codes
-
-
 def _write_codes(
     column: tuple[tuple, np.ndarray, np.ndarray | None], name: Hashable, states: tuple, out: np.ndarray, by_text: bool
 ) -> bool:
@@ -333,6 +328,64 @@ def _name_conversion(unknown: Sequence[Hashable], states: Sequence[Hashable]) ->
     return f'the network has them as text, convert the column with {whole}astype("string")'
 
 
+# ---- rows of files, with the types of the variables ----
+
+
+def type_columns(frame: Frame, kinds: Mapping[Hashable, tuple | None]) -> pd.DataFrame:
+    """Return a chunk of a file in the types of its variables: their states, or None for continuous ones.
+
+    Values match states by their text; unknown values become further categories. Words become numbers in continuous
+    columns. Other columns are returned as they are.
+    """
+    columns: dict[int, Any] = {}
+    for k, (name, values) in enumerate(zip(frame.names, frame.columns, strict=True)):
+        if name not in kinds or (kinds[name] is None and not _is_words(values)):
+            columns[k] = values.to_pandas() if hasattr(values, "to_pandas") else values
+        else:
+            states = kinds[name]
+            columns[k] = _parse_numbers(values, name) if states is None else _make_categories(values, name, states)
+    names = pd.Index(frame.names, tupleize_cols=False)
+    return pd.DataFrame(columns, index=pd.RangeIndex(frame.n_rows), copy=False).set_axis(names, axis=1)
+
+
+def _make_categories(values: Any, name: Hashable, states: tuple) -> pd.Categorical:
+    observed, of_rows, mask = _code_values(values, name)
+    places = match_texts(observed, states, -1)
+    unknown = [observed[k] for k in np.flatnonzero(places < 0)]
+    places[places < 0] = len(states) + np.arange(len(unknown))
+    codes = np.full(len(values), -1, dtype=np.intp)
+    codes[slice(None) if mask is None else ~mask] = places[of_rows]
+    return pd.Categorical.from_codes(codes, pd.Index([*states, *unknown], tupleize_cols=False))
+
+
+def _parse_numbers(words: np.ndarray, name: Hashable) -> np.ndarray:
+    cells = pd.Series(words)
+    parsed: Any = pd.to_numeric(cells, errors="coerce")
+    numbers = parsed.astype("float64").to_numpy()
+    wrong = np.flatnonzero(np.isnan(numbers) & cells.notna().to_numpy())
+    if len(wrong):
+        raise ValueError(f"column {name!r} is continuous in the network, but holds {cells.iloc[wrong[0]]!r:.60}")
+    return numbers
+
+
+def _is_words(values: Any) -> bool:
+    """Return whether a column holds the words of a CSV file."""
+    return isinstance(values, np.ndarray) and values.dtype == object
+
+
+def _is_table_file(X: Any) -> bool:
+    return is_path(X) and Path(X).suffix.lower() != PLANE_SUFFIX
+
+
+def _read_file(path: Any, kinds: Mapping[Hashable, tuple | None]) -> pd.DataFrame:
+    """Return all rows of a file, read in chunks, in the types of their variables."""
+    tables, _ = open_new_chunks(path)
+    frames = [
+        _decode_table(table) if isinstance(table, DiscreteTable) else type_columns(table, kinds) for table in tables
+    ]
+    return frames[0] if len(frames) == 1 else pd.concat(frames, ignore_index=True)
+
+
 # ---- Gaussian networks ----
 
 
@@ -387,6 +440,8 @@ def _open_numeric(X, names: tuple) -> tuple[tuple, np.ndarray, pd.Index]:
         X = np.array(X, dtype=np.float64)
     if isinstance(X, pd.DataFrame) and not X.shape[1]:
         return (), np.empty((len(X), 0)), X.index
+    if _is_table_file(X):
+        X = _read_file(X, dict.fromkeys(names))
     opened = open_new_rows(X, "numeric")
     if isinstance(opened, NumericTable):
         cells = opened.rows()
@@ -487,9 +542,12 @@ def read_mixed_rows(
     """
     if isinstance(X, MixedColumns):
         return X
+    ignore = set(ignore)
+    if is_path(X):
+        kinds = dict(zip(names, states, strict=True))
+        X = _read_file(X, {name: kind for name, kind in kinds.items() if name not in ignore})
     frame, index = _open_mixed(X, names)
     _check_columns(frame.names, names, allow_missing)
-    ignore = set(ignore)
     at = {name: column for column, name in enumerate(frame.names) if name not in ignore}
     read = MixedColumns(len(names), frame.n_rows, index)
     read.columns = frame.names

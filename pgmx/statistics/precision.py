@@ -93,7 +93,7 @@ def compute_smallest_eigenvalue(matrix: csr_array) -> float:
 class RowPrecision:
     """A precision K with unit diagonal that fills missing values of rows of deviations from the mean, shape (n, p).
 
-    With a `root` A, A'A = K, results keep their digits if K is nearly singular; otherwise methods raise LinAlgError if
+    With a `root` A, A'A = K, results keep their digits if K is nearly singular; otherwise `fill` raises LinAlgError if
     K_mm is singular to working precision. The result of a row does not depend on other rows.
     """
 
@@ -112,23 +112,9 @@ class RowPrecision:
         if missing.any():
             mask, order, begins = _group_rows(missing)
             solver = RowSolver(*self._arrays, self._root)
-            self._check(solver.fill(whole, mask, order, begins, log_dets, spread if variances else None))
+            if not solver.fill(whole, mask, order, begins, log_dets, spread if variances else None):
+                raise LinAlgError("the precision of the missing values is not positive definite to working precision")
         return whole, log_dets, spread
-
-    def predict(self, scores: np.ndarray, missing: np.ndarray, targets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return means and variances (n_targets, n) of observed values given the others; NaN for missing values."""
-        means, variances = np.full((2, len(targets), len(scores)), np.nan)
-        if len(scores) and len(targets):
-            mask, order, begins = _group_rows(missing)
-            whole = np.ascontiguousarray(scores, dtype=np.float64)
-            solver = RowSolver(*self._arrays, self._root)
-            positions = np.asarray(targets, dtype=np.int64)
-            self._check(solver.predict(whole, mask, order, begins, positions, means, variances))
-        return means, variances
-
-    def _check(self, is_definite: bool) -> None:
-        if not is_definite:
-            raise LinAlgError("the precision of the missing values is not positive definite to working precision")
 
 
 def _list_arrays(matrix: csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -87,13 +87,18 @@ def main():
         tell(f"predict one column of {kind} ({name}), all others known", took)
     of_states = frame[list(network.states)]
     tell("predict all 25 columns of floats from those of states", seconds(lambda: network.predict(of_states), 3)[0])
-    rng = np.random.default_rng(0)
-    holes = frame.iloc[:1000].mask(pd.DataFrame(rng.random((1000, frame.shape[1])) < 0.1, columns=frame.columns))
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always", ApproximationWarning)
-        holes_took, _ = seconds(lambda: network.predict(holes), 3)
-    n_patterns = len(holes.isna().drop_duplicates())
-    tell(f"fill 1,000 rows with holes of {n_patterns} patterns", holes_took)
+    told = []
+    for n_rows, share in ((1_000, 0.1), (10_000, 0.2)):
+        is_lost = np.random.default_rng(0).random((n_rows, frame.shape[1])) < share
+        holes = frame.iloc[:n_rows].mask(pd.DataFrame(is_lost, columns=frame.columns))
+        n_patterns = len(holes.isna().drop_duplicates())
+        for method in ("map", "marginal"):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", ApproximationWarning)
+                took, _ = seconds(lambda holes=holes, method=method: network.predict(holes, method=method), 3)
+            told += caught
+            tell(f"fill {n_rows:,} rows, {share:.0%} missing in {n_patterns:,} patterns ({method})", took)
+        tell("log-density of their observed values", seconds(lambda holes=holes: network.log_evidence(holes), 3)[0])
     print("all exact" if not told else str(told[0].message))
 
 

@@ -11,7 +11,12 @@ from pgmx.data import write_table
 from pgmx.data.files import readers
 from pgmx.datasets import gaussian_chain_network, load_network, sample_network
 from pgmx.estimators import GroupLassoMarkovNetwork, HillClimbSearch
-from pgmx.models import ConditionalGaussianNetwork, LinearGaussianBayesianNetwork, save_model
+from pgmx.models import (
+    ConditionalGaussianNetwork,
+    DiscreteBayesianNetwork,
+    LinearGaussianBayesianNetwork,
+    save_model,
+)
 
 
 @pytest.fixture
@@ -89,6 +94,9 @@ def test_markov_networks(weather):
     expected = network.predict(frame.drop(columns="rain"))
     found = pd.read_csv(io.StringIO(done("predict", "model.npz", "part.csv")))
     assert (found["rain"].astype(str) == expected["rain"].astype(str)).all()
+    chances = pd.read_csv(io.StringIO(done("predict", "model.npz", "part.csv", "--proba")))
+    assert list(chances) == ["rain_no", "rain_yes"]
+    np.testing.assert_allclose(chances, network.predict_proba(frame.drop(columns="rain")), atol=1e-12)
 
 
 def _drop_values(frame, seed):
@@ -172,3 +180,21 @@ def test_an_impossible_row_leaves_the_old_file(rows, tmp_path, monkeypatch):
     assert (tmp_path / "filled.csv").read_text() == "old\n"
     assert not list(tmp_path.glob(".pgmx-*"))
     assert pgmx("predict", "--help").exit_code == 0
+
+
+def test_ctrl_c_leaves_no_file(rows, tmp_path, monkeypatch):
+    monkeypatch.setattr(readers, "CHUNK_ROWS", 100)
+    fill = DiscreteBayesianNetwork.fill
+    calls = []
+
+    def interrupted(self, *arguments, **options):
+        calls.append(1)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return fill(self, *arguments, **options)
+
+    monkeypatch.setattr(DiscreteBayesianNetwork, "fill", interrupted)
+    before = set(tmp_path.iterdir())
+    result = pgmx("predict", "asia", "rows.csv", "--out", "filled.csv")
+    assert (result.exit_code, result.stderr) == (130, "Interrupted before there was a result\n")
+    assert set(tmp_path.iterdir()) == before and len(calls) == 3

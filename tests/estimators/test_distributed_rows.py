@@ -243,3 +243,18 @@ def test_released_table_and_lost_worker(client, frame, learner, tmp_path):
     table.release()
     with pytest.raises(ValueError, match="distribute the source again"):
         network.log_likelihood(table)
+
+
+def test_a_linear_gaussian_network_answers_at_the_workers(client, numbers):
+    names = [*numbers.columns]
+    network = to_linear_gaussian(numbers.drop(columns="kind"), names[:-1], [(0, 1), (1, 2), (2, 3), (3, 4)])
+    rows = numbers.drop(columns="kind")
+    table, part = (distribute(with_empty_part(cut(some, 3)), client) for some in (rows, rows.drop(columns=names[1])))
+    some = rows.drop(columns=names[1])
+    assert_same(network.predict(part), network.predict(some))
+    assert_same(network.predict(part, method="map"), network.predict(some, method="map"))
+    assert_same(network.predict_proba(part, [names[0]]), network.predict_proba(some, [names[0]]))
+    assert_same(network.log_evidence(part), network.log_evidence(some))
+    assert_same(network.log_likelihood(table, per_row=True), network.log_likelihood(rows, per_row=True))
+    assert network.log_likelihood(table) == pytest.approx(network.log_likelihood(rows), rel=1e-12)
+    assert network.score(table) == pytest.approx(network.score(rows), rel=1e-12)

@@ -9,8 +9,9 @@ import pandas as pd
 from pgmpy.factors.discrete import TabularCPD
 
 from pgmx.data import DiscreteTable
-from pgmx.models import DiscreteBayesianNetwork
+from pgmx.models import DiscreteBayesianNetwork, save_model
 from tests.fuzz.cases import Case, chance, entry, fault, pick
+from tests.fuzz.command_line_cases import run
 from tests.fuzz.frames import draw_names
 
 METHODS = ("predict", "predict_proba", "log_evidence", "log_likelihood", "score")
@@ -198,3 +199,56 @@ def check_distributions(drawn: Drawn, codes: np.ndarray, columns: list[int], opt
                 others = tuple(axis for axis, u in enumerate(hidden) if u != v)
                 expected.append(part.sum(axis=others) / part.sum())
         np.testing.assert_allclose(result.iloc[at], np.concatenate(expected) if expected else [], atol=1e-10)
+
+
+# ---- the command ----
+
+WRONG = {"--method": "mpe", "--out": "filled.txt", "--drop": "no_such_column", "--sep": "ab", "--no-such-option": "3"}
+
+
+@entry("cli.predict", 1.5)
+def draw_command(rng: np.random.Generator) -> Case:
+    """Return a case of ``pgmx predict``, whose answers are those of the network for the same rows."""
+    drawn = draw_joint(rng, plain=True)
+    n, n_rows = len(drawn.names), int(pick(rng, [1, 3, 30]))
+    flat = rng.choice(drawn.joint.size, n_rows, p=drawn.joint.ravel() / drawn.joint.sum())
+    codes = np.stack(np.unravel_index(flat, drawn.joint.shape), axis=1).astype(int)
+    codes[rng.random(codes.shape) < 0.3] = -1
+    codes[0, 0] = -1  # something is missing
+    columns = [int(v) for v in rng.permutation(n)]
+    source, out = pick(rng, ["rows.csv", "rows.parquet"]), pick(rng, ["out.csv", "out.parquet"])
+    proba = chance(rng, 0.4)
+    arguments = ["predict", "model.json", source, "--out", out, *(["--proba"] if proba else [])]
+    faults = []
+    plant = pick(rng, [*WRONG, "state", "file", "model"]) if chance(rng, 0.35) else ""
+    if plant in WRONG:
+        arguments += [plant, WRONG[plant]]
+        faults = [fault(plant, WRONG[plant])]
+    elif plant in ("file", "model"):
+        arguments[2 if plant == "file" else 1] = "none.csv"
+        faults = [fault("none.csv")]
+    elif plant == "state":
+        faults = [fault("no such state", "nothing to predict")]  # it may replace all missing values
+
+    def call(folder: Path) -> Any:
+        save_model(drawn.network, folder / "model.json")
+        frame = make_frame(drawn, codes, columns)
+        if plant == "state":
+            frame.isetitem(0, pd.Series(["no such state"] * n_rows, dtype=object))
+        frame.to_csv(folder / "rows.csv", index=False)
+        frame.astype("string").to_parquet(folder / "rows.parquet")
+        run(folder, arguments)
+        return pd.read_csv(folder / out) if out.endswith("csv") else pd.read_parquet(folder / out)
+
+    def check(result: pd.DataFrame) -> None:
+        frame = make_frame(drawn, codes, columns)
+        if proba:
+            expected = drawn.network.predict_probability(frame)
+            assert list(result.columns) == list(expected.columns)
+            np.testing.assert_allclose(result, expected, atol=1e-6)
+        else:
+            expected = drawn.network.predict(frame)
+            assert list(result.columns) == list(expected.columns)
+            assert (result.astype(str).to_numpy() == expected.astype(str).to_numpy()).all()
+
+    return Case("", call, check, faults, plan=f"{arguments}, planted: {plant or 'nothing'}, {codes.tolist()}")

@@ -14,7 +14,13 @@ from pgmx.inference.mixed.families import (
     shape_families,
     sum_known,
 )
-from pgmx.inference.mixed.missing_values import MissingValues, RandomNumbers, find_blocks, plan_block
+from pgmx.inference.mixed.missing_values import (
+    MissingValues,
+    RandomNumbers,
+    describe_block,
+    find_blocks,
+    plan_block,
+)
 from tests.helpers.mixed_networks import draw_rows, evidence_of, mixed_networks, to_families
 from tests.oracles import missing_mixed as oracle
 
@@ -26,7 +32,8 @@ def solve(network, missing):
     families = [(v, *sorted(parents)) for v, parents in enumerate(network.parents)]
     shapes = shape_families(network.cards, families)
     plans = [(piece, plan_block(network, piece)) for piece in find_blocks(families, missing)]
-    return MissingValues(network.cards, shapes, plans), shapes
+    programs = [(block, describe_block(shapes, block, question)) for block, question in plans]
+    return MissingValues(network.cards, shapes, programs), shapes
 
 
 @settings(max_examples=60, deadline=None)

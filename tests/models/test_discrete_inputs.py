@@ -10,9 +10,15 @@ import pytest
 from pgmpy.factors.discrete import TabularCPD
 
 from pgmx.data import DiscreteTable, encode, write_table
-from pgmx.datasets import load_network, sample_network
+from pgmx.datasets import gaussian_chain_network, load_network, sample_network
 from pgmx.estimators import HillClimbSearch
-from pgmx.models import DiscreteBayesianNetwork, read_model, save_model
+from pgmx.models import (
+    ConditionalGaussianNetwork,
+    DiscreteBayesianNetwork,
+    LinearGaussianBayesianNetwork,
+    read_model,
+    save_model,
+)
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +162,27 @@ def test_columns_of_arrays_are_named_as_by_learners(tmp_path):
         network.predict(codes[:, :3])
 
 
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+@pytest.mark.parametrize("n_rows", [0, 1, 5])
+def test_files_of_networks_with_numbers(tmp_path, name, n_rows):
+    """Files of any number of rows, also with text states that look like numbers, for Gaussian and mixed networks."""
+    gaussian = gaussian_chain_network(3, 0.6)
+    numbers = gaussian.simulate(200, random_state=0)
+    frame = numbers.assign(kind=np.where(numbers["x0"] > 0, "01", "02"))
+    mixed = ConditionalGaussianNetwork([("kind", "x0"), ("x0", "x1"), ("x1", "x2")]).fit(frame)
+    linear = LinearGaussianBayesianNetwork.from_network(gaussian)
+    for network, table in ((gaussian, numbers), (linear, numbers), (mixed, frame)):
+        some = table.drop(columns="x1")[:n_rows]
+        path = _write(some, tmp_path / name)
+        expected = network.log_evidence(some)
+        np.testing.assert_array_equal(network.log_evidence(path), expected)
+        np.testing.assert_array_equal(network.log_evidence(iter([some])), expected)
+    with pytest.raises(ValueError, match="'x1' is continuous in the network, but holds 'tall'"):
+        mixed.log_evidence(_write(frame.assign(x1="tall"), tmp_path / "rows.csv"))
+    with pytest.raises(ValueError, match="column 'kind' holds '03'"):
+        mixed.log_evidence(_write(frame.assign(kind="03"), tmp_path / "rows.csv"))
+
+
 # ---- bad input ----
 
 
@@ -208,7 +235,10 @@ def test_unknown_columns_and_states_of_files(asia, rows, tmp_path):
         asia.predict(iter([rows, rows.drop(columns="xray")]))
 
 
-@pytest.mark.parametrize("values", [[[-0.5, 0.2], [1.5, 0.8]], [[np.nan, 0.2], [0.5, 0.8]], [[0.0, 0.2], [0.0, 0.8]]])
+@pytest.mark.parametrize(
+    "values",
+    [[[-0.5, 0.2], [1.5, 0.8]], [[np.nan, 0.2], [0.5, 0.8]], [[0.0, 0.2], [0.0, 0.8]], [[0.3, 0.2], [0.6, 0.8]]],
+)
 def test_tables_that_are_no_distributions(values):
     network = DiscreteBayesianNetwork([("a", "b")])
     table = TabularCPD("b", 2, [[0.3, 0.2], [0.7, 0.8]], ["a"], [2])

@@ -72,7 +72,7 @@ def test_all_patterns_of_missing_values(share):
     before = frame.copy()
     filled, logs = network.predict(frame, method="map"), network.log_evidence(frame)
     shares = network.predict_proba(frame).to_numpy().reshape(-1, 6, 2)
-    single = network.predict_proba(frame, NAMES).to_numpy().reshape(-1, 6, 2)
+    single = {v: network.predict_proba(frame, [NAMES[v]]).to_numpy() for v in range(6)}
     pd.testing.assert_frame_equal(frame, before)
     for k, pattern in enumerate(patterns):
         observed = np.flatnonzero(~pattern)
@@ -87,7 +87,7 @@ def test_all_patterns_of_missing_values(share):
             alone, centers, cross = condition(network, others, values[k])
             at = int(np.flatnonzero(alone == v)[0])
             expected = [centers[at], np.sqrt(cross[at, at])]
-            np.testing.assert_allclose(single[k, v], expected, rtol=1e-10, atol=1e-10)
+            np.testing.assert_allclose(single[v][k], expected, rtol=1e-10, atol=1e-10)
         own = covariance[np.ix_(observed, observed)]
         density = multivariate_normal.logpdf(values[k, observed], mean[observed], own) if len(observed) else 0.0
         assert logs[k] == pytest.approx(density, abs=1e-10)
@@ -132,12 +132,10 @@ def test_columns_and_rows_of_predictions():
     pd.testing.assert_frame_equal(whole[list(only.columns)], only)
     proba = network.predict_proba(some)
     assert list(dict.fromkeys(name for name, _ in proba.columns)) == NAMES
-    assert list(network.predict_proba(some, [7, "wet"]).columns) == [
-        (7, "mean"),
-        (7, "std"),
-        ("wet", "mean"),
-        ("wet", "std"),
-    ]
+    named = network.predict_proba(some, [7, "wet"])
+    assert list(named.columns) == [("wet", "mean"), ("wet", "std"), (7, "mean"), (7, "std")]
+    both = network.predict_proba(some[["a"]])[list(named.columns)]  # the values of all named variables are ignored
+    pd.testing.assert_frame_equal(named, both)
     pd.testing.assert_frame_equal(network.predict(frame, method="map"), frame)
     assert network.predict_proba(frame).shape == (5, 0)
     empty = some.iloc[:0]
@@ -158,8 +156,9 @@ def test_a_row_has_the_same_bits_in_any_frame(least):
 
     def ask(rows):
         predicted = network.predict(rows, method="map")[NAMES].to_numpy()
-        proba = network.predict_proba(rows, NAMES).to_numpy()
-        return np.column_stack([predicted, proba, network.log_evidence(rows)])
+        proba = network.predict_proba(rows, NAMES[:2]).to_numpy()
+        whole = network.predict_proba(pd.concat([rows, rows.iloc[:1] * np.nan])).to_numpy()[:-1]
+        return np.column_stack([predicted, proba, whole, network.log_evidence(rows)])
 
     whole = ask(frame)
     np.testing.assert_array_equal(ask(frame.iloc[order, ::-1]), whole[order])
@@ -295,9 +294,9 @@ def test_a_standard_deviation_of_zero():
             question(rows)
 
 
-@pytest.mark.parametrize("variables", [["nothing"], ["a", "a"]])
+@pytest.mark.parametrize("variables", [["nothing"], [], 3])
 def test_wrong_variables(variables):
-    with pytest.raises(ValueError, match="no variable 'nothing'|distinct names"):
+    with pytest.raises((TypeError, ValueError), match="no variable 'nothing'|variables is empty|must be a list"):
         make_network().predict_proba({"a": 1.0}, variables)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pgmpy.factors.discrete import TabularCPD
 
 from pgmx.inference import ApproximationWarning, TreewidthError
-from pgmx.inference.mixed import row_answers
+from pgmx.inference.mixed import missing_values, row_answers
 from pgmx.models import ConditionalGaussianCPD, ConditionalGaussianNetwork
 from pgmx.models import rows as rows_module
 from tests.helpers.mixed_networks import name_network
@@ -45,9 +45,18 @@ def plain_networks(draw):
 
 
 @settings(max_examples=30, deadline=None)
-@given(plain_networks(), st.sampled_from([0.2, 0.5, 0.9]), st.integers(0, 99))
-def test_predictions_are_those_of_enumeration(pair, share, seed):
+@given(plain_networks(), st.sampled_from([0.2, 0.5, 0.9]), st.integers(0, 99), st.booleans())
+def test_predictions_are_those_of_enumeration(pair, share, seed, is_compiled):
+    """The answers of the compiled solver, and of the computation for blocks that are too large for it."""
     families, network = pair
+    with pytest.MonkeyPatch.context() as patch:
+        if not is_compiled:
+            for module in (row_answers, missing_values):
+                patch.setattr(module, "SOLVER_CELLS", 0)
+        check_predictions(families, network, share, seed)
+
+
+def check_predictions(families, network, share, seed):
     frame = network.simulate(4, seed)
     rows, holes = punch(frame, share, seed)
     rows = rows.astype(dict.fromkeys(network.continuous, float))
@@ -263,6 +272,7 @@ def test_variables_are_asked_one_by_one_where_all_together_are_too_large(monkeyp
     network = wide_network(4)
     whole = network.predict_proba({"d3": 1})
     monkeypatch.setattr(row_answers, "AUTO_CELLS", 150)
+    monkeypatch.setattr(row_answers, "SOLVER_CELLS", 150)
     with pytest.warns(ApproximationWarning):
         single = network.predict_proba({"d3": 1}, n_samples=50_000)
     small = [label for label in whole if label[0] in ("d0", "d1", "d2", "x0", "x1")]
@@ -342,8 +352,8 @@ def test_rows_share_plans_of_what_families_join(monkeypatch):
     network = ConditionalGaussianNetwork(arcs).fit(frame)
     holes = frame.mask(rng.random(frame.shape) < 0.2)
     n_plans = []
-    plan = row_answers.plan_question
-    monkeypatch.setattr(row_answers, "plan_question", lambda *args: n_plans.append(1) or plan(*args))
+    plan = row_answers.plan_block
+    monkeypatch.setattr(row_answers, "plan_block", lambda *args: n_plans.append(1) or plan(*args))
     answers = network.predict(holes)
     assert len(holes.isna().drop_duplicates()) > 200
     assert len(n_plans) == 3 * 8  # either of two, or both

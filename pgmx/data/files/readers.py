@@ -303,16 +303,16 @@ def open_chunks(
     return align_columns(named, X if fewest else None), are_texts
 
 
-def join_frames(first, rest) -> Frame:
+def join_frames(first, rest, open_joined=open_columns) -> Frame:
     """Return the rows of frames of one kind, read one by one, as one Frame; `first` is None if there is no frame."""
     if first is None:
         raise _no_frame()
     # arrays and pandas frames are joined as they are, so that Arrow changes no type of their values
     if isinstance(first, np.ndarray):
-        return open_columns(np.concatenate([first, *rest]))
+        return open_joined(np.concatenate([first, *rest]))
     if isinstance(first, pd.DataFrame):
-        return open_columns(pd.concat([first, *rest], ignore_index=True))
-    return open_columns(pa.concat_tables([_as_arrow(first), *map(_as_arrow, rest)]))
+        return open_joined(pd.concat([first, *rest], ignore_index=True))
+    return open_joined(pa.concat_tables([_as_arrow(first), *map(_as_arrow, rest)]))
 
 
 def _as_arrow(chunk):

@@ -94,7 +94,7 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
         children of the class.
     n_features_in_ : int
         Number of columns of the training data.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of str, shape (n_features,)
         Names of the columns, if all of them are strings.
 
     Raises
@@ -183,7 +183,7 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
 
     # ---- learning ----
 
-    def fit(self: Classifier, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Classifier:
+    def fit(self: Classifier, X: Any, y: Any, sample_weight: ArrayLike | None = None) -> Classifier:
         """Learn the network of the features and the class.
 
         Parameters
@@ -212,7 +212,8 @@ class BayesianNetworkClassifier(ClassifierMixin, BaseEstimator):
         frame = open_rows(X).check_shape()
         warn_of_few_values(frame, self.discrete_columns or ())
         frame = frame.declare_discrete(self.discrete_columns)
-        labels = column_or_1d(check_array(y, ensure_2d=False, dtype=None, input_name="y"), warn=True)
+        any_type: Any = None
+        labels = column_or_1d(check_array(y, ensure_2d=False, dtype=any_type, input_name="y"), warn=True)
         check_consistent_length(labels, np.empty(frame.n_rows))
         check_classification_targets(labels)
         weights = _read_weights(sample_weight, frame.n_rows)
@@ -495,8 +496,10 @@ def _make_table(rows: MixedColumns, names: Sequence[Hashable], states: Mapping) 
     largest = max(map(len, all_states), default=0)
     codes = np.empty((len(members), rows.n_rows), dtype=np.uint8 if largest <= 256 else np.uint16)
     for row, v, own in zip(codes, members, all_states, strict=True):
-        row[:] = rows.codes[v]
-        if (mask := rows.missing[v]) is not None:
+        column, mask = rows.codes[v], rows.missing[v]
+        assert column is not None  # it is not absent
+        row[:] = column
+        if mask is not None:
             row[mask] = len(own) - 1
     markers = np.array([len(own) - 1 for own in all_states], dtype=np.int64)
     return DiscreteTable._from_parts(tuple(names[v] for v in members), tuple(all_states), codes, markers)

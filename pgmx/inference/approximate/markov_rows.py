@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from copy import copy
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -258,6 +259,7 @@ class MarkovRows:
                 for own, card in zip(found, shape, strict=True):
                     own.append(0 if maximise else np.full(card, 1.0 / card))
                 continue
+            answers: Any
             if maximise:
                 answers = choose_configuration(network, {}, beliefs.node_beliefs, beliefs.edge_beliefs)
             else:

@@ -21,12 +21,21 @@ import numpy as np
 from pgmx._ext._mixed_pieces import PieceSolver
 from pgmx.checks import join_names
 from pgmx.inference.exact.elimination_order import TreewidthError
-from pgmx.inference.mixed.families import DiscreteFamily, FamilyShape, MixedFamilies, MixedRows, count_totals
+from pgmx.inference.mixed.families import (
+    DiscreteFamily,
+    FamilyShape,
+    MixedFamilies,
+    MixedRows,
+    count_totals,
+    shape_families,
+)
 from pgmx.inference.mixed.posterior import EXACT_CELLS, Question, compute_log_evidence, make_question
 from pgmx.inference.networks import take_logs
 
+#: Most values per row of blocks whose rows are answered one by one by the compiled solver.
+SOLVER_CELLS = 1 << 14
 #: Largest number of cached plans, one per set of missing variables.
-_MOST_PLANS = 4096
+_MOST_PLANS = 1 << 14
 
 
 class MissingBlock(NamedTuple):
@@ -92,7 +101,8 @@ class ObservedDensities:
     def __init__(self, network: MixedFamilies, names: Sequence[Hashable]):
         self._network, self._names = network, names
         self._families = [(v, *parents) for v, parents in enumerate(network.parents)]
-        self._plans: dict[tuple[int, ...], tuple[Question | None, np.ndarray]] = {}
+        self._shapes = shape_families(network.cards, self._families)
+        self._plans: dict[tuple[int, ...], tuple[Question | None, np.ndarray, list[int] | None]] = {}
 
     def compute(self, rows: MixedRows, missing: np.ndarray) -> np.ndarray:
         """Return the log-density of each row's observed values, (n_rows,); `missing` is bool (n, n_rows).
@@ -105,14 +115,23 @@ class ObservedDensities:
             lacking = missing[list(family)].any(axis=0)
             known = np.flatnonzero(~lacking) if lacking.any() else slice(None)
             total[known] += self._network.log_density(v, rows.take(known))
+        small = []
         for block in find_blocks(self._families, missing):
-            question, observed = self._plan(block)
-            if question is not None:
+            question, observed, program = self._plan(block)
+            if program is not None:
+                small.append((block, program))
+            elif question is not None:
                 total[block.rows] += compute_log_evidence(self._network, question, rows.take(block.rows), observed)
+        if small:
+            unwanted = np.full(len(self._families), -1, dtype=np.int64)
+            answers = np.empty((0, len(total)))
+            MissingValues(self._network.cards, self._shapes, small).describe(
+                self._network, rows, unwanted, answers, total
+            )
         return total
 
-    def _plan(self, block: MissingBlock) -> tuple[Question | None, np.ndarray]:
-        """Return the computation of a block, None if it sums to 1, and which variables count as observed in it."""
+    def _plan(self, block: MissingBlock) -> tuple[Question | None, np.ndarray, list[int] | None]:
+        """Return the computation of a block, None if it sums to 1; its observed variables; its program if small."""
         key = tuple(block.hidden)
         if key not in self._plans:
             if len(self._plans) >= _MOST_PLANS:
@@ -120,7 +139,7 @@ class ObservedDensities:
             self._plans[key] = self._make_plan(block)
         return self._plans[key]
 
-    def _make_plan(self, block: MissingBlock) -> tuple[Question | None, np.ndarray]:
+    def _make_plan(self, block: MissingBlock) -> tuple[Question | None, np.ndarray, list[int] | None]:
         observed = np.ones(len(self._families), dtype=bool)
         observed[block.hidden] = False
         families, hidden = set(block.families), set(block.hidden)
@@ -130,7 +149,7 @@ class ObservedDensities:
                 hidden.remove(v)
                 families.remove(v)
         if not hidden:
-            return None, observed
+            return None, observed, None
         question = make_question(self._network, observed, families, hidden, None)
         # Checked before anything is allocated.
         if question.cells > EXACT_CELLS:
@@ -139,7 +158,10 @@ class ObservedDensities:
                 f"{question.cells:.2g} values per row, more than {EXACT_CELLS:,}",
                 remedy="leave out more of the columns, or such rows, or fill the missing values with predict()",
             )
-        return question, observed
+        if question.cells > SOLVER_CELLS:
+            return question, observed, None
+        kept = MissingBlock(sorted(hidden), sorted(families), block.rows)
+        return question, observed, describe_block(self._shapes, kept, question)
 
 
 # ---- expected totals, draws and imputations by the compiled solver ----
@@ -161,11 +183,14 @@ class RandomNumbers(NamedTuple):
 class MissingValues:
     """The missing values of rows, in independent blocks, for all parameters of a graph.
 
-    `shapes` are the families of the graph, `plans` the blocks and their computations.
+    `shapes` are the families of the graph, `programs` the blocks with their programs (see `describe_block`).
     """
 
     def __init__(
-        self, cards: Sequence[int], shapes: Sequence[FamilyShape], plans: Sequence[tuple[MissingBlock, Question]]
+        self,
+        cards: Sequence[int],
+        shapes: Sequence[FamilyShape],
+        programs: Sequence[tuple[MissingBlock, Sequence[int]]],
     ):
         discrete = [[shape.discrete, _compute_strides([cards[u] for u in shape.discrete])] for shape in shapes]
         continuous = [shape.continuous if cards[shape.child] else shape.continuous[:-1] for shape in shapes]
@@ -174,8 +199,6 @@ class MissingValues:
             for shape in shapes
         ]
         self._total_offsets = _compute_offsets(count_totals(cards, shape) for shape in shapes)
-        programs = [_describe(shapes, block, question) for block, question in plans]
-        rows = [block.rows for block, _ in plans]
         self._solver = PieceSolver(
             np.array(cards, dtype=np.int64),
             _compute_offsets(len(shape.discrete) for shape in shapes),
@@ -185,10 +208,10 @@ class MissingValues:
             _join(continuous),
             _compute_offsets(parameters),
             self._total_offsets,
-            _join(programs),
-            _compute_offsets(map(len, programs)),
-            np.concatenate([np.empty(0, dtype=np.int64), *rows]).astype(np.int64),
-            _compute_offsets(map(len, rows)),
+            _join(program for _, program in programs),
+            _compute_offsets(len(program) for _, program in programs),
+            np.concatenate([np.empty(0, dtype=np.int64), *(block.rows for block, _ in programs)]).astype(np.int64),
+            _compute_offsets(len(block.rows) for block, _ in programs),
         )
 
     def expect(self, network: MixedFamilies, rows: MixedRows, weights: np.ndarray) -> tuple[float, list[np.ndarray]]:
@@ -213,6 +236,34 @@ class MissingValues:
         solver = self._solver
         solver.impute(0, solver.n_pieces, _flatten(network), rows.codes, rows.numbers, filled.codes, filled.numbers)
 
+    def describe(
+        self,
+        network: MixedFamilies,
+        rows: MixedRows,
+        columns: np.ndarray,
+        answers: np.ndarray,
+        log_densities: np.ndarray,
+    ) -> None:
+        """Write the distribution of each missing value into `answers` (m, n_rows), from row ``columns[v]`` on.
+
+        Probabilities of a discrete variable, mean and variance of a continuous one; -1 is not wanted. Adds the blocks'
+        log-densities to `log_densities` (n_rows,); the answers of impossible rows are 0.
+        """
+        solver = self._solver
+        parameters = _flatten(network)
+        solver.describe(0, solver.n_pieces, parameters, rows.codes, rows.numbers, columns, answers, log_densities)
+
+    def maximise(self, network: MixedFamilies, rows: MixedRows, filled: MixedRows, log_maxima: np.ndarray) -> None:
+        """Write the states that are most probable together, and the means given these, into `filled`.
+
+        Adds to `log_maxima` (n_rows,) the logarithms of the blocks' maxima over states, minus infinity if impossible.
+        """
+        solver = self._solver
+        parameters = _flatten(network)
+        solver.maximise(
+            0, solver.n_pieces, parameters, rows.codes, rows.numbers, filled.codes, filled.numbers, log_maxima
+        )
+
 
 def _flatten(network: MixedFamilies) -> np.ndarray:
     """Return the parameters of all families in the layout of the solver."""
@@ -225,8 +276,8 @@ def _flatten(network: MixedFamilies) -> np.ndarray:
     return np.concatenate(parameters)
 
 
-def _describe(shapes: Sequence[FamilyShape], block: MissingBlock, question: Question) -> list[int]:
-    """Return the program of a block (see `PieceSolver`)."""
+def describe_block(shapes: Sequence[FamilyShape], block: MissingBlock, question: Question) -> list[int]:
+    """Return the program of a block (see `PieceSolver`), the same for all rows."""
     plan, components = question.plan, question.components
     program = [
         len(question.discrete),

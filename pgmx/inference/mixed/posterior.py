@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -88,10 +89,16 @@ def make_question(
     place = {u: k for k, u in enumerate(discrete)}
     scopes = [[place[u] for u in (v, *network.parents[v]) if not observed[u]] for v in discrete_families]
     scopes += [[place[u] for u in component.scope] for component in components]
-    plan = min_fill_order([network.cards[u] for u in discrete], scopes) if discrete else None
+    plan = _find_order(tuple(network.cards[u] for u in discrete), frozenset(map(tuple, scopes))) if discrete else None
     cells = 0 if plan is None else plan.cells + plan.separator_cells
     cells += sum(count_cells(network, component) for component in components)
     return Question(sorted(targets or ()), discrete_families, components, discrete, plan, cells)
+
+
+@lru_cache(maxsize=4096)
+def _find_order(cards: tuple[int, ...], scopes: frozenset[tuple[int, ...]]) -> EliminationPlan:
+    # blocks of different variables have the same graph: most are of one or two
+    return min_fill_order(cards, sorted(scopes))
 
 
 def answer_question(network: MixedFamilies, question: Question, rows: MixedRows, observed: np.ndarray) -> Answers:

@@ -14,8 +14,15 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 
 from pgmx.inference.exact.elimination_order import TreewidthError
-from pgmx.inference.mixed.families import MixedFamilies, RowChunk
-from pgmx.inference.mixed.missing_values import MissingBlock, find_blocks
+from pgmx.inference.mixed.families import MixedFamilies, RowChunk, shape_families
+from pgmx.inference.mixed.missing_values import (
+    SOLVER_CELLS,
+    MissingBlock,
+    MissingValues,
+    describe_block,
+    find_blocks,
+    plan_block,
+)
 from pgmx.inference.mixed.posterior import (
     EXACT_CELLS,
     Answers,
@@ -31,7 +38,7 @@ from pgmx.inference.mixed.weighting import weigh_configurations, weigh_samples
 AUTO_CELLS = 1 << 22
 
 #: Number of plans, for connected sets of missing variables, that are cached across chunks.
-_MOST_PLANS = 4096
+_MOST_PLANS = 1 << 14
 
 Plan = TypeVar("Plan")
 
@@ -57,6 +64,8 @@ class RowAnswers(Generic[Plan]):
         self._families = [(v, *parents) for v, parents in enumerate(network.parents)]
         self._is_wanted = np.zeros(len(names), dtype=bool)
         self._is_wanted[list(wanted)] = True
+        self._shapes = shape_families(network.cards, self._families)
+        self._programs: dict[tuple[int, ...], list[int] | None] = {}
         self._plans: dict[tuple[int, ...], Plan] = {}
         self.effective_sizes, self.failed = np.empty(0), np.empty(0, dtype=bool)
 
@@ -72,20 +81,45 @@ class RowAnswers(Generic[Plan]):
     def _make_plan(self, hidden: list[int], observed: np.ndarray) -> Plan:
         """Plan the computation for a block."""
 
-    def _blocks(self, missing: np.ndarray) -> Iterator[tuple[MissingBlock, np.ndarray, Plan]]:
-        """Yield the blocks with wanted variables; which variables count as observed in each, bool (n,); their plans."""
+    def _split(self, missing: np.ndarray) -> tuple[MissingValues | None, list[MissingBlock]]:
+        """Return the solver of the small blocks with wanted variables, and the others."""
+        small, others = [], []
         for block in find_blocks(self._families, missing):
-            if not self._is_wanted[block.hidden].any():
-                continue
+            if self._is_wanted[block.hidden].any():
+                key = tuple(block.hidden)
+                if key not in self._programs:
+                    if len(self._programs) >= _MOST_PLANS:
+                        self._programs.clear()
+                    self._programs[key] = self._make_program(block)
+                program = self._programs[key]
+                if program is None:
+                    others.append(block)
+                else:
+                    small.append((block, program))
+        return MissingValues(self.network.cards, self._shapes, small) if small else None, others
+
+    def _make_program(self, block: MissingBlock) -> list[int] | None:
+        """Return the program of a block for the compiled solver, None if it is too large or to be sampled."""
+        if self.options.inference == "weighting" and self._is_sampled(block.hidden):
+            return None
+        question = plan_block(self.network, block)
+        return None if question.cells > SOLVER_CELLS else describe_block(self._shapes, block, question)
+
+    @abstractmethod
+    def _is_sampled(self, hidden: list[int]) -> bool:
+        """Return whether weighting samples a block."""
+
+    def _plan(self, blocks: list[MissingBlock]) -> Iterator[tuple[MissingBlock, np.ndarray, Plan]]:
+        """Yield large blocks; which variables count as observed in each, bool (n,); their plans."""
+        for block in blocks:
             observed = np.ones(len(self._names), dtype=bool)
             observed[block.hidden] = False  # other missing values of the row do not matter
             key = tuple(block.hidden)
-            if (plan := self._plans.get(key)) is None:
-                plan = self._make_plan(block.hidden, observed)
-                if len(self._plans) < _MOST_PLANS:
-                    # A full cache keeps the plans of the first blocks; results do not depend on it.
-                    self._plans[key] = plan
-            yield block, observed, plan
+            if key not in self._plans:
+                if len(self._plans) >= _MOST_PLANS:
+                    self._plans.clear()
+                self._plans[key] = self._make_plan(block.hidden, observed)
+            yield block, observed, self._plans[key]
 
     def _start(self, cells: RowChunk) -> None:
         n_rows = cells.missing.shape[1]
@@ -120,9 +154,14 @@ class MarginalRows(RowAnswers[list]):
         """Write the most probable state or the mean of each wanted missing value."""
         network, options = self.network, self.options
         self._start(cells)
-        answers = _make_answers(network, self.wanted, cells.missing.shape[1])
+        answers, columns, matrix = _make_answers(network, self.wanted, cells.missing.shape[1])
         to_sample = np.zeros(cells.missing.shape, dtype=bool)
-        for block, observed, plan in self._blocks(cells.missing):
+        solver, others = self._split(cells.missing)
+        if solver is not None:
+            logs = np.zeros(cells.missing.shape[1])
+            solver.describe(network, cells.rows, columns, matrix, logs)
+            self.failed |= logs == -np.inf
+        for block, observed, plan in self._plan(others):
             for one in plan:
                 if isinstance(one, Question):
                     found = answer_question(network, one, cells.rows.take(block.rows), observed)
@@ -148,7 +187,11 @@ class MarginalRows(RowAnswers[list]):
 
     def needs_samples(self, missing: np.ndarray) -> bool:
         """Return whether rows with these missing variables, bool (n,), are sampled."""
-        return any(isinstance(one, list) for _, _, plan in self._blocks(missing[:, None]) for one in plan)
+        _, others = self._split(missing[:, None])
+        return any(isinstance(one, list) for _, _, plan in self._plan(others) for one in plan)
+
+    def _is_sampled(self, hidden: list[int]) -> bool:
+        return True
 
     def _make_plan(self, hidden: list[int], observed: np.ndarray) -> list:
         targets = [v for v in hidden if self._is_wanted[v]]
@@ -183,19 +226,36 @@ class MostProbableRows(RowAnswers[tuple]):
         network = self.network
         self._start(cells)
         to_sample = np.zeros(cells.missing.shape, dtype=bool)
-        for block, observed, (states, question) in self._blocks(cells.missing):
-            if states and question is not None:
-                codes, maxima = find_most_probable(network, question, cells.rows.take(block.rows), observed)
-                cells.rows.codes[np.array(states)[:, None], block.rows] = codes
-                self.failed[block.rows] |= maxima == -np.inf
-            elif states:
-                to_sample[np.array(states)[:, None], block.rows] = True
-        self._weigh(cells, to_sample, first_row)
+        others = self._maximise(cells, cells.missing)
+        if others:
+            for block, observed, (states, question) in self._plan(others):
+                if states and question is not None:
+                    codes, maxima = find_most_probable(network, question, cells.rows.take(block.rows), observed)
+                    cells.rows.codes[np.array(states)[:, None], block.rows] = codes
+                    self.failed[block.rows] |= maxima == -np.inf
+                elif states:
+                    to_sample[np.array(states)[:, None], block.rows] = True
+            self._weigh(cells, to_sample, first_row)
+            self._fill_means(cells, others)
         self._finish(cells)
-        is_continuous = np.array(network.cards) == 0
-        # The discrete variables of the blocks are known now.
-        for block, observed, (_, question) in self._blocks(cells.missing & is_continuous[:, None]):
-            found = answer_question(network, question, cells.rows.take(block.rows), observed)
+
+    def _maximise(self, cells: RowChunk, missing: np.ndarray) -> list[MissingBlock]:
+        """Fill the small blocks; return the others."""
+        solver, others = self._split(missing)
+        if solver is not None:
+            maxima = np.zeros(missing.shape[1])
+            solver.maximise(self.network, cells.rows, cells.rows, maxima)
+            self.failed |= maxima == -np.inf
+        return others
+
+    def _fill_means(self, cells: RowChunk, blocks: list[MissingBlock]) -> None:
+        """Write the means of the continuous variables of blocks whose discrete variables are known now."""
+        missing = np.zeros(cells.missing.shape, dtype=bool)
+        for block in blocks:
+            continuous = [v for v in block.hidden if not self.network.cards[v]]
+            missing[np.array(continuous, dtype=np.intp)[:, None], block.rows] = True
+        for block, observed, (_, question) in self._plan(self._maximise(cells, missing)):
+            found = answer_question(self.network, question, cells.rows.take(block.rows), observed)
             for v, means in found.means.items():
                 cells.rows.numbers[v, block.rows] = means
 
@@ -222,7 +282,11 @@ class MostProbableRows(RowAnswers[tuple]):
 
     def needs_samples(self, missing: np.ndarray) -> bool:
         """Return whether rows with these missing variables, bool (n,), are sampled."""
-        return any(states and question is None for _, _, (states, question) in self._blocks(missing[:, None]))
+        _, others = self._split(missing[:, None])
+        return any(states and question is None for _, _, (states, question) in self._plan(others))
+
+    def _is_sampled(self, hidden: list[int]) -> bool:
+        return any(self.network.cards[v] for v in hidden)
 
     def _make_plan(self, hidden: list[int], observed: np.ndarray) -> tuple[list[int], Question | None]:
         states = [v for v in hidden if self.network.cards[v]]
@@ -237,15 +301,20 @@ class MostProbableRows(RowAnswers[tuple]):
         raise self._refuse(targets, question.cells)
 
 
-def _make_answers(network: MixedFamilies, wanted: Sequence[int], n_rows: int) -> Answers:
-    """Return empty results."""
-    answers = Answers({}, {}, {})
+def _make_answers(network: MixedFamilies, wanted: Sequence[int], n_rows: int) -> tuple[Answers, np.ndarray, np.ndarray]:
+    """Return empty results, the first row of each variable in a matrix, -1 without one, and the matrix they share."""
+    answers, columns, width = Answers({}, {}, {}), np.full(len(network.cards), -1, dtype=np.int64), 0
     for v in wanted:
+        columns[v] = width
+        width += network.cards[v] or 2
+    matrix = np.full((width, n_rows), np.nan)
+    for v in wanted:
+        at = int(columns[v])
         if network.cards[v]:
-            answers.probabilities[v] = np.full((n_rows, network.cards[v]), np.nan)
+            answers.probabilities[v] = matrix[at : at + network.cards[v]].T
         else:
-            answers.means[v], answers.variances[v] = np.full(n_rows, np.nan), np.full(n_rows, np.nan)
-    return answers
+            answers.means[v], answers.variances[v] = matrix[at], matrix[at + 1]
+    return answers, columns, matrix
 
 
 def _set_answers(answers: Answers, found: Answers, rows: np.ndarray) -> None:

@@ -15,7 +15,13 @@ from pgmx.inference.mixed.families import (
     MixedRows,
     shape_families,
 )
-from pgmx.inference.mixed.missing_values import MissingValues, RandomNumbers, find_blocks, plan_block
+from pgmx.inference.mixed.missing_values import (
+    MissingValues,
+    RandomNumbers,
+    describe_block,
+    find_blocks,
+    plan_block,
+)
 from pgmx.inference.mixed.posterior import EXACT_CELLS, compute_log_evidence
 
 
@@ -69,7 +75,8 @@ def draw_given(
         return None
     if plans and n_rows:
         shapes = shape_families(network.cards, [(v, *parents) for v, parents in enumerate(network.parents)])
-        solver = MissingValues(network.cards, shapes, plans)
+        programs = [(block, describe_block(shapes, block, question)) for block, question in plans]
+        solver = MissingValues(network.cards, shapes, programs)
         discrete = [v for v in np.flatnonzero(hidden).tolist() if network.cards[v]]
         continuous = [v for v in np.flatnonzero(hidden).tolist() if not network.cards[v]]
         uniforms = rng.random((len(discrete), 1, n_rows))

@@ -39,9 +39,8 @@ class DiscreteBayesianNetwork(DiscreteRowQueries, pgmpy.models.DiscreteBayesianN
     Attributes
     ----------
     cpds : list of TabularCPD
-        The tables, added by ``add_cpds`` or ``fit``.
-    states : dict of {name: list}
-        The states of each variable.
+        The tables, added by ``add_cpds`` or ``fit``. As in pgmpy, ``states`` is a dictionary of the states of each
+        variable in its table.
 
     Notes
     -----

@@ -23,7 +23,14 @@ from pgmx.inference.mixed.families import (
     shape_families,
     sum_known,
 )
-from pgmx.inference.mixed.missing_values import MissingBlock, MissingValues, RandomNumbers, find_blocks, plan_block
+from pgmx.inference.mixed.missing_values import (
+    MissingBlock,
+    MissingValues,
+    RandomNumbers,
+    describe_block,
+    find_blocks,
+    plan_block,
+)
 from pgmx.inference.mixed.posterior import Question
 from pgmx.models.bayesian.em import EMFit, IncompleteRows
 from pgmx.models.mixed.fitting import Smoothing, regress_moments
@@ -264,7 +271,9 @@ class _Plan:
     @cached_property
     def cells(self) -> MissingValues:
         """The missing values with their plans; raises if the plans are too large."""
-        return MissingValues(self.rows.cards, self.shapes, self._plan_blocks())
+        plans = self._plan_blocks()
+        programs = [(block, describe_block(self.shapes, block, question)) for block, question in plans]
+        return MissingValues(self.rows.cards, self.shapes, programs)
 
     @cached_property
     def base_statistics(self) -> list[np.ndarray]:

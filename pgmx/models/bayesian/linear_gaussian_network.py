@@ -202,7 +202,8 @@ class LinearGaussianBayesianNetwork(LinearGaussianRowQueries, pgmpy.models.Linea
         ----------
         H. Rue, L. Held (2005), Gaussian Markov Random Fields, theorem 2.5.
         """
-        check_method(method, (None, "map", "marginal"))
+        if method is not None:
+            check_method(method, ("map", "marginal"))
         if method is None and isinstance(data, pd.DataFrame) and self._is_partly_determined():
             variables, means, _ = self.predict_probability(data)
             return pd.DataFrame(means, columns=pd.Index(variables, tupleize_cols=False), index=data.index)
@@ -403,7 +404,7 @@ def _remove_values(
     for name, share in missing_prob.items():
         if name not in kept:
             raise ValueError(f"missing_prob has {name!r}, which is not among the columns {join_names(kept)}")
-        if not isinstance(share, Real) or not 0.0 <= share <= 1.0:
+        if not isinstance(share, Real) or not 0.0 <= float(share) <= 1.0:
             raise ValueError(f"missing_prob of {name!r} must be between 0 and 1, got {share!r}")
     for name, share in missing_prob.items():
         columns[name][rng.random(len(columns[name])) < share] = np.nan

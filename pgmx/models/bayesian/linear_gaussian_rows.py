@@ -1,7 +1,7 @@
 """Rows of data under a linear Gaussian Bayesian network, answered from arrays; nothing here imports pgmpy."""
 
 from abc import abstractmethod
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -65,25 +65,24 @@ class LinearGaussianRowQueries:
         X : DataFrame, dict, array, path, iterator of frames, or DistributedNumericTable
             Rows, as for `predict`.
         variables : sequence of hashable, optional
-            Names of variables, each of which is predicted from the other observed values of the row, whether it is
-            observed or not. The default is all variables without a column or with missing values.
+            Names of variables to predict from the others in every row; their values in `X` are ignored. The default is
+            all variables without a column or with missing values.
 
         Returns
         -------
         pandas.DataFrame
-            Columns (variable, "mean") and (variable, "std"), for the named variables in their order, by default in the
-            order of the nodes; the index is that of `X`. By default, observed values have their value and standard
-            deviation 0. For a distributed table, a dask.dataframe.
+            Columns (variable, "mean") and (variable, "std") in the order of the nodes; the index is that of `X`.
+            Observed values have their value and standard deviation 0. For a distributed table, a dask.dataframe.
 
         Raises
         ------
-        ValueError
-            As `predict`, and if a name is not a variable or is given twice.
+        TypeError, ValueError
+            As `predict`, and if `variables` is no list, is empty, or has a name that is not a variable.
 
         Notes
         -----
-        The standard deviation depends on which values are observed, not on the values. The cost for a named variable
-        that is observed is one more factorisation of its component for each set of missing values.
+        The standard deviation depends on which values are observed, not on the values. The cost is that of `predict`
+        and of the inverse of each factor.
         """
         arrays = self._read_arrays()
         chosen = None if variables is None else _find_variables(variables, arrays.names)
@@ -95,10 +94,10 @@ class LinearGaussianRowQueries:
         rows = read_numeric_rows(X, arrays.names, allow_missing=True)
         if chosen is None:
             wanted = np.flatnonzero(np.isnan(rows.values).any(axis=0) | ~rows.known).tolist()
-            means, deviations = (of_all[:, wanted] for of_all in arrays.describe_missing(rows.values))
         else:
             wanted = chosen
-            means, deviations = arrays.predict(rows.values, wanted)
+            rows.values[:, wanted] = np.nan  # an array of its own
+        means, deviations = (of_all[:, wanted] for of_all in arrays.describe_missing(rows.values))
         values = np.stack([means, deviations], axis=2).reshape(len(means), 2 * len(wanted))
         columns = make_label_columns([arrays.names[v] for v in wanted], [("mean", "std")] * len(wanted))
         return pd.DataFrame(values, index=rows.index, columns=columns)
@@ -129,7 +128,7 @@ class LinearGaussianRowQueries:
             standard deviation is not positive.
         """
         if per_row:
-            found = self._log_density(data)
+            found: Any = self._log_density(data)
             return found.rename("log_likelihood") if is_remote(data) else found
         if is_remote(data):
             return sum_partitions(self, "_log_density", data)
@@ -218,12 +217,14 @@ def _make_index(names: list) -> pd.Index:
 
 
 def _find_variables(variables: Sequence[Hashable], names: tuple) -> list[int]:
-    """Return the positions of distinct variables."""
+    """Return the positions of variables, ascending."""
+    if isinstance(variables, bytes) or not isinstance(variables, Iterable):
+        raise TypeError(f"variables must be a list of names, got {variables!r}: use [{variables!r}]")
     chosen = [variables] if isinstance(variables, str) else list(variables)
+    if not chosen:
+        raise ValueError(f"variables is empty: name one or more of {join_names(names)}")
     place = {name: v for v, name in enumerate(names)}
     for name in chosen:
         if name not in place:
             raise ValueError(f"no variable {name!r}{suggest(name, names)}: the variables are {join_names(names)}")
-    if len(set(chosen)) < len(chosen):
-        raise ValueError(f"variables must be distinct names, got {join_names(chosen)}")
-    return [place[name] for name in chosen]
+    return sorted({place[name] for name in chosen})

@@ -15,8 +15,7 @@ from pgmx.inference.mixed.families import MixedFamilies, RowChunk
 from pgmx.inference.mixed.row_answers import MarginalRows, MostProbableRows, RowAnswers, RowOptions
 from pgmx.inference.mixed.weighting import make_key
 from pgmx.inference.problem import check_method
-from pgmx.inference.reduced_network import show_evidence
-from pgmx.models.distributed_rows import let_workers_answer
+from pgmx.models.distributed_rows import ImpossibleRowsError, let_workers_answer
 from pgmx.models.rows import MixedColumns, read_mixed_rows
 
 _ENGINES = ("auto", "exact", "weighting")
@@ -52,13 +51,10 @@ class ImpossibleRows:
     def raise_if_any(self, n_samples: int) -> None:
         """Raise if there are impossible rows."""
         if self.n_rows:
-            why, remedy = " under the network", ""
-            if self.is_sampled:
-                why, remedy = f" under all {n_samples} samples", "raise n_samples, or "
-            raise ValueError(
-                f"{self.n_rows} row(s), the first at position {self.first}, are impossible{why}. The first has "
-                f"{show_evidence(self.values)}: {remedy}leave out some of these values"
-            )
+            if not self.is_sampled:
+                raise ImpossibleRowsError(self.n_rows, self.first, self.values)
+            cause, remedy = f"all {n_samples} samples", "raise n_samples, or leave out some of these values"
+            raise ImpossibleRowsError(self.n_rows, self.first, self.values, cause, remedy)
 
 
 class MixedPredictions:
@@ -157,8 +153,8 @@ class MixedPredictions:
         maximum over configurations is exact (a marginal MAP), not that of a mixture replaced by one normal
         distribution. The cost per row is the number of cells of a junction tree over the unobserved discrete variables.
         Each connected component of k unobserved continuous variables adds O(k³) per configuration of the discrete
-        variables on which it depends. Rows with the same missing variables share the work. Of equally probable
-        configurations the same one is always chosen.
+        variables on which it depends. Missing variables of a row that observed ones separate are answered apart, and
+        rows share the plans. Of equally probable configurations the same one is always chosen.
 
         Rows are processed in chunks of a million values. In addition to `X` and the result this needs one or two bytes
         per value of discrete columns and about 100 MB, for any number of rows. The samples of a row depend on the seed
