@@ -92,6 +92,7 @@ class ComponentEngine:
         )
         self.plan_bytes = plan_bytes
         self._whole: float | None = None
+        self._n_changes = 0  # of values
         self._lock, self._largest = Lock(), 0.0
         self._pool_lock = Lock()
         self._workers: list[RowWorker] = []
@@ -128,6 +129,7 @@ class ComponentEngine:
         """Replace the values of all tables; plans are kept, because they depend on the scopes alone."""
         for f, table in enumerate(tables):
             self.table(f)[...] = table
+        self._n_changes += 1
 
     # ---- one question ----
 
@@ -143,6 +145,7 @@ class ComponentEngine:
         for v, code in (*codes.items(), *do.items()):
             row[0, v] = code
         with self._lock:
+            self._n_changes += bool(likelihoods)
             try:
                 for v, likelihood in likelihoods.items():
                     start = self.first[self.n_tables + v]
@@ -523,6 +526,7 @@ class RowWorker:
     def __init__(self, engine: ComponentEngine, kernel: Components, memory: int | None) -> None:
         self.engine, self.kernel, self.memory = engine, kernel, memory
         self._lanes: list[Lanes] | None = None
+        self._tables: tuple[int, bytes] | None = None
         self._codes = np.empty((0, len(engine.cards)), dtype=np.int32)
 
     @property
@@ -598,7 +602,10 @@ class RowWorker:
 
     def lanes(self) -> list[Lanes]:
         """Return one set of lanes per connected component of the network."""
-        if self._lanes is None:
+        # lanes have multiplied the tables that take part
+        tables = self.engine._n_changes, self.engine.active.tobytes()
+        if self._lanes is None or self._tables != tables:
+            self._tables = tables
             # in a store of its own, since the plans of rows are forgotten when they fill their memory
             store = self.engine.copy_kernel()
             numbers = store.find_whole()
