@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 
 from pgmx.checks import DEFAULT_SEED, check_natural, choose_seed, join_names
 from pgmx.data.distributed.tables import is_remote
-from pgmx.models.distributed_rows import let_workers_answer
-from pgmx.models.rows import NumericRows, read_numeric_evidence, read_numeric_rows
+from pgmx.models.distributed_rows import average_answers, let_workers_answer
+from pgmx.models.rows import NumericRows, make_label_columns, read_numeric_evidence, read_numeric_rows
 from pgmx.statistics import MarginalTransforms
 from pgmx.statistics.precision import Blocks, RowPrecision, marginalize_precision
 
@@ -141,6 +141,68 @@ class GaussianRowQueries:
         spread = Blocks(self._scaled[wanted][:, wanted]).invert() * np.outer(self._units[wanted], self._units[wanted])
         return frame, self._frame(spread, wanted)
 
+    def predict_proba(self, X: Any, variables: Sequence[Hashable] | None = None) -> pd.DataFrame:
+        r"""Return the means and standard deviations of missing values given the rest of the row.
+
+        .. math:: \mathrm{sd}(x_v | x_o) = \sqrt{(\Theta_{mm}^{-1})_{vv}}
+
+        Parameters
+        ----------
+        X : DataFrame, dict, array, path, iterator of frames, or DistributedNumericTable
+            Rows, as for `predict`.
+        variables : sequence of hashable, optional
+            Names of variables to predict from the others in every row; their values in `X` are ignored. The default is
+            all variables without a column or with missing values.
+
+        Returns
+        -------
+        pandas.DataFrame
+            Columns (variable, "mean") and (variable, "std") in the order of `names`, with the index of `X`. Observed
+            values have their value and standard deviation 0. For a distributed table, a dask.dataframe.
+
+        Raises
+        ------
+        ValueError
+            As `predict`, if a name is not a variable, or if the network has `transforms`: in the units of the data the
+            distributions are then not normal.
+        """
+        self._require_precision()
+        if self._transforms is not None:
+            raise ValueError(
+                "predict_proba is not supported for a network with transforms, whose distributions are not normal in "
+                "the units of the data: predict() gives medians"
+            )
+        chosen = None
+        if variables is not None:
+            place = {name: v for v, name in enumerate(self._names)}
+            names = [variables] if isinstance(variables, str) else list(variables)
+            unknown = [name for name in names if name not in place]
+            if unknown or not names:
+                raise ValueError(
+                    f"variables must be one or more names of the network, got {join_names(unknown) or names}: it has "
+                    f"{join_names(self._names)}"
+                )
+            chosen = sorted({place[name] for name in names})
+        return self._predict_proba(X, chosen=chosen)
+
+    @let_workers_answer
+    def _predict_proba(self, X: Any, chosen: list[int] | None) -> pd.DataFrame:
+        rows = read_numeric_rows(X, self._names, allow_missing=True)
+        values = rows.values.copy()
+        if chosen is not None:
+            values[:, chosen] = np.nan
+        missing = np.isnan(values)
+        wanted = np.flatnonzero(missing.any(axis=0) | ~rows.known) if chosen is None else np.array(chosen)
+        positions = np.arange(len(self._names))
+        scores = self._scores(values, positions)
+        scores[missing] = 0.0
+        filled, _, variances = RowPrecision(self._scaled).fill(scores, missing, variances=True)
+        means = np.where(missing, self._values(filled, positions), values)[:, wanted]
+        deviations = (np.sqrt(variances) * self._units)[:, wanted]
+        figures = np.stack([means, deviations], axis=2).reshape(len(means), 2 * len(wanted))
+        columns = make_label_columns([self._names[v] for v in wanted.tolist()], [("mean", "std")] * len(wanted))
+        return pd.DataFrame(figures, index=rows.index, columns=columns)
+
     # ---- likelihoods ----
 
     @let_workers_answer
@@ -204,6 +266,24 @@ class GaussianRowQueries:
         filled, log_dets, _ = RowPrecision(self._scaled).fill(scores, missing)
         log_dets -= 2.0 * missing @ np.log(self._units)
         return self._log_densities(filled) + 0.5 * (missing.sum(axis=1) * np.log(2.0 * np.pi) - log_dets)
+
+    def score(self, X: Any, y: object = None) -> float:
+        """Return the mean log-density of the observed values of rows, in nats; higher is better.
+
+        Parameters
+        ----------
+        X : DataFrame, dict, array, path, iterator of frames, or DistributedNumericTable
+            Rows, as for `log_evidence`.
+        y : None
+            Ignored; a convention of scikit-learn.
+
+        Returns
+        -------
+        float
+            The mean of `log_evidence`, for complete rows of `log_likelihood`; the workers of a distributed table
+            compute the sums.
+        """
+        return average_answers(self, "log_evidence", X)
 
     def _log_densities(self, scores: np.ndarray) -> np.ndarray:
         """Return the log-densities of rows of z."""

@@ -240,3 +240,28 @@ def test_evidence_is_the_density_of_what_is_known(n_missing):
     absent = rows.drop(columns=names[:10])
     expected = network.log_evidence(rows.assign(**dict.fromkeys(names[:10], np.nan)))
     np.testing.assert_allclose(network.log_evidence(absent), expected, rtol=1e-12)
+
+
+def test_distributions_and_scores_of_rows():
+    network = gaussian_chain_network(5, 0.6)
+    rows = network.simulate(20, random_state=1)
+    gone = rows.mask(np.random.default_rng(0).random(rows.shape) < 0.4)
+    shares = network.predict_proba(gone)
+    for k in range(20):
+        evidence = gone.iloc[k].dropna().to_dict()
+        found = shares.iloc[k]
+        for name, value in evidence.items():
+            if name in shares:
+                assert found[name].tolist() == [value, 0.0]
+        if len(evidence) == 5:
+            continue
+        mean, covariance = (network.conditional(evidence) if evidence else network).to_joint_gaussian()
+        others = [name for name in rows if name not in evidence]
+        for name, expected, variance in zip(others, mean, np.diag(covariance), strict=True):
+            assert found[name, "mean"] == pytest.approx(expected, abs=1e-10)
+            assert found[name, "std"] == pytest.approx(np.sqrt(variance), rel=1e-10)
+    asked = network.predict_proba(rows, ["x3", "x1"])
+    pd.testing.assert_frame_equal(asked, network.predict_proba(rows[["x0", "x2", "x4"]]))
+    assert network.score(gone) == pytest.approx(network.log_evidence(gone).mean())
+    with pytest.raises(ValueError, match="'nobody'"):
+        network.predict_proba(rows, ["nobody"])
