@@ -13,7 +13,7 @@ A question about some variables leaves out the families of barren variables (tho
 variable among their descendants) and all components without a target.
 Ties: of equal maxima the state with the smaller number, in the order of the plan, a function of the component alone.
  So rows have the same answer alone, in any table, and in any order.
-Cost: plans take 4 bytes per cell and factor; a row takes a few multiplications per cell of its components' plans.
+Cost: a row takes a few multiplications per cell of its components' plans, whose lists are short (``_plans.pxd``).
 Thread-safety: an object serves one thread; it shares its inputs, which it reads.
 References: Dechter (1999), Artificial Intelligence 113, 41-85 (bucket elimination); Shachter (1986), Operations
 Research 34, 871-882 (barren variables).

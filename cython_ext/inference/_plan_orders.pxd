@@ -22,7 +22,7 @@ from _simd cimport pgmx_lowest_bit
 cdef enum:
     N_RULES = 4
     MOST_ORDERS = 100
-    FEW_CELLS = 512                           # below these, the first order is taken
+    FEW_CELLS = 1024                          # below these, the first order is taken
     MOST_TABLE_CELLS = 0x7FFFFFFF             # cells are numbered by int32
 
 
@@ -313,7 +313,7 @@ cdef inline double find_order(
         memcpy(near, first.near, n * words * sizeof(uint64_t))
     else:
         memcpy(trial, order, start * sizeof(int32_t))
-        while n_orders < MOST_ORDERS and (n_orders == 0 or best > FEW_CELLS and work < best - total):
+        while n_orders < MOST_ORDERS and (n_orders == 0 or best > FEW_CELLS and work < 0.5 * (best - total)):
             memcpy(graph.near, first.near, size)
             work += n * words
             cells = draw_order(

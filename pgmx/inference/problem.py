@@ -303,8 +303,8 @@ class CompiledNetwork:
     Notes
     -----
     A question to a Bayesian network looks at the hidden variables that are connected with its variables given the
-    evidence; their elimination order is searched once per set of hidden variables. Plans take 4 bytes per cell and
-    factor, at most 256 MB together. Pickles leave them out.
+    evidence; their elimination order, the best of several, is found once per set of hidden variables. All plans
+    together take at most 256 MB. Pickles leave them out.
 
     Examples
     --------

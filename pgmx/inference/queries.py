@@ -307,10 +307,8 @@ def sample(
     codes = problem.encode_evidence(evidence)
     problem = problem.change(virtual_evidence, do, codes)
     with problem.name_evidence():
-        tree = None if method == "gibbs" else _try_exact(problem, codes, method, memory)
-        if tree is not None:
-            rows = tree.sample(n_samples, seed)
-        else:
+        rows = None if method == "gibbs" else _try_exact(problem, codes, n_samples, seed, method, memory)
+        if rows is None:
             rows = gibbs_sample(problem.model, n_samples, evidence=codes, seed=seed, **options)
     return DiscreteTable(problem.names, problem.states, rows)
 
@@ -387,10 +385,12 @@ def _eliminate_others(problem: Problem, codes: dict[int, int], ids: list[int], m
     return shares / shares.sum()
 
 
-def _try_exact(problem: Problem, codes: dict[int, int], method: str, memory: int | None) -> Any:
-    """Return a calibrated junction tree; if it is too large and the method is "auto", warn and return None."""
+def _try_exact(
+    problem: Problem, codes: dict[int, int], n_samples: int, seed: int | None, method: str, memory: int | None
+) -> np.ndarray | None:
+    """Return exact draws; if they need too much memory and the method is "auto", warn and return None."""
     try:
-        return problem.exact(codes, memory)
+        return problem.exact(codes, memory).sample(n_samples, seed)
     except TreewidthError as error:
         if method == "exact":
             raise error.with_engines("Gibbs sampling (method='gibbs')") from None

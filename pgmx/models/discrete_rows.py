@@ -6,19 +6,19 @@ Nothing here imports pgmpy, since workers of a cluster compute these answers too
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
 
 from pgmx._ext._row_columns import RowColumns, choose_states, mark_observed
-from pgmx.checks import check_seed, join_names
+from pgmx.checks import check_seed
 from pgmx.inference.exact.components import BLOCK, LEAST_BLOCK, RowWorker
 from pgmx.inference.named_networks import draw_uniforms
 from pgmx.inference.problem import Problem, check_method
 from pgmx.models.distributed_rows import ImpossibleRowsError, average_answers, let_workers_answer, number_rows_from
-from pgmx.models.rows import DiscreteRows, make_label_columns
+from pgmx.models.rows import DiscreteRows, find_variables, make_label_columns
 from pgmx.models.state_codes import StateCodes
 
 #: Numbers per block of rows, and rows that are coded at a time if they are not categorical.
@@ -298,7 +298,7 @@ def list_shares(
     problem: Problem, engine: RowEngine, rows: DiscreteRows, variables: Sequence[Hashable] | None
 ) -> pd.DataFrame:
     """Return the distributions of variables given the rest of each row, by default of all with missing values."""
-    chosen = [] if variables is None else _find_variables(problem, variables)
+    chosen = [] if variables is None else find_variables(variables, problem.names)
     wanted = rows.incomplete if variables is None else chosen
     places, width = _place(engine.cards, wanted)
     values = np.zeros((rows.n_rows, width))
@@ -381,12 +381,3 @@ def _choose_states(
     logs = worker.answer(codes, start, shares, places)
     choose_states(shares, places, np.array(cards, dtype=np.int32), codes)
     return logs
-
-
-def _find_variables(problem: Problem, variables: Sequence[Hashable]) -> list[int]:
-    if isinstance(variables, bytes) or not isinstance(variables, Iterable):
-        raise TypeError(f"variables must be a list of names, got {variables!r}: use [{variables!r}]")
-    names = [variables] if isinstance(variables, str) else list(variables)
-    if not names:
-        raise ValueError(f"variables is empty: name one or more of {join_names(problem.names)}")
-    return sorted({problem.position(name) for name in names})

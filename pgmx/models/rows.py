@@ -60,6 +60,20 @@ def _check_complete(incomplete: Sequence[Hashable], allow_missing: bool) -> None
         )
 
 
+def find_variables(variables: Sequence[Hashable], names: Sequence[Hashable]) -> list[int]:
+    """Return the positions of variables, ascending; raise if one is not among the names, or if there are none."""
+    if isinstance(variables, bytes) or not isinstance(variables, Iterable):
+        raise TypeError(f"variables must be a list of names, got {variables!r}: use [{variables!r}]")
+    chosen = [variables] if isinstance(variables, str) else list(variables)
+    if not chosen:
+        raise ValueError(f"variables is empty: name one or more of {join_names(names)}")
+    place = {name: v for v, name in enumerate(names)}
+    for name in chosen:
+        if name not in place:
+            raise ValueError(f"no variable {name!r}{suggest(name, names)}: the variables are {join_names(names)}")
+    return sorted({place[name] for name in chosen})
+
+
 def make_label_columns(names: Sequence[Hashable], labels: Sequence[Sequence[Hashable]]) -> pd.MultiIndex | None:
     """Return two levels of columns: (name, label) for each label of each name; None without names."""
     if not names:

@@ -16,6 +16,7 @@ MODULES = (
     "network_cases",
     "answer_cases",
     "row_cases",
+    "gaussian_row_cases",
     "data_set_cases",
     "model_cases",
     "mixed_cases",

@@ -60,7 +60,7 @@ def draw_mixed_case(rng: np.random.Generator) -> Case:
     hidden = [v for v in range(len(names)) if rng.random() < 0.5] or [0]
     if kind == "column" and of_rows:
         rows, faults = rows.assign(another=1.0), [fault("another")]
-    elif kind == "hole" and method in ("log_likelihood", "score", "fit"):
+    elif kind == "hole" and method in ("log_likelihood", "fit"):
         rows.iloc[2, names.index(name)] = np.nan
         faults = [fault(*hold_names(name))]
     elif kind in ("text", "infinite") and of_rows and names.index(name) not in hidden:

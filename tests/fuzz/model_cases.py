@@ -110,7 +110,7 @@ enter_calls(
     },
 )
 
-MARKOV = ("log_likelihood", "pseudo_log_likelihood", "predict", "simulate", "query")
+MARKOV = ("log_likelihood", "pseudo_log_likelihood", "log_evidence", "predict", "predict_proba", "simulate", "query")
 
 
 @entry("models.PairwiseMarkovNetwork", 3.0)
@@ -124,14 +124,15 @@ def draw_markov_case(rng: np.random.Generator) -> Case:
     kind = pick(rng, ["", "", "", "column", "state", "hole"])
     faults = []
     name = pick(rng, names)
-    takes_rows = method in ("log_likelihood", "pseudo_log_likelihood", "predict")
+    takes_rows = method not in ("simulate", "query")
+    takes_gaps = method in ("log_evidence", "predict", "predict_proba")
     if kind == "column" and takes_rows:
         rows, faults = rows.assign(another=1), [fault("another")]
     elif kind == "state" and takes_rows:
         rows = rows.astype(object)
         rows.iloc[3, names.index(name)] = "no such state"
         faults = [fault("no such state", *hold_names(name))]
-    elif kind == "hole" and takes_rows and method != "predict":
+    elif kind == "hole" and takes_rows and not takes_gaps:
         rows = rows.astype(object)
         rows.iloc[3, names.index(name)] = None
         faults = [fault(*hold_names(name))]
@@ -143,9 +144,8 @@ def draw_markov_case(rng: np.random.Generator) -> Case:
             return network.simulate(7)
         if method == "query":
             return network.query(["no such variable"] if faults else names[:1])
-        if method == "predict" and not faults:
-            return network.predict(rows.iloc[:, 1:] if n > 1 else rows)
-        return getattr(network, method)(rows)
+        is_cut = takes_gaps and not faults and n > 1
+        return getattr(network, method)(rows.iloc[:, 1:] if is_cut else rows)
 
     def check(result: Any) -> None:
         if method == "log_likelihood":
@@ -153,10 +153,20 @@ def draw_markov_case(rng: np.random.Generator) -> Case:
             assert is_close(result, [enumeration.log_score(factors, row) - total for row in codes.T], atol=1e-7)
         elif method == "pseudo_log_likelihood":
             assert (result <= 1e-9).all()
+        elif method == "log_evidence":
+            known = [{v: int(row[v]) for v in range(int(n > 1), n)} for row in codes.T]
+            total = enumeration.log_partition(cards, factors)
+            assert is_close(
+                result, [enumeration.log_partition(cards, factors, own) - total for own in known], atol=1e-7
+            )
+        elif method == "predict_proba":
+            assert result.shape == (6, cards[0] if n > 1 else 0) and is_close(result.sum(axis=1), float(n > 1))
         elif method == "query":
             assert is_close(result.values.sum(), 1)
         else:
-            assert list(result.columns) == names and not result.isna().to_numpy().any()
-            assert method != "predict" or all(list(result.iloc[:, v]) == list(rows.iloc[:, v]) for v in range(1, n))
+            order = [*range(1, n), 0] if method == "predict" and n > 1 else [*range(n)]
+            assert list(result.columns) == [names[v] for v in order] and not result.isna().to_numpy().any()
+            known = [k for k, v in enumerate(order) if v or n == 1]
+            assert method != "predict" or all(list(result.iloc[:, k]) == list(rows.iloc[:, order[k]]) for k in known)
 
     return Case("", call, check, faults, plan=f"{method} {kind} {cards} {names}")

@@ -147,6 +147,10 @@ def test_beyond_the_memory(asia):
         answer = marginals(asia, {"dysp": "yes"}, memory=8)
     assert not answer.exact
     assert map_assignment(asia, {"dysp": "yes"}, memory=8) == map_assignment(asia, {"dysp": "yes"})
+    with pytest.warns(ApproximationWarning, match="samples were drawn approximately, by Gibbs sampling"):
+        assert sample(asia, 3, evidence={"dysp": "yes"}, memory=8).n_rows == 3
+    with pytest.raises(TreewidthError, match="use Gibbs sampling"):
+        sample(asia, 3, memory=8, method="exact")
 
 
 @pytest.mark.parametrize("suffix", ["bif", "xmlbif", "json", "net"])

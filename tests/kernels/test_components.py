@@ -31,6 +31,8 @@ NETWORKS = [
     Network([300, 2, 3], [[], [0], [0, 1]]),
     Network([2, 300, 2], [[], [0], [1]], zeros=0.3),
     Network([2, 2, 3, 2, 2, 3], [[], [], [0, 1], [2], [], [4]]),
+    Network([3, 4, 3, 4, 3], [[], [0], [0, 1], [0, 1, 2], [0, 1, 2, 3]], zeros=0.3),  # messages of several blocks
+    Network([2, 5, 3, 4, 5, 2], [[], [0], [0], [1, 2], [0, 1], [3, 4]]),
 ]
 
 
@@ -165,6 +167,32 @@ def test_likelihoods_and_interventions(network, rng):
                 np.testing.assert_allclose(table / table.sum(), marginal(rest / rest.sum(), [v]), atol=1e-13)
     finally:
         network.clear_question()
+
+
+def test_one_call_leaves_unusual_questions_to_its_steps():
+    network = Network([2, 3, 2], [[], [0], [1]], zeros=0.5)
+    kernel = network.components()
+    for query, codes in (([], {}), ([0, 0], {}), ([0], {0: 1}), ([0, 1, 2, 0], {}), ([2], {0: 0, 1: 0, 2: 0})):
+        assert kernel.ask(codes, query, True, 1000) is None
+    assert kernel.ask({}, [0], True, 1) is None  # more cells
+    impossible = np.argwhere(network.table_of(network.values, 1) == 0.0)
+    state, parent = impossible[0].tolist()
+    assert kernel.ask({0: parent, 1: state}, [2], True, 1000) is None
+    assert kernel.ask({}, [0], True, 1000) == pytest.approx(network.joint.sum(axis=(1, 2)))
+
+
+def test_tables_that_were_replaced_are_noticed():
+    class Table:
+        def __init__(self):
+            self.values = np.ones(2)
+
+    tables = [Table(), Table()]
+    arrays = [table.values for table in tables]
+    assert Components.have_arrays(list(tables), tables, arrays)
+    assert not Components.have_arrays(tables[:1], tables, arrays)
+    assert not Components.have_arrays([tables[0], Table()], tables, arrays)
+    tables[1].values = np.ones(2)
+    assert not Components.have_arrays(list(tables), tables, arrays)
 
 
 def test_plans_beyond_the_limit_are_not_made():

@@ -235,3 +235,17 @@ def test_potentials_beyond_doubles():
     assert network.predict_proba(rows).to_numpy().round(9).tolist() == [[1.0, 0.0], [0.0, 1.0]]
     logs = network.log_evidence(rows)
     assert logs[0] - logs[1] == pytest.approx(2400.0 - 2500.0)
+
+
+@pytest.mark.parametrize("inference", ["exact", "loopy"])
+def test_neighbours_that_must_differ(inference):
+    """The most probable states of single variables are impossible together; the rows are not."""
+    differ = [[-np.inf, 0.0], [0.0, -np.inf]]
+    potentials = PairwisePotentials.build([2] * 17, tables={(v, v + 1): differ for v in range(16)})
+    network = PairwiseMarkovNetwork.from_potentials([f"y{v}" for v in range(17)], [(0, 1)] * 17, potentials)
+    rows = pd.DataFrame({"y16": [0, 1]})
+    shares = network.predict_proba(rows, inference=inference)
+    assert shares.iloc[0, :4].tolist() == pytest.approx([1.0, 0.0, 0.0, 1.0])
+    filled = network.predict(rows, inference=inference).astype(int)
+    assert filled.loc[1, [f"y{v}" for v in range(17)]].tolist() == [(v + 1) % 2 for v in range(17)]
+    assert network.predict(rows, method="marginal", inference=inference).astype(int).equals(filled)

@@ -160,8 +160,9 @@ def test_distributions_of_missing_and_of_named_variables(kind, rows):
             assert figures.tolist() == [rows["a"].iloc[k], 0.0]
         else:
             assert figures[rows["a"].iloc[k]] == 1.0
-    asked = kind.network.predict_proba(rows, ["c"])
-    pd.testing.assert_frame_equal(asked, kind.network.predict_proba(rows.drop(columns="c")))
+    for names in (["c"], ["d", "b"]):  # in the order of the nodes, whatever the rows say
+        asked = kind.network.predict_proba(rows, names)
+        pd.testing.assert_frame_equal(asked, kind.network.predict_proba(rows.drop(columns=names)))
     with pytest.raises(ValueError, match="nobody"):
         kind.network.predict_proba(rows, ["nobody"])
 

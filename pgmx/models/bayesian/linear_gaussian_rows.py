@@ -1,18 +1,16 @@
 """Rows of data under a linear Gaussian Bayesian network, answered from arrays; nothing here imports pgmpy."""
 
 from abc import abstractmethod
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from pgmx.checks import join_names
 from pgmx.data.distributed.tables import is_remote
 from pgmx.inference.linear_gaussian import LinearGaussianArrays
-from pgmx.lookup import suggest
 from pgmx.models.distributed_rows import average_answers, let_workers_answer, sum_partitions
-from pgmx.models.rows import NumericRows, make_label_columns, read_numeric_rows
+from pgmx.models.rows import NumericRows, find_variables, make_label_columns, read_numeric_rows
 
 
 class LinearGaussianRowQueries:
@@ -85,7 +83,7 @@ class LinearGaussianRowQueries:
         and of the inverse of each factor.
         """
         arrays = self._read_arrays()
-        chosen = None if variables is None else _find_variables(variables, arrays.names)
+        chosen = None if variables is None else find_variables(variables, arrays.names)
         return self._predict_proba(X, chosen=chosen)
 
     @let_workers_answer
@@ -214,17 +212,3 @@ class LinearGaussianRowAnswers(LinearGaussianRowQueries):
 
 def _make_index(names: list) -> pd.Index:
     return pd.Index(names, tupleize_cols=False)
-
-
-def _find_variables(variables: Sequence[Hashable], names: tuple) -> list[int]:
-    """Return the positions of variables, ascending."""
-    if isinstance(variables, bytes) or not isinstance(variables, Iterable):
-        raise TypeError(f"variables must be a list of names, got {variables!r}: use [{variables!r}]")
-    chosen = [variables] if isinstance(variables, str) else list(variables)
-    if not chosen:
-        raise ValueError(f"variables is empty: name one or more of {join_names(names)}")
-    place = {name: v for v, name in enumerate(names)}
-    for name in chosen:
-        if name not in place:
-            raise ValueError(f"no variable {name!r}{suggest(name, names)}: the variables are {join_names(names)}")
-    return sorted({place[name] for name in chosen})

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from pgmx.checks import DEFAULT_SEED, caller_level, check_natural, check_seed, join_names
+from pgmx.checks import DEFAULT_SEED, caller_level, check_natural, check_seed
 from pgmx.data.distributed.tables import is_remote
 from pgmx.inference import ApproximationWarning
 from pgmx.inference.mixed.families import MixedFamilies, RowChunk
@@ -16,7 +16,7 @@ from pgmx.inference.mixed.row_answers import MarginalRows, MostProbableRows, Row
 from pgmx.inference.mixed.weighting import make_key
 from pgmx.inference.problem import check_method
 from pgmx.models.distributed_rows import ImpossibleRowsError, let_workers_answer
-from pgmx.models.rows import MixedColumns, read_mixed_rows
+from pgmx.models.rows import MixedColumns, find_variables, make_label_columns, read_mixed_rows
 
 _ENGINES = ("auto", "exact", "weighting")
 
@@ -244,8 +244,8 @@ class MixedPredictions:
     @let_workers_answer
     def _predict_proba(self, X: Any, prediction: Prediction, first_row: int) -> pd.DataFrame:
         read, wanted = self._read_rows_for(X, prediction)
-        labels = [(self._names[v], label) for v in wanted for label in self._states[v] or ("mean", "std")]
-        values = np.empty((read.n_rows, len(labels)))
+        labels = [self._states[v] or ("mean", "std") for v in wanted]
+        values = np.empty((read.n_rows, sum(map(len, labels))))
         engine = MarginalRows(self._require_families(), self._names, wanted, prediction.options)
         for rows, chunk in self._answer_chunks(read, engine, first_row):
             answers = engine.answers
@@ -261,7 +261,8 @@ class MixedPredictions:
                     shares[missing] = answers.probabilities[v][missing]
                 values[rows, begin : begin + shares.shape[1]] = shares
                 begin += shares.shape[1]
-        return pd.DataFrame(values, index=read.index, columns=pd.MultiIndex.from_tuples(labels) if labels else None)
+        columns = make_label_columns([self._names[v] for v in wanted], labels)
+        return pd.DataFrame(values, index=read.index, columns=columns)
 
     def _compute(
         self,
@@ -278,7 +279,7 @@ class MixedPredictions:
         check_method(inference, _ENGINES, "inference")
         n_samples = check_natural(n_samples, "n_samples", 1)
         key = make_key(check_seed(random_state, "random_state"))
-        chosen = None if variables is None else self._check_variables(variables)
+        chosen = None if variables is None else find_variables(variables, self._names)
         prediction = Prediction(chosen, method, RowOptions(inference, n_samples, key))
         answers = getattr(self, what)(X, prediction=prediction, first_row=0)
         if is_remote(X):  # the workers, which know the effective sample sizes, can only log them
@@ -335,17 +336,6 @@ class MixedPredictions:
                 ApproximationWarning,
                 stacklevel=caller_level(),
             )
-
-    def _check_variables(self, variables: Sequence[Hashable]) -> list[int]:
-        names = [variables] if isinstance(variables, str) else list(variables)
-        place = {name: v for v, name in enumerate(self._names)}
-        unknown = [name for name in names if name not in place]
-        if unknown or not names:
-            raise ValueError(
-                f"variables must be one or more names of the network, got {join_names(unknown or names)}: it has "
-                f"{join_names(self._names)}"
-            )
-        return sorted({place[name] for name in names})
 
     def _categories(self, v: int) -> pd.Index:
         return pd.Index(list(self._states[v]), tupleize_cols=False)
