@@ -99,13 +99,23 @@ cdef class Questions(PlanStore):
             memset(self.places, 0, self.n_places * sizeof(Py_ssize_t))
 
     def sort(self):
-        """Sort the questions by component; returns (components + 1,) the position of the first one of each."""
-        cdef Py_ssize_t i
-        cdef int32_t[::1] components = np.empty(self.n_asked, dtype=np.int32)
+        """Sort the questions by component, in the order in which the components were first asked for.
+
+        Returns the numbers of the components, and (components + 1,) the position of the first question of each. The
+        order depends on the rows alone, not on plans that were made or forgotten before.
+        """
+        cdef Py_ssize_t i, n = 0
+        cdef int64_t[::1] ranks = np.full(self.n_kept, -1, dtype=np.int64)
+        cdef int64_t[::1] components = np.empty(self.n_asked, dtype=np.int64)
+        cdef list numbers = []
         for i in range(self.n_asked):
-            components[i] = self.asked[self.starts[i]]
+            if ranks[self.asked[self.starts[i]]] < 0:
+                ranks[self.asked[self.starts[i]]] = n
+                numbers.append(self.asked[self.starts[i]])
+                n += 1
+            components[i] = ranks[self.asked[self.starts[i]]]
         self.order = np.argsort(components, kind="stable").astype(np.int64, copy=False)
-        return np.concatenate([[0], np.cumsum(np.bincount(components, minlength=self.n_kept))]).astype(np.int64)
+        return numbers, np.concatenate([[0], np.cumsum(np.bincount(components, minlength=n))]).astype(np.int64)
 
     cdef int64_t _find_cell(self, int32_t f, const int32_t *codes) noexcept nogil:
         # The first cell of a family at the observed states.

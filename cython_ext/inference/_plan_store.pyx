@@ -306,9 +306,9 @@ cdef class PlanStore:
             s.n_hidden = 2 * plan.n_hidden + 1
             s.scales = <double *>malloc(s.n_hidden * sizeof(double))
             s.states = <int32_t *>malloc(s.n_hidden * sizeof(int32_t))
-        if plan.n_families > s.n_families:
+        if plan.n_families + 1 > s.n_families:    # a variable may be in no family that takes part
             free(s.bases)
-            s.n_families = 2 * plan.n_families
+            s.n_families = 2 * plan.n_families + 1
             s.bases = <int64_t *>malloc(s.n_families * sizeof(int64_t))
         if plan.n_families + plan.n_buckets > s.n_sources:
             free(s.sources)

@@ -88,6 +88,21 @@ def test_rows_equal_enumeration(case, way):
             np.testing.assert_allclose(line[start : start + cards[v]], marginal(kept / kept.sum(), [v]), atol=1e-13)
 
 
+def test_rows_follow_tables_that_change(way):
+    rng = np.random.default_rng(4)
+    cards, parents, tables = draw_network(rng)
+    engine, codes = build(cards, parents, tables), draw_rows(rng, cards, 20, 0.7)
+    engine.answer_rows(codes, MEMORY)
+    changed = [table * rng.random(table.shape) for table in tables]
+    engine.set_tables(changed)
+    expected = build(cards, parents, changed).answer_rows(codes, MEMORY)
+    assert (engine.answer_rows(codes, MEMORY) == expected).all()
+    engine.active[0] = 0
+    without = [np.ones_like(changed[0]), *changed[1:]]
+    expected = build(cards, parents, without).answer_rows(codes, MEMORY)
+    assert engine.answer_rows(codes, MEMORY) == pytest.approx(expected, rel=1e-12)
+
+
 @pytest.mark.parametrize("case", range(25))
 def test_most_probable_states_equal_enumeration(case):
     rng = np.random.default_rng(case)

@@ -12,7 +12,8 @@ from pgmpy.factors.discrete import TabularCPD
 
 from pgmx.datasets import load_network, sample_network
 from pgmx.estimators import HillClimbSearch
-from pgmx.inference import CompiledNetwork, marginals
+from pgmx.inference import CompiledNetwork, TreewidthError, marginals
+from pgmx.inference.exact import components
 from pgmx.models import DiscreteBayesianNetwork, read_model, save_model
 
 
@@ -56,32 +57,29 @@ def _enumerate(network):
 
 def test_all_patterns_of_missing_values_against_enumeration(network):
     table, joint = _enumerate(network)
-    states = {name: list(network.get_cpds(name).state_names[name]) for name in table}
-    codes = np.array([[states[name].index(value) for value in table[name]] for name in table]).T
-    possible = np.flatnonzero(joint > 0)
-    n = table.shape[1]
-    for hidden in itertools.product([False, True], repeat=n):
-        mask = np.array(hidden)
-        rows = table.iloc[possible].mask(np.broadcast_to(mask, (len(possible), n)))
-        logs = network.log_evidence(rows)
-        proba = network.predict_proba(rows)
-        agree = (codes[possible][:, None, ~mask] == codes[None, :, ~mask]).all(axis=2)  # rows and configurations
-        sums = agree @ joint
-        assert logs == pytest.approx(np.log(sums), abs=1e-12)
-        if not mask.any():
-            continue
-        best, single = network.predict(rows), network.predict(rows, method="marginal")
-        for v in np.flatnonzero(mask):
-            name = table.columns[v]
-            shares = np.stack([agree @ (joint * (codes[:, v] == k)) for k in range(len(states[name]))], axis=1)
-            own = proba.loc[:, [(name, state) for state in states[name]]].to_numpy()
-            assert own == pytest.approx(shares / sums[:, None], abs=1e-12)
-            chosen = [states[name].index(value) for value in single.iloc[:, v]]
-            assert (own[np.arange(len(own)), chosen] == own.max(axis=1)).all()
-        filled = np.array([[states[name].index(value) for value in best.iloc[:, v]] for v, name in enumerate(table)]).T
-        places = (filled[:, None] == codes[None]).all(axis=2).argmax(axis=1)
-        assert (codes[places] == filled).all() and agree[np.arange(len(filled)), places].all()
-        assert joint[places] == pytest.approx((agree * joint).max(axis=1), rel=1e-12)
+    names = list(network.nodes)
+    states = [network.get_cpds(name).state_names[name] for name in names]
+    codes = np.array(list(itertools.product(*map(range, map(len, states)))))
+    patterns, possible = np.array(list(itertools.product([False, True], repeat=5))), np.flatnonzero(joint > 0)
+    chosen, mask = np.tile(possible, len(patterns)), np.repeat(patterns, len(possible), axis=0)
+    rows = table.iloc[chosen].reset_index(drop=True).mask(mask)
+    # the weight of each configuration in each row
+    weights = joint * ((codes == codes[chosen][:, None]) | mask[:, None]).all(axis=2)
+    evidence = weights.sum(axis=1)
+    assert network.log_evidence(rows) == pytest.approx(np.log(evidence), abs=1e-12)
+    proba = network.predict_proba(rows)
+    assert list(proba.columns) == [(name, state) for name, own in zip(names, states, strict=True) for state in own]
+    single = network.predict(rows, method="marginal")
+    for v, own in enumerate(states):
+        shares = np.stack([weights[:, codes[:, v] == k].sum(axis=1) / evidence for k in range(len(own))], axis=1)
+        start = sum(map(len, states[:v]))
+        found = proba.iloc[:, start : start + len(own)].to_numpy()
+        np.testing.assert_allclose(found, shares, rtol=0, atol=1e-12)
+        assert (found[np.arange(len(rows)), single.iloc[:, v].cat.codes] == found.max(axis=1)).all()
+    best = np.stack([column.cat.codes for _, column in network.predict(rows).items()], axis=1)
+    place = (best[:, None] == codes).all(axis=2).argmax(axis=1)
+    assert weights[np.arange(len(rows)), place] == pytest.approx(weights.max(axis=1), rel=1e-12)
+    assert (np.where(mask, best, codes[chosen]) == best).all()
 
 
 def test_complete_rows(network):
@@ -128,20 +126,117 @@ def test_impossible_rows(network):
         network.predict_proba(rows)
 
 
-def test_rows_have_the_same_bits_in_any_table():
-    alarm = load_network("alarm")
-    frame = sample_network("alarm", 5_000, random_state=1)
-    rows = frame.mask(np.random.default_rng(2).random(frame.shape) < 0.3)
-    logs, proba = alarm.log_evidence(rows), alarm.predict_proba(rows)
-    order = np.random.default_rng(3).permutation(len(rows))
-    assert (alarm.log_evidence(rows.iloc[order]) == logs[order]).all()
-    for k in (0, 4_321):
+def _list_codes(frame):
+    return np.stack([column.cat.codes for _, column in frame.items()], axis=1)
+
+
+@pytest.mark.parametrize(("name", "n_rows"), [("alarm", 4_500), ("andes", 6)])
+def test_rows_have_the_same_bits_in_any_table(name, n_rows):
+    model = load_network(name)
+    frame = sample_network(name, n_rows, random_state=1)
+    rng = np.random.default_rng(2)
+    # rows that hide little go by components, rows of alarm that hide much by the whole tree
+    rows = frame.mask(rng.random(frame.shape) < rng.choice([0.2, 0.9], size=(n_rows, 1)))
+    logs, proba, filled = model.log_evidence(rows), model.predict_proba(rows), _list_codes(model.predict(rows))
+    if name == "alarm":
+        codes = np.array(_list_codes(rows), dtype=np.int32)
+        assert 0 < model.inference_problem().engine.find_sparse_rows(codes).sum() < n_rows
+    order = rng.permutation(n_rows)
+    others = rows.iloc[order]
+    for twin in (model, load_network(name)):  # with kept plans, and with new ones
+        assert (twin.log_evidence(others) == logs[order]).all()
+        assert (twin.predict_proba(others).to_numpy() == proba.to_numpy()[order]).all()
+        assert (_list_codes(twin.predict(others, n_jobs=2)) == filled[order]).all()
+    for k in (0, n_rows - 3):
         alone = rows.iloc[[k]]
-        assert alarm.log_evidence(alone)[0] == logs[k]
-        found = alarm.predict_proba(alone)
+        assert model.log_evidence(alone)[0] == logs[k]
+        found = model.predict_proba(alone)
         pd.testing.assert_frame_equal(found, proba.loc[[k], found.columns], check_exact=True)
-    one, two = (alarm.predict(rows, n_jobs=n_jobs, stochastic=True, seed=4) for n_jobs in (1, 2))
-    pd.testing.assert_frame_equal(one, two)
+        columns = [rows.columns.get_loc(v) for v in model.predict(alone).columns]
+        assert (_list_codes(model.predict(alone)) == filled[[k]][:, columns]).all()
+    for options in ({"stochastic": True, "seed": 4}, {"method": "marginal"}):
+        one, two = (_list_codes(model.predict(rows, n_jobs=n_jobs, **options)) for n_jobs in (1, 2))
+        assert (one == two).all()
+
+
+def test_columns_of_any_type_give_the_same_answers():
+    asia = load_network("asia")
+    frame = sample_network("asia", 200, random_state=3)
+    rows = frame.mask(np.random.default_rng(4).random(frame.shape) < 0.2)
+    expected = asia.predict(rows)
+    turned = pd.DataFrame(
+        {name: column.cat.set_categories(column.cat.categories[::-1]) for name, column in rows.items()}
+    )
+    wider = pd.DataFrame({name: column.cat.add_categories(["never"]) for name, column in rows.items()})
+    mixed = rows.copy()
+    mixed[mixed.columns[::2]] = mixed[mixed.columns[::2]].astype(object)
+    for twin in (turned, wider, mixed, rows.astype(object), expected.where(rows.notna())):
+        before = twin.copy()
+        pd.testing.assert_frame_equal(asia.predict(twin), expected)
+        assert (asia.log_evidence(twin) == asia.log_evidence(rows)).all()
+        pd.testing.assert_frame_equal(twin, before)
+    given = frame.drop(columns="dysp")
+    whole, before = asia.predict(given), given.copy()
+    whole.iloc[:, 0] = whole.iloc[0, 0]  # the result shares no memory with the rows
+    pd.testing.assert_frame_equal(given, before)
+    unknown = wider.assign(dysp=pd.Categorical(["never"] * 200, categories=["never", "no"]))
+    with pytest.raises(ValueError, match="'dysp' holds 'never'"):
+        asia.predict(unknown)
+
+
+def test_plans_of_rows_are_kept_within_limits(monkeypatch):
+    monkeypatch.setattr(components, "ROW_PLAN_BYTES", 1 << 12)
+    alarm = load_network("alarm")
+    frame = sample_network("alarm", 300, random_state=1)
+    rows = frame.mask(np.random.default_rng(5).random(frame.shape) < 0.3)
+    few = alarm.predict(rows, n_jobs=2)
+    engine = alarm.inference_problem().engine
+    assert len(engine._workers) in (1, 2)
+    monkeypatch.undo()
+    pd.testing.assert_frame_equal(load_network("alarm").predict(rows), few)
+    assert pickle.loads(pickle.dumps(engine))._workers == []
+
+
+def test_rows_beyond_memory_are_named():
+    # every pair of the roots has an observed child, so that the roots form a clique
+    names = [f"x{k}" for k in range(32)]
+    pairs = list(itertools.combinations(names, 2))
+    made = DiscreteBayesianNetwork([(u, f"{a}{b}") for a, b in pairs for u in (a, b)])
+    made.add_cpds(*(TabularCPD(name, 2, [[0.5], [0.5]]) for name in names))
+    table = [[0.9, 0.6, 0.3, 0.2], [0.1, 0.4, 0.7, 0.8]]
+    made.add_cpds(*(TabularCPD(f"{a}{b}", 2, table, [a, b], [2, 2]) for a, b in pairs))
+    rows = pd.DataFrame(0, index=range(3), columns=list(made.nodes)).astype("Int64")
+    rows.loc[1, names[:5]] = pd.NA
+    rows.loc[2, names] = pd.NA
+    assert np.isfinite(made.log_evidence(rows.iloc[:2])).all()
+    for question in (made.predict, made.predict_proba, made.log_evidence):
+        with pytest.raises(TreewidthError, match=r"row 2: .*width 31"):
+            question(rows)
+
+
+@pytest.mark.parametrize("name", ["pathfinder", pytest.param("munin", marks=pytest.mark.slow)])
+def test_no_row_underflows(name):
+    try:
+        model = load_network(name)
+    except (FileNotFoundError, OSError, ValueError) as error:
+        pytest.skip(f"{name}: {error}")
+    n_rows = 10
+    frame = sample_network(name, n_rows, random_state=7)
+    logs = np.zeros(n_rows)
+    for cpd in model.cpds:
+        places = [[cpd.name_to_no[v][state] for state in frame[v]] for v in cpd.variables]
+        columns = cpd.values / cpd.values.sum(axis=0)
+        logs += np.log(columns[tuple(places)])
+    assert model.log_likelihood(frame) == pytest.approx(logs, rel=1e-12)
+    assert model.log_evidence(frame) == pytest.approx(logs, rel=1e-12)
+    half = frame.mask(np.random.default_rng(8).random(frame.shape) < 0.5)
+    found = model.log_evidence(half)
+    assert (logs - 1e-9 <= found).all() and (found <= 0.0).all()
+    # P(x_o) is the sum of P(x_o, x_v) over the states of another variable
+    v = next(name for name in frame.columns if half[name].isna().all() or half[name].isna().any())
+    hidden = half[half[v].isna()]
+    parts = [model.log_evidence(hidden.assign(**{v: state})) for state in model.get_cpds(v).state_names[v]]
+    assert np.logaddexp.reduce(parts) == pytest.approx(found[half[v].isna()], rel=1e-9)
 
 
 def test_draws_have_the_conditional_distribution(network):

@@ -34,8 +34,9 @@ COMPLETED_BYTES, FLOAT_COPIES = 72, 2
 #: row.
 BLOCK_BYTES, SQUARE_BYTES = 5 << 23, 10
 
-#: Bytes of an elimination plan per cell of its tables, and copies of the numbers of a block of rows.
-CELL_BYTES, PASS_COPIES = 16, 3
+#: Bytes of elimination plans per missing value and configuration of three variables, and copies of the numbers of a
+#: block of rows.
+PLAN_CELL_BYTES, PASS_COPIES = 10, 3
 
 #: Bytes per row of a table for finding equal rows, in addition to copies of its codes.
 ROW_BYTES, ROW_COPIES = 40, 3
@@ -212,8 +213,7 @@ def estimate_expectations(
 def _estimate_discrete(missing: MissingCounts, cards: Sequence[int], row_memory: int) -> LearningCost:
     n_completed = max(1, round(missing.n_completed))
     cost = estimate_discrete(n_completed, cards, row_memory=row_memory, weighted=True)
-    tree = len(cards) * float(np.mean(cards)) ** 3
-    plans = MAX_PLANS * min(PLAN_BYTES, CELL_BYTES * tree * missing.n_incomplete)
+    plans = MAX_PLANS * min(PLAN_BYTES, PLAN_CELL_BYTES * float(np.mean(cards)) ** 3 * missing.cells)
     numbers = min(PASS_BYTES, 8 * N_DRAWS * missing.n_incomplete * len(cards))
     scratch = plans + PASS_COPIES * numbers + 3 * cost.codes + 40 * n_completed
     return cost.add(scratch=round(scratch))

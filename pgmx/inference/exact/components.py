@@ -43,8 +43,9 @@ SMALL_MEMORY = 2**26
 ROW_PLAN_BYTES, MOST_WORKERS = 2**26, 16
 #: Rows per task at most and, with several threads, at least.
 BLOCK, LEAST_BLOCK = 4096, 64
-#: Largest tree, in cells, through which rows are sent side by side: 17 doubles per cell.
-MOST_TREE_CELLS = 2**20
+#: Cells of the whole tree per hidden variable below which a pass through it costs less than the components of a row
+#: (measured), and the same for rows that observe less than a fifth of the variables.
+TREE_CELLS, SPARSE_TREE_CELLS = 128, 256
 
 
 class ComponentEngine:
@@ -91,6 +92,7 @@ class ComponentEngine:
         )
         self.plan_bytes = plan_bytes
         self._whole: float | None = None
+        self._n_changes = 0  # of values
         self._lock, self._largest = Lock(), 0.0
         self._pool_lock = Lock()
         self._workers: list[RowWorker] = []
@@ -127,6 +129,7 @@ class ComponentEngine:
         """Replace the values of all tables; plans are kept, because they depend on the scopes alone."""
         for f, table in enumerate(tables):
             self.table(f)[...] = table
+        self._n_changes += 1
 
     # ---- one question ----
 
@@ -142,6 +145,7 @@ class ComponentEngine:
         for v, code in (*codes.items(), *do.items()):
             row[0, v] = code
         with self._lock:
+            self._n_changes += bool(likelihoods)
             try:
                 for v, likelihood in likelihoods.items():
                     start = self.first[self.n_tables + v]
@@ -259,18 +263,23 @@ class ComponentEngine:
         return states, np.repeat(logs, n_each)
 
     def find_sparse_rows(self, codes: np.ndarray) -> np.ndarray:
-        """Return whether each row observes so little that a pass through the whole tree costs less."""
-        if self._tree_cells() > MOST_TREE_CELLS:
+        """Return whether each row hides so many variables that a pass through the whole tree costs less."""
+        n, cells = len(self.cards), self._tree_cells()
+        if cells > SPARSE_TREE_CELLS * n:
             return np.zeros(len(codes), dtype=bool)
-        return 2 * np.count_nonzero(codes < 0, axis=1) > len(self.cards)
+        n_hidden = np.count_nonzero(codes < 0, axis=1)
+        return np.where(5 * n_hidden > 4 * n, SPARSE_TREE_CELLS, TREE_CELLS) * n_hidden > cells
 
     def _tree_cells(self) -> float:
-        """Return the number of cells of the plans without evidence."""
+        """Return the number of cells of the plans without evidence, infinite if they are too many for rows."""
         if self._whole is None:
             with self._lock:
-                worker = RowWorker(self, self._kernel, MOST_TREE_CELLS * CELL_BYTES)
-                self._whole = worker.plan_whole()
+                self._whole = RowWorker(self, self._kernel, self._tree_memory).plan_whole()
         return self._whole
+
+    @property
+    def _tree_memory(self) -> int:
+        return SPARSE_TREE_CELLS * len(self.cards) * CELL_BYTES
 
     def run_blocks(
         self,
@@ -370,41 +379,42 @@ class ExpectedCounts:
         self.engine, self.memory = engine, memory
         self._read = read
         self._kernel = Questions(*engine._arrays, engine.plan_bytes)
-        self._kept: tuple[np.ndarray, np.ndarray] | None = None  # of a single block: what `_gather` returned
+        self._kept: tuple[list[int], np.ndarray, np.ndarray] | None = None  # what `_gather` yields for a single block
 
     def compute(self) -> tuple[float, list[np.ndarray]]:
         """Return the log-likelihood of the rows, and the counts of each table, in its shape, of the current values."""
         total, counts = 0.0, np.zeros(len(self.engine.values))
         n_blocks = 0
-        for starts, observed in [self._kept] if self._kept is not None else self._gather():
+        for block in [self._kept] if self._kept is not None else self._gather():
             n_blocks += 1
-            self._kept = starts, observed
+            self._kept = block
+            numbers, starts, observed = block
             seen = np.flatnonzero(observed)
             total += float(observed[seen] @ take_logs(self.engine.values[seen]))
             counts += observed
-            total += self._pass(starts, counts)
+            total += self._pass(numbers, starts, counts)
         if n_blocks > 1:
             self._kept = None
         return total, [self.engine.cells_of(f, counts) for f in range(self.engine.n_tables)]
 
-    def _gather(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield for each block the first question of each component, and the counts of families without questions."""
+    def _gather(self) -> Iterator[tuple[list[int], np.ndarray, np.ndarray]]:
+        """Yield components, positions of their questions, and counts of families without questions, for each block."""
         for codes, weights in self._read():
             self._kernel.forget_questions()
             if self._kernel.is_full:
                 self._kernel.forget_plans()
             observed = np.zeros(len(self.engine.values))
             self._kernel.add(codes, weights, observed)
-            yield self._kernel.sort(), observed
+            yield *self._kernel.sort(), observed
 
-    def _pass(self, starts: np.ndarray, counts: np.ndarray) -> float:
+    def _pass(self, numbers: list[int], starts: np.ndarray, counts: np.ndarray) -> float:
         """Add the counts of the kernel's questions; returns the sum of weights times log-probabilities."""
         kernel, total, begin = self._kernel, 0.0, 0
-        for number in [] if kernel.has_all_plans() else np.flatnonzero(np.diff(starts)).tolist():
+        for start, number in [] if kernel.has_all_plans() else zip(starts.tolist(), numbers, strict=False):
             if kernel.plan_bytes > self.engine.plan_bytes:
                 # the plans up to here are used, and make room for the next ones
-                total += kernel.count(begin, starts[number], counts)
-                begin = starts[number]
+                total += kernel.count(begin, start, counts)
+                begin = start
                 kernel.drop_plans()
             self.engine.plan(kernel, number, self.memory)
         return total + kernel.count(begin, starts[-1], counts)
@@ -517,6 +527,7 @@ class RowWorker:
     def __init__(self, engine: ComponentEngine, kernel: Components, memory: int | None) -> None:
         self.engine, self.kernel, self.memory = engine, kernel, memory
         self._lanes: list[Lanes] | None = None
+        self._tables: tuple[int, bytes] | None = None
         self._codes = np.empty((0, len(engine.cards)), dtype=np.int32)
 
     @property
@@ -592,12 +603,15 @@ class RowWorker:
 
     def lanes(self) -> list[Lanes]:
         """Return one set of lanes per connected component of the network."""
-        if self._lanes is None:
+        # lanes have multiplied the tables that take part
+        tables = self.engine._n_changes, self.engine.active.tobytes()
+        if self._lanes is None or self._tables != tables:
+            self._tables = tables
             # in a store of its own, since the plans of rows are forgotten when they fill their memory
             store = self.engine.copy_kernel()
             numbers = store.find_whole()
             for number in numbers:
-                self.engine.plan(store, number, MOST_TREE_CELLS * CELL_BYTES)
+                self.engine.plan(store, number, self.engine._tree_memory)
             self._lanes = [Lanes(store, number) for number in numbers]
         return self._lanes
 

@@ -91,7 +91,8 @@ class IncompleteDiscreteRows(IncompleteRows):
         return ExpectedCounts(engine, self._read_weighted, ROW_BYTES)
 
     def _read_weighted(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        for rows, codes in self._blocks(np.arange(len(self.weights)), len(self.cards)):
+        # large blocks, because the questions of a single block are kept, and equal ones of its rows are one
+        for rows, codes in self._blocks(np.arange(len(self.weights)), 2 * len(self.cards)):
             yield codes, self.weights[rows]
 
     def _load(self, families: list[tuple[int, ...]], parameters: list[np.ndarray]) -> ComponentEngine:
@@ -99,9 +100,9 @@ class IncompleteDiscreteRows(IncompleteRows):
         engine.set_tables(parameters)
         return engine
 
-    def _blocks(self, rows: np.ndarray, n_numbers: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield rows in blocks with their codes (rows, n), missing values -1; `n_numbers` is the size of an answer."""
-        step = max(1, PASS_BYTES // (8 * n_numbers))
+    def _blocks(self, rows: np.ndarray, row_bytes: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield rows in blocks with their codes (rows, n), missing values -1; `row_bytes` is the size of an answer."""
+        step = max(1, PASS_BYTES // row_bytes)
         for start in range(0, len(rows), step):
             block = rows[start : start + step]
             codes = np.ascontiguousarray(self.codes[:, block].T, dtype=np.int32)
@@ -144,7 +145,7 @@ class IncompleteDiscreteRows(IncompleteRows):
         drawn = np.empty((len(self.cards), len(rows), n_draws), dtype=self.codes.dtype)
         rng = np.random.default_rng(seed)
         done = 0
-        for block, codes in self._blocks(rows, n_draws * len(self.cards)):
+        for block, codes in self._blocks(rows, 8 * n_draws * len(self.cards)):
             uniforms = np.zeros((len(block), n_draws, len(self.cards)))
             missing = codes < 0
             uniforms.transpose(0, 2, 1)[missing] = draw_strata(rng, int(missing.sum()), n_draws)
@@ -163,7 +164,7 @@ class IncompleteDiscreteRows(IncompleteRows):
         """Return the rows of the table; a missing value becomes its most probable state given the row."""
         engine = self._load(fit.families, fit.parameters)
         filled = self.codes.copy()
-        for rows, codes in self._blocks(np.arange(len(self.weights)), sum(self.cards)):
+        for rows, codes in self._blocks(np.arange(len(self.weights)), 8 * sum(self.cards)):
             probabilities = np.zeros((len(rows), sum(self.cards)))
             engine.answer_rows(codes, ROW_BYTES, probabilities=probabilities, columns=engine.columns)
             for v, (start, card) in enumerate(zip(engine.columns.tolist(), self.cards, strict=True)):
