@@ -23,6 +23,7 @@ from pgmx.inference.linear_gaussian import (
     read_regressions,
 )
 from pgmx.inference.problem import check_method
+from pgmx.lookup import suggest
 from pgmx.models.base import copy_into
 from pgmx.models.bayesian.linear_gaussian_rows import LinearGaussianRowQueries
 from pgmx.models.rows import read_numeric_rows
@@ -351,8 +352,8 @@ def _read_numbers(given: Mapping[Hashable, float] | None, kind: str, network: nx
     unknown = [name for name in given if name not in network]
     if unknown:
         raise ValueError(
-            f"{kind}-nodes that are not present in the network: {join_names(unknown)}; its variables are "
-            f"{join_names(network.nodes())}"
+            f"{kind}-nodes that are not present in the network: {join_names(unknown)}"
+            f"{suggest(unknown[0], list(network.nodes()))}; its variables are {join_names(network.nodes())}"
         )
     for name, value in given.items():
         if not isinstance(value, Real) or not np.isfinite(value):
