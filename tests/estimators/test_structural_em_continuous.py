@@ -207,7 +207,6 @@ def test_no_time_gives_a_graph_all_the_same():
     assert len(learner.model_.cpds) == 5
 
 
-@pytest.mark.filterwarnings("ignore:BIC takes about")
 def test_more_columns_than_rows():
     rng = np.random.default_rng(0)
     learner = learn(with_holes(pd.DataFrame(rng.normal(size=(20, 30))).add_prefix("v"), 0), max_indegree=2)

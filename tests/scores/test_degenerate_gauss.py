@@ -170,7 +170,6 @@ def test_variables_that_determine_each_other_are_not_joined():
         BICDegenerateGauss(frame).local_score("Q", ("S",))
 
 
-@pytest.mark.filterwarnings("ignore:BIC takes about")
 def test_fewer_rows_than_columns(rng):
     """Families of as many columns as rows have no maximum of the likelihood: a search ends before them."""
     frame = pd.DataFrame(rng.normal(size=(9, 40)), columns=[f"x{v}" for v in range(40)])
