@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union, cast
 
 import numpy as np
@@ -82,6 +83,11 @@ class Problem:
         if isinstance(model, str | os.PathLike):
             from pgmx.models import any_model
 
+            if not Path(model).suffix:
+                raise ValueError(
+                    f"{str(model)!r} is not a file of a network: give a path with a suffix, such as .bif, or for a "
+                    f"network that pgmx has pgmx.datasets.load_network({str(model)!r})"
+                )
             network = any_model.read_model(model)
         network = get_model(network)
         if isinstance(network, Problem):

@@ -161,6 +161,11 @@ def test_a_file_is_a_network(asia, suffix, tmp_path):
         assert marginals(model, EVIDENCE)["lung"]["yes"] == pytest.approx(marginals(asia, EVIDENCE)["lung"]["yes"])
 
 
+def test_a_name_is_no_file():
+    with pytest.raises(ValueError, match=r"'alarm' is not a file of a network.*load_network\('alarm'\)"):
+        marginals("alarm")
+
+
 def test_learners_are_networks():
     frame = sample_network("asia", 500, random_state=0)
     learner = HillClimbSearch(show_progress=False).fit(frame)
