@@ -39,7 +39,7 @@ def test_cliques_of_a_head_are_limited(monkeypatch):
 
 
 def test_best_ends_on_dense_data(monkeypatch):
-    frame = dense_frame(12)
+    frame = dense_frame(9)
     thorough = HillClimbSearch(scoring_method="bic-g", strategy="thorough", show_progress=False).fit(frame)
     listed = []
 
@@ -49,10 +49,11 @@ def test_best_ends_on_dense_data(monkeypatch):
 
     monkeypatch.setattr(best, "search_classes", count)
     learner = HillClimbSearch(scoring_method="bic-g", strategy="best", show_progress=False).fit(frame)
-    assert listed == [best.CLIQUES_PER_VARIABLE * 12] * 2
+    assert listed == [best.CLIQUES_PER_VARIABLE * 9] * 2
     assert learner.score_ >= thorough.score_ - 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [0, 12, 40])
 def test_a_search_of_few_cliques_resumes_where_it_ended(most, tmp_path, monkeypatch):
     monkeypatch.setattr(best, "CLIQUES_PER_VARIABLE", most)

@@ -1,8 +1,6 @@
 """What a categorical subspace takes: frames, sparse matrices, triples, files, iterators; and what it refuses."""
 
-import gc
 import pickle
-import tracemalloc
 
 import joblib
 import numpy as np
@@ -17,6 +15,7 @@ from sklearn.utils.metaestimators import available_if
 
 from helpers.interpreter import run_python
 from helpers.stream_learners import SUBSPACE, list_state
+from helpers.traced_memory import least_growth
 from pgmx.streaming import CategoricalSubspace, StreamLearner, inputs
 
 X = SUBSPACE.draw(40, n_features=5, n_classes=4)[0]
@@ -175,18 +174,7 @@ def test_mapped_states_are_learned_further(tmp_path):
 def test_memory_is_constant():
     learner = start(levels=range(4)).fit(X)
     size = len(pickle.dumps(learner))
-    tracemalloc.start()
-    try:
-        for _ in range(20):  # caches of the interpreter fill
-            learner.partial_fit(X)
-        gc.collect()
-        first = tracemalloc.get_traced_memory()[0]
-        for _ in range(400):
-            learner.partial_fit(X)
-        gc.collect()
-        assert tracemalloc.get_traced_memory()[0] - first < 20_000  # 50 bytes per pass: caches again
-    finally:
-        tracemalloc.stop()
+    assert least_growth(lambda: learner.partial_fit(X), 140) < 7_000  # 50 bytes per pass
     assert abs(len(pickle.dumps(learner)) - size) < 100
 
 
