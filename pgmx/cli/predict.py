@@ -37,7 +37,7 @@ def predict(
     """Predict the missing values of a file and write the complete rows, or the distributions of the missing values."""
     path = Path(source)
     _check_files(path, out)
-    network = _read_network(model, format, proba)
+    network = _read_network(model, format)
     states = _list_states(network)
     answer = _make_answer(network, method)
     if proba:
@@ -70,28 +70,18 @@ def _check_files(path: Path, out: Path | None) -> None:
 # ---- networks ----
 
 
-def _read_network(model: str, format: str | None, proba: bool) -> Any:
-    """Read a network that predicts, with `proba` distributions."""
-    from pgmpy.models import LinearGaussianBayesianNetwork
-
-    from pgmx.models import ConditionalGaussianNetwork, LinearDynamicalSystem
+def _read_network(model: str, format: str | None) -> Any:
+    """Read a network that predicts."""
+    from pgmx.models import LinearDynamicalSystem
 
     network = read_any(model, format)
     if isinstance(network, LinearDynamicalSystem):
         raise ValueError(f"{model} is a linear dynamical system: use pgmx forecast")
-    if proba and hasattr(network, "sparse_precision") and not hasattr(network, "predict_proba"):
-        if network.transforms is not None:
-            raise ValueError(f"{model} has transformed columns, for which --proba is not supported: leave it out")
-        network = network.to_linear_gaussian_bn()
-    if isinstance(network, LinearGaussianBayesianNetwork) and not hasattr(network, "predict_proba"):
-        network = ConditionalGaussianNetwork.from_network(network)
     if not hasattr(network, "predict"):
         raise ValueError(
             f"{model} holds a {type(network).__name__}: predict needs a network with parameters (discrete, Gaussian or "
             "mixed)"
         )
-    if proba and not hasattr(network, "predict_proba"):
-        raise ValueError(f"--proba is not supported for a {type(network).__name__}: use pgmx infer --task MAR")
     return network
 
 

@@ -29,7 +29,7 @@ def punch(frame, share, seed):
 
 
 def evidence_of(network, row, holes):
-    """Return what is known of a row as the oracle takes it."""
+    """Return the observed values of a row as the oracle takes them."""
     pairs = zip(network.names, network.parts().states, strict=True)
     cells = [row[name] if own is None else own.index(row[name]) for name, own in pairs]
     return {v: cell for v, cell in enumerate(cells) if not holes[v]}

@@ -202,8 +202,10 @@ class SearchLearner(DagLearner):
                     self.n_em_iter_ = 0
                     self.observed_log_likelihood_ = self._fit_complete_rows(scoring, edges)
         self._set_graph(scoring, constraints, edges)
-        self.expected_chance_edges_ = expect_chance_edges(scoring.edge_price)
-        _warn_of_chance_edges(scoring, self.expected_chance_edges_, len(edges))
+        price = scoring.edge_price
+        self.expected_chance_edges_ = expect_chance_edges(price)
+        if price is not None:
+            _warn_of_chance_edges(scoring, self.expected_chance_edges_, len(edges), price.n_rows)
         self.stopped_by_ = run.stopped_by
         self.converged_ = run.stopped_by == "converged"
         self.history_ = run.history
@@ -486,16 +488,16 @@ class SearchLearner(DagLearner):
         return cost
 
 
-def _warn_of_chance_edges(scoring: Scoring, n_expected: float, n_edges: int) -> None:
+def _warn_of_chance_edges(scoring: Scoring, n_expected: float, n_edges: int, n_rows: float) -> None:
     """Warn if BIC takes many of the edges by chance, since variables are many and rows few."""
-    score, price = getattr(scoring, "score", None), scoring.edge_price
-    if price is None or score is None or not score.get_class_tag("name").startswith("bic"):
+    score = getattr(scoring, "score", None)
+    if score is None or not score.get_class_tag("name").startswith("bic"):
         return
     if not n_expected > max(LEAST_CHANCE_EDGES, LEAST_CHANCE_SHARE * n_edges) or is_silent():
         return
     warnings.warn(
         f"BIC takes about {_round_two_digits(n_expected):,} of these {n_edges:,} edges by chance "
-        f"({len(scoring.names):,} variables, {price.n_rows:,.0f} rows): penalty=2 asks for more evidence",
+        f"({len(scoring.names):,} variables, {n_rows:,.0f} rows): penalty=2 asks for more evidence",
         UserWarning,
         stacklevel=caller_level(),
     )

@@ -28,7 +28,7 @@ _IMPOSSIBLE_LIKELIHOODS = "the virtual evidence has probability zero with these 
 
 
 class Simulation(NamedTuple):
-    """What is known about the rows, by position of the variable.
+    """Evidence and interventions of the rows, by position of the variable.
 
     `codes` and `likelihoods` are evidence. The edges into the variables of `settings` (codes), `policies`
     (distributions) and `columns` (a code per row) are removed.
