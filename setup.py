@@ -46,6 +46,7 @@ KERNELS = {
         "_edge_heap",
         "_edge_ids",
         "_grow_shrink",
+        "_order_chains",
         "_order_climb",
         "_pair_levels",
         "_pair_weights",
