@@ -202,6 +202,11 @@ cdef class OrderChain:
                 order[t, i], family[t, i] = self.states[t].order[i], self.states[t].family[i]
         return orders, families if self.has_families else None, int(self.chain.word)
 
+    def set_best(self, sets, double score):
+        """Replace the best DAG, by the masks of its parents and its log-weight."""
+        self.best[:] = sets
+        self.best_score = score
+
     @property
     def best_sets(self):
         """Masks of the parents in the best DAG, uint16 (n,)."""
@@ -209,27 +214,25 @@ cdef class OrderChain:
 
     # ---- runs ----
 
-    def warm_up(self, Py_ssize_t n_steps, double heat=1.0):
-        """Make steps of the chain over orders without records, all temperatures multiplied by `heat`.
+    def warm_up(self, Py_ssize_t n_steps, double[::1] trace, double heat=1.0):
+        """Make steps of the chain over orders that are not counted, all temperatures multiplied by `heat`.
 
-        Returns the mean of ln Z of the first replica over the second half of the steps.
+        `n_steps` is a multiple of 8 and of the number of records in `trace`, which become ln Z at the first beta.
         """
-        cdef Py_ssize_t now = 0, i, t, n_late = 0
-        cdef double late = 0.0
-        for t in range(self.n_replicas):
-            refresh(&self.chain, &self.states[t])
-        self.has_families = False
+        cdef Py_ssize_t now = 0, i, t, record = 0, every = self.find_interval(n_steps, trace.shape[0])
         with nogil:
+            for t in range(self.n_replicas):
+                refresh(&self.chain, &self.states[t])
             while now < n_steps:
                 for t in range(self.n_replicas):
                     for i in range(EXCHANGE):
                         step_order(&self.chain, &self.states[t], self.betas[t] / heat, False)
                 now += EXCHANGE
                 self.exchange(1.0 / heat, False)
-                if 2 * now > n_steps:
-                    late += self.states[0].total
-                    n_late += 1
-        return late / n_late if n_late else self.states[0].total
+                if now % every == 0:
+                    trace[record] = self.states[0].total
+                    record += 1
+        self.has_families = False
 
     def run(self, Py_ssize_t n_steps, double[:, ::1] arcs, double[::1] trace, uint16_t[:, ::1] graphs):
         """Make steps, a multiple of 8 and of the number of records.
@@ -237,10 +240,8 @@ cdef class OrderChain:
         `arcs` (n, K) becomes the share of the steps with each candidate as a parent (over orders: its mean conditional
         probability), `trace` the log-weights at the records, `graphs` (records, n) the masks of the parents there.
         """
-        cdef Py_ssize_t i, t, v, record = 0, every = n_steps // trace.shape[0]
+        cdef Py_ssize_t i, t, v, record = 0, every = self.find_interval(n_steps, trace.shape[0])
         cdef State *s
-        if n_steps % EXCHANGE or every * trace.shape[0] != n_steps or every % EXCHANGE:
-            raise ValueError("the steps between two records are no multiple of 8")
         with nogil:
             for t in range(self.n_replicas):
                 s = &self.states[t]
@@ -267,6 +268,12 @@ cdef class OrderChain:
                     record += 1
             self.leave_all(&self.states[0])
             self.take_arcs(arcs, 1.0 / n_steps)
+
+    cdef Py_ssize_t find_interval(self, Py_ssize_t n_steps, Py_ssize_t n_records) except -1:
+        cdef Py_ssize_t every = n_steps // n_records
+        if every * n_records != n_steps or every % EXCHANGE:
+            raise ValueError("the steps between two records are not a multiple of 8")
+        return every
 
     cdef void exchange(self, double factor, bint is_counted) noexcept nogil:
         cdef Py_ssize_t t
