@@ -70,7 +70,7 @@ class DiscreteTests(IndependenceSource):
             results = self._rows.test_row(x, ys, given)
         else:
             results = next(self._test_counts([(x, ys, tuple(z))]))
-        return TestRow(*results[:3], self._find_effects(x, ys, given, results[3]))
+        return TestRow(results[0], results[1], results[2], self._find_effects(x, ys, given, results[3]))
 
     def _find_effects(self, x: int, ys: np.ndarray, z: np.ndarray, statistics: np.ndarray) -> np.ndarray:
         """Return Cramér's V: the root of the statistic, over the rows times the smaller number of states less one."""
