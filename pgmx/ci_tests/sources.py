@@ -2,18 +2,23 @@
 
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmx.checks import caller_level, check_same_names, is_silent, join_names
 from pgmx.ci_tests.base import CITest, order_names
+from pgmx.ci_tests.continuous import open_correlations
 from pgmx.ci_tests.discrete import read_states
+from pgmx.ci_tests.mixed import read_mixed_rows
 from pgmx.ci_tests.registry import find_test, name_default
-from pgmx.data import DiscreteTable
+from pgmx.data import DiscreteTable, NumericTable
+from pgmx.data.mixed import MixedTable
 from pgmx.data.weights import check_row_weights, to_repetitions, weights_of_complete_rows
 from pgmx.statistics.independence.discrete import DiscreteTests
+from pgmx.statistics.independence.mixed import MixedTests
+from pgmx.statistics.independence.partial_correlation import PartialCorrelationTests
 from pgmx.statistics.independence.source import IdArray, IndependenceSource, TestRow
 
 #: The kind of statistic of each name of a test of discrete variables.
@@ -53,27 +58,87 @@ def open_tests(
         return _open_instance(ci_test, data, weights, n_jobs)
     if not (ci_test is None or isinstance(ci_test, str)):
         return _open_function(ci_test, data, weights, significance_level)
-    name = name_default(len(data.float_columns), data.n_columns) if ci_test is None else find_test(ci_test).name
+    name = _default_name(data) if ci_test is None else find_test(ci_test).name
     if weights is not None and missing == "drop":
         weights = weights_of_complete_rows(weights, data)
     repetitions = None if weights is None else _repeat(weights)
+    options: dict[str, Any] = {"missing": missing, "n_jobs": n_jobs, "repetitions": repetitions}
+    kind = find_test(name).kind
+    if kind == "continuous":
+        return _open_continuous(name, data, **options)
+    open_kind = _open_discrete if kind == "discrete" else _open_mixed
+    return open_kind(name, data, state_names=state_names, **options)
+
+
+def _default_name(data: Any) -> str:
+    if isinstance(data, NumericTable):
+        return name_default(data.n_columns, data.n_columns)
+    return name_default(len(data.float_columns), data.n_columns)
+
+
+def _open_discrete(name: str, data: Any, *, state_names, missing: str, repetitions, n_jobs: int | None) -> NamedTests:
     table = read_states(data, state_names=state_names, missing=missing, n_jobs=n_jobs)
     if repetitions is not None:
         table = table.repeat_rows(repetitions)
     order = order_names(table.columns)
     source = DiscreteTests(table, _KINDS[name], order=order, n_jobs=n_jobs)
-    warn_of_constant(table, source)
+    warn_of_constant(list_constant(table, source.marginals))
     return NamedTests(tuple(table.columns[v] for v in order), source, name, True, table.n_rows)
 
 
-def warn_of_constant(table: DiscreteTable, source: DiscreteTests) -> None:
-    """Warn of columns with one state."""
-    seen = zip(table.columns, source.marginals, table.missing_codes.tolist(), strict=True)
-    constant = [name for name, counts, missing in seen if np.count_nonzero(counts) - (missing >= 0) < 2]
-    warn_of_columns(constant)
+def _open_continuous(name: str, data: Any, *, missing: str, repetitions, n_jobs: int | None) -> NamedTests:
+    statistic: Literal["z", "t"] = "z" if name == "fisher_z" else "t"
+    source, names, constant = open_correlations(data, statistic, missing=missing, weights=repetitions, n_jobs=n_jobs)
+    warn_of_constant(constant)
+    if isinstance(source, PartialCorrelationTests):
+        _warn_of_equal(source.correlation, names)
+        n_rows = int(source.n_rows)
+    else:
+        n_rows = int(data.n_rows if repetitions is None else repetitions.sum())
+    return NamedTests(tuple(names), source, name, True, n_rows)
 
 
-def warn_of_columns(constant: list) -> None:
+def _open_mixed(name: str, data: Any, *, state_names, missing: str, repetitions, n_jobs: int | None) -> NamedTests:
+    mixed = read_mixed_rows(data, state_names=state_names, missing=missing, repetitions=repetitions)
+    order = order_names(mixed.columns)
+    warn_of_constant(list_constant_columns(mixed))
+    source = MixedTests(mixed, kind="moments", order=order, n_jobs=n_jobs)
+    return NamedTests(tuple(mixed.columns[v] for v in order), source, name, True, mixed.n_rows)
+
+
+def list_constant(table: DiscreteTable, marginals: Sequence[np.ndarray]) -> list:
+    """Return the names of the columns with one state that occurs."""
+    seen = zip(table.columns, marginals, table.missing_codes.tolist(), strict=True)
+    return [name for name, counts, missing in seen if np.count_nonzero(counts if missing < 0 else counts[:missing]) < 2]
+
+
+def list_constant_columns(mixed: MixedTable) -> list:
+    """Return the names of the columns with one value."""
+    spread = [np.nanmax(row) - np.nanmin(row) for row in mixed.numbers]
+    constant = [name for name, size in zip(mixed.continuous_columns, spread, strict=True) if size == 0]
+    if mixed.table is None:
+        return constant
+    counts = [
+        np.bincount(codes, minlength=r)
+        for codes, r in zip(mixed.table.codes, mixed.table.cardinalities.tolist(), strict=True)
+    ]
+    return constant + list_constant(mixed.table, counts)
+
+
+def _warn_of_equal(correlation: np.ndarray, names: list) -> None:
+    """Warn of pairs of columns with the correlation 1 or -1."""
+    rows, columns = np.nonzero(np.triu(np.square(correlation) > 1.0 - 1e-10, 1))
+    if len(rows) and not is_silent():
+        pairs = [(names[i], names[j]) for i, j in zip(rows.tolist(), columns.tolist(), strict=True)]
+        warnings.warn(
+            f"pairs of columns with the correlation 1 or -1: {join_names(pairs)}. Given one of a pair, the other is "
+            "constant, so that tests cannot see its other edges, and true edges are lost. Leave out one column of each "
+            "pair",
+            stacklevel=caller_level(),
+        )
+
+
+def warn_of_constant(constant: list) -> None:
     """Warn of constant columns by their names."""
     if constant and not is_silent():
         warnings.warn(
@@ -104,7 +169,7 @@ def _open_instance(test: CITest, data: Any, weights: np.ndarray | None, n_jobs: 
         )
     names = list(data.names)
     check_same_names(test.variables, names, "the test", "the data", "columns", "Make the test from this data")
-    source = test._make_source(test._order, n_jobs)
+    source = test._make_source(n_jobs)
     ordered = tuple(test.variables[v] for v in test._order.tolist())
     return NamedTests(ordered, source, type(test).__name__, True, data.n_rows)
 
