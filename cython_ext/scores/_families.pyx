@@ -206,9 +206,12 @@ cdef class FamilyScorer(Scorer):
         Both arrays, of shape (n,), are written at the wanted ids; the mask and ``max_indegree`` do not apply.
         """
         cdef const int *p = &parents[0] if parents.shape[0] > 0 else NULL
+        cdef Py_ssize_t i
         if wanted.shape[0] > 0:
             with nogil:
                 self.score_wider(child, p, parents.shape[0], &wanted[0], wanted.shape[0], &scores[0], &n_cells[0])
+                for i in range(wanted.shape[0] if self.size_costs != NULL else 0):
+                    scores[wanted[i]] -= self.size_costs[parents.shape[0] + 1]
 
     # ---- scores of single families ----
 
@@ -371,8 +374,8 @@ cdef class FamilyScorer(Scorer):
             return False
         if row.q * row.r * self.work.table.cards[u] > <double>(<uint64_t>1 << MAX_CELLS_LOG2):
             return False
-        if self.work.terms.penalty * row.q * (row.r - 1) * (self.work.table.cards[u] - 1) + self.least_gain \
-                > min(self.headroom, self.entropies[u]):
+        if self.work.terms.penalty * row.q * (row.r - 1) * (self.work.table.cards[u] - 1) + self.step_cost(row.k) \
+                + self.least_gain > min(self.headroom, self.entropies[u]):
             return False
         for i in range(row.k):
             if row.parents[i] == u:

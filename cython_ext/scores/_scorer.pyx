@@ -42,13 +42,22 @@ cdef class Scorer:
         if allowed is not None:
             self.allowed = &allowed[0, 0]
 
+    def price_sizes(self, const double[::1] costs):
+        """Subtract ``costs[k]``, of shape (n,), from each family with k parents; None subtracts nothing."""
+        if costs is not None and costs.shape[0] != self.n:
+            raise ValueError(f"costs must have the shape {(self.n,)}, got {(costs.shape[0],)}")
+        self.size_cost_array = costs
+        self.size_costs = NULL
+        if costs is not None and self.n > 0:
+            self.size_costs = &costs[0]
+
     def family_score(self, Py_ssize_t child, const int[::1] parents) -> float:
         """Return the score of ``child`` with ``parents`` (ascending ids)."""
         cdef const int *p = &parents[0] if parents.shape[0] > 0 else NULL
         cdef Py_ssize_t k = parents.shape[0]
         cdef double score
         with nogil:
-            score = self.score_family(child, p, k)
+            score = self.find_score(child, p, k)
         return score
 
     def start(self, double[:, ::1] gains, double[::1] scores):
@@ -61,6 +70,8 @@ cdef class Scorer:
                 self.prepare_pairs(a)
                 for b in range(a + 1, self.n):
                     self.pair_gains(a, b, &gains[a, b], &gains[b, a])
+                    gains[a, b] -= self.step_cost(0)
+                    gains[b, a] -= self.step_cost(0)
 
     def rescore(self, Py_ssize_t child, const int[::1] parents, double[:, ::1] gains) -> float:
         """Return the family score and write the gains of all toggles of ``child`` into ``gains[child]``."""
@@ -68,7 +79,7 @@ cdef class Scorer:
         cdef Py_ssize_t k = parents.shape[0]
         cdef double score
         with nogil:
-            score = self.compute_row(child, p, k, &gains[child, 0])
+            score = self.find_row(child, p, k, &gains[child, 0])
         return score
 
     def expect_families(self, list families, Py_ssize_t n_needed=1, bint has_rows=True):
