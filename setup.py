@@ -22,7 +22,7 @@ SOURCE = Path("cython_ext")
 # headers of several folders are in common/.
 KERNELS = {
     "data": ["_encode", "_rows", "_counts", "_checksums"],
-    "statistics": ["_pair_tables", "_precision_rows", "_ranks"],
+    "statistics": ["_pair_tables", "_partial_correlations", "_precision_rows", "_ranks"],
     "scores": [
         "_scorer",
         "_blocks",
@@ -45,6 +45,7 @@ KERNELS = {
         "_edge_filter",
         "_edge_heap",
         "_edge_ids",
+        "_family_sums",
         "_grow_shrink",
         "_order_climb",
         "_pair_levels",

@@ -1,0 +1,5 @@
+"""Tests of conditional independence between variables given as integer ids, a row of tests at a time.
+
+- `source`: the interface of all tests, and the evidence that searches collect
+- `partial_correlation`: continuous variables, by Fisher's z or Pearson's t
+"""
