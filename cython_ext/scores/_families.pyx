@@ -215,7 +215,7 @@ cdef class FamilyScorer(Scorer):
 
     # ---- scores of single families ----
 
-    cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
+    cdef double score_terms(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
         cdef Row row
         if k == 0:
             return self.alone[child]
@@ -315,7 +315,7 @@ cdef class FamilyScorer(Scorer):
 
     # ---- the row of a child ----
 
-    cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
+    cdef double fill_gains(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
         cdef Row row
         cdef Py_ssize_t u
         cdef Family family = Family(child, k, parents, ALL, NULL)
@@ -479,7 +479,7 @@ cdef class FamilyScorer(Scorer):
         wider = self.list_wider(child, parents, k, others, n_others)
         for i in range(n_others):   # these need cells of their own, which take the buffers of the tables
             self.expect(wider + i, 1, n_others - i)
-            scores[others[i]] = self.score_family(child, wider[i].parents, k + 1)
+            scores[others[i]] = self.score_terms(child, wider[i].parents, k + 1)
             n_cells[others[i]] = self.work.cells.size
         return 0
 
@@ -495,5 +495,5 @@ cdef class FamilyScorer(Scorer):
         wider = self.list_wider(row.child, row.parents, row.k, others, n)
         for i in range(n):
             self.expect(wider + i, 1, n - i)
-            gains[others[i]] = self.score_family(row.child, wider[i].parents, row.k + 1) - row.score
+            gains[others[i]] = self.score_terms(row.child, wider[i].parents, row.k + 1) - row.score
         return 0

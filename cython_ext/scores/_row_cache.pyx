@@ -278,7 +278,7 @@ cdef class RowsAhead:
     cdef int compute(self, Py_ssize_t thread, Scorer source, double *row) except -1 nogil:
         # Computes the row that a thread has taken, and keeps it.
         cdef Order *order = self.current + thread
-        cdef double score = source.find_row(order.child, order.parents, order.k, row)
+        cdef double score = source.compute_row(order.child, order.parents, order.k, row)
         self.store.keep(order.child, order.parents, order.k, row, score)
         self.finish(thread)
         return 0
@@ -412,8 +412,8 @@ cdef class CachedScorer(Scorer):
             self.store.clear()
             self.source.restrict(allowed)
 
-    cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
-        return self.source.find_score(child, parents, k)
+    cdef double score_terms(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
+        return self.source.score_family(child, parents, k)
 
     cdef int expect(self, const Family *families, Py_ssize_t n_needed, Py_ssize_t n) except -1 nogil:
         # Passes on the families whose rows are not kept.
@@ -435,12 +435,12 @@ cdef class CachedScorer(Scorer):
             free(unknown)
         return 0
 
-    cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
+    cdef double fill_gains(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
         cdef double score = 0.0
         while not self.store.find(child, parents, k, gains, &score):
             if self.ahead is None or self.ahead.prepare(self.source, child, parents, k, gains):
                 self.n_asked += 1
-                score = self.source.find_row(child, parents, k, gains)
+                score = self.source.compute_row(child, parents, k, gains)
                 self.store.keep(child, parents, k, gains, score)
                 break
         return score

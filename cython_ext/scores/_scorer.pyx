@@ -57,7 +57,7 @@ cdef class Scorer:
         cdef Py_ssize_t k = parents.shape[0]
         cdef double score
         with nogil:
-            score = self.find_score(child, p, k)
+            score = self.score_family(child, p, k)
         return score
 
     def start(self, double[:, ::1] gains, double[::1] scores):
@@ -79,7 +79,7 @@ cdef class Scorer:
         cdef Py_ssize_t k = parents.shape[0]
         cdef double score
         with nogil:
-            score = self.find_row(child, p, k, &gains[child, 0])
+            score = self.compute_row(child, p, k, &gains[child, 0])
         return score
 
     def expect_families(self, list families, Py_ssize_t n_needed=1, bint has_rows=True):
@@ -189,14 +189,14 @@ cdef class Scorer:
 
     # ---- defined by a scorer ----
 
-    cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
+    cdef double score_terms(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
         with gil:
-            raise NotImplementedError("a compiled scorer defines score_family")
+            raise NotImplementedError("a compiled scorer defines score_terms")
 
-    cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
-        # Fills the gains of a child and returns its family score.
+    cdef double fill_gains(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
+        # Fills the gains of a child and returns its family score, both without what the number of parents costs.
         with gil:
-            raise NotImplementedError("a compiled scorer defines compute_row")
+            raise NotImplementedError("a compiled scorer defines fill_gains")
 
     cdef int expect(self, const Family *families, Py_ssize_t n_needed, Py_ssize_t n) except -1 nogil:
         # Called if `is_far` before the first n_needed families are counted; the others may be next.

@@ -223,7 +223,7 @@ cdef class GrowShrink:
     cdef double compute_row(self, int child, int k) except? -1 nogil:
         # The score of the child with the parents in `family`, and its gains into `row`.
         if self.is_compiled:
-            return self.scorer.find_row(child, self.family, k, self.row)
+            return self.scorer.compute_row(child, self.family, k, self.row)
         with gil:
             return self.ask_source(child, k)
 
@@ -289,7 +289,7 @@ cdef class GrowShrink:
                 node.reduced[i] = self.visit(self.trees.slots[slot])
                 missing += node.reduced[i] == NULL
         if missing >= 2:
-            self.scorer.find_row(node.child, node.parents, node.n_parents, self.row)
+            self.scorer.compute_row(node.child, node.parents, node.n_parents, self.row)
         self.keep_tables(missing > 0)
         return 0
 

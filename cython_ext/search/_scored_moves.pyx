@@ -441,7 +441,7 @@ cdef class ScoredMoves(DagMoves):
                 is_asked = self.ask_source(child)
         else:
             n_before = 0 if self.cached is None else self.cached.n_asked
-            self.scores[child] = self.scorer.find_row(
+            self.scores[child] = self.scorer.compute_row(
                 child, self.dag.parents[child], self.dag.n_parents[child], &self.gains[child, 0]
             )
             is_asked = self.cached is None or self.cached.n_asked > n_before

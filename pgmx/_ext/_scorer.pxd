@@ -73,9 +73,9 @@ cdef class Scorer:
     ) noexcept nogil
     cdef void go_to_next_pair(self, Py_ssize_t *a, Py_ssize_t *b) noexcept nogil
 
-    # defined by subclasses, without the costs of sizes; callers use `find_score` and `find_row`
-    cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil
-    cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil
+    # defined by subclasses, without the costs of sizes; all other code calls `score_family` and `compute_row`
+    cdef double score_terms(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil
+    cdef double fill_gains(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil
     cdef int expect(self, const Family *families, Py_ssize_t n_needed, Py_ssize_t n) except -1 nogil
     cdef int prepare_pairs(self, Py_ssize_t a) except -1 nogil
     cdef int pair_gains(self, Py_ssize_t a, Py_ssize_t b, double *of_a, double *of_b) except -1 nogil
@@ -90,15 +90,15 @@ cdef class Scorer:
         # What the number of parents costs more with k + 1 than with k parents.
         return self.size_costs[k + 1] - self.size_costs[k] if self.size_costs != NULL and k + 1 < self.n else 0.0
 
-    cdef inline double find_score(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
-        cdef double score = self.score_family(child, parents, k)
+    cdef inline double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
+        cdef double score = self.score_terms(child, parents, k)
         return score if self.size_costs == NULL else score - self.size_costs[k]
 
-    cdef inline double find_row(
+    cdef inline double compute_row(
         self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains
     ) except? -1 nogil:
         # Fills the gains of a child and returns its family score.
-        cdef double score = self.compute_row(child, parents, k, gains)
+        cdef double score = self.fill_gains(child, parents, k, gains)
         if self.size_costs == NULL:
             return score
         charge_sizes(self.size_costs, self.n, parents, k, gains)

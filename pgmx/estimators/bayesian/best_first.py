@@ -130,7 +130,8 @@ class BestFirstSearch(SearchLearner):
         Score of `dag_`, in nats, including the log prior of the graph.
     expected_chance_edges_ : float
         Expected number of edges that BIC or AIC adds between independent variables: the sum over pairs of
-        P(χ²_d > 2 d c), with d parameters of the edge at a cost c of each; NaN for other scores.
+        P(χ²_d > 2 d c), with d parameters of the edge at a cost c of each. EBIC adds 2 `gamma` ln(p - 1) to the
+        threshold. NaN for other scores.
     n_iter_ : int
         Number of moves, including moves that were later undone.
     converged_, stopped_by_ : bool, str
