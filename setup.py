@@ -42,6 +42,7 @@ KERNELS = {
         "_dag_moves",
         "_spanning",
         "_branching",
+        "_class_operators",
         "_edge_filter",
         "_edge_heap",
         "_edge_ids",

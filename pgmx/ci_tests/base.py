@@ -65,8 +65,8 @@ class CITest(ABC):
         self.data = data
 
     @abstractmethod
-    def _make_source(self, n_jobs: int | None) -> IndependenceSource:
-        """Return the tests by ids, in the order of `_order`."""
+    def _make_source(self, order: np.ndarray, n_jobs: int | None) -> IndependenceSource:
+        """Return the tests by ids: variable ``order[i]`` has the id i, see `order_names`."""
 
     @cached_property
     def _order(self) -> np.ndarray:
@@ -74,7 +74,7 @@ class CITest(ABC):
 
     @cached_property
     def _source(self) -> IndependenceSource:
-        return self._make_source(None)
+        return self._make_source(self._order, None)
 
     @cached_property
     def _ids(self) -> dict[Hashable, int]:

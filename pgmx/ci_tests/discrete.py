@@ -20,8 +20,8 @@ class _DiscreteTest(CITest):
         self.table: DiscreteTable = read_states(data)
         self.variables = list(self.table.columns)
 
-    def _make_source(self, n_jobs: int | None) -> DiscreteTests:
-        return DiscreteTests(self.table, self.kind, order=self._order, n_jobs=n_jobs)
+    def _make_source(self, order: np.ndarray, n_jobs: int | None) -> DiscreteTests:
+        return DiscreteTests(self.table, self.kind, order=order, n_jobs=n_jobs)
 
 
 def read_states(data: Any, **options: Any) -> DiscreteTable:

@@ -102,5 +102,5 @@ class MixedRegression(CITest):
         self._mixed = read_mixed_rows(open_any(data))
         self.variables = list(self._mixed.columns)
 
-    def _make_source(self, n_jobs: int | None) -> MixedTests:
-        return MixedTests(self._mixed, kind="moments", order=self._order, n_jobs=n_jobs)
+    def _make_source(self, order: np.ndarray, n_jobs: int | None) -> MixedTests:
+        return MixedTests(self._mixed, kind="moments", order=order, n_jobs=n_jobs)

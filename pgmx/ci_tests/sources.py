@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike
 
 from pgmx.checks import caller_level, check_same_names, is_silent, join_names
 from pgmx.ci_tests.base import CITest, order_names
-from pgmx.ci_tests.continuous import open_correlations
+from pgmx.ci_tests.continuous import open_numbers
 from pgmx.ci_tests.discrete import read_states
 from pgmx.ci_tests.mixed import read_mixed_rows
 from pgmx.ci_tests.registry import find_test, name_default
 from pgmx.data import DiscreteTable, NumericTable
 from pgmx.data.mixed import MixedTable
 from pgmx.data.weights import check_row_weights, to_repetitions, weights_of_complete_rows
-from pgmx.statistics.independence.discrete import DiscreteTests
+from pgmx.statistics.independence.discrete import DiscreteTests, split_marginals
 from pgmx.statistics.independence.mixed import MixedTests
 from pgmx.statistics.independence.partial_correlation import PartialCorrelationTests
 from pgmx.statistics.independence.source import IdArray, IndependenceSource, TestRow
@@ -24,11 +24,15 @@ from pgmx.statistics.independence.source import IdArray, IndependenceSource, Tes
 #: The kind of statistic of each name of a test of discrete variables.
 _KINDS = {"chi_square": "pearson", "chi_square_moments": "moments", "g_sq": "g_square"}
 
+#: The statistic of each name of a test of continuous variables.
+_STATISTICS: dict[str, Literal["z", "t"]] = {"fisher_z": "z", "pearsonr": "t"}
+
 
 class NamedTests(NamedTuple):
     """Tests of variables by ids: `names` in the order of the ids, which is alphabetical.
 
     `label` names the test, and `has_p_values` is False for a function that only says whether variables are independent.
+    `table` has the rows of a test by name.
     """
 
     names: tuple
@@ -36,6 +40,7 @@ class NamedTests(NamedTuple):
     label: str
     has_p_values: bool
     n_rows: int
+    table: DiscreteTable | NumericTable | MixedTable | None = None
 
 
 def open_tests(
@@ -62,67 +67,49 @@ def open_tests(
     if weights is not None and missing == "drop":
         weights = weights_of_complete_rows(weights, data)
     repetitions = None if weights is None else _repeat(weights)
-    options: dict[str, Any] = {"missing": missing, "n_jobs": n_jobs, "repetitions": repetitions}
-    kind = find_test(name).kind
-    if kind == "continuous":
-        return _open_continuous(name, data, **options)
-    open_kind = _open_discrete if kind == "discrete" else _open_mixed
-    return open_kind(name, data, state_names=state_names, **options)
-
-
-def _default_name(data: Any) -> str:
-    if isinstance(data, NumericTable):
-        return name_default(data.n_columns, data.n_columns)
-    return name_default(len(data.float_columns), data.n_columns)
-
-
-def _open_discrete(name: str, data: Any, *, state_names, missing: str, repetitions, n_jobs: int | None) -> NamedTests:
+    if name in _STATISTICS:
+        options: dict[str, Any] = {"missing": missing, "weights": repetitions, "n_jobs": n_jobs}
+        numbers = open_numbers(data, _STATISTICS[name], **options)
+        warn_of_constant(numbers.constant)
+        n_rows = int(data.n_rows if repetitions is None else repetitions.sum())
+        if isinstance(numbers.source, PartialCorrelationTests):
+            _warn_of_equal(numbers.source.correlation, numbers.names)
+            n_rows = int(numbers.source.n_rows)
+        return NamedTests(tuple(numbers.names), numbers.source, name, True, n_rows, numbers.table)
+    if name == "mixed":
+        mixed = read_mixed_rows(data, state_names=state_names, missing=missing, repetitions=repetitions)
+        warn_of_constant(_list_constant_columns(mixed))
+        order = order_names(mixed.columns)
+        source: IndependenceSource = MixedTests(mixed, kind="moments", order=order, n_jobs=n_jobs)
+        return NamedTests(tuple(mixed.columns[v] for v in order), source, name, True, mixed.n_rows, mixed)
     table = read_states(data, state_names=state_names, missing=missing, n_jobs=n_jobs)
     if repetitions is not None:
         table = table.repeat_rows(repetitions)
     order = order_names(table.columns)
-    source = DiscreteTests(table, _KINDS[name], order=order, n_jobs=n_jobs)
-    warn_of_constant(list_constant(table, source.marginals))
-    return NamedTests(tuple(table.columns[v] for v in order), source, name, True, table.n_rows)
+    tests = DiscreteTests(table, _KINDS[name], order=order, n_jobs=n_jobs)
+    warn_of_constant(_list_constant(table, tests.marginals))
+    return NamedTests(tuple(table.columns[v] for v in order), tests, name, True, table.n_rows, table)
 
 
-def _open_continuous(name: str, data: Any, *, missing: str, repetitions, n_jobs: int | None) -> NamedTests:
-    statistic: Literal["z", "t"] = "z" if name == "fisher_z" else "t"
-    source, names, constant = open_correlations(data, statistic, missing=missing, weights=repetitions, n_jobs=n_jobs)
-    warn_of_constant(constant)
-    if isinstance(source, PartialCorrelationTests):
-        _warn_of_equal(source.correlation, names)
-        n_rows = int(source.n_rows)
-    else:
-        n_rows = int(data.n_rows if repetitions is None else repetitions.sum())
-    return NamedTests(tuple(names), source, name, True, n_rows)
+def _default_name(data: Any) -> str:
+    n_continuous = data.n_columns if isinstance(data, NumericTable) else len(data.float_columns)
+    return name_default(n_continuous, data.n_columns)
 
 
-def _open_mixed(name: str, data: Any, *, state_names, missing: str, repetitions, n_jobs: int | None) -> NamedTests:
-    mixed = read_mixed_rows(data, state_names=state_names, missing=missing, repetitions=repetitions)
-    order = order_names(mixed.columns)
-    warn_of_constant(list_constant_columns(mixed))
-    source = MixedTests(mixed, kind="moments", order=order, n_jobs=n_jobs)
-    return NamedTests(tuple(mixed.columns[v] for v in order), source, name, True, mixed.n_rows)
-
-
-def list_constant(table: DiscreteTable, marginals: Sequence[np.ndarray]) -> list:
-    """Return the names of the columns with one state that occurs."""
-    seen = zip(table.columns, marginals, table.missing_codes.tolist(), strict=True)
-    return [name for name, counts, missing in seen if np.count_nonzero(counts if missing < 0 else counts[:missing]) < 2]
-
-
-def list_constant_columns(mixed: MixedTable) -> list:
-    """Return the names of the columns with one value."""
-    spread = [np.nanmax(row) - np.nanmin(row) for row in mixed.numbers]
-    constant = [name for name, size in zip(mixed.continuous_columns, spread, strict=True) if size == 0]
-    if mixed.table is None:
-        return constant
-    counts = [
-        np.bincount(codes, minlength=r)
-        for codes, r in zip(mixed.table.codes, mixed.table.cardinalities.tolist(), strict=True)
+def _list_constant(table: DiscreteTable, marginals: Sequence[np.ndarray]) -> list:
+    """Return the names of the columns of which one state occurs."""
+    return [
+        name
+        for name, counts, missing in zip(table.columns, marginals, table.missing_codes.tolist(), strict=True)
+        if np.count_nonzero(counts if missing < 0 else counts[:missing]) < 2
     ]
-    return constant + list_constant(mixed.table, counts)
+
+
+def _list_constant_columns(mixed: MixedTable) -> list:
+    """Return the names of the columns with one value."""
+    floats = zip(mixed.continuous_columns, mixed.numbers, strict=True)
+    constant = [name for name, row in floats if np.nanmax(row) == np.nanmin(row)]
+    return constant if mixed.table is None else constant + _list_constant(mixed.table, split_marginals(mixed.table))
 
 
 def _warn_of_equal(correlation: np.ndarray, names: list) -> None:
@@ -169,7 +156,7 @@ def _open_instance(test: CITest, data: Any, weights: np.ndarray | None, n_jobs: 
         )
     names = list(data.names)
     check_same_names(test.variables, names, "the test", "the data", "columns", "Make the test from this data")
-    source = test._make_source(n_jobs)
+    source = test._make_source(test._order, n_jobs)
     ordered = tuple(test.variables[v] for v in test._order.tolist())
     return NamedTests(ordered, source, type(test).__name__, True, data.n_rows)
 
@@ -201,13 +188,13 @@ class FunctionTests(IndependenceSource):
 
     def test_row(self, x: int, ys: Sequence[int] | IdArray, z: Sequence[int]) -> TestRow:
         """Ask about x and each of `ys` given the set `z`."""
-        given = [self.names[v] for v in z]
+        given = tuple(self.names[v] for v in z)
         pairs = [(min(x, int(y)), max(x, int(y))) for y in ys]
         answers = np.array([self._ask(self.names[a], self.names[b], given) for a, b in pairs]).reshape(-1, 2)
         unknown = np.full(len(answers), np.nan)
         return TestRow(answers[:, 0], unknown, answers[:, 1], unknown)
 
-    def _ask(self, X: Hashable, Y: Hashable, Z: list) -> tuple[float, float]:
+    def _ask(self, X: Hashable, Y: Hashable, Z: tuple) -> tuple[float, float]:
         """Return the statistic, NaN if there is none, and the p-value."""
         run_test = getattr(self.function, "run_test", None)
         if callable(run_test):

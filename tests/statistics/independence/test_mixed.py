@@ -48,7 +48,8 @@ def test_continuous_variables_have_a_partial_correlation():
     correlation = np.corrcoef([x, y, u, v])
     expected = PartialCorrelationTests(correlation, 80, statistic="t").test_row(0, [1], [2, 3])
     row = make_tests([x, y, u, v, a]).test_row(0, [1], [2, 3])
-    assert row.statistic[0] == pytest.approx(expected.statistic[0] ** 2)  # F = t^2
+    r = expected.statistic[0]
+    assert row.statistic[0] == pytest.approx(r**2 / (1 - r**2) * (80 - 2 - 2))  # F = t^2
     assert row.p_value[0] == pytest.approx(expected.p_value[0])
     assert row.effect_size[0] == pytest.approx(expected.effect_size[0])
 
