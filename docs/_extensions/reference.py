@@ -15,6 +15,7 @@ PACKAGES = {
     "pgmx.models": "Models and their files",
     "pgmx.inference": "Inference",
     "pgmx.scores": "Scores",
+    "pgmx.ci_tests": "Tests of conditional independence",
     "pgmx.data": "Data",
     "pgmx.datasets": "Networks and samples",
     "pgmx.metrics": "Metrics",

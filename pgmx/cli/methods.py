@@ -82,6 +82,7 @@ LEARNER_OPTIONS = {
     "start": [Parameter(SEARCHES, "start_dag", text="empty")],
     "max_candidates": [Parameter(SEARCHES, "max_candidates")],
     "max_indegree": [Parameter(SEARCHES, "max_indegree")],
+    "max_degree": [Parameter(["ges"], "max_degree")],
     "max_time": [Parameter(_LIMITED, "max_time")],
     "checkpoint": [Parameter([*SEARCHES, *MARKOV_METHODS], "checkpoint")],
     "plot_history": [Parameter([*SEARCHES, *UNDIRECTED_METHODS])],

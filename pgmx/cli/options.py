@@ -153,6 +153,7 @@ learner_options = join_options(
         f"Searches by {', '.join(list_scores(family='clg'))}: edges from continuous to discrete variables.",
     ),
     _learner_option("--max-indegree", "N", _COUNT, "At most N parents per variable."),
+    _learner_option("--max-degree", "N", _POSITIVE, "ges: at most N edges per variable."),
     _learner_option(
         "--strategy",
         None,

@@ -54,6 +54,15 @@ class PosteriorProgress(NamedTuple):
     seconds: float
 
 
+class SkeletonProgress(NamedTuple):
+    """Of a search by tests of independence: levels (sizes of the set), tests so far, and edges of the skeleton."""
+
+    n_iter: int
+    n_tests: int
+    n_edges: int
+    seconds: float
+
+
 class ResamplingProgress(NamedTuple):
     """Of a bootstrap: resamples done."""
 

@@ -1,1 +1,6 @@
-"""Tests of conditional independence between variables given as integer ids, a row of tests at a time."""
+"""Tests of conditional independence between variables given as integer ids, a row of tests at a time.
+
+- `source`: the interface of all tests, and the evidence that searches collect
+- `partial_correlation`: continuous variables, by Fisher's z or Pearson's t
+- `correlations`: the correlation matrices of such tests
+"""
