@@ -221,10 +221,9 @@ class StructurePosterior(PosteriorResults):
     >>> wet = np.where(rng.random(500) < 0.9, rain, 1 - rain)
     >>> data = pd.DataFrame({"rain": rain, "wet": wet, "coin": rng.integers(0, 2, 500)})
     >>> posterior = StructurePosterior().fit(data)
-    >>> posterior.edge_probability_.loc["rain", ["wet", "coin"]].round(2).tolist()
-    [1.0, 0.04]
-    >>> posterior.arc_probability_.loc["rain", "wet"].round(2)
-    0.5
+    >>> print(posterior.strengths_.head(1).round(2))
+      from    to  strength  direction
+    0  wet  rain       1.0       0.56
     """
 
     n_features_in_: int
@@ -485,7 +484,7 @@ class StructurePosterior(PosteriorResults):
 
     @property
     def r_hats_(self) -> "pd.DataFrame":
-        """r-hat of each arc."""
+        """Convergence figure r-hat of each arc."""
         self._require_fit()
         return make_arc_matrix(self._names, self._r_hats)
 

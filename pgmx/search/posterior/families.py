@@ -82,12 +82,11 @@ class ParentChoices:
 
 @dataclass(frozen=True, eq=False)
 class FamilyTables:
-    """Log weights of parent sets: a list of the sets of each variable, and the sums over subsets.
+    """Log weights of parent sets, and of their sums over subsets.
 
-    The sets of variable v are ``sets[start[v] : start[v + 1]]``, uint32, with their log weights in `weights`, in
-    descending order; sets of weight 0 are left out. ``sums[first[v] + m]`` is the logarithm of the sum of the weights
-    of the subsets of m, for each of the 2^K sets m of its K candidates. Weights and sums are relative to the largest
-    weight of the variable, ``offsets[v]``, so that they keep their digits if scores are large.
+    The sets of variable v are ``sets[start[v] : start[v + 1]]``, uint32, with log weights `weights` in descending
+    order; sets of weight 0 are left out. ``sums[first[v] + m]`` is the log sum over the subsets of m, for all 2^K sets.
+    Both are relative to the largest log weight ``offsets[v]``.
     """
 
     choices: ParentChoices
