@@ -26,6 +26,7 @@ from pgmx.estimators import (
     OnlineEdgeGrafting,
     SelectedGraph,
     SimulatedAnnealing,
+    StructurePosterior,
 )
 
 
@@ -108,6 +109,7 @@ LEARNERS = [
     Learner(SimulatedAnnealing, options={"n_draws": 300}),
     Learner(BestFirstSearch, options={"patience": 20}),
     Learner(GreedyEquivalenceSearch),
+    Learner(StructurePosterior, grid=("structure_prior", ["fair", "uniform"]), figure="best_score_"),
     Learner(ChowLiuForest, grid=("weight", ["mutual_info", "bic"]), score_option="weight"),
     *MARKOV_LEARNERS,
     *GAUSSIAN_LEARNERS,
