@@ -34,6 +34,8 @@ RESULTS = (
     "pgmx.runs.progress.SolverProgress",
     "pgmx.runs.progress.SkeletonProgress",
     "pgmx.runs.progress.ResamplingProgress",
+    "pgmx.runs.progress.PosteriorProgress",
+    "pgmx.estimators.bayesian.structure_results.FeatureProbability",
     "pgmx.estimators.paths.PenaltyPath",
     "pgmx.estimators.gaussian.estimate.GaussianPath",
     "pgmx.estimators.markov.path.RegularizationPath",

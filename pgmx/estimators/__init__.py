@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pgmx.estimators.bayesian.classifier import BayesianNetworkClassifier as BayesianNetworkClassifier
     from pgmx.estimators.bayesian.equivalence import GreedyEquivalenceSearch as GreedyEquivalenceSearch
     from pgmx.estimators.bayesian.hill_climb import HillClimbSearch as HillClimbSearch
+    from pgmx.estimators.bayesian.posterior import StructurePosterior as StructurePosterior
     from pgmx.estimators.block_bootstrap import BlockBootstrap as BlockBootstrap
     from pgmx.estimators.bootstrap import BootstrapStructure as BootstrapStructure
     from pgmx.estimators.constraint_based.pc import PC as PC
@@ -81,6 +82,7 @@ _HOMES = {
     "SimulatedAnnealing": "pgmx.estimators.bayesian.annealing",
     "SparsityEnforcingLDS": "pgmx.estimators.time_series.enforcing",
     "SparsityInducingLDS": "pgmx.estimators.time_series.inducing",
+    "StructurePosterior": "pgmx.estimators.bayesian.posterior",
     "TensorSEM": "pgmx.estimators.time_series.tensor_sem",
     "TensorSEMTracker": "pgmx.estimators.time_series.tensor_sem_tracker",
 }

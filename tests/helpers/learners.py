@@ -28,6 +28,7 @@ from pgmx.estimators import (
     OnlineEdgeGrafting,
     SelectedGraph,
     SimulatedAnnealing,
+    StructurePosterior,
 )
 
 
@@ -115,6 +116,7 @@ LEARNERS = [
     Learner(SimulatedAnnealing, options={"n_draws": 300}),
     Learner(BestFirstSearch, options={"patience": 20}),
     Learner(GreedyEquivalenceSearch),
+    Learner(StructurePosterior, grid=("structure_prior", ["fair", "uniform"]), figure="best_score_"),
     Learner(ChowLiuForest, grid=("weight", ["mutual_info", "bic"]), score_option="weight"),
     Learner(PC, grid=("significance_level", [0.01, 0.05]), score_option="ci_test", figure="n_tests_"),
     *MARKOV_LEARNERS,
