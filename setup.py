@@ -22,7 +22,7 @@ SOURCE = Path("cython_ext")
 # headers of several folders are in common/.
 KERNELS = {
     "data": ["_encode", "_rows", "_counts", "_checksums"],
-    "statistics": ["_pair_tables", "_precision_rows", "_ranks"],
+    "statistics": ["_ci_rows", "_pair_tables", "_partial_correlations", "_precision_rows", "_ranks"],
     "scores": [
         "_scorer",
         "_blocks",
@@ -42,9 +42,11 @@ KERNELS = {
         "_dag_moves",
         "_spanning",
         "_branching",
+        "_class_operators",
         "_edge_filter",
         "_edge_heap",
         "_edge_ids",
+        "_exact_posterior",
         "_family_sums",
         "_grow_shrink",
         "_order_chains",
@@ -52,6 +54,7 @@ KERNELS = {
         "_pair_levels",
         "_pair_weights",
         "_parent_sets",
+        "_sampled_dags",
         "_scored_moves",
         "_subsets",
     ],

@@ -19,6 +19,7 @@ from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.streaming import StreamClassifier, StreamLearner
 
 PACKAGES = (
+    "ci_tests",
     "data",
     "datasets",
     "estimators",

@@ -146,6 +146,7 @@ learner_options = join_options(
     _learner_option(
         "--penalty", "C", float, "Multiplies what a parameter costs under BIC and AIC (Tetrad's penalty discount)."
     ),
+    _learner_option("--gamma", "G", float, "Multiplies what EBIC subtracts for the choice of the parents."),
     _learner_option(
         "--discrete-children",
         None,
@@ -153,6 +154,7 @@ learner_options = join_options(
         f"Searches by {', '.join(list_scores(family='clg'))}: edges from continuous to discrete variables.",
     ),
     _learner_option("--max-indegree", "N", _COUNT, "At most N parents per variable."),
+    _learner_option("--max-degree", "N", _POSITIVE, "ges: at most N edges per variable."),
     _learner_option(
         "--strategy",
         None,
