@@ -219,13 +219,13 @@ cdef class OrderChain:
 
         `n_steps` is a multiple of 8 and of the number of records in `trace`, which become ln Z at the first beta.
         """
-        cdef Py_ssize_t now = 0, i, t, record = 0, every = self.find_interval(n_steps, trace.shape[0])
+        cdef Py_ssize_t now = 0, _i, t, record = 0, every = self.find_interval(n_steps, trace.shape[0])
         with nogil:
             for t in range(self.n_replicas):
                 refresh(&self.chain, &self.states[t])
             while now < n_steps:
                 for t in range(self.n_replicas):
-                    for i in range(EXCHANGE):
+                    for _i in range(EXCHANGE):
                         step_order(&self.chain, &self.states[t], self.betas[t] / heat, False)
                 now += EXCHANGE
                 self.exchange(1.0 / heat, False)
@@ -240,7 +240,7 @@ cdef class OrderChain:
         `arcs` (n, K) becomes the share of the steps with each candidate as a parent (over orders: its mean conditional
         probability), `trace` the log-weights at the records, `graphs` (records, n) the masks of the parents there.
         """
-        cdef Py_ssize_t i, t, v, record = 0, every = self.find_interval(n_steps, trace.shape[0])
+        cdef Py_ssize_t _i, t, v, record = 0, every = self.find_interval(n_steps, trace.shape[0])
         cdef State *s
         with nogil:
             for t in range(self.n_replicas):
@@ -257,9 +257,9 @@ cdef class OrderChain:
             self.chain.now = 0
             while self.chain.now < n_steps:
                 for t in range(1, self.n_replicas):
-                    for i in range(EXCHANGE):
+                    for _i in range(EXCHANGE):
                         self.step(&self.states[t], self.betas[t], False)
-                for i in range(EXCHANGE):
+                for _i in range(EXCHANGE):
                     self.step(&self.states[0], self.betas[0], True)
                     self.chain.now += 1
                 self.exchange(1.0, True)

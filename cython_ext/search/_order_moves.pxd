@@ -79,7 +79,6 @@ cdef inline void leave(Chain *c, Py_ssize_t v, Py_ssize_t key) noexcept nogil:
     c.since[v] = c.now
 
 
-
 cdef inline double sum_of(Chain *c, Py_ssize_t v, int mask) noexcept nogil:
     return c.sums[c.first[v] + mask]
 

@@ -72,9 +72,9 @@ def enumerate_posterior(scores, choices, over="dags", max_indegree=30):
 
 @pytest.mark.parametrize("betas", [(1.0,), BETAS])
 @pytest.mark.parametrize("over", ["dags", "orders"])
-@pytest.mark.parametrize(("scale", "seed"), [(0.5, 1), (1.5, 2)])
-def test_against_enumeration(scale, seed, over, betas):
-    scores, choices = RandomScores(scale, seed), choose(4)
+@pytest.mark.parametrize("scale", [0.5, 1.5])
+def test_against_enumeration(scale, over, betas):
+    scores, choices = RandomScores(scale, 1), choose(4)
     oracle = enumerate_posterior(scores, choices, over)
     arcs, _, graphs, _ = run(tabulate(scores, choices), np.arange(4), betas, over_dags=over == "dags")
     np.testing.assert_allclose(arcs, oracle.arcs, rtol=0, atol=0.02)
@@ -99,12 +99,12 @@ def test_whole_graphs_against_enumeration():
 @pytest.mark.parametrize("over", ["dags", "orders"])
 def test_knowledge(over):
     """Forbidden arcs, required arcs and a limit of parents are those of the enumeration."""
-    scores, choices = RandomScores(1.0, 4), choose(5, forbidden=[(0, 1), (3, 2)], required=[(4, 0), (2, 0)])
-    oracle = enumerate_posterior(scores, choices, over, max_indegree=3)
-    order = np.array([4, 2, 0, 1, 3])
-    arcs, _, graphs, _ = run(tabulate(scores, choices, max_indegree=3), order, BETAS, over_dags=over == "dags")
+    scores, choices = RandomScores(1.0, 4), choose(4, forbidden=[(0, 1), (1, 2)], required=[(3, 0), (2, 0)])
+    oracle = enumerate_posterior(scores, choices, over, max_indegree=2)
+    order = np.array([3, 2, 0, 1])
+    arcs, _, graphs, _ = run(tabulate(scores, choices, max_indegree=2), order, BETAS, over_dags=over == "dags")
     np.testing.assert_allclose(arcs, oracle.arcs, rtol=0, atol=0.02)
-    assert max(int(mask).bit_count() for mask in graphs[:, 0]) <= 1  # two parents are required
+    assert not graphs[:, 0].any()  # two parents are required
 
 
 def test_prior_without_data():
@@ -115,9 +115,10 @@ def test_prior_without_data():
     assert not trace.any()
 
 
+@pytest.mark.slow
 def test_against_metropolis():
     scores, choices = RandomScores(1.0, 5), choose(6)
-    expected = run_metropolis(6, scores, n_steps=30_000, seed=1)
+    expected = run_metropolis(6, scores, n_steps=200_000, seed=1)
     arcs, *_ = run(tabulate(scores, choices), np.arange(6))
     np.testing.assert_allclose(arcs, expected, rtol=0, atol=0.06)
 

@@ -20,7 +20,7 @@ from pgmx.search.posterior.sampled import SampledDags
 #: Steps between two looks at the clock, and records of a chain in them.
 PIECE, RECORDS = 1 << 15, 256
 
-#: Pieces of the first round; each further round doubles the number of all pieces.
+#: Pieces of the first round; each further round doubles the number of all blocks.
 FIRST_ROUND = 16
 
 #: Number of variables above which chains are tempered, and their inverse temperatures.
@@ -32,7 +32,7 @@ MOST_STEPS, MOST_STEPS_OF_LARGE, LARGE_VARIABLES = 1 << 24, 1 << 23, 64
 #: Pieces of the warm-up over orders, of plain and of tempered chains.
 WARM_UP, WARM_UP_TEMPERED = 4, 16
 
-#: The first part of the pieces that is not used: one in four.
+#: The first part of the blocks that is not used: one in four.
 BURN_IN = 4
 
 #: A chain is behind if its mean log-score is this many nats and standard deviations below the best chain's.
@@ -86,9 +86,9 @@ def draw_word(seed: int, number: int) -> int:
 
 
 class Chain:
-    """One chain, its records, and its last state between two pieces.
+    """One chain, its records, and its last state between two blocks.
 
-    `arcs` holds the shares of arcs per piece, (n, K); `traces` the log-weights, (records,); `graphs` every
+    `arcs` holds the shares of arcs per block, (n, K); `traces` the log-weights, (records,); `graphs` every
     `stride`-th recorded graph, uint16 (records, n).
     """
 
@@ -99,21 +99,21 @@ class Chain:
         self.graphs: list[np.ndarray] = []
         self.stride = 1
         self.warm_trace = np.zeros(RECORDS)
-        #: State of the kernel, number of pieces with the warm-up, and number of recorded pieces.
+        #: State of the kernel, number of blocks with the warm-up, and number of recorded blocks.
         self.safe: tuple[Any, int, int] = (kernel.get_state(), 0, 0)
 
     @property
     def n_done(self) -> int:
-        """Number of pieces, with the warm-up."""
+        """Number of blocks, with the warm-up."""
         return self.safe[1]
 
     @property
     def n_pieces(self) -> int:
-        """Number of recorded pieces."""
+        """Number of recorded blocks."""
         return self.safe[2]
 
     def advance_to(self, target: int) -> None:
-        """Make the next piece, unless `target` pieces are made."""
+        """Make the next block, unless `target` blocks are made."""
         _, n_done, n_pieces = self.safe
         if n_done >= target:
             return
@@ -122,7 +122,7 @@ class Chain:
         else:
             n_pieces += 1
             self._record(n_pieces)
-        # one assignment: an interrupt leaves the state before the piece or after it
+        # one assignment: an interrupt leaves the state before the block or after it
         self.safe = (self.kernel.get_state(), n_done + 1, n_pieces)
 
     def _record(self, n_pieces: int) -> None:
@@ -151,15 +151,15 @@ class Chain:
 
     @property
     def first_kept(self) -> int:
-        """Number of the first recorded piece after the burn-in."""
+        """Number of the first recorded block after the burn-in."""
         return self.n_pieces // BURN_IN
 
     def list_arcs(self) -> np.ndarray:
-        """Return the shares of arcs after the burn-in, (pieces, n, K)."""
+        """Return the shares of arcs after the burn-in, (blocks, n, K)."""
         return np.array(self.arcs[self.first_kept : self.n_pieces])
 
     def list_trace(self) -> np.ndarray:
-        """Return the log-weights after the burn-in, in the warm-up those of its last piece."""
+        """Return the log-weights after the burn-in, in the warm-up those of its last block."""
         return np.concatenate(self.traces[self.first_kept : self.n_pieces]) if self.n_pieces else self.warm_trace
 
     def list_graphs(self) -> np.ndarray:
@@ -169,7 +169,7 @@ class Chain:
     # ---- checkpoints ----
 
     def pack(self) -> dict[str, Any]:
-        """Return the state between two pieces as arrays."""
+        """Return the state between two blocks as arrays."""
         (orders, families, word), n_done, n_pieces = self.safe
         no_records = {"arcs": self.kernel.n * self.kernel.n_candidates, "traces": RECORDS, "graphs": self.kernel.n}
         packed = {"orders": orders, "word": np.uint64(word), "n_done": n_done, "stride": self.stride}
@@ -194,7 +194,7 @@ class Chain:
         traces = snapshot.array("traces", float, (None, RECORDS))
         graphs = snapshot.array("graphs", np.uint16, (None, n))
         n_pieces, per_piece = len(traces), RECORDS // self.stride
-        snapshot.check(n_pieces <= n_done, "more pieces than the chain has made")
+        snapshot.check(n_pieces <= n_done, "more blocks than the chain has made")
         snapshot.check(len(arcs) == n_pieces and len(graphs) == n_pieces * per_piece, "records of different lengths")
         self.arcs, self.traces = [row.reshape(n, width) for row in arcs], list(traces)
         self.graphs = [graphs[k * per_piece : (k + 1) * per_piece] for k in range(n_pieces)]
@@ -215,7 +215,7 @@ class Chain:
 class ChainSampler:
     """Chains over the structures of tables: a warm-up over orders, then rounds until the chains agree.
 
-    Chains with even numbers start from `order`, the others from random orders. `n_steps` is the number of steps of each
+    Every second chain starts from `order`, the others from random orders. `n_steps` is the number of steps of each
     chain; None runs in rounds, until r-hat is at most `r_hat` and chains differ by at most 0.1 in each arc.
     """
 
@@ -237,7 +237,7 @@ class ChainSampler:
         self.warm_up = WARM_UP if len(betas) == 1 else WARM_UP_TEMPERED
         self.is_fixed = n_steps is not None
         most = MOST_STEPS if n <= LARGE_VARIABLES else MOST_STEPS_OF_LARGE
-        #: Largest number of recorded pieces of a chain.
+        #: Largest number of recorded blocks of a chain.
         self.most_pieces = max(most // (PIECE * n_chains * len(betas)), 1) if n_steps is None else ceil(n_steps / PIECE)
         self.chains = []
         for c in range(n_chains):
@@ -276,7 +276,7 @@ class ChainSampler:
         self.agreement = self._compare()
 
     def _ensure_records(self) -> None:
-        """Make a piece with records of the first chain if no chain has one."""
+        """Make a block with records of the first chain if no chain has one."""
         if not any(chain.n_pieces for chain in self.chains):
             chain = self.chains[0]
             chain.warm_up = 0
@@ -289,9 +289,7 @@ class ChainSampler:
         if n_pieces == 0 or (n_pieces == FIRST_ROUND // BURN_IN < self.round_end):
             self._restart_laggards()
         elif is_end:
-            agreement = self._compare()
-            agrees = agreement is not None and agreement.r_hat <= self.r_hat
-            if (agrees and agreement.max_difference <= MOST_DIFFERENCE) or n_pieces >= self.most_pieces:
+            if self._is_settled(self._compare()) or n_pieces >= self.most_pieces:
                 self.is_finished = True
                 return
             self._restart_laggards()
@@ -334,9 +332,12 @@ class ChainSampler:
     @property
     def agrees(self) -> bool:
         """Whether all diagnostics of the finished run pass."""
-        agreement = self.agreement
-        assert agreement is not None
-        return self.is_finished and agreement.r_hat <= self.r_hat and agreement.max_difference <= MOST_DIFFERENCE
+        return self.is_finished and self._is_settled(self.agreement)
+
+    def _is_settled(self, agreement: Agreement | None) -> bool:
+        if agreement is None:
+            return False
+        return agreement.r_hat <= self.r_hat and agreement.max_difference <= MOST_DIFFERENCE
 
     def finish(self) -> "SampledPosterior":
         """Return the posterior of the chains."""
@@ -353,7 +354,7 @@ class ChainSampler:
     # ---- checkpoints ----
 
     def pack(self) -> dict[str, Any]:
-        """Return the state between two pieces as arrays."""
+        """Return the state between two blocks as arrays."""
         state = {"n_done": self.n_done, "n_restarts": self.n_restarts, "round_end": self.round_end}
         for number, chain in enumerate(self.chains):
             state |= {f"chain{number}_{name}": value for name, value in chain.pack().items()}

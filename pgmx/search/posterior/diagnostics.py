@@ -35,7 +35,7 @@ class Agreement(NamedTuple):
 
 
 def compare_chains(arcs: Sequence[np.ndarray], traces: Sequence[np.ndarray]) -> Agreement:
-    """Return how well chains agree; ``arcs[c]``, (pieces, n, K), are shares of arcs in the pieces of chain c.
+    """Return how well chains agree; ``arcs[c]``, (blocks, n, K), are shares of arcs in the blocks of chain c.
 
     A single chain is compared by its halves. ``traces[c]`` are its log-scores.
     """
@@ -64,7 +64,7 @@ def compute_arc_r_hats(means: np.ndarray) -> np.ndarray:
 
 
 def compute_split_r_hat(traces: Sequence[np.ndarray]) -> float:
-    """Return the split r-hat of the log-scores of chains (Gelman et al. 2013, equation 11.4), of equal length at their ends."""
+    """Return the split r-hat of the last log-scores of chains, of equal length (Gelman et al. 2013, equation 11.4)."""
     length = min(len(trace) for trace in traces) // 2
     if length < 2:
         return 1.0
@@ -93,9 +93,7 @@ def estimate_sample_size(series: Sequence[np.ndarray]) -> float:
     return float(min(total, total / max(2.0 * pairs[:n_positive].sum() - 1.0, 1.0)))
 
 
-def estimate_least_sample_size(
-    traces: Sequence[np.ndarray], graphs: Sequence[np.ndarray], r_hats: np.ndarray
-) -> float:
+def estimate_least_sample_size(traces: Sequence[np.ndarray], graphs: Sequence[np.ndarray], r_hats: np.ndarray) -> float:
     """Return the smallest effective sample size of the log-score and of the slowest arcs.
 
     ``graphs[c]``, (records, n), holds the masks of the parents in the graphs of a chain.
