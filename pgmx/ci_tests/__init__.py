@@ -3,6 +3,7 @@
 - `registry`: the tests by name
 - `base`: the interface of a test object
 - `discrete`: tests of discrete variables
+- `continuous`: tests of continuous variables
 - `choice`: a test object by its name or for the kind of the data
 - `sources`: tests of the variables of a table by ids, which searches ask
 """
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pgmx.ci_tests.base import CITest as CITest
     from pgmx.ci_tests.choice import IndependenceMatch as IndependenceMatch
     from pgmx.ci_tests.choice import get_ci_test as get_ci_test
+    from pgmx.ci_tests.continuous import FisherZ as FisherZ
+    from pgmx.ci_tests.continuous import Pearsonr as Pearsonr
     from pgmx.ci_tests.discrete import ChiSquare as ChiSquare
     from pgmx.ci_tests.discrete import GSq as GSq
     from pgmx.ci_tests.discrete import GSquare as GSquare
@@ -22,9 +25,11 @@ if TYPE_CHECKING:
 _HOMES = {
     "CITest": "pgmx.ci_tests.base",
     "ChiSquare": "pgmx.ci_tests.discrete",
+    "FisherZ": "pgmx.ci_tests.continuous",
     "GSq": "pgmx.ci_tests.discrete",
     "GSquare": "pgmx.ci_tests.discrete",
     "IndependenceMatch": "pgmx.ci_tests.choice",
+    "Pearsonr": "pgmx.ci_tests.continuous",
     "get_ci_test": "pgmx.ci_tests.choice",
 }
 

@@ -16,6 +16,8 @@ TESTS = (
     RegisteredTest("chi_square", "ChiSquare", "pgmx.ci_tests.discrete", "discrete"),
     RegisteredTest("chi_square_moments", "ChiSquare", "pgmx.ci_tests.discrete", "discrete"),
     RegisteredTest("g_sq", "GSquare", "pgmx.ci_tests.discrete", "discrete"),
+    RegisteredTest("fisher_z", "FisherZ", "pgmx.ci_tests.continuous", "continuous"),
+    RegisteredTest("pearsonr", "Pearsonr", "pgmx.ci_tests.continuous", "continuous"),
 )
 
 

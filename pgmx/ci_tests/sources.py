@@ -2,16 +2,17 @@
 
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from pgmx.checks import caller_level, check_same_names, is_silent, join_names
 from pgmx.ci_tests.base import CITest, order_names
+from pgmx.ci_tests.continuous import make_tests, read_numbers
 from pgmx.ci_tests.discrete import read_states
 from pgmx.ci_tests.registry import find_test, name_default
-from pgmx.data import DiscreteTable
+from pgmx.data import DiscreteTable, NumericTable
 from pgmx.data.weights import check_row_weights, to_repetitions, weights_of_complete_rows
 from pgmx.statistics.independence.discrete import DiscreteTests
 from pgmx.statistics.independence.source import IdArray, IndependenceSource, TestRow
@@ -19,11 +20,15 @@ from pgmx.statistics.independence.source import IdArray, IndependenceSource, Tes
 #: The kind of statistic of each name of a test of discrete variables.
 _KINDS = {"chi_square": "pearson", "chi_square_moments": "moments", "g_sq": "g_square"}
 
+#: The statistic of each name of a test of continuous variables.
+_STATISTICS: dict[str, Literal["z", "t"]] = {"fisher_z": "z", "pearsonr": "t"}
+
 
 class NamedTests(NamedTuple):
     """Tests of variables by ids: `names` in the order of the ids, which is alphabetical.
 
     `label` names the test, and `has_p_values` is False for a function that only says whether variables are independent.
+    `table` has the rows of a test by name.
     """
 
     names: tuple
@@ -31,6 +36,7 @@ class NamedTests(NamedTuple):
     label: str
     has_p_values: bool
     n_rows: int
+    table: DiscreteTable | NumericTable | None = None
 
 
 def open_tests(
@@ -57,13 +63,18 @@ def open_tests(
     if weights is not None and missing == "drop":
         weights = weights_of_complete_rows(weights, data)
     repetitions = None if weights is None else _repeat(weights)
+    if name in _STATISTICS:
+        sample = read_numbers(data, missing, repetitions)
+        warn_of_columns([sample.names[v] for v in sample.constant.tolist()])
+        tests = make_tests(sample, _STATISTICS[name], n_jobs)
+        return NamedTests(tuple(sample.names), tests, name, True, int(sample.n_rows), sample.table)
     table = read_states(data, state_names=state_names, missing=missing, n_jobs=n_jobs)
     if repetitions is not None:
         table = table.repeat_rows(repetitions)
     order = order_names(table.columns)
     source = DiscreteTests(table, _KINDS[name], order=order, n_jobs=n_jobs)
     warn_of_constant(table, source)
-    return NamedTests(tuple(table.columns[v] for v in order), source, name, True, table.n_rows)
+    return NamedTests(tuple(table.columns[v] for v in order), source, name, True, table.n_rows, table)
 
 
 def warn_of_constant(table: DiscreteTable, source: DiscreteTests) -> None:
@@ -136,13 +147,13 @@ class FunctionTests(IndependenceSource):
 
     def test_row(self, x: int, ys: Sequence[int] | IdArray, z: Sequence[int]) -> TestRow:
         """Ask about x and each of `ys` given the set `z`."""
-        given = [self.names[v] for v in z]
+        given = tuple(self.names[v] for v in z)
         pairs = [(min(x, int(y)), max(x, int(y))) for y in ys]
         answers = np.array([self._ask(self.names[a], self.names[b], given) for a, b in pairs]).reshape(-1, 2)
         unknown = np.full(len(answers), np.nan)
         return TestRow(answers[:, 0], unknown, answers[:, 1], unknown)
 
-    def _ask(self, X: Hashable, Y: Hashable, Z: list) -> tuple[float, float]:
+    def _ask(self, X: Hashable, Y: Hashable, Z: tuple) -> tuple[float, float]:
         """Return the statistic, NaN if there is none, and the p-value."""
         run_test = getattr(self.function, "run_test", None)
         if callable(run_test):

@@ -2,4 +2,5 @@
 
 - `source`: the interface of all tests, and the evidence that searches collect
 - `partial_correlation`: continuous variables, by Fisher's z or Pearson's t
+- `correlations`: the correlation matrices of such tests
 """

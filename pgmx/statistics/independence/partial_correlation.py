@@ -33,7 +33,7 @@ _TURN, _BLOCK = 1 << 27, 1 << 20
 
 
 class PartialCorrelationTests(IndependenceSource):
-    """Tests from a correlation matrix of `n_rows` rows, by Fisher's z or by Pearson's t.
+    """Tests from a correlation matrix of `n_rows` rows, by Fisher's z or by Pearson's t (whose statistic is r).
 
     `correlation` is float64 (n, n) with a unit diagonal; a constant variable has correlations of 0. Sets of more than
     N - 4 variables (z) or N - 3 (t) are not tested. The result does not depend on `n_jobs`, the number of threads.
@@ -82,10 +82,7 @@ class PartialCorrelationTests(IndependenceSource):
                 ratios = rest[1:] / np.sqrt(np.abs(variances[0] * variances[1:]))
             r[usable] = np.clip(ratios[usable], -1.0, 1.0)
         with np.errstate(divide="ignore", invalid="ignore"):
-            if self.statistic == "z":
-                values = np.sqrt(max(dof, 0.0)) * np.arctanh(r)
-            else:
-                values = r * np.sqrt(max(dof, 0.0) / (1.0 - r * r))
+            values = np.sqrt(max(dof, 0.0)) * np.arctanh(r) if self.statistic == "z" else r.copy()
             p_values = self.compute_p_values(np.square(r), len(given)) if dof >= 1 else r.copy()
         return TestRow(values, np.full(len(ys), dof), p_values, np.abs(r))
 

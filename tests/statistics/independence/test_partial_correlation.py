@@ -23,7 +23,7 @@ def p_value_by_definition(correlation, n_rows, x, y, z, statistic):
         return value, 2 * stats.norm.sf(abs(value))
     dof = n_rows - len(z) - 2
     value = r * np.sqrt(dof / (1 - r * r))
-    return value, 2 * stats.t.sf(abs(value), dof)
+    return r, 2 * stats.t.sf(abs(value), dof)
 
 
 @pytest.mark.parametrize("statistic", ["z", "t"])
