@@ -85,14 +85,18 @@ class BlanketSearch:
         self.n_tests += int(np.count_nonzero(~np.isnan(row.p_value)))
         return row
 
-    def _rank_dependent(self, target: int, ys: list[int], z: Iterable[int]) -> list[int]:
-        """Return the variables that depend on the target given a set, the strongest first."""
+    def _rank(self, target: int, ys: list[int], z: Iterable[int]) -> list[tuple[int, float]]:
+        """Return variables with their p-values given a set, the strongest first."""
         if not ys or self.should_stop():
             return []
         row = self._test(target, ys, z)
         effects = np.nan_to_num(row.effect_size, nan=0.0)
-        order = np.lexsort((ys, -effects, row.p_value)).tolist()
-        return [ys[i] for i in order if row.p_value[i] < self.level]
+        order = np.lexsort((ys, -effects, row.p_value)).tolist()  # NaN last
+        return [(ys[i], float(row.p_value[i])) for i in order]
+
+    def _rank_dependent(self, target: int, ys: list[int], z: Iterable[int]) -> list[int]:
+        """Return the variables that depend on the target given a set, the strongest first."""
+        return [v for v, p_value in self._rank(target, ys, z) if p_value < self.level]
 
     def _list_candidates(self, target: int) -> list[int]:
         if self.method == "mmpc":
@@ -104,8 +108,7 @@ class BlanketSearch:
 
     def _grow_and_shrink(self, target: int) -> list[int]:
         members = np.flatnonzero(self.knowledge.required[target]).tolist()
-        order = self._rank_dependent(target, self._list_candidates(target), ())
-        order += [v for v in self._list_candidates(target) if v not in order]
+        order = [v for v, _ in self._rank(target, self._list_candidates(target), ())]
         is_growing = True
         while is_growing:
             is_growing = False
