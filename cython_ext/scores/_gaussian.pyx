@@ -202,7 +202,7 @@ cdef class GaussianScorer(Scorer):
             "digits: drop one of these columns, or start from a graph that does not join them"
         )
 
-    cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
+    cdef double score_terms(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
         cdef double log_determinant = 0.0
         cdef double residual = self.residual_variance(child, parents, k, &log_determinant)
         return self.combine_score(child, k, residual, log_determinant)
@@ -296,7 +296,7 @@ cdef class GaussianScorer(Scorer):
 
     # ---- the row of a child ----
 
-    cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
+    cdef double fill_gains(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
         cdef Py_ssize_t n = self.n, i, u
         cdef double *covariances = <double *>self.scratch[COVARIANCES].data     # c: covariances with the child
         cdef double *residual = <double *>self.scratch[RESIDUAL].data           # v

@@ -76,6 +76,7 @@ _WEIGHTS = {"ll": "mutual_info", "bic": "bic", "aic": "aic", "bdeu": "bdeu", "bg
 LEARNER_OPTIONS = {
     "strategy": [Parameter(["hill-climb"], "strategy", "greedy")],
     "penalty": [Parameter(SEARCHES, "penalty", 1.0)],
+    "gamma": [Parameter(SEARCHES, "gamma", 1.0)],
     "discrete_children": [Parameter(SEARCHES, "discrete_children", "forbidden")],
     "restarts": [Parameter(["hill-climb"], "n_restarts", 0)],
     "em_restarts": [Parameter(SEARCHES, "n_em_restarts", 0)],

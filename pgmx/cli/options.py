@@ -146,6 +146,7 @@ learner_options = join_options(
     _learner_option(
         "--penalty", "C", float, "Multiplies what a parameter costs under BIC and AIC (Tetrad's penalty discount)."
     ),
+    _learner_option("--gamma", "G", float, "Multiplies what EBIC subtracts for the choice of the parents."),
     _learner_option(
         "--discrete-children",
         None,

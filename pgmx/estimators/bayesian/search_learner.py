@@ -43,7 +43,7 @@ from pgmx.scores.chance_edges import expect_chance_edges
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.gains import PREFETCHED_ROWS, ROW_MEMORY, CachedSources
 from pgmx.scores.priors import StructurePrior
-from pgmx.scores.registry import list_scores
+from pgmx.scores.registry import find_score, list_scores
 from pgmx.search.dag.starts import find_forest, grow_at_random, grow_tree
 from pgmx.search.dag.state import ClimbLimits, DagProblem, DagState
 from pgmx.search.dag.tracker import SearchTracker, StopSearch
@@ -65,6 +65,7 @@ class SearchLearner(DagLearner):
     _parameter_constraints: dict[str, Any] = {
         "scoring_method": [str, BaseStructureScore, None],
         "penalty": "no_validation",  # checked by resolve_scoring
+        "gamma": "no_validation",  # checked by resolve_scoring
         "structure_prior": "no_validation",  # checked by resolve_scoring
         "discrete_children": [StrOptions({"forbidden", "allowed"})],
         "start_dag": [nx.DiGraph, StrOptions({"tree", "random"}), None],
@@ -84,6 +85,7 @@ class SearchLearner(DagLearner):
 
     scoring_method: str | BaseStructureScore | None
     penalty: float
+    gamma: float
     structure_prior: StructurePrior | None
     discrete_children: str
     start_dag: nx.DiGraph | str | None
@@ -193,6 +195,7 @@ class SearchLearner(DagLearner):
                         structure_prior=self.structure_prior,
                         discrete_children=self.discrete_children,
                         penalty=self.penalty,
+                        gamma=self.gamma,
                     )
                 constraints = restrict_to_score(self._read_constraints(scoring.names), scoring.arc_mask, scoring.names)
                 if isinstance(scoring, IncompleteScoring):
@@ -493,11 +496,13 @@ def _warn_of_chance_edges(scoring: Scoring, n_expected: float, n_edges: int, n_r
     score = getattr(scoring, "score", None)
     if score is None or not score.get_class_tag("name").startswith("bic"):
         return
+    extended = "e" + find_score(score.get_class_tag("name")).name
     if not n_expected > max(LEAST_CHANCE_EDGES, LEAST_CHANCE_SHARE * n_edges) or is_silent():
         return
     warnings.warn(
         f"BIC takes about {_round_two_digits(n_expected):,} of these {n_edges:,} edges by chance "
-        f"({len(scoring.names):,} variables, {n_rows:,.0f} rows): penalty=2 asks for more evidence",
+        f"({len(scoring.names):,} variables, {n_rows:,.0f} rows): scoring_method={extended!r} or "
+        f"penalty={2 * score.penalty:g} asks for more evidence",
         UserWarning,
         stacklevel=caller_level(),
     )
