@@ -8,6 +8,7 @@ from helpers.learning_tables import dependent_frame, gaussian_frame, mixed_frame
 from helpers.series_learners import SERIES_LEARNERS
 from pgmx.estimators import (
     CLIME,
+    MMHC,
     BestChoiceEdgeGrafting,
     BestFirstSearch,
     BlockBootstrap,
@@ -21,6 +22,8 @@ from pgmx.estimators import (
     GreedyEquivalenceSearch,
     GroupLassoMarkovNetwork,
     HillClimbSearch,
+    HybridSearch,
+    MarkovBlanket,
     NeighborhoodLasso,
     Nonparanormal,
     OnlineEdgeGrafting,
@@ -108,6 +111,7 @@ LEARNERS = [
     Learner(SimulatedAnnealing, options={"n_draws": 300}),
     Learner(BestFirstSearch, options={"patience": 20}),
     Learner(GreedyEquivalenceSearch),
+    Learner(MMHC),
     Learner(ChowLiuForest, grid=("weight", ["mutual_info", "bic"]), score_option="weight"),
     *MARKOV_LEARNERS,
     *GAUSSIAN_LEARNERS,
@@ -115,6 +119,8 @@ LEARNERS = [
 ]
 ELSEWHERE = {
     BootstrapStructure: "learns by another learner: estimators/test_bootstrap_contract.py",
+    HybridSearch: "learns by another learner: estimators/constraint_based/test_hybrid.py",
+    MarkovBlanket: "has no network: estimators/constraint_based/test_markov_blanket.py",
     BlockBootstrap: "learns by another learner: estimators/time_series/test_block_bootstrap.py",
     **dict.fromkeys(SERIES_LEARNERS, "learns from series: estimators/time_series/test_contract.py"),
 }

@@ -31,7 +31,7 @@ LEAST_ROWS_PER_CELL, LEAST_ROWS_PER_VARIABLE = 5.0, 10.0
 class BlanketSearch:
     """Searches for the blankets of variables; all of them share the options and the number of tests.
 
-    `max_size` limits the sets of "mmpc". `cells` are the numbers of states of the variables for "fast-iamb", None if
+    `max_size` limits the sets of "mmpc". `cells` has the cardinalities of the variables for "fast-iamb", None if
     they are continuous. `should_stop` is asked before each row of tests; a search that it ends keeps what it has found.
     """
 
@@ -91,7 +91,7 @@ class BlanketSearch:
             return []
         row = self._test(target, ys, z)
         effects = np.nan_to_num(row.effect_size, nan=0.0)
-        order = np.lexsort((ys, -effects, row.p_value)).tolist()  # NaN last
+        order = np.lexsort((np.array(ys), -effects, row.p_value)).tolist()  # NaN last
         return [(ys[i], float(row.p_value[i])) for i in order]
 
     def _rank_dependent(self, target: int, ys: list[int], z: Iterable[int]) -> list[int]:
@@ -111,11 +111,13 @@ class BlanketSearch:
         order = [v for v, _ in self._rank(target, self._list_candidates(target), ())]
         is_growing = True
         while is_growing:
-            is_growing = False
-            for v in order:
-                if v not in members and self._rank_dependent(target, [v], members):
-                    members.append(v)
-                    is_growing = True
+            is_growing, waiting = False, [v for v in order if v not in members]
+            while waiting:
+                dependent = self._rank_dependent(target, waiting, members)
+                first = next((i for i, v in enumerate(waiting) if v in dependent), None)
+                if first is None:
+                    break
+                members, waiting, is_growing = [*members, waiting[first]], waiting[first + 1 :], True
         return self._shrink(target, members)
 
     def _add_and_remove(self, target: int) -> list[int]:
@@ -215,9 +217,7 @@ class BlanketSearch:
                 if p_value >= self.level:
                     self._sets.setdefault((target, v), z)
 
-    def _find_separating_set(
-        self, target: int, v: int, sets: Iterable[tuple[int, ...]]
-    ) -> tuple[int, ...] | None:
+    def _find_separating_set(self, target: int, v: int, sets: Iterable[tuple[int, ...]]) -> tuple[int, ...] | None:
         for z in sets:
             if self.should_stop():
                 return None
@@ -231,7 +231,7 @@ class BlanketSearch:
 
     def _find_spouses(self, target: int, members: list[int]) -> set[int]:
         """Return neighbours of the members that depend on the target given its separating set and the member."""
-        spouses = set()
+        spouses: set[int] = set()
         for child in members:
             for v in self.find_neighbours(child):
                 if v == target or v in members or v in spouses:
