@@ -24,11 +24,13 @@ if TYPE_CHECKING:
     from pgmx.estimators.bayesian.classifier import BayesianNetworkClassifier as BayesianNetworkClassifier
     from pgmx.estimators.bayesian.equivalence import GreedyEquivalenceSearch as GreedyEquivalenceSearch
     from pgmx.estimators.bayesian.hill_climb import HillClimbSearch as HillClimbSearch
+    from pgmx.estimators.bayesian.posterior import StructurePosterior as StructurePosterior
     from pgmx.estimators.block_bootstrap import BlockBootstrap as BlockBootstrap
     from pgmx.estimators.bootstrap import BootstrapStructure as BootstrapStructure
     from pgmx.estimators.constraint_based.hybrid import MMHC as MMHC
     from pgmx.estimators.constraint_based.hybrid import HybridSearch as HybridSearch
     from pgmx.estimators.constraint_based.markov_blanket import MarkovBlanket as MarkovBlanket
+    from pgmx.estimators.constraint_based.pc import PC as PC
     from pgmx.estimators.cost import LearningCost as LearningCost
     from pgmx.estimators.gaussian.clime import CLIME as CLIME
     from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso as GraphicalLasso
@@ -81,10 +83,12 @@ _HOMES = {
     "Nonparanormal": "pgmx.estimators.gaussian.nonparanormal",
     "OnlineEdgeGrafting": "pgmx.estimators.markov.online_grafting",
     "ScalableLDS": "pgmx.estimators.time_series.scalable",
+    "PC": "pgmx.estimators.constraint_based.pc",
     "SelectedGraph": "pgmx.estimators.selected_graph",
     "SimulatedAnnealing": "pgmx.estimators.bayesian.annealing",
     "SparsityEnforcingLDS": "pgmx.estimators.time_series.enforcing",
     "SparsityInducingLDS": "pgmx.estimators.time_series.inducing",
+    "StructurePosterior": "pgmx.estimators.bayesian.posterior",
     "TensorSEM": "pgmx.estimators.time_series.tensor_sem",
     "TensorSEMTracker": "pgmx.estimators.time_series.tensor_sem_tracker",
 }

@@ -1,5 +1,6 @@
 """The public learners, as the tests that hold for all of them make them. A new learner is entered here."""
 
+from inspect import signature
 from typing import NamedTuple
 
 import pytest
@@ -9,6 +10,7 @@ from helpers.series_learners import SERIES_LEARNERS
 from pgmx.estimators import (
     CLIME,
     MMHC,
+    PC,
     BestChoiceEdgeGrafting,
     BestFirstSearch,
     BlockBootstrap,
@@ -29,6 +31,7 @@ from pgmx.estimators import (
     OnlineEdgeGrafting,
     SelectedGraph,
     SimulatedAnnealing,
+    StructurePosterior,
 )
 
 
@@ -56,6 +59,11 @@ class Learner(NamedTuple):
     def is_gaussian(self):
         """Whether it learns Gaussian graphical models: of numbers alone, without scores and draws."""
         return self.score_option == ""
+
+    @property
+    def draws(self):
+        """Whether it has a `random_state`."""
+        return "random_state" in signature(self.cls).parameters
 
     @property
     def is_markov(self):
@@ -111,8 +119,10 @@ LEARNERS = [
     Learner(SimulatedAnnealing, options={"n_draws": 300}),
     Learner(BestFirstSearch, options={"patience": 20}),
     Learner(GreedyEquivalenceSearch),
-    Learner(MMHC),
+    Learner(StructurePosterior, grid=("structure_prior", ["fair", "uniform"]), figure="best_score_"),
     Learner(ChowLiuForest, grid=("weight", ["mutual_info", "bic"]), score_option="weight"),
+    Learner(PC, grid=("significance_level", [0.01, 0.05]), score_option="ci_test", figure="n_tests_"),
+    Learner(MMHC),
     *MARKOV_LEARNERS,
     *GAUSSIAN_LEARNERS,
     *WRAPPERS,
