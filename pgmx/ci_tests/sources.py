@@ -139,7 +139,7 @@ def _repeat(weights: np.ndarray) -> np.ndarray:
     repetitions = to_repetitions(weights)
     if repetitions is None:
         raise ValueError(
-            "sample_weight must be whole numbers: a test counts independent rows, and a weight is the number of times "
+            "sample_weight must be integers: a test counts independent rows, and a weight is the number of times "
             "that a row occurs"
         )
     return repetitions

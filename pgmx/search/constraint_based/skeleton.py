@@ -102,7 +102,8 @@ def find_skeleton(
             skeleton.n_tests.append(n_tests)
             if not run.is_over():  # an unfinished level is not saved: it would be taken for a complete one
                 run.record(n_tests=sum(skeleton.n_tests), n_edges=skeleton.count_edges())
-                run.save(_write_snapshot(skeleton))
+                if run.checkpoint is not None:
+                    run.save(_write_snapshot(skeleton))
     if not run.stopped_by:
         run.end("converged")
     return skeleton
