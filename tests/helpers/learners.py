@@ -9,6 +9,7 @@ from helpers.learning_tables import dependent_frame, gaussian_frame, mixed_frame
 from helpers.series_learners import SERIES_LEARNERS
 from pgmx.estimators import (
     CLIME,
+    MMHC,
     PC,
     BestChoiceEdgeGrafting,
     BestFirstSearch,
@@ -23,6 +24,8 @@ from pgmx.estimators import (
     GreedyEquivalenceSearch,
     GroupLassoMarkovNetwork,
     HillClimbSearch,
+    HybridSearch,
+    MarkovBlanket,
     NeighborhoodLasso,
     Nonparanormal,
     OnlineEdgeGrafting,
@@ -119,12 +122,15 @@ LEARNERS = [
     Learner(StructurePosterior, grid=("structure_prior", ["fair", "uniform"]), figure="best_score_"),
     Learner(ChowLiuForest, grid=("weight", ["mutual_info", "bic"]), score_option="weight"),
     Learner(PC, grid=("significance_level", [0.01, 0.05]), score_option="ci_test", figure="n_tests_"),
+    Learner(MMHC),
     *MARKOV_LEARNERS,
     *GAUSSIAN_LEARNERS,
     *WRAPPERS,
 ]
 ELSEWHERE = {
     BootstrapStructure: "learns by another learner: estimators/test_bootstrap_contract.py",
+    HybridSearch: "learns by another learner: estimators/constraint_based/test_hybrid.py",
+    MarkovBlanket: "has no network: estimators/constraint_based/test_markov_blanket.py",
     BlockBootstrap: "learns by another learner: estimators/time_series/test_block_bootstrap.py",
     **dict.fromkeys(SERIES_LEARNERS, "learns from series: estimators/time_series/test_contract.py"),
 }
