@@ -90,10 +90,11 @@ def learn(source, **options):
     discrete network bundled with pgmpy (alarm, asia, child, insurance, hailfinder, win95pts, andes, link, ...; a wrong
     name lists them all).
 
-    For a Bayesian network, the command prints the score or the number of tests, the edges ("a -> b"; "a -- b" if the data do not determine the
-    direction), the time, and the answer to one query. For a Markov network, it prints the objective, the penalty and
-    the edges with their strengths. For a Gaussian graph, it prints the same with partial correlations, and one
-    prediction. For a time series, it prints the edges with their lags ("a@t-1 -> b"), strengths and coefficients.
+    For a Bayesian network, the command prints the score or the number of tests, the edges ("a -> b"; "a -- b" if the
+    data do not determine the direction), the time, and the answer to one query. For a Markov network, it prints the
+    objective, the penalty and the edges with their strengths. For a Gaussian graph, it prints the same with partial
+    correlations, and one prediction. For a time series, it prints the edges with their lags ("a@t-1 -> b"), strengths
+    and coefficients.
 
     A bundled network is sampled first, and the result is compared with it (a Markov network with its moral graph).
     Without --out and --plot, NAME.bif (.uai) and NAME.svg are then written into the working directory.

@@ -154,8 +154,8 @@ class Data(NamedTuple):
     """The data of a learner.
 
     `table` is coded, or has columns if some are continuous. `score` is the name of the score, test or loss. `network`
-    is the kind of the fitted network ("discrete", "gaussian", "mixed", "markov" or None). `truth` is the bundled network.
-    `discretizer` puts other rows into the same bins.
+    is the kind of the fitted network ("discrete", "gaussian", "mixed", "markov" or None). `truth` is the bundled
+    network. `discretizer` puts other rows into the same bins.
     """
 
     table: Any
