@@ -2,8 +2,7 @@
 
 - `registry`: the tests by name
 - `base`: the interface of a test object
-- `discrete`: tests of discrete variables
-- `continuous`: tests of continuous variables
+- `discrete`, `continuous`, `mixed`: tests of discrete, continuous and mixed data
 - `choice`: a test object by its name or for the kind of the data
 - `sources`: tests of the variables of a table by ids, which searches ask
 """
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from pgmx.ci_tests.discrete import ChiSquare as ChiSquare
     from pgmx.ci_tests.discrete import GSq as GSq
     from pgmx.ci_tests.discrete import GSquare as GSquare
+    from pgmx.ci_tests.mixed import MixedRegression as MixedRegression
 
 _HOMES = {
     "CITest": "pgmx.ci_tests.base",
@@ -29,6 +29,7 @@ _HOMES = {
     "GSq": "pgmx.ci_tests.discrete",
     "GSquare": "pgmx.ci_tests.discrete",
     "IndependenceMatch": "pgmx.ci_tests.choice",
+    "MixedRegression": "pgmx.ci_tests.mixed",
     "Pearsonr": "pgmx.ci_tests.continuous",
     "get_ci_test": "pgmx.ci_tests.choice",
 }

@@ -66,7 +66,7 @@ class CITest(ABC):
 
     @abstractmethod
     def _make_source(self, order: np.ndarray, n_jobs: int | None) -> IndependenceSource:
-        """Return the tests by ids: variable ``order[i]`` has the id i."""
+        """Return the tests by ids: variable ``order[i]`` has the id i, see `order_names`."""
 
     @cached_property
     def _order(self) -> np.ndarray:

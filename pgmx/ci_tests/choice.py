@@ -17,9 +17,9 @@ def get_ci_test(test: Any = None, data: Any = None) -> Any:
     Parameters
     ----------
     test : str, CITest, function or None, default=None
-        The name of a test, in any case: "chi_square", "chi_square_moments", "g_sq" or "independence_match". A test
-        object or a function is returned as it is. None means the default for the data: "chi_square" for discrete,
-        "fisher_z" for continuous, "mixed" for mixed data.
+        The name of a test, in any case: "chi_square", "chi_square_moments", "g_sq", "pearsonr", "fisher_z", "mixed" or
+        "independence_match". A test object or a function is returned as it is. None means the default for the data:
+        "chi_square" for discrete, "fisher_z" for continuous, "mixed" for mixed data.
     data : DataFrame, array or table, optional
         The data; not needed for a test object, a function, or "independence_match".
 

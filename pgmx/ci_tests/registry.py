@@ -18,6 +18,7 @@ TESTS = (
     RegisteredTest("g_sq", "GSquare", "pgmx.ci_tests.discrete", "discrete"),
     RegisteredTest("fisher_z", "FisherZ", "pgmx.ci_tests.continuous", "continuous"),
     RegisteredTest("pearsonr", "Pearsonr", "pgmx.ci_tests.continuous", "continuous"),
+    RegisteredTest("mixed", "MixedRegression", "pgmx.ci_tests.mixed", "mixed"),
 )
 
 

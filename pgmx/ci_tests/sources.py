@@ -9,12 +9,16 @@ from numpy.typing import ArrayLike
 
 from pgmx.checks import caller_level, check_same_names, is_silent, join_names
 from pgmx.ci_tests.base import CITest, order_names
-from pgmx.ci_tests.continuous import make_tests, read_numbers
+from pgmx.ci_tests.continuous import open_numbers
 from pgmx.ci_tests.discrete import read_states
+from pgmx.ci_tests.mixed import read_mixed_rows
 from pgmx.ci_tests.registry import find_test, name_default
 from pgmx.data import DiscreteTable, NumericTable
+from pgmx.data.mixed import MixedTable
 from pgmx.data.weights import check_row_weights, to_repetitions, weights_of_complete_rows
-from pgmx.statistics.independence.discrete import DiscreteTests
+from pgmx.statistics.independence.discrete import DiscreteTests, split_marginals
+from pgmx.statistics.independence.mixed import MixedTests
+from pgmx.statistics.independence.partial_correlation import PartialCorrelationTests
 from pgmx.statistics.independence.source import IdArray, IndependenceSource, TestRow
 
 #: The kind of statistic of each name of a test of discrete variables.
@@ -36,7 +40,7 @@ class NamedTests(NamedTuple):
     label: str
     has_p_values: bool
     n_rows: int
-    table: DiscreteTable | NumericTable | None = None
+    table: DiscreteTable | NumericTable | MixedTable | None = None
 
 
 def open_tests(
@@ -59,32 +63,69 @@ def open_tests(
         return _open_instance(ci_test, data, weights, n_jobs)
     if not (ci_test is None or isinstance(ci_test, str)):
         return _open_function(ci_test, data, weights, significance_level)
-    name = name_default(len(data.float_columns), data.n_columns) if ci_test is None else find_test(ci_test).name
+    name = _default_name(data) if ci_test is None else find_test(ci_test).name
     if weights is not None and missing == "drop":
         weights = weights_of_complete_rows(weights, data)
     repetitions = None if weights is None else _repeat(weights)
     if name in _STATISTICS:
-        sample = read_numbers(data, missing, repetitions)
-        warn_of_columns([sample.names[v] for v in sample.constant.tolist()])
-        tests = make_tests(sample, _STATISTICS[name], n_jobs)
-        return NamedTests(tuple(sample.names), tests, name, True, int(sample.n_rows), sample.table)
+        options: dict[str, Any] = {"missing": missing, "weights": repetitions, "n_jobs": n_jobs}
+        numbers = open_numbers(data, _STATISTICS[name], **options)
+        warn_of_constant(numbers.constant)
+        n_rows = int(data.n_rows if repetitions is None else repetitions.sum())
+        if isinstance(numbers.source, PartialCorrelationTests):
+            _warn_of_equal(numbers.source.correlation, numbers.names)
+            n_rows = int(numbers.source.n_rows)
+        return NamedTests(tuple(numbers.names), numbers.source, name, True, n_rows, numbers.table)
+    if name == "mixed":
+        mixed = read_mixed_rows(data, state_names=state_names, missing=missing, repetitions=repetitions)
+        warn_of_constant(_list_constant_columns(mixed))
+        order = order_names(mixed.columns)
+        source: IndependenceSource = MixedTests(mixed, kind="moments", order=order, n_jobs=n_jobs)
+        return NamedTests(tuple(mixed.columns[v] for v in order), source, name, True, mixed.n_rows, mixed)
     table = read_states(data, state_names=state_names, missing=missing, n_jobs=n_jobs)
     if repetitions is not None:
         table = table.repeat_rows(repetitions)
     order = order_names(table.columns)
-    source = DiscreteTests(table, _KINDS[name], order=order, n_jobs=n_jobs)
-    warn_of_constant(table, source)
-    return NamedTests(tuple(table.columns[v] for v in order), source, name, True, table.n_rows, table)
+    tests = DiscreteTests(table, _KINDS[name], order=order, n_jobs=n_jobs)
+    warn_of_constant(_list_constant(table, tests.marginals))
+    return NamedTests(tuple(table.columns[v] for v in order), tests, name, True, table.n_rows, table)
 
 
-def warn_of_constant(table: DiscreteTable, source: DiscreteTests) -> None:
-    """Warn of columns with one state."""
-    seen = zip(table.columns, source.marginals, table.missing_codes.tolist(), strict=True)
-    constant = [name for name, counts, missing in seen if np.count_nonzero(counts) - (missing >= 0) < 2]
-    warn_of_columns(constant)
+def _default_name(data: Any) -> str:
+    n_continuous = data.n_columns if isinstance(data, NumericTable) else len(data.float_columns)
+    return name_default(n_continuous, data.n_columns)
 
 
-def warn_of_columns(constant: list) -> None:
+def _list_constant(table: DiscreteTable, marginals: Sequence[np.ndarray]) -> list:
+    """Return the names of the columns of which one state occurs."""
+    return [
+        name
+        for name, counts, missing in zip(table.columns, marginals, table.missing_codes.tolist(), strict=True)
+        if np.count_nonzero(counts if missing < 0 else counts[:missing]) < 2
+    ]
+
+
+def _list_constant_columns(mixed: MixedTable) -> list:
+    """Return the names of the columns with one value."""
+    floats = zip(mixed.continuous_columns, mixed.numbers, strict=True)
+    constant = [name for name, row in floats if np.nanmax(row) == np.nanmin(row)]
+    return constant if mixed.table is None else constant + _list_constant(mixed.table, split_marginals(mixed.table))
+
+
+def _warn_of_equal(correlation: np.ndarray, names: list) -> None:
+    """Warn of pairs of columns with the correlation 1 or -1."""
+    rows, columns = np.nonzero(np.triu(np.square(correlation) > 1.0 - 1e-10, 1))
+    if len(rows) and not is_silent():
+        pairs = [(names[i], names[j]) for i, j in zip(rows.tolist(), columns.tolist(), strict=True)]
+        warnings.warn(
+            f"pairs of columns with the correlation 1 or -1: {join_names(pairs)}. Given one of a pair, the other is "
+            "constant, so that tests cannot see its other edges, and true edges are lost. Leave out one column of each "
+            "pair",
+            stacklevel=caller_level(),
+        )
+
+
+def warn_of_constant(constant: list) -> None:
     """Warn of constant columns by their names."""
     if constant and not is_silent():
         warnings.warn(

@@ -8,7 +8,18 @@ import pytest
 from pgmpy import ci_tests as theirs
 from pgmpy.independencies import Independencies
 
-from pgmx.ci_tests import ChiSquare, CITest, GSq, GSquare, IndependenceMatch, get_ci_test
+from pgmx.ci_tests import (
+    ChiSquare,
+    CITest,
+    FisherZ,
+    GSq,
+    GSquare,
+    IndependenceMatch,
+    MixedRegression,
+    Pearsonr,
+    get_ci_test,
+)
+from pgmx.ci_tests.registry import TESTS
 from pgmx.ci_tests.sources import open_tests
 from pgmx.data import encode
 from pgmx.data.inputs import open_for_scores
@@ -159,9 +170,99 @@ def test_missing_values():
 
 
 def test_every_name_has_a_class():
-    from pgmx.ci_tests.registry import TESTS
-
+    columns = {"discrete": ["a", "b"], "continuous": ["u", "x"], "mixed": ["a", "x"]}
     for entry in TESTS:
-        assert entry.kind in ("discrete", "continuous", "mixed")
-        if entry.kind == "discrete":
-            assert isinstance(get_ci_test(entry.name, make_frame()), CITest)
+        frame = make_mixed()[columns[entry.kind]]
+        assert isinstance(get_ci_test(entry.name, frame), CITest)
+        assert open_tests(open_for_scores(frame), entry.name).label == entry.name
+
+
+# ---- continuous and mixed data ----
+
+
+def make_mixed(n_rows=200, seed=1):
+    rng = np.random.default_rng(seed)
+    x, u = rng.normal(size=(2, n_rows))
+    return pd.DataFrame(
+        {"u": u, "x": x, "y": x + u + rng.normal(size=n_rows), "a": rng.integers(0, 3, n_rows), "b": (x > 0) * 1}
+    )
+
+
+@pytest.mark.parametrize("Z", [[], ["u"]])
+@pytest.mark.parametrize(("ours", "pgmpys"), [(FisherZ, "FisherZ"), (Pearsonr, "Pearsonr")])
+def test_numbers_of_pgmpy_for_continuous_data(ours, pgmpys, Z):
+    frame = make_mixed()[["u", "x", "y"]]
+    test, other = ours(frame), getattr(theirs, pgmpys)(frame)
+    assert test.run_test("x", "y", Z) == pytest.approx(other.run_test("x", "y", Z), rel=1e-9)
+    assert test.effect_size_ == pytest.approx(other.effect_size_)
+    if hasattr(other, "dof_"):
+        assert test.dof_ == other.dof_
+
+
+def test_correlations_are_those_of_the_inverse_of_a_block():
+    frame = make_mixed()[["u", "x", "y"]].assign(v=np.arange(200.0) ** 2)
+    inverse = np.linalg.inv(np.corrcoef(frame[["x", "y", "u", "v"]].T))
+    r = -inverse[0, 1] / np.sqrt(inverse[0, 0] * inverse[1, 1])
+    for test, expected in ((Pearsonr(frame), r), (FisherZ(frame), np.sqrt(200 - 2 - 3) * np.arctanh(r))):
+        assert test.run_test("y", "x", ["v", "u"])[0] == pytest.approx(expected, rel=1e-9)
+
+
+def test_too_few_rows_for_a_correlation():
+    frame = make_mixed(5)[["u", "x", "y"]].assign(v=[1.0, 3, 2, 5, 4])
+    assert np.isnan(FisherZ(frame).run_test("x", "y", ["u", "v"])[1])
+    assert not np.isnan(Pearsonr(frame).run_test("x", "y", ["u", "v"])[1])
+    assert not FisherZ(frame)("x", "y", ["u", "v"])
+
+
+def test_default_tests():
+    frame = make_mixed()
+    assert type(get_ci_test(None, frame)) is MixedRegression
+    assert isinstance(get_ci_test(None, frame[["u", "x"]]), Pearsonr)  # as in pgmpy; FisherZ is one
+    for columns, label in ((["u", "x"], "fisher_z"), (["a", "b"], "chi_square"), (["a", "x"], "mixed")):
+        assert open_tests(open_for_scores(frame[columns])).label == label
+
+
+def test_sources_of_continuous_and_mixed_data():
+    frame = make_mixed()
+    numbers = open_tests(open_for_scores(frame[["y", "x", "u"]]), "pearsonr")
+    assert numbers.names == ("u", "x", "y")
+    assert (
+        numbers.source.test_row(1, [2], [0]).p_value[0] == Pearsonr(frame[["u", "x", "y"]]).run_test("x", "y", ["u"])[1]
+    )
+    mixed = open_tests(open_for_scores(frame), "mixed")
+    assert mixed.names == ("a", "b", "u", "x", "y")
+    assert mixed.source.test_row(0, [4], [2]).p_value[0] == MixedRegression(frame).run_test("a", "y", ["u"])[1]
+    weights = np.arange(200) % 3
+    repeated = frame.loc[frame.index.repeat(weights)]
+    for columns in (["u", "x", "y"], list(frame)):
+        tests = open_tests(open_for_scores(frame[columns]), sample_weight=weights)
+        others = open_tests(open_for_scores(repeated[columns]))
+        assert tests.n_rows == others.n_rows == weights.sum()
+        row, other = (one.source.test_row(0, [1, 2], []).p_value for one in (tests, others))
+        assert row == pytest.approx(other, rel=1e-9)
+
+
+@pytest.mark.parametrize("columns", [["u", "x", "y"], ["u", "x", "y", "a", "b"]])
+def test_missing_values_of_continuous_data(columns):
+    frame = make_mixed()[columns]
+    frame.loc[::5, "y"] = np.nan
+    x, y, u = sorted(columns).index("x"), sorted(columns).index("y"), sorted(columns).index("u")
+    data = open_for_scores(frame)
+    with pytest.raises(ValueError, match="'y'"):
+        open_tests(data)
+    rows = [open_tests(data, missing=missing).source for missing in ("drop", "pairwise")]
+    assert rows[0].test_row(y, [x], [u]).p_value == pytest.approx(rows[1].test_row(y, [x], [u]).p_value, rel=1e-9)
+    assert rows[0].test_row(u, [x], []).p_value[0] != rows[1].test_row(u, [x], []).p_value[0]
+    with pytest.raises(ValueError, match="category"):
+        open_tests(data, missing="category")
+
+
+def test_warnings_of_continuous_data():
+    frame = make_mixed()
+    with pytest.warns(UserWarning, match=r"'k' are constant"):
+        tests = open_tests(open_for_scores(frame[["x", "u"]].assign(k=2.5)))
+    assert tests.source.test_row(tests.names.index("k"), [2], []).p_value[0] == 1.0
+    with pytest.warns(UserWarning, match=r"correlation 1 or -1: \('v', 'x'\)"):
+        open_tests(open_for_scores(frame[["x", "u"]].assign(v=-2 * frame["x"])))
+    with pytest.warns(UserWarning, match=r"'k', 'm' are constant"):
+        open_tests(open_for_scores(frame.assign(k=2.5, m="one")))

@@ -1,5 +1,6 @@
 """The public learners, as the tests that hold for all of them make them. A new learner is entered here."""
 
+from inspect import signature
 from typing import NamedTuple
 
 import pytest
@@ -8,6 +9,7 @@ from helpers.learning_tables import dependent_frame, gaussian_frame, mixed_frame
 from helpers.series_learners import SERIES_LEARNERS
 from pgmx.estimators import (
     CLIME,
+    PC,
     BestChoiceEdgeGrafting,
     BestFirstSearch,
     BlockBootstrap,
@@ -26,6 +28,7 @@ from pgmx.estimators import (
     OnlineEdgeGrafting,
     SelectedGraph,
     SimulatedAnnealing,
+    StructurePosterior,
 )
 
 
@@ -53,6 +56,11 @@ class Learner(NamedTuple):
     def is_gaussian(self):
         """Whether it learns Gaussian graphical models: of numbers alone, without scores and draws."""
         return self.score_option == ""
+
+    @property
+    def draws(self):
+        """Whether it has a `random_state`."""
+        return "random_state" in signature(self.cls).parameters
 
     @property
     def is_markov(self):
@@ -108,7 +116,9 @@ LEARNERS = [
     Learner(SimulatedAnnealing, options={"n_draws": 300}),
     Learner(BestFirstSearch, options={"patience": 20}),
     Learner(GreedyEquivalenceSearch),
+    Learner(StructurePosterior, grid=("structure_prior", ["fair", "uniform"]), figure="best_score_"),
     Learner(ChowLiuForest, grid=("weight", ["mutual_info", "bic"]), score_option="weight"),
+    Learner(PC, grid=("significance_level", [0.01, 0.05]), score_option="ci_test", figure="n_tests_"),
     *MARKOV_LEARNERS,
     *GAUSSIAN_LEARNERS,
     *WRAPPERS,

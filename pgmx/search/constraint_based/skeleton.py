@@ -108,11 +108,12 @@ def find_skeleton(
     return skeleton
 
 
-def run_level_in_order(source: IndependenceSource) -> Callable[..., int]:
+def run_level_in_order(source: IndependenceSource, order: IdArray) -> Callable[..., int]:
     """Return levels of the original PC: a pair is removed at its first separating set, at once.
 
-    The result depends on the order of the ids.
+    `order` lists the ids in the order in which pairs and sets are tested; the result depends on it.
     """
+    place = np.argsort(order)
 
     def run_level(
         adjacent: BoolMatrix,
@@ -124,10 +125,11 @@ def run_level_in_order(source: IndependenceSource) -> Callable[..., int]:
         should_stop: Callable[[], bool],
     ) -> int:
         current, n_tests = adjacent.copy(), 0
-        for x, y in np.argwhere(np.triu(adjacent, 1)).tolist():
+        for i, j in np.argwhere(np.triu(adjacent[np.ix_(order, order)], 1)).tolist():
             if should_stop():
                 break
-            for z in _list_sets(current, x, y, size, tiers):
+            x, y = int(order[i]), int(order[j])
+            for z in _list_sets(current, x, y, size, tiers, place):
                 p_values = source.test_row(x, [y], z).p_value
                 n_tests += int(not np.isnan(p_values[0]))
                 evidence.add(x, np.array([y]), z, p_values)
@@ -139,14 +141,16 @@ def run_level_in_order(source: IndependenceSource) -> Callable[..., int]:
     return run_level
 
 
-def _list_sets(adjacent: BoolMatrix, x: int, y: int, size: int, tiers: IdArray | None) -> list[tuple[int, ...]]:
-    """Return the sets of `size` neighbours of one of a pair, each once."""
+def _list_sets(
+    adjacent: BoolMatrix, x: int, y: int, size: int, tiers: IdArray | None, place: IdArray
+) -> list[tuple[int, ...]]:
+    """Return the sets of `size` neighbours of one of a pair, sorted by id, each once, in the order of `place`."""
     found: dict[tuple[int, ...], None] = {}
     for a, b in ((x, y), (y, x)):
-        others = [v for v in np.flatnonzero(adjacent[a]).tolist() if v != b]
+        others = sorted((v for v in np.flatnonzero(adjacent[a]).tolist() if v != b), key=place.__getitem__)
         if tiers is not None:
             others = [v for v in others if tiers[v] <= max(tiers[x], tiers[y])]
-        found.update(dict.fromkeys(combinations(others, size)))
+        found.update(dict.fromkeys(tuple(sorted(z)) for z in combinations(others, size)))
     return list(found)
 
 

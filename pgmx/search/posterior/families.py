@@ -57,10 +57,20 @@ class ParentChoices:
         """Number of candidates of each variable, int64 (n,)."""
         return np.array([len(ids) for ids in self.candidates], dtype=np.int64)
 
+    def restrict(self, source: GainSource, most: int) -> "ParentChoices":
+        """Return the choices with at most `most` parents each, those of the largest gains as only parents."""
+        gains, scores = np.empty((self.n, self.n)), np.empty(self.n)
+        source.start(gains, scores)
+        kept = []
+        for v, free in enumerate(self.candidates):
+            best = np.argsort(-gains[v, free], kind="stable")[: max(most - len(self.required[v]), 0)]
+            kept.append(np.sort(free[best]))
+        return ParentChoices(self.required, kept)
+
     @property
     def n_bytes(self) -> int:
         """Bytes of the table of all sets of candidates."""
-        return sum(8 << int(size) for size in self.sizes)
+        return sum(8 << int(size) for size in self.sizes.tolist())
 
     def count_families(self, max_indegree: int) -> int:
         """Return the number of families with at most `max_indegree` parents."""
@@ -72,11 +82,11 @@ class ParentChoices:
 
 @dataclass(frozen=True, eq=False)
 class FamilyTables:
-    """Log weights of parent sets: a list of the sets of each variable, and the sums over subsets.
+    """Log weights of parent sets, and of their sums over subsets.
 
-    The sets of variable v are ``sets[start[v] : start[v + 1]]``, uint32, with their log weights in `weights`, in
-    descending order; sets of weight 0 are left out. ``sums[first[v] + m]`` is the logarithm of the sum of the weights
-    of the subsets of m, for each of the 2^K sets m of its K candidates.
+    The sets of variable v are ``sets[start[v] : start[v + 1]]``, uint32, with log weights `weights` in descending
+    order; sets of weight 0 are left out. ``sums[first[v] + m]`` is the log sum over the subsets of m, for all 2^K sets.
+    Both are relative to the largest log weight ``offsets[v]``.
     """
 
     choices: ParentChoices
@@ -85,6 +95,7 @@ class FamilyTables:
     weights: np.ndarray
     first: np.ndarray
     sums: np.ndarray
+    offsets: np.ndarray
     refusals: list[Refusal]
 
     @property
@@ -93,7 +104,7 @@ class FamilyTables:
         return self.choices.n
 
     def of(self, v: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sets of a variable, uint32, and their log weights, the largest first."""
+        """Return the sets of a variable, uint32, and their relative log weights, the largest first."""
         return self.sets[self.start[v] : self.start[v + 1]], self.weights[self.start[v] : self.start[v + 1]]
 
     def sums_of(self, v: int) -> np.ndarray:
@@ -114,7 +125,7 @@ class TableBuilder:
     are complete. `max_indegree` counts all parents, required ones too.
     """
 
-    def __init__(self, source: GainSource, choices: ParentChoices, *, max_indegree: int):
+    def __init__(self, source: GainSource | None, choices: ParentChoices, *, max_indegree: int):
         most = int(choices.sizes.max(initial=0))
         if most > MOST_CANDIDATES:
             raise ValueError(f"tables hold all sets of at most {MOST_CANDIDATES} candidates, got {most}")
@@ -149,6 +160,13 @@ class TableBuilder:
         self.level = size
         return True
 
+    def score_nothing(self) -> None:
+        """Give all families the score 0."""
+        for v, most in enumerate(self._most):
+            table = self._of(v)
+            table[np.bitwise_count(np.arange(len(table))) <= most] = 0.0
+        self.level = max(self._most, default=-1)
+
     def finish(self, log_prior: np.ndarray) -> FamilyTables:
         """Return the tables with ``log_prior[k]`` added to the score of k parents; the builder's scores are replaced.
 
@@ -156,15 +174,17 @@ class TableBuilder:
         """
         choices = self.choices
         self._forget(self.level + 1)
-        sets, weights = [], []
+        sets, weights, offsets = [], [], []
         for v in range(choices.n):
             table = self._of(v)
             finite = np.flatnonzero(table > -inf)
             if not len(finite):
-                raise ValueError(self._refusals()[0].message)
+                raise ValueError(self._explain(v))
             table[finite] += log_prior[np.bitwise_count(finite) + len(choices.required[v])]
             finite = finite[table[finite] > -inf]
             order = finite[np.argsort(-table[finite], kind="stable")]
+            offsets.append(table[order[0]])
+            table[finite] -= offsets[-1]
             sets.append(order.astype(np.uint32))
             weights.append(table[order])
             sum_subsets(table)
@@ -177,6 +197,7 @@ class TableBuilder:
             np.concatenate([no_weights, *weights]),
             self.first,
             self.scores,
+            np.array(offsets),
             self._refusals(),
         )
 
@@ -187,6 +208,7 @@ class TableBuilder:
         """Score the sets of `size` candidates of one variable."""
         forced, free, table = self.choices.required[v], self.choices.candidates[v], self._of(v)
         if self._rows is None:
+            assert self.source is not None
             for m in list_sets(len(free), size):
                 table[m] = self.source.family_score(v, self._join(v, m))
         elif size == 0:
@@ -201,6 +223,7 @@ class TableBuilder:
         rows = list_sets(max(len(self.choices.candidates[v]) - 1, 0), size - 1)
         families = [(v, self._join(v, m)) for m in rows]
         for at in range(0, len(families), EXPECTED):
+            assert self.source is not None
             expect_families(self.source, families[at:], n_needed=1)
 
     def _join(self, v: int, m: int) -> np.ndarray:
@@ -216,6 +239,11 @@ class TableBuilder:
             for m in list_sets(len(self.choices.candidates[v]), size):
                 self._of(v)[m] = -inf
 
+    def _explain(self, v: int) -> str:
+        """Return why a variable has no family with a score."""
+        refusals = [refusal.message for refusal in self._refusals() if refusal.child == v]
+        return refusals[0] if refusals else f"no family of variable {v} with its required parents has a finite score"
+
     def _refusals(self) -> list[Refusal]:
         return [] if self._rows is None else [Refusal(*refused) for refused in self._rows.refused]
 
@@ -230,6 +258,13 @@ def make_tables(
     builder = TableBuilder(source, choices, max_indegree=max_indegree)
     while not builder.is_complete:
         builder.score_level()
+    return builder.finish(log_prior)
+
+
+def make_prior_tables(choices: ParentChoices, log_prior: np.ndarray, *, max_indegree: int) -> FamilyTables:
+    """Return the tables of the prior alone: all families have the score 0."""
+    builder = TableBuilder(None, choices, max_indegree=max_indegree)
+    builder.score_nothing()
     return builder.finish(log_prior)
 
 
@@ -249,9 +284,9 @@ def list_sets(n_candidates: int, size: int) -> list[int]:
 
 
 def find_best_sets(tables: FamilyTables) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    """Return for each variable the sets that weigh more than all their subsets, with bits by variable, and the weights.
+    """Return for each variable the sets that weigh more than all their subsets, with bits by variable, and log weights.
 
-    Fewer parents come first.
+    Fewer parents come first. The weights are relative to `offsets`.
     """
     all_sets, all_weights = [], []
     for v in range(tables.n):

@@ -43,7 +43,7 @@ class DiscreteTests(IndependenceSource):
         self.table, self.kind, self.n_jobs = table, kind, n_jobs
         self.n_variables = table.n_variables
         self.order = np.arange(self.n_variables) if order is None else np.array(order, dtype=np.int64)
-        self.marginals = np.split(marginal_counts(table), np.cumsum(table.cardinalities)[:-1])
+        self.marginals = split_marginals(table)
         self._families: DistributedFamilies | None = None
         if table.has_wide_counts:
             self._families = WideFamilies(table)
@@ -242,6 +242,11 @@ class DiscreteTests(IndependenceSource):
         table = np.zeros(shape)
         table.flat[cells.keys.astype(np.int64)] = cells.counts
         return table
+
+
+def split_marginals(table: DiscreteTable) -> list[np.ndarray]:
+    """Return the number of rows in each state of each variable."""
+    return np.split(marginal_counts(table), np.cumsum(table.cardinalities)[:-1])
 
 
 def _merge_sides(matrix: np.ndarray, p_values: np.ndarray, sets: np.ndarray) -> tuple[IdArray, IdArray, np.ndarray]:
