@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pgmx.estimators.bayesian.posterior import StructurePosterior as StructurePosterior
     from pgmx.estimators.block_bootstrap import BlockBootstrap as BlockBootstrap
     from pgmx.estimators.bootstrap import BootstrapStructure as BootstrapStructure
+    from pgmx.estimators.constraint_based.fci import FCI as FCI
+    from pgmx.estimators.constraint_based.fci import RFCI as RFCI
     from pgmx.estimators.constraint_based.pc import PC as PC
     from pgmx.estimators.cost import LearningCost as LearningCost
     from pgmx.estimators.gaussian.clime import CLIME as CLIME
@@ -77,7 +79,9 @@ _HOMES = {
     "Nonparanormal": "pgmx.estimators.gaussian.nonparanormal",
     "OnlineEdgeGrafting": "pgmx.estimators.markov.online_grafting",
     "ScalableLDS": "pgmx.estimators.time_series.scalable",
+    "FCI": "pgmx.estimators.constraint_based.fci",
     "PC": "pgmx.estimators.constraint_based.pc",
+    "RFCI": "pgmx.estimators.constraint_based.fci",
     "SelectedGraph": "pgmx.estimators.selected_graph",
     "SimulatedAnnealing": "pgmx.estimators.bayesian.annealing",
     "SparsityEnforcingLDS": "pgmx.estimators.time_series.enforcing",

@@ -82,6 +82,8 @@ class ConstraintLearner(BaseStructureLearner):
 
     _open_input = staticmethod(open_for_scores)
     _independencies: Any = None
+    #: Whether no tests follow the tests for the skeleton.
+    _ends_with_skeleton = True
     _skeleton: Skeleton
     _order: np.ndarray  # position in variables_ of each id
     _separation_level: float
@@ -163,12 +165,13 @@ class ConstraintLearner(BaseStructureLearner):
                     knowledge=knowledge,
                     max_tests=self.max_tests,
                     run_level=in_order() if self._takes_order() else None,
+                    ends_run=self._ends_with_skeleton,
                 )
                 self._results = {}
                 self._names, self.ci_test_ = names, tests.label
                 self._skeleton, self._separation_level = skeleton, self.significance_level
                 self._orient(tests, skeleton, constraints, knowledge, run)
-        self.n_tests_ = list(skeleton.n_tests)
+        self.n_tests_ = skeleton.count_tests()
         self.stopped_by_ = run.stopped_by
         self.converged_ = run.stopped_by == "converged"
         self.history_ = run.history

@@ -361,7 +361,7 @@ def _list_limits(source: Any, facts: Facts, model: Any, budget: Budget) -> list[
     chosen = [edge for edge in facts.edges if edge.is_chosen]
     if any(edge.sign for edge in chosen):
         notes.append(
-            "An arrowhead at a variable: it is not a cause of the other one. A tail: it is a cause, of the other one or "
+            "An arrowhead at a variable: it is not a cause of the other one. A tail: it is a cause of the other one or "
             "of the selection of the rows. A circle: the data do not decide. Two arrowheads: a hidden common cause."
         )
     if any(edge.p_value is not None for edge in chosen):
