@@ -63,7 +63,7 @@ def open_tests(
         return _open_instance(ci_test, data, weights, n_jobs)
     if not (ci_test is None or isinstance(ci_test, str)):
         return _open_function(ci_test, data, weights, significance_level)
-    name = _default_name(data) if ci_test is None else find_test(ci_test).name
+    name = name_default_test(data) if ci_test is None else find_test(ci_test).name
     if weights is not None and missing == "drop":
         weights = weights_of_complete_rows(weights, data)
     repetitions = None if weights is None else _repeat(weights)
@@ -91,7 +91,8 @@ def open_tests(
     return NamedTests(tuple(table.columns[v] for v in order), tests, name, True, table.n_rows, table)
 
 
-def _default_name(data: Any) -> str:
+def name_default_test(data: Any) -> str:
+    """Return the name of the default test for opened data."""
     n_continuous = data.n_columns if isinstance(data, NumericTable) else len(data.float_columns)
     return name_default(n_continuous, data.n_columns)
 
@@ -139,7 +140,7 @@ def _repeat(weights: np.ndarray) -> np.ndarray:
     repetitions = to_repetitions(weights)
     if repetitions is None:
         raise ValueError(
-            "sample_weight must be whole numbers: a test counts independent rows, and a weight is the number of times "
+            "sample_weight must be integers: a test counts independent rows, and a weight is the number of times "
             "that a row occurs"
         )
     return repetitions

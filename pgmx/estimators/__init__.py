@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from pgmx.estimators.bootstrap import BootstrapStructure as BootstrapStructure
     from pgmx.estimators.constraint_based.fci import FCI as FCI
     from pgmx.estimators.constraint_based.fci import RFCI as RFCI
+    from pgmx.estimators.constraint_based.hybrid import MMHC as MMHC
+    from pgmx.estimators.constraint_based.hybrid import HybridSearch as HybridSearch
+    from pgmx.estimators.constraint_based.markov_blanket import MarkovBlanket as MarkovBlanket
     from pgmx.estimators.constraint_based.pc import PC as PC
     from pgmx.estimators.cost import LearningCost as LearningCost
     from pgmx.estimators.gaussian.clime import CLIME as CLIME
@@ -71,10 +74,13 @@ _HOMES = {
     "GreedyEquivalenceSearch": "pgmx.estimators.bayesian.equivalence",
     "GroupLassoMarkovNetwork": "pgmx.estimators.markov.group_lasso",
     "HillClimbSearch": "pgmx.estimators.bayesian.hill_climb",
+    "HybridSearch": "pgmx.estimators.constraint_based.hybrid",
     "IdentifiabilityWarning": "pgmx.estimators.time_series.structural_equations",
     "KernelSVARM": "pgmx.estimators.time_series.svarm.kernel_svarm",
     "LearningCost": "pgmx.estimators.cost",
     "LinearSVARM": "pgmx.estimators.time_series.svarm.linear_svarm",
+    "MMHC": "pgmx.estimators.constraint_based.hybrid",
+    "MarkovBlanket": "pgmx.estimators.constraint_based.markov_blanket",
     "NeighborhoodLasso": "pgmx.estimators.gaussian.neighborhood_lasso",
     "Nonparanormal": "pgmx.estimators.gaussian.nonparanormal",
     "OnlineEdgeGrafting": "pgmx.estimators.markov.online_grafting",

@@ -10,6 +10,7 @@ from helpers.series_learners import SERIES_LEARNERS
 from pgmx.estimators import (
     CLIME,
     FCI,
+    MMHC,
     PC,
     RFCI,
     BestChoiceEdgeGrafting,
@@ -25,6 +26,8 @@ from pgmx.estimators import (
     GreedyEquivalenceSearch,
     GroupLassoMarkovNetwork,
     HillClimbSearch,
+    HybridSearch,
+    MarkovBlanket,
     NeighborhoodLasso,
     Nonparanormal,
     OnlineEdgeGrafting,
@@ -129,12 +132,15 @@ LEARNERS = [
         Learner(cls, grid=("significance_level", [0.01, 0.05]), score_option="ci_test", figure="n_tests_")
         for cls in (PC, FCI, RFCI)
     ),
+    Learner(MMHC),
     *MARKOV_LEARNERS,
     *GAUSSIAN_LEARNERS,
     *WRAPPERS,
 ]
 ELSEWHERE = {
     BootstrapStructure: "learns by another learner: estimators/test_bootstrap_contract.py",
+    HybridSearch: "learns by another learner: estimators/constraint_based/test_hybrid.py",
+    MarkovBlanket: "has no network: estimators/constraint_based/test_markov_blanket.py",
     BlockBootstrap: "learns by another learner: estimators/time_series/test_block_bootstrap.py",
     **dict.fromkeys(SERIES_LEARNERS, "learns from series: estimators/time_series/test_contract.py"),
 }

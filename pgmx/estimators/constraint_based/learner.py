@@ -118,7 +118,7 @@ class ConstraintLearner(BaseStructureLearner):
         independencies : pgmpy.independencies.Independencies, optional
             Known independences, which replace tests, as in pgmpy. `X` then gives the variables only.
         sample_weight : array of shape (n_samples,), optional
-            Numbers of times that the rows occur: whole numbers.
+            How often each row occurs: non-negative integers.
 
         Returns
         -------

@@ -74,4 +74,4 @@ def _bind_numbers(table: NumericTable, names: list, weights: Any) -> GaussianSco
     moments.mean, moments.cross = moments.mean[order], np.ascontiguousarray(moments.cross[np.ix_(order, order)])
     moments.low, moments.high = moments.low[order], moments.high[order]
     score: Any = find_score("bic-g").load()
-    return GaussianScoring(score.from_moments(moments, names, 1.0), None, sample_moments=moments)
+    return GaussianScoring(score.from_moments(moments, names), None, sample_moments=moments)

@@ -152,7 +152,7 @@ class PC(ConstraintLearner, NetworkResults):
         If the test is no test, does not apply to the data, or is a function that does not return a bool.
     ValueError
         If an option is unknown or out of range, values are missing or infinite, knowledge contradicts itself,
-        `sample_weight` are not whole numbers, or `fdr` is given with a function that has no p-values.
+        `sample_weight` are not integers, or `fdr` is given with a function that has no p-values.
 
     Warns
     -----

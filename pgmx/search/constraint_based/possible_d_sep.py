@@ -135,4 +135,5 @@ def refine_skeleton(
             skeleton.n_later_tests.append(n_tests)
             if not run.is_over():
                 run.record(n_tests=sum(skeleton.count_tests()), n_edges=skeleton.count_edges())
-                run.save(write_snapshot(skeleton))
+                if run.checkpoint is not None:
+                    run.save(write_snapshot(skeleton))

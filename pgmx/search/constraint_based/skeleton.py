@@ -115,7 +115,8 @@ def find_skeleton(
             skeleton.n_tests.append(n_tests)
             if not run.is_over():  # an unfinished level is not saved: it would be taken for a complete one
                 run.record(n_tests=sum(skeleton.n_tests), n_edges=skeleton.count_edges())
-                run.save(write_snapshot(skeleton))
+                if run.checkpoint is not None:
+                    run.save(write_snapshot(skeleton))
     if ends_run and not run.stopped_by:
         run.end("converged")
     return skeleton

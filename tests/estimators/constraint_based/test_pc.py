@@ -304,7 +304,7 @@ def test_bad_options_are_named(options, words):
 def test_bad_data_are_named(rng):
     with pytest.raises(ValueError, match="fisher_z"):
         PC(ci_test="chi_square").fit(draw_numbers(rng))
-    with pytest.raises(ValueError, match="whole numbers"):
+    with pytest.raises(ValueError, match="must be integers"):
         PC().fit(draw_states(rng, 40), sample_weight=np.full(40, 0.5))
     with pytest.raises(TypeError, match="data"):
         PC("stable").fit(BLANK)
