@@ -1,7 +1,7 @@
 """Rules R0 to R10 that orient the edges of a partial ancestral graph.
 
 J. Zhang. On the completeness of orientation rules for causal discovery in the presence of latent confounders and
-selection bias. Artificial Intelligence 172, 2008, sections 3.1 and 4. The numbers of the rules are the numbers there.
+selection bias. Artificial Intelligence 172, 2008, sections 3.1 and 4. The rules have the same names there.
 """
 
 from collections.abc import Callable, Collection, Iterable, Sequence, Set

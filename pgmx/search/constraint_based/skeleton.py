@@ -50,7 +50,7 @@ def read_pairs(constraints: EdgeConstraints, tiers: IdArray | None = None) -> Pa
 class Skeleton:
     """Adjacencies, bool (n, n), the evidence of the tests, and the number of tests per size of the set.
 
-    `before` are the adjacencies before a second stage of tests, None without one, and `n_later_tests` its numbers of
+    `before` are the adjacencies before a second stage of tests, None without one, and `n_later_tests` its count of
     tests per size of the set.
     """
 
