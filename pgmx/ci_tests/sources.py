@@ -16,6 +16,7 @@ from pgmx.ci_tests.registry import find_test, name_default
 from pgmx.data import DiscreteTable, NumericTable
 from pgmx.data.mixed import MixedTable
 from pgmx.data.weights import check_row_weights, to_repetitions, weights_of_complete_rows
+from pgmx.statistics.collinearity import find_collinearity
 from pgmx.statistics.independence.discrete import DiscreteTests, split_marginals
 from pgmx.statistics.independence.mixed import MixedTests
 from pgmx.statistics.independence.partial_correlation import PartialCorrelationTests
@@ -23,6 +24,9 @@ from pgmx.statistics.independence.source import IdArray, IndependenceSource, Tes
 
 #: The kind of statistic of each name of a test of discrete variables.
 _KINDS = {"chi_square": "pearson", "chi_square_moments": "moments", "g_sq": "g_square"}
+
+#: Most columns among which combinations are looked for, in p³ / 3 multiplications.
+_MOST_COMBINED = 1_000
 
 #: The statistic of each name of a test of continuous variables.
 _STATISTICS: dict[str, Literal["z", "t"]] = {"fisher_z": "z", "pearsonr": "t"}
@@ -73,8 +77,9 @@ def open_tests(
         warn_of_constant(numbers.constant)
         n_rows = int(data.n_rows if repetitions is None else repetitions.sum())
         if isinstance(numbers.source, PartialCorrelationTests):
-            _warn_of_equal(numbers.source.correlation, numbers.names)
             n_rows = int(numbers.source.n_rows)
+            _warn_of_equal(numbers.source.correlation, numbers.names)
+            _warn_of_combination(numbers.source.correlation, numbers.names, n_rows)
         return NamedTests(tuple(numbers.names), numbers.source, name, True, n_rows, numbers.table)
     if name == "mixed":
         mixed = read_mixed_rows(data, state_names=state_names, missing=missing, repetitions=repetitions)
@@ -122,6 +127,20 @@ def _warn_of_equal(correlation: np.ndarray, names: list) -> None:
             f"pairs of columns with the correlation 1 or -1: {join_names(pairs)}. Given one of a pair, the other is "
             "constant, so that tests cannot see its other edges, and true edges are lost. Leave out one column of each "
             "pair",
+            stacklevel=caller_level(),
+        )
+
+
+def _warn_of_combination(correlation: np.ndarray, names: list, n_rows: int) -> None:
+    """Warn of a smallest set of three or more columns that determine each other linearly."""
+    if len(correlation) > _MOST_COMBINED or is_silent():
+        return
+    found = find_collinearity(correlation, n_rows)
+    if found is not None:
+        warnings.warn(
+            f"columns that determine each other linearly: {join_names([names[v] for v in found.smallest])}. Given all "
+            "but two of them, these two have the correlation 1 or -1, so that tests cannot see their other edges, and "
+            "true edges are lost. Leave out one of them",
             stacklevel=caller_level(),
         )
 
