@@ -79,14 +79,14 @@ def predict_rows(scoring: Any, draws: SampledDags, rows: Any, missing: str, size
         terms = predict_gaussian(families, read_gaussian(scoring), frame[scoring.names].to_numpy(dtype=float).T)
     else:
         terms, impossible = _predict_by_models(scoring, draws, families, rows, size)
-    logs = average_rows(terms, found.numbers, shares)
+    logs = average_rows(terms, found.family_of, shares)
     if impossible.any():
         logs[impossible] = -np.inf
     return logs
 
 
 def _choose_prior(score: Any, size: float | None) -> Callable[[float, int], float]:
-    """Return the rows that the prior adds to a cell, by numbers of configurations and states."""
+    """Return the rows that the prior adds to a cell, by configurations and states."""
     if type(score) is K2:
         return lambda q, r: 1.0
     if type(score) is BDeu:
@@ -121,11 +121,11 @@ def _predict_by_models(
     scoring: Any, draws: SampledDags, families: Families, rows: Any, size: float | None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return the log densities of families, from networks that hold the families that no earlier graph has."""
-    numbers = draws.families.numbers
+    family_of = draws.families.family_of
     terms: np.ndarray | None = None
     is_known = np.zeros(len(families), dtype=bool)
-    for graph in range(len(numbers)):
-        new = [f for f in numbers[graph].tolist() if not is_known[f]]
+    for graph in range(len(family_of)):
+        new = [f for f in family_of[graph].tolist() if not is_known[f]]
         if not new:
             continue
         edges = [(u, families[f][0]) for f in new for u in families[f][1].tolist()]

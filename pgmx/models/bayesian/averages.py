@@ -1,6 +1,6 @@
 """Averages over many graphs: log-densities of rows and total effects, from arrays for each distinct family.
 
-A family is a child and its ascending parents. ``numbers[g, v]`` is the number of the family of variable v in graph g.
+A family is a child and its ascending parents; variable v has the family ``family_of[g, v]`` in graph g.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,17 +22,17 @@ Families = Sequence[tuple[int, np.ndarray]]
 # ---- predictions ----
 
 
-def average_rows(terms: np.ndarray, numbers: np.ndarray, shares: np.ndarray) -> np.ndarray:
+def average_rows(terms: np.ndarray, family_of: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Return ln Σ_g share_g exp(Σ_v term of v's family) of each row; `terms` are finite, (n_families, n_rows)."""
-    n_graphs, n = numbers.shape
+    n_graphs, n = family_of.shape
     n_rows = terms.shape[1]
     # graphs differ from one another in few families: each is the commonest families and some differences
-    base = np.array([np.bincount(numbers[:, v], weights=shares).argmax() for v in range(n)])
+    base = np.array([np.bincount(family_of[:, v], weights=shares).argmax() for v in range(n)])
     owner = np.empty(len(terms), dtype=np.int64)
     for v in range(n):
-        owner[numbers[:, v]] = v
-    graphs, variables = np.nonzero(numbers != base)
-    changed = csr_array((np.ones(len(graphs)), (graphs, numbers[graphs, variables])), shape=(n_graphs, len(terms)))
+        owner[family_of[:, v]] = v
+    graphs, variables = np.nonzero(family_of != base)
+    changed = csr_array((np.ones(len(graphs)), (graphs, family_of[graphs, variables])), shape=(n_graphs, len(terms)))
     common = terms[base].sum(axis=0)
     averages, size = np.empty(n_rows), max(1, BLOCK_VALUES // max(n_graphs, 1))
     for first in range(0, n_rows, size):
@@ -101,11 +101,11 @@ class GaussianRows(NamedTuple):
     degrees: float
 
 
-def predict_gaussian(families: Families, posterior: GaussianRows, numbers: np.ndarray) -> np.ndarray:
-    """Return the log predictive density of each family and row, float64 (n_families, n_rows); `numbers` are (n, N)."""
+def predict_gaussian(families: Families, posterior: GaussianRows, rows: np.ndarray) -> np.ndarray:
+    """Return the log predictive density of each family and row, float64 (n_families, n_rows); `rows` are (n, N)."""
     mean, cross, weight, degrees = posterior
-    centred = numbers - mean[:, None]
-    terms = np.empty((len(families), numbers.shape[1]))
+    centred = rows - mean[:, None]
+    terms = np.empty((len(families), rows.shape[1]))
     for number, (child, parents) in enumerate(families):
         k = len(parents)
         slopes = solve_symmetric(
