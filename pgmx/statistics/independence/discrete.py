@@ -2,16 +2,17 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pgmx._ext._ci_rows import DiscreteRows
-from pgmx.checks import caller_level, is_silent
+from pgmx.checks import caller_level, is_silent, join_names
 from pgmx.data import DiscreteTable
 from pgmx.parallel.threads import count_threads, run_on_threads
-from pgmx.statistics.counts import marginal_counts
+from pgmx.statistics.counts import marginal_counts, pair_counts
 from pgmx.statistics.families import DistributedFamilies, FamilyCounts, WideFamilies, split_wider
 from pgmx.statistics.independence.source import Evidence, IdArray, IndependenceSource, TestRow, list_rows
 
@@ -20,6 +21,9 @@ KINDS = ("pearson", "yates", "g_square", "moments")
 
 #: Rows of a table on this machine above which it is counted in segments, like a partition of a distributed table.
 MOST_ROWS = 1 << 22
+
+#: Bytes of the counts of all pairs, at most.
+_PAIRS_MEMORY = 1 << 26
 
 #: Bytes of the counts that one message requests.
 _MESSAGE_MEMORY = 1 << 24
@@ -59,7 +63,18 @@ class DiscreteTests(IndependenceSource):
             codes, planes = np.empty((self.n_variables, 0), np.uint8), np.empty((0, 0), np.uint64)
         counts = np.concatenate(self.marginals).astype(np.uint32)
         arrays = (codes, table.cardinalities, planes, table.plane_offsets, counts, table.missing_codes)
-        return DiscreteRows(*arrays, self.order, self.kind)
+        return DiscreteRows(*arrays, self.order, self.kind, self._pairs)
+
+    @cached_property
+    def _pairs(self) -> np.ndarray | None:
+        """Counts of all pairs, from which tests given few variables follow in part; None if they need much memory."""
+        if self._families is not None or (self.table.missing_codes >= 0).any():
+            return None
+        pairs = pair_counts(self.table, n_jobs=self.n_jobs, memory=_PAIRS_MEMORY)
+        if pairs is not None:
+            lower = np.tril_indices(len(pairs), -1)
+            pairs[lower] = pairs.T[lower]
+        return pairs
 
     # ---- rows ----
 
@@ -118,9 +133,12 @@ class DiscreteTests(IndependenceSource):
         p_values, sets = np.full(int(starts[-1]), -1.0), np.zeros((int(starts[-1]), size), dtype=np.int32)
         levels = None if tiers is None else np.ascontiguousarray(tiers, dtype=np.int64)
 
+        functions = np.zeros(int(starts[-1]), dtype=np.uint8) if size == 0 else None
+
         def run(rows: DiscreteRows, first: int, stop: int) -> tuple[int, int]:
-            begin, end = starts[first], starts[stop]
-            return rows.run_rows(first, stop, matrix, size, levels, p_values[begin:end], sets[begin:end], should_stop)
+            part = slice(starts[first], starts[stop])
+            found = None if functions is None else functions[part]
+            return rows.run_rows(first, stop, matrix, size, levels, p_values[part], sets[part], should_stop, found)
 
         n_threads = count_threads(self.n_jobs)
         if n_threads == 1 or size == 0:
@@ -129,8 +147,24 @@ class DiscreteTests(IndependenceSource):
             done = self._run_on_threads(run, n_threads)
         n_tests, n_refused = np.sum(done, axis=0).tolist()
         _warn_of_sets(n_refused, size)
+        if functions is not None:
+            self._warn_of_functions(matrix, functions)
         evidence.add_level(*_merge_sides(matrix, p_values, sets))
         return n_tests
+
+    def _warn_of_functions(self, matrix: np.ndarray, functions: np.ndarray) -> None:
+        """Warn of variables that are functions of one other variable each."""
+        sides, names = np.argwhere(matrix), [self.table.columns[v] for v in self.order.tolist()]
+        pairs = np.concatenate((sides[functions & 1 > 0][:, ::-1], sides[functions & 2 > 0]))
+        by_name = {names[v]: names[w] for v, w in sorted(pairs.tolist(), reverse=True)}
+        if by_name and not is_silent():
+            examples = join_names([*reversed(by_name.items())], limit=5)
+            warnings.warn(
+                f"{len(by_name)} column(s) are functions of another column, in pairs of a column and the one that "
+                f"determines it: {examples}. Tests given the second one of a pair find the first one independent of "
+                "all others, so that true edges are lost. Leave out one column of each pair",
+                stacklevel=caller_level(),
+            )
 
     def _run_on_threads(self, run: Callable[..., tuple[int, int]], n_threads: int) -> list[tuple[int, int]]:
         def make() -> Callable[[int], tuple[int, int]]:
