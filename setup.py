@@ -49,6 +49,7 @@ KERNELS = {
         "_exact_posterior",
         "_family_sums",
         "_grow_shrink",
+        "_order_chains",
         "_order_climb",
         "_pair_levels",
         "_pair_weights",

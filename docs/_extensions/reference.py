@@ -32,6 +32,7 @@ RESULTS = (
     "pgmx.runs.progress.SearchProgress",
     "pgmx.runs.progress.GraftingProgress",
     "pgmx.runs.progress.SolverProgress",
+    "pgmx.runs.progress.SkeletonProgress",
     "pgmx.runs.progress.ResamplingProgress",
     "pgmx.runs.progress.PosteriorProgress",
     "pgmx.estimators.bayesian.structure_results.FeatureProbability",
@@ -46,6 +47,7 @@ RESULTS = (
 #: Headings of the folders and modules of a package that hold public names.
 FOLDERS = {
     "pgmx.estimators.bayesian": "Bayesian networks",
+    "pgmx.estimators.constraint_based": "Bayesian networks",
     "pgmx.estimators.markov": "Markov networks",
     "pgmx.estimators.gaussian": "Gaussian graphical models",
     "pgmx.estimators.selected_graph": "Choosing a penalty",

@@ -8,6 +8,7 @@ from pgmx.checks import check_missing_option, join_names
 from pgmx.ci_tests.base import CITest, order_names
 from pgmx.data import DiscreteTable, NumericTable, open_numeric
 from pgmx.data.frame import Frame
+from pgmx.data.numeric import NUMERIC_MISSING
 from pgmx.statistics.independence.correlations import SampleCorrelations, read_correlations
 from pgmx.statistics.independence.incomplete_correlation import IncompleteCorrelationTests
 from pgmx.statistics.independence.partial_correlation import PartialCorrelationTests
@@ -20,6 +21,7 @@ def read_numbers(
     """Return the correlations of data; variables have ids in the order of their names."""
     if isinstance(data, DiscreteTable):
         raise TypeError(f"{data!r} holds states, and this test needs continuous variables: choose 'chi_square'")
+    check_missing_option(missing, NUMERIC_MISSING, " for a test of continuous variables")
     sample = read_correlations(data, order_names(data.names), missing=missing, weights=weights)
     if len(sample.huge):
         names = join_names([sample.names[v] for v in sample.huge.tolist()])

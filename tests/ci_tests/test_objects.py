@@ -137,7 +137,7 @@ def test_weights_are_repeated_rows():
     row = open_tests(open_for_scores(frame), sample_weight=weights).source.test_row(0, [1, 2], [3])
     repeated = open_tests(open_for_scores(frame.loc[frame.index.repeat(weights)])).source.test_row(0, [1, 2], [3])
     assert np.array_equal(row.p_value, repeated.p_value)
-    with pytest.raises(ValueError, match="whole numbers"):
+    with pytest.raises(ValueError, match="must be integers"):
         open_tests(open_for_scores(frame), sample_weight=weights + 0.5)
 
 

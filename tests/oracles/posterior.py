@@ -98,3 +98,22 @@ def decimal_arcs(n, log_weight, digits=60):
                 if u != v:
                     arcs[u, v] = float(total((u, v)) / whole)
         return float(whole.ln()), arcs
+
+
+def run_metropolis(n, log_weight, *, n_steps, seed):
+    """Return shares of arcs ``[tail, head]`` of a Metropolis chain over DAGs that adds or deletes one arc per step."""
+    rng = np.random.default_rng(seed)
+    adjacency, counts = np.zeros((n, n), dtype=bool), np.zeros((n, n))
+    for _ in range(n_steps):
+        tail, head = rng.choice(n, 2, replace=False)
+        after = adjacency.copy()
+        after[tail, head] ^= True
+        reach = after.copy()
+        for u in range(n):
+            reach |= reach[:, [u]] & reach[[u]]
+        if not reach.diagonal().any():
+            sets = [tuple(np.flatnonzero(graph[:, head]).tolist()) for graph in (adjacency, after)]
+            if log(rng.random()) < log_weight(head, sets[1]) - log_weight(head, sets[0]):
+                adjacency = after
+        counts += adjacency
+    return counts / n_steps

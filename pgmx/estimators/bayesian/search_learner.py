@@ -39,7 +39,7 @@ from pgmx.scores.binding.discrete import list_facts
 from pgmx.scores.binding.incomplete import IncompleteScoring, compute_log_likelihood, take_rows
 from pgmx.scores.binding.resolve import resolve_scoring
 from pgmx.scores.binding.scoring import Scoring, send_scoring
-from pgmx.scores.chance_edges import expect_chance_edges
+from pgmx.scores.chance_edges import EdgePrice, expect_chance_edges
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.gains import PREFETCHED_ROWS, ROW_MEMORY, CachedSources
 from pgmx.scores.priors import StructurePrior
@@ -151,6 +151,10 @@ class SearchLearner(DagLearner):
         """Return the number of greedy climbs that visit about as many graphs as this search."""
         return 1.0
 
+    def _expect_chance_edges(self, price: EdgePrice | None) -> float:
+        """Return the expected number of edges between independent variables, NaN if it is not known."""
+        return expect_chance_edges(price)
+
     def _set_bound(self, upper_bound: float) -> None:
         """Store the proven upper bound of the score."""
 
@@ -206,7 +210,7 @@ class SearchLearner(DagLearner):
                     self.observed_log_likelihood_ = self._fit_complete_rows(scoring, edges)
         self._set_graph(scoring, constraints, edges)
         price = scoring.edge_price
-        self.expected_chance_edges_ = expect_chance_edges(price)
+        self.expected_chance_edges_ = self._expect_chance_edges(price)
         if price is not None:
             _warn_of_chance_edges(scoring, self.expected_chance_edges_, len(edges), price.n_rows)
         self.stopped_by_ = run.stopped_by

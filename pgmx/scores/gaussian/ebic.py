@@ -26,8 +26,8 @@ class EBICGauss(BICGauss):
     penalty : float, default=1.0
         Multiplier of what a parameter costs, above 0.
     gamma : float, default=1.0
-        Multiplier of the last term, 0 or more. With 0 the score is :class:`BICGauss`, with 1 all numbers of parents are
-        equally probable a priori.
+        Multiplier of the last term, 0 or more. With 0 the score is :class:`BICGauss`, with 1 all sizes of parent sets
+        are equally probable a priori.
 
     Attributes
     ----------

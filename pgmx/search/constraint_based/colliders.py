@@ -16,22 +16,25 @@ Improving accuracy and scalability of the PC algorithm by maximizing p-value, ar
 (2014), JMLR 15, section 4.2. [4] Ramsey, Zhang & Spirtes (2006), UAI.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Literal
 
 import numpy as np
 
 from pgmx.graphs.pattern import Pattern, Triple
-from pgmx.search.constraint_based.skeleton import Skeleton
+from pgmx.search.constraint_based.skeleton import BoolMatrix, Skeleton
 from pgmx.search.knowledge import EdgeConstraints
-from pgmx.statistics.independence.source import IdArray, IndependenceSource
+from pgmx.statistics.independence.source import FloatArray, IdArray, IndependenceSource
 
 Rule = Literal["pvalue", "effect", "majority", "conservative"]
 
 #: Size of the largest subsets that the rules test, besides the set of the skeleton.
 MOST_TESTED = 3
+
+#: Values of a block of tests.
+_BLOCK = 1 << 20
 
 
 @dataclass
@@ -44,24 +47,55 @@ class Directions:
 
 
 class _Pair:
-    """What the tests of a pair (x, y) say about its common neighbours `middle`."""
+    """What the tests of a pair say about its common neighbours `middle`, an entry for each.
+
+    The larger a value, the more independent; counts are of separating sets.
+    """
 
     def __init__(self, middle: list[int]):
         self.middle = middle
-        self.best_without = [-np.inf] * len(middle)
-        self.best_with = [-np.inf] * len(middle)
-        self.n_without = [0] * len(middle)
-        self.n_with = [0] * len(middle)
+        self.best_with, self.best_without = [-np.inf] * len(middle), [-np.inf] * len(middle)
+        self.n_with, self.n_without = [0] * len(middle), [0] * len(middle)
 
-    def add(self, z: tuple[int, ...], value: float, separates: bool) -> None:
-        """Add a test: the larger the value, the more independent."""
-        for k, v in enumerate(self.middle):
-            if v in z:
-                self.best_with[k] = max(self.best_with[k], value)
-                self.n_with[k] += separates
-            else:
-                self.best_without[k] = max(self.best_without[k], value)
-                self.n_without[k] += separates
+    def add(self, k: int, best_with: float, best_without: float, n_with: int, n_without: int) -> None:
+        """Add tests given sets with and without one of the common neighbours."""
+        self.best_with[k] = max(self.best_with[k], best_with)
+        self.best_without[k] = max(self.best_without[k], best_without)
+        self.n_with[k] += n_with
+        self.n_without[k] += n_without
+
+
+class _Subsets:
+    """Tests of one variable x given m subsets of some variables: `members`, bool (m, len(variables)).
+
+    `p_values` and `effects`, (m, len(ys)), are NaN for tests that are not made.
+    """
+
+    def __init__(self, x: int, ys: IdArray, variables: IdArray, members: BoolMatrix):
+        self.x, self.ys, self.variables, self.members = x, ys, variables, members
+        self.p_values: FloatArray
+        self.effects: FloatArray
+
+    def add_to(self, tested: dict[tuple[int, int], _Pair], rule: Rule, significance_level: float) -> None:
+        """Add the tests to the pairs."""
+        values = -self.effects if rule == "effect" else self.p_values
+        is_made = ~np.isnan(values)
+        values = np.where(is_made, values, -np.inf)[:, None, :]
+        separates = (is_made & (self.p_values >= significance_level)).astype(float)
+        members = self.members[:, :, None]
+        best_with = np.where(members, values, -np.inf).max(axis=0).tolist()
+        best_without = np.where(members, -np.inf, values).max(axis=0).tolist()
+        n_with = (self.members.T.astype(float) @ separates).astype(int).tolist()
+        n_all = separates.sum(axis=0).astype(int).tolist()
+        places = {v: k for k, v in enumerate(self.variables.tolist())}
+        for j, y in enumerate(self.ys.tolist()):
+            pair = tested[min(self.x, y), max(self.x, y)]
+            for k, v in enumerate(pair.middle):
+                i = places.get(v)
+                if i is None:  # in no set
+                    pair.add(k, -np.inf, float(values[:, 0, j].max()), 0, n_all[j])
+                else:
+                    pair.add(k, best_with[i][j], best_without[i][j], n_with[i][j], n_all[j] - n_with[i][j])
 
 
 def orient_skeleton(
@@ -80,17 +114,9 @@ def orient_skeleton(
     untested are made here, and added to the evidence.
     """
     known = _list_known(skeleton, constraints)
-    pairs = _list_unshielded(skeleton)
-    _separate_untested(skeleton, source, pairs, significance_level, max_size, tiers)
-    if rule is None:
-        found, ambiguous = _judge_by_sets(skeleton, pairs, significance_level)
-    else:
-        tested = {pair: _Pair(middle) for pair, middle in pairs.items()}
-        size = min(max_size, MOST_TESTED)
-        for x, y, z, p_value, effect in _test_subsets(skeleton, source, pairs, size, tiers):
-            value = -effect if rule == "effect" else p_value
-            tested[x, y].add(z, value, p_value >= significance_level)
-        found, ambiguous = _judge_by_tests(tested, rule)
+    found, ambiguous = find_colliders(
+        skeleton, source, rule=rule, significance_level=significance_level, max_size=max_size, tiers=tiers
+    )
     directions = Directions(Pattern(source.n_variables, _list_edges(skeleton), ambiguous), sorted(ambiguous))
     for tail, head in known:
         directions.pattern.orient(tail, head)
@@ -102,6 +128,29 @@ def orient_skeleton(
             directions.conflicts.append((x, middle, y))
     directions.pattern.close()
     return directions
+
+
+def find_colliders(
+    skeleton: Skeleton,
+    source: IndependenceSource,
+    *,
+    rule: Rule | None,
+    significance_level: float,
+    max_size: int,
+    tiers: IdArray | None = None,
+) -> tuple[list[tuple[float, int, int, int]], list[Triple]]:
+    """Return the colliders (strength, x, z, y) among the unshielded triples, and the ambiguous triples.
+
+    The tests of pairs that knowledge removed untested are made here, and added to the evidence.
+    """
+    pairs = _list_unshielded(skeleton)
+    _separate_untested(skeleton, source, pairs, significance_level, max_size, tiers)
+    if rule is None:
+        return _judge_by_sets(skeleton, pairs, significance_level)
+    tested = {pair: _Pair(middle) for pair, middle in pairs.items()}
+    for subsets in _test_subsets(skeleton, source, pairs, min(max_size, MOST_TESTED), tiers):
+        subsets.add_to(tested, rule, significance_level)
+    return _judge_by_tests(tested, rule)
 
 
 def _list_edges(skeleton: Skeleton) -> list[tuple[int, int]]:
@@ -131,42 +180,51 @@ def _test_subsets(
     pairs: Iterable[tuple[int, int]],
     max_size: int,
     tiers: IdArray | None,
-) -> Iterable[tuple[int, int, tuple[int, ...], float, float]]:
-    """Yield (x, y, set, p-value, effect size) of all subsets of the neighbours of x and of y, each once.
+) -> Iterator[_Subsets]:
+    """Test each pair given all subsets of the neighbours of x and of y, each once, at most `max_size` variables.
 
-    A row of tests serves all partners of a variable. The set that the skeleton found is among the subsets, whatever its
-    size.
+    The set that the skeleton found is among them, whatever its size.
     """
     partners: dict[int, list[int]] = {}
     for x, y in sorted(pairs):
         partners.setdefault(x, []).append(y)
         partners.setdefault(y, []).append(x)
-    adjacent = [frozenset(np.flatnonzero(row).tolist()) for row in skeleton.adjacent]
+    adjacent = skeleton.adjacent
     for x, all_ys in sorted(partners.items()):
-        ys = np.array(sorted(all_ys), dtype=np.intp)
-        neighbours = sorted(adjacent[x])
+        ys, neighbours = np.array(sorted(all_ys), dtype=np.intp), np.flatnonzero(adjacent[x])
+        n_rows = max(1, _BLOCK // (len(ys) * max(len(neighbours), 1)))
         for size in range(min(max_size, len(neighbours)) + 1):
-            for z in combinations(neighbours, size):
-                # a set among the neighbours of both ends is tested from the smaller one
-                wanted = np.array([y > x or not adjacent[y].issuperset(z) for y in ys.tolist()])
-                if tiers is not None and z:
-                    wanted &= np.maximum(tiers[x], tiers[ys]) >= max(tiers[v] for v in z)
-                yield from _test(source, x, ys[wanted], z)
+            choices = combinations(range(len(neighbours)), size)
+            while chosen := list(islice(choices, n_rows)):
+                places = np.array(chosen, dtype=np.intp).reshape(len(chosen), size)
+                yield _test_block(source, x, ys, neighbours, places, adjacent, tiers)
         for y in ys[ys > x].tolist():
-            z = skeleton.evidence.get_set(x, y)
-            if len(z) > max_size or not (adjacent[x].issuperset(z) or adjacent[y].issuperset(z)):
-                yield from _test(source, x, np.array([y]), z)
+            z = np.array(skeleton.evidence.get_set(x, y), dtype=np.intp)
+            if len(z) > max_size or not (adjacent[x, z].all() or adjacent[y, z].all()):
+                yield _test_block(source, x, np.array([y]), z, np.arange(len(z))[None], None, None)
 
 
-def _test(
-    source: IndependenceSource, x: int, ys: IdArray, z: tuple[int, ...]
-) -> Iterable[tuple[int, int, tuple[int, ...], float, float]]:
-    if not len(ys):
-        return
-    row = source.test_row(x, ys, z)
-    for y, p_value, effect in zip(ys.tolist(), row.p_value.tolist(), row.effect_size.tolist(), strict=True):
-        if not np.isnan(p_value):
-            yield min(x, y), max(x, y), z, p_value, effect
+def _test_block(
+    source: IndependenceSource,
+    x: int,
+    ys: IdArray,
+    variables: IdArray,
+    places: IdArray,
+    adjacent: BoolMatrix | None,
+    tiers: IdArray | None,
+) -> _Subsets:
+    """Test x and ys given m sets, positions (m, size) in `variables`; sets that belong to y are left out."""
+    sets = variables[places]
+    members = np.zeros((len(places), len(variables)), dtype=bool)
+    np.put_along_axis(members, places, True, axis=1)
+    subsets = _Subsets(x, ys, variables, members)
+    wanted = np.ones((len(places), len(ys)), dtype=bool)
+    if adjacent is not None:  # a set among the neighbours of both ends is tested from the smaller one
+        wanted = (ys > x) | ~adjacent[ys[None, :, None], sets[:, None, :]].all(axis=2)
+    if tiers is not None and sets.shape[1]:
+        wanted &= np.maximum(tiers[x], tiers[ys]) >= tiers[sets].max(axis=1, keepdims=True)
+    subsets.p_values, subsets.effects = source.test_sets(x, ys, sets, wanted)
+    return subsets
 
 
 def _separate_untested(
@@ -179,9 +237,12 @@ def _separate_untested(
 ) -> None:
     """Look for separating sets of the pairs that are not adjacent by knowledge."""
     evidence = skeleton.evidence
-    unknown = [pair for pair in pairs if evidence.get_p_value(*pair) < significance_level]
-    for x, y, z, p_value, _ in _test_subsets(skeleton, source, unknown, max_size, tiers) if unknown else ():
-        evidence.add(x, np.array([y]), z, np.array([p_value]))
+    ends = np.array(list(pairs), dtype=np.intp).reshape(-1, 2)
+    is_known = evidence.p_values[ends[:, 0], ends[:, 1]] >= significance_level
+    unknown = [(x, y) for x, y in ends[~is_known].tolist()]
+    for subsets in _test_subsets(skeleton, source, unknown, max_size, tiers) if unknown else ():
+        for row, is_member in zip(subsets.p_values, subsets.members, strict=True):
+            evidence.add(subsets.x, subsets.ys, tuple(subsets.variables[is_member].tolist()), row)
 
 
 # ---- decisions ----
@@ -192,8 +253,10 @@ def _judge_by_sets(
 ) -> tuple[list[tuple[float, int, int, int]], list[Triple]]:
     """Return the colliders with their strength, and the ambiguous triples: pairs that no set separates."""
     found, ambiguous = [], []
-    for (x, y), middle in pairs.items():
-        p_value, z = skeleton.evidence.get_p_value(x, y), skeleton.evidence.get_set(x, y)
+    ends = np.array(list(pairs), dtype=np.intp).reshape(-1, 2)
+    sets = skeleton.evidence.list_sets(ends)
+    p_values = skeleton.evidence.p_values[ends[:, 0], ends[:, 1]].tolist()
+    for ((x, y), middle), p_value, z in zip(pairs.items(), p_values, sets, strict=True):
         if p_value < significance_level:
             ambiguous += [(x, v, y) for v in middle]
         else:
@@ -227,12 +290,12 @@ def _list_known(skeleton: Skeleton, constraints: EdgeConstraints) -> list[tuple[
 
     An edge whose only direction closes a cycle with those before it is removed from the skeleton.
     """
-    pattern = Pattern(constraints.n, _list_edges(skeleton))
     known = [(tail, head) for tail, head in constraints.required.tolist()]
-    for tail, head in known:
-        pattern.orient(tail, head)
     if constraints.allowed is None:
         return known
+    pattern = Pattern(constraints.n, _list_edges(skeleton))
+    for tail, head in known:
+        pattern.orient(tail, head)
     p_value = skeleton.evidence.get_p_value
     for u, v in sorted(pattern.list_undirected(), key=lambda edge: (p_value(*edge), edge)):
         one_way = [edge for edge in ((u, v), (v, u)) if constraints.allows(*edge)]

@@ -15,7 +15,7 @@ from pgmx._ext._family_sums import FamilyRows, find_live_sets, sum_subsets
 from pgmx._ext._scorer import Scorer
 from pgmx.scores.gains import GainSource, expect_families
 
-#: Most candidates of a variable, apart from its required parents: a table of 2^K numbers.
+#: Most candidates of a variable, apart from its required parents: a table of 2^K values.
 MOST_CANDIDATES = 30
 
 #: Families of a table that are requested from workers in one message.

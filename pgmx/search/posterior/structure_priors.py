@@ -36,7 +36,7 @@ def compute_log_prior(prior: str | StructurePrior, n: int) -> np.ndarray:
 def sum_prior(log_prior: np.ndarray, choices: ParentChoices, max_indegree: int, over: str) -> float:
     """Return the log sum of the prior weights of all structures with these choices of parents.
 
-    Cost: O(n²) rational numbers if all variables have the same choices, otherwise that of the exact posterior.
+    Cost: O(n²) fractions if all variables have the same choices, otherwise that of the exact posterior.
     """
     if all(len(free) == choices.n - 1 for free in choices.candidates):
         return _sum_alike([exp(value) for value in log_prior[: max_indegree + 1]], choices.n, over)

@@ -59,7 +59,7 @@ class PartialCorrelationTests(IndependenceSource):
 
     def compute_p_values(self, squares: FloatArray, size: int) -> FloatArray:
         """Return the p-values of squared partial correlations given `size` variables."""
-        dof = self.count_dof(size)
+        dof = max(self.count_dof(size), 0.0)
         r = np.sqrt(np.minimum(squares, 1.0))
         with np.errstate(divide="ignore"):
             if self.statistic == "z":
@@ -68,23 +68,30 @@ class PartialCorrelationTests(IndependenceSource):
 
     def test_row(self, x: int, ys: Sequence[int] | IdArray, z: Sequence[int]) -> TestRow:
         """Test x with each of `ys` given the set `z`."""
-        ys, given = np.asarray(ys, dtype=np.intp), np.asarray(z, dtype=np.intp)
         dof = self.count_dof(len(z))
-        r = np.full(len(ys), np.nan)
-        if dof >= 1:
-            ends = np.append(x, ys)
-            right = self.correlation[np.ix_(given, ends)]
-            block, is_regular = _eliminate(self.correlation[np.ix_(given, given)], right)
-            rest = self.correlation[x, ends] - block[:, 0] @ block
-            variances = 1.0 - np.square(block).sum(axis=0)
-            usable = is_regular & (variances[0] >= LEAST_VARIANCE) & (variances[1:] >= LEAST_VARIANCE)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                ratios = rest[1:] / np.sqrt(np.abs(variances[0] * variances[1:]))
-            r[usable] = np.clip(ratios[usable], -1.0, 1.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        r = self._correlate(x, np.asarray(ys, dtype=np.intp), np.array([z], dtype=np.intp).reshape(1, -1))[0]
+        with np.errstate(divide="ignore"):
             values = np.sqrt(max(dof, 0.0)) * np.arctanh(r) if self.statistic == "z" else r.copy()
-            p_values = self.compute_p_values(np.square(r), len(given)) if dof >= 1 else r.copy()
-        return TestRow(values, np.full(len(ys), dof), p_values, np.abs(r))
+        return TestRow(values, np.full(len(r), dof), self.compute_p_values(np.square(r), len(z)), np.abs(r))
+
+    def test_sets(self, x: int, ys: IdArray, sets: IdArray, wanted: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
+        """Test x with each of `ys` given each of `sets`, see `IndependenceSource.test_sets`."""
+        r = np.where(wanted, self._correlate(x, ys, sets), np.nan)
+        return self.compute_p_values(np.square(r), sets.shape[1]), np.abs(r)
+
+    def _correlate(self, x: int, ys: IdArray, sets: IdArray) -> FloatArray:
+        """Return the partial correlations (m, len(ys)) given m sets; NaN where there is no test."""
+        if self.count_dof(sets.shape[1]) < 1:
+            return np.full((len(sets), len(ys)), np.nan)
+        ends = np.append(x, ys)
+        blocks = self.correlation[sets[:, :, None], sets[:, None, :]]
+        solved, is_regular = _eliminate(blocks, self.correlation[sets[:, :, None], ends[None, None, :]])
+        rest = self.correlation[x, ys] - np.einsum("mk,mke->me", solved[:, :, 0], solved[:, :, 1:])
+        variances = 1.0 - np.square(solved).sum(axis=1)
+        usable = is_regular[:, None] & (variances[:, :1] >= LEAST_VARIANCE) & (variances[:, 1:] >= LEAST_VARIANCE)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = rest / np.sqrt(variances[:, :1] * variances[:, 1:])
+        return np.where(usable, np.clip(ratios, -1.0, 1.0), np.nan)
 
     def run_level(
         self,
@@ -161,19 +168,18 @@ class PartialCorrelationTests(IndependenceSource):
         evidence.add_level(pairs, sets[chosen], self.compute_p_values(best[chosen], sets.shape[1]))
 
 
-def _eliminate(block: FloatArray, right: FloatArray) -> tuple[FloatArray, bool]:
-    """Return L^-1 times `right` for L the Cholesky factor of `block`, and whether its pivots are large enough."""
-    lower, solved = np.array(block), np.array(right)
-    for k in range(len(lower)):
-        pivot = lower[k, k]
-        if pivot < LEAST_PIVOT:
-            return solved, False
-        scale = 1.0 / np.sqrt(pivot)
-        solved[k] *= scale
-        factors = lower[k + 1 :, k] * scale
-        solved[k + 1 :] -= np.outer(factors, solved[k])
-        lower[k + 1 :, k + 1 :] -= np.outer(factors, factors)
-    return solved, True
+def _eliminate(blocks: FloatArray, right: FloatArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Return L^-1 times `right` for the Cholesky factors L of m blocks, and whether their pivots are large enough."""
+    is_regular = np.ones(len(blocks), dtype=bool)
+    for k in range(blocks.shape[1]):
+        pivots = blocks[:, k, k]
+        is_regular &= pivots >= LEAST_PIVOT
+        scale = 1.0 / np.sqrt(np.where(is_regular, pivots, 1.0))[:, None]
+        right[:, k] *= scale
+        factors = blocks[:, k + 1 :, k] * scale
+        right[:, k + 1 :] -= factors[:, :, None] * right[:, k, None]
+        blocks[:, k + 1 :, k + 1 :] -= factors[:, :, None] * factors[:, None, :]
+    return right, is_regular
 
 
 def _split_work(degrees: IdArray, size: int, n_threads: int) -> list[list[tuple[int, int]]]:

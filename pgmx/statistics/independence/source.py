@@ -36,7 +36,21 @@ class Evidence:
 
     def __init__(self, n: int) -> None:
         self.p_values: FloatArray = np.zeros((n, n))
-        self.sets: dict[tuple[int, int], tuple[int, ...]] = {}  # sets that are not empty
+        self._levels: list[tuple[IdArray, IdArray]] = []  # sorted keys x n + y of pairs, and their sets
+        self._single: dict[tuple[int, int], tuple[int, ...]] = {}  # sets that replace those of the levels
+
+    @property
+    def sets(self) -> dict[tuple[int, int], tuple[int, ...]]:
+        """The sets that are not empty, by pair (x, y) with x < y; made on each access."""
+        n, found = len(self.p_values), {}
+        for keys, sets in self._levels:
+            for key, z in zip(keys.tolist(), sets.tolist(), strict=True):
+                found[divmod(key, n)] = tuple(z)
+        return {pair: z for pair, z in {**found, **self._single}.items() if z}
+
+    @sets.setter
+    def sets(self, sets: dict[tuple[int, int], tuple[int, ...]]) -> None:
+        self._levels, self._single = [], dict(sets)
 
     def get_p_value(self, x: int, y: int) -> float:
         """Return the largest p-value of the tests of a pair."""
@@ -44,7 +58,28 @@ class Evidence:
 
     def get_set(self, x: int, y: int) -> tuple[int, ...]:
         """Return the set with the largest p-value of a pair, as sorted ids."""
-        return self.sets.get((min(x, y), max(x, y)), ())
+        pair = (min(x, y), max(x, y))
+        if pair in self._single:
+            return self._single[pair]
+        key = pair[0] * len(self.p_values) + pair[1]
+        for keys, sets in reversed(self._levels):
+            place = int(keys.searchsorted(key))
+            if place < len(keys) and keys[place] == key:
+                return tuple(sets[place].tolist())
+        return ()
+
+    def list_sets(self, pairs: IdArray) -> list[tuple[int, ...]]:
+        """Return the sets of pairs (m, 2) with x < y, as `get_set` does."""
+        keys = pairs[:, 0] * len(self.p_values) + pairs[:, 1]
+        found: list[tuple[int, ...]] = [()] * len(keys)
+        for known, sets in self._levels:
+            places = np.minimum(known.searchsorted(keys), max(len(known) - 1, 0))
+            hits = np.flatnonzero(known[places] == keys) if len(known) else known
+            for k, z in zip(hits.tolist(), sets[places[hits]].tolist(), strict=True):
+                found[k] = tuple(z)
+        if self._single:
+            found = [self._single.get((x, y), z) for (x, y), z in zip(pairs.tolist(), found, strict=True)]
+        return found
 
     def add(self, x: int, ys: IdArray, z: Sequence[int], p_values: FloatArray) -> None:
         """Add a row of tests; p-values that are NaN are ignored. `z` is sorted."""
@@ -52,25 +87,22 @@ class Evidence:
         known = self.p_values[low, high]
         for k in np.flatnonzero((p_values >= known) & (p_values > 0)).tolist():
             pair = (int(low[k]), int(high[k]))
-            current = self.sets.get(pair, ())
+            current = self.get_set(*pair)
             if p_values[k] > known[k] or (len(z), tuple(z)) < (len(current), current):
                 self.p_values[pair] = p_values[k]
-                self._keep_set(pair, tuple(z))
+                self._single[pair] = tuple(z)
 
     def add_level(self, pairs: IdArray, sets: IdArray, p_values: FloatArray) -> None:
         """Add the best test of each pair (x < y) in a level, with sets of equal size: the form of compiled sources."""
         low, high = pairs[:, 0], pairs[:, 1]
         better = p_values > self.p_values[low, high]  # an equal p-value of an earlier level has a smaller set
         self.p_values[low[better], high[better]] = p_values[better]
-        if sets.shape[1]:
-            for pair, z in zip(pairs[better].tolist(), sets[better].tolist(), strict=True):
-                self._keep_set((pair[0], pair[1]), tuple(z))
-
-    def _keep_set(self, pair: tuple[int, int], z: tuple[int, ...]) -> None:
-        if z:
-            self.sets[pair] = z
-        else:
-            self.sets.pop(pair, None)
+        for pair in zip(low[better].tolist(), high[better].tolist(), strict=True) if self._single else ():
+            self._single.pop(pair, None)
+        keys = low[better] * len(self.p_values) + high[better]
+        order = np.argsort(keys, kind="stable")
+        if sets.shape[1] or self._levels:
+            self._levels.append((keys[order], sets[better][order]))
 
 
 class IndependenceSource:
@@ -84,6 +116,17 @@ class IndependenceSource:
     def test_row(self, x: int, ys: Sequence[int] | IdArray, z: Sequence[int]) -> TestRow:
         """Test x with each of `ys` given the set `z`, which is sorted and contains none of them."""
         raise NotImplementedError
+
+    def test_sets(self, x: int, ys: IdArray, sets: IdArray, wanted: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
+        """Test x with each of `ys` given each of m sets (m, size): p-values and effect sizes, (m, len(ys)).
+
+        Only the tests in `wanted`, bool of the same shape, are made; the others are NaN.
+        """
+        p_values, effects = np.full(wanted.shape, np.nan), np.full(wanted.shape, np.nan)
+        for k in np.flatnonzero(wanted.any(axis=1)).tolist():
+            row = self.test_row(x, ys[wanted[k]], tuple(sets[k].tolist()))
+            p_values[k, wanted[k]], effects[k, wanted[k]] = row.p_value, row.effect_size
+        return p_values, effects
 
     def run_level(
         self,

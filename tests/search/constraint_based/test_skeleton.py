@@ -27,7 +27,7 @@ def learn(source, constraints=None, *, rule=None, tiers=None, max_size=9, level=
         significance_level=level,
         max_size=max_size,
         knowledge=read_pairs(constraints, tiers),
-        run_level=run_level_in_order(source) if in_order else None,
+        run_level=run_level_in_order(source, np.arange(source.n_variables)[::-1]) if in_order else None,
     )
     directions = orient_skeleton(
         skeleton, source, constraints, rule=rule, significance_level=level, max_size=max_size, tiers=tiers

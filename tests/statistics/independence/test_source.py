@@ -97,6 +97,7 @@ def test_whole_levels_are_added_like_rows(rng):
         for (x, y), z, p_value in zip(pairs.tolist(), sets.tolist(), p_values, strict=True):
             rows.add(x, np.array([y]), tuple(z), np.array([p_value]))
     assert rows.sets == levels.sets
+    assert rows.list_sets(pairs) == levels.list_sets(pairs) == [levels.get_set(y, x) for x, y in pairs.tolist()]
     assert np.array_equal(rows.p_values, levels.p_values)
 
 
