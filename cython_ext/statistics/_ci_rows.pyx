@@ -171,8 +171,7 @@ cdef class DiscreteRows:
 
     def run_rows(
         self, Py_ssize_t first, Py_ssize_t stop, const uint8_t[:, ::1] adjacent, Py_ssize_t size,
-        const int64_t[::1] tiers, double[::1] p_values, int32_t[:, ::1] sets, should_stop=None,
-        uint8_t[::1] functions=None
+        const int64_t[::1] tiers, double[::1] p_values, int32_t[:, ::1] sets, should_stop=None
     ):
         """Test the variables `first` to ``stop - 1`` in a level of sets of `size`; return (tests, sets not numbered).
 
@@ -186,7 +185,7 @@ cdef class DiscreteRows:
         with nogil:
             for x in range(first, stop):
                 if goes_on:
-                    goes_on = self.run_row(x, adjacent, size, tiers, p_values, sets, &at, n, should_stop, functions)
+                    goes_on = self.run_row(x, adjacent, size, tiers, p_values, sets, &at, n, should_stop)
         return n[0], n[1]
 
     # ---- the cells of a row ----
@@ -465,7 +464,7 @@ cdef class DiscreteRows:
 
     cdef bint run_row(
         self, Py_ssize_t x, const uint8_t[:, ::1] adjacent, Py_ssize_t size, const int64_t[::1] tiers,
-        double[::1] p_values, int32_t[:, ::1] sets, Py_ssize_t *at, int64_t *n, should_stop, uint8_t[::1] functions
+        double[::1] p_values, int32_t[:, ::1] sets, Py_ssize_t *at, int64_t *n, should_stop
     ) except -1 nogil:
         # The tests of x given all sets of its neighbours, in lexicographic order; False if they were stopped.
         cdef int *neighbours = <int *>reserve(&self.scratch[NEIGHBOURS], (self.n + 1) * sizeof(int))
@@ -503,8 +502,6 @@ cdef class DiscreteRows:
             for j in range(n_wanted):
                 i = wanted[j]
                 self.test_variable(self.order[neighbours[i]], &result)
-                if functions is not None:
-                    functions[first + i] = self.find_functions(self.order[x], self.order[neighbours[i]])
                 if p_values[first + i] >= 0.0 and result.dof > 0.0 \
                         and (is_weaker(&result, &best[i]) or is_weaker(&result, &worse[i])):
                     continue
@@ -526,19 +523,6 @@ cdef class DiscreteRows:
             z[j] += 1
             for i in range(j + 1, size):
                 z[i] = z[i - 1] + 1
-
-    cdef uint8_t find_functions(self, Py_ssize_t x, Py_ssize_t y) noexcept nogil:
-        # After the test of y given nothing: 1 if y is a function of x, plus 2 if x is a function of y.
-        cdef const double *table = <const double *>self.scratch[REALS].data
-        cdef const double *columns = <const double *>self.scratch[COLUMNS].data
-        cdef Py_ssize_t r = self.work.table.cards[y], n_cells = 0, n_columns = 0, i
-        if self.strata.n_cells == 0 or self.missing[x] >= 0 or self.missing[y] >= 0:
-            return 0
-        for i in range(r * self.strata.n_cells):
-            n_cells += table[i] > 0.0
-        for i in range(r):
-            n_columns += columns[i] > 0.0
-        return (n_cells == self.strata.n_cells) + 2 * (n_cells == n_columns) if n_columns > 1 else 0
 
     cdef Py_ssize_t choose_wanted(
         self, Py_ssize_t x, const uint8_t[:, ::1] adjacent, Py_ssize_t size, const int64_t[::1] tiers,

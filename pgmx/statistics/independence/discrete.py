@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgmx._ext._ci_rows import DiscreteRows
-from pgmx.checks import caller_level, is_silent, join_names
+from pgmx.checks import caller_level, is_silent
 from pgmx.data import DiscreteTable
 from pgmx.parallel.threads import count_threads, run_on_threads
 from pgmx.statistics.counts import marginal_counts, pair_counts
@@ -133,12 +133,9 @@ class DiscreteTests(IndependenceSource):
         p_values, sets = np.full(int(starts[-1]), -1.0), np.zeros((int(starts[-1]), size), dtype=np.int32)
         levels = None if tiers is None else np.ascontiguousarray(tiers, dtype=np.int64)
 
-        functions = np.zeros(int(starts[-1]), dtype=np.uint8) if size == 0 else None
-
         def run(rows: DiscreteRows, first: int, stop: int) -> tuple[int, int]:
             part = slice(starts[first], starts[stop])
-            found = None if functions is None else functions[part]
-            return rows.run_rows(first, stop, matrix, size, levels, p_values[part], sets[part], should_stop, found)
+            return rows.run_rows(first, stop, matrix, size, levels, p_values[part], sets[part], should_stop)
 
         n_threads = count_threads(self.n_jobs)
         if n_threads == 1 or size == 0:
@@ -147,24 +144,8 @@ class DiscreteTests(IndependenceSource):
             done = self._run_on_threads(run, n_threads)
         n_tests, n_refused = np.sum(done, axis=0).tolist()
         _warn_of_sets(n_refused, size)
-        if functions is not None:
-            self._warn_of_functions(matrix, functions)
         evidence.add_level(*_merge_sides(matrix, p_values, sets))
         return n_tests
-
-    def _warn_of_functions(self, matrix: np.ndarray, functions: np.ndarray) -> None:
-        """Warn of variables that are functions of one other variable each."""
-        sides, names = np.argwhere(matrix), [self.table.columns[v] for v in self.order.tolist()]
-        pairs = np.concatenate((sides[functions & 1 > 0][:, ::-1], sides[functions & 2 > 0]))
-        by_name = {names[v]: names[w] for v, w in sorted(pairs.tolist(), reverse=True)}
-        if by_name and not is_silent():
-            examples = join_names([*reversed(by_name.items())], limit=5)
-            warnings.warn(
-                f"{len(by_name)} column(s) are functions of another column, in pairs of a column and the one that "
-                f"determines it: {examples}. Tests given the second one of a pair find the first one independent of "
-                "all others, so that true edges are lost. Leave out one column of each pair",
-                stacklevel=caller_level(),
-            )
 
     def _run_on_threads(self, run: Callable[..., tuple[int, int]], n_threads: int) -> list[tuple[int, int]]:
         def make() -> Callable[[int], tuple[int, int]]:

@@ -190,12 +190,3 @@ def test_a_level_can_be_stopped():
     options = {"significance_level": 0.05, "evidence": evidence}
     n_tests = source.run_level(adjacent, 2, should_stop=lambda: True, **options)
     assert 0 < n_tests < source.run_level(adjacent, 2, **options)
-
-
-def test_functions_of_another_variable_are_named():
-    rng = np.random.default_rng(8)
-    a, b = rng.integers(0, 3, 60), rng.integers(0, 2, 60)
-    table = DiscreteTable(["b", "k", "f", "a"], [range(2), range(2), range(2), range(3)], [b, 0 * b, 1 * (a > 0), a])
-    evidence = Evidence(4)
-    with pytest.warns(UserWarning, match=r"1 column\(s\) are functions .*: \('f', 'a'\)\. Tests"):
-        DiscreteTests(table).run_level(~np.eye(4, dtype=bool), 0, significance_level=0.05, evidence=evidence)
