@@ -38,6 +38,11 @@ SUITES = {
         "from pgmpy.models import LinearGaussianBayesianNetwork\n",
         "from pgmx.models import LinearGaussianBayesianNetwork\n",
     ),
+    "pc": Suite(
+        "pgmpy/tests/test_causal_discovery/test_PC.py",
+        "from pgmpy.causal_discovery import PC, ExpertKnowledge\n",
+        "from pgmx.estimators import PC\n",
+    ),
 }
 
 

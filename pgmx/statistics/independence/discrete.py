@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from pgmx._ext._ci_rows import DiscreteRows
 from pgmx.checks import caller_level, is_silent
 from pgmx.data import DiscreteTable
 from pgmx.parallel.threads import count_threads, run_on_threads
-from pgmx.statistics.counts import marginal_counts
+from pgmx.statistics.counts import marginal_counts, pair_counts
 from pgmx.statistics.families import DistributedFamilies, FamilyCounts, WideFamilies, split_wider
 from pgmx.statistics.independence.source import Evidence, IdArray, IndependenceSource, TestRow, list_rows
 
@@ -20,6 +21,9 @@ KINDS = ("pearson", "yates", "g_square", "moments")
 
 #: Rows of a table on this machine above which it is counted in segments, like a partition of a distributed table.
 MOST_ROWS = 1 << 22
+
+#: Bytes of the counts of all pairs, at most.
+_PAIRS_MEMORY = 1 << 26
 
 #: Bytes of the counts that one message requests.
 _MESSAGE_MEMORY = 1 << 24
@@ -59,7 +63,18 @@ class DiscreteTests(IndependenceSource):
             codes, planes = np.empty((self.n_variables, 0), np.uint8), np.empty((0, 0), np.uint64)
         counts = np.concatenate(self.marginals).astype(np.uint32)
         arrays = (codes, table.cardinalities, planes, table.plane_offsets, counts, table.missing_codes)
-        return DiscreteRows(*arrays, self.order, self.kind)
+        return DiscreteRows(*arrays, self.order, self.kind, self._pairs)
+
+    @cached_property
+    def _pairs(self) -> np.ndarray | None:
+        """Counts of all pairs, from which tests given few variables follow in part; None if they need much memory."""
+        if self._families is not None or (self.table.missing_codes >= 0).any():
+            return None
+        pairs = pair_counts(self.table, n_jobs=self.n_jobs, memory=_PAIRS_MEMORY)
+        if pairs is not None:
+            lower = np.tril_indices(len(pairs), -1)
+            pairs[lower] = pairs.T[lower]
+        return pairs
 
     # ---- rows ----
 
@@ -119,8 +134,8 @@ class DiscreteTests(IndependenceSource):
         levels = None if tiers is None else np.ascontiguousarray(tiers, dtype=np.int64)
 
         def run(rows: DiscreteRows, first: int, stop: int) -> tuple[int, int]:
-            begin, end = starts[first], starts[stop]
-            return rows.run_rows(first, stop, matrix, size, levels, p_values[begin:end], sets[begin:end], should_stop)
+            part = slice(starts[first], starts[stop])
+            return rows.run_rows(first, stop, matrix, size, levels, p_values[part], sets[part], should_stop)
 
         n_threads = count_threads(self.n_jobs)
         if n_threads == 1 or size == 0:
