@@ -28,6 +28,7 @@ def main(context):
       pgmx learn cells.csv --method glasso --select ebic --plot cells.svg
                                               a Gaussian graph of continuous variables
       pgmx bootstrap survey.csv               estimate the confidence of the edges
+      pgmx posterior survey.csv               compute the probabilities of the edges
       pgmx score survey.bif later.csv         measure how well it predicts other rows
       pgmx compare alarm learned.bif          list the differences between two networks
       pgmx show learned.bif                   look at it in the browser
@@ -90,10 +91,11 @@ def learn(source, **options):
     discrete network bundled with pgmpy (alarm, asia, child, insurance, hailfinder, win95pts, andes, link, ...; a wrong
     name lists them all).
 
-    For a Bayesian network, the command prints the score, the edges ("a -> b"; "a -- b" if the data do not determine the
-    direction), the time, and the answer to one query. For a Markov network, it prints the objective, the penalty and
-    the edges with their strengths. For a Gaussian graph, it prints the same with partial correlations, and one
-    prediction. For a time series, it prints the edges with their lags ("a@t-1 -> b"), strengths and coefficients.
+    For a Bayesian network, the command prints the score or the number of tests, the edges ("a -> b"; "a -- b" if the
+    data do not determine the direction), the time, and the answer to one query. For a Markov network, it prints the
+    objective, the penalty and the edges with their strengths. For a Gaussian graph, it prints the same with partial
+    correlations, and one prediction. For a time series, it prints the edges with their lags ("a@t-1 -> b"), strengths
+    and coefficients.
 
     A bundled network is sampled first, and the result is compared with it (a Markov network with its moral graph).
     Without --out and --plot, NAME.bif (.uai) and NAME.svg are then written into the working directory.
@@ -112,6 +114,7 @@ def learn(source, **options):
       pgmx learn visits.parquet --missing drop --forbidden never.csv --out visits.graphml
       pgmx learn survey.csv --strategy thorough --restarts 20 --tiers order.csv --roots age,sex
       pgmx learn cells.csv --sep ";" --decimal , --drop id --discretize quantile:5
+      pgmx learn survey.csv --method pc --alpha 0.01 --test chi_square --report survey.html
       pgmx learn survey.csv --method tan --class-node ill --out classifier.bif
       pgmx learn survey.csv --method group-lasso --select ebic --out survey.uai --plot survey.svg
       pgmx learn ratings.parquet --method best-choice --lam 0.01 --max-edges 3000 --plot-history curve.svg
@@ -178,6 +181,41 @@ def bootstrap(source, **options):
         from pgmx.cli.learn.command import run_bootstrap
 
         run_bootstrap(source, **options)
+
+
+@main.command(
+    cls=OneLineCommand, context_settings=_SETTINGS, short_help="Compute the posterior probabilities of the edges."
+)
+@shared.source_argument
+@shared.posterior_options
+@shared.knowledge_options
+@shared.data_options
+@shared.run_options
+@shared.max_time_option
+@shared.file_option(
+    "--out",
+    "Write the probabilities of all edges (.csv), or the graph of the probable ones (.graphml, .json).",
+)
+@shared.plot_option
+@shared.report_option
+@shared.quiet_option
+def posterior(source, **options):
+    """Compute the posterior probabilities of the edges of a Bayesian network, averaged over structures.
+
+    SOURCE is a table as in "pgmx learn". The command prints the edges of a probability (strength) of at least
+    --threshold, and the probability of the direction shown, given the edge. These are probabilities that an edge is in
+    the true graph, unlike the shares of resamples of "pgmx bootstrap".
+
+    \b
+    Examples:
+      pgmx posterior survey.csv --out probabilities.csv
+      pgmx posterior cells.csv --score bge --max-indegree 4 --report cells.html
+      pgmx posterior asia --rows 500 --prior uniform --threshold 0.9
+    """  # noqa: D301 (as above)
+    with user_errors(("drop", "category", "pairwise")):
+        from pgmx.cli.learn.posterior import run_posterior
+
+        run_posterior(source, **options)
 
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Score a network on data.")

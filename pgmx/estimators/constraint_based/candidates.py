@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from pgmx.ci_tests.sources import NamedTests, open_tests
+from pgmx.ci_tests.sources import NamedTests, name_default_test, open_tests
 from pgmx.data import DiscreteTable
 from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS
 from pgmx.runs.run import Run
@@ -38,7 +38,7 @@ def open_learner_tests(
     The default for discrete data, except for PC, is the test with exact moments: the sets of the other methods have
     many sparse strata, in which the asymptotic test rejects too often.
     """
-    if ci_test is None and method != "pc" and not opened.float_columns:
+    if ci_test is None and method != "pc" and name_default_test(opened) == "chi_square":
         ci_test = "chi_square_moments"
     names = ("state_names", "missing", "n_jobs")
     options = {name: getattr(learner, name) for name in names}

@@ -114,15 +114,9 @@ def orient_skeleton(
     untested are made here, and added to the evidence.
     """
     known = _list_known(skeleton, constraints)
-    pairs = _list_unshielded(skeleton)
-    _separate_untested(skeleton, source, pairs, significance_level, max_size, tiers)
-    if rule is None:
-        found, ambiguous = _judge_by_sets(skeleton, pairs, significance_level)
-    else:
-        tested = {pair: _Pair(middle) for pair, middle in pairs.items()}
-        for subsets in _test_subsets(skeleton, source, pairs, min(max_size, MOST_TESTED), tiers):
-            subsets.add_to(tested, rule, significance_level)
-        found, ambiguous = _judge_by_tests(tested, rule)
+    found, ambiguous = find_colliders(
+        skeleton, source, rule=rule, significance_level=significance_level, max_size=max_size, tiers=tiers
+    )
     directions = Directions(Pattern(source.n_variables, _list_edges(skeleton), ambiguous), sorted(ambiguous))
     for tail, head in known:
         directions.pattern.orient(tail, head)
@@ -134,6 +128,29 @@ def orient_skeleton(
             directions.conflicts.append((x, middle, y))
     directions.pattern.close()
     return directions
+
+
+def find_colliders(
+    skeleton: Skeleton,
+    source: IndependenceSource,
+    *,
+    rule: Rule | None,
+    significance_level: float,
+    max_size: int,
+    tiers: IdArray | None = None,
+) -> tuple[list[tuple[float, int, int, int]], list[Triple]]:
+    """Return the colliders (strength, x, z, y) among the unshielded triples, and the ambiguous triples.
+
+    The tests of pairs that knowledge removed untested are made here, and added to the evidence.
+    """
+    pairs = _list_unshielded(skeleton)
+    _separate_untested(skeleton, source, pairs, significance_level, max_size, tiers)
+    if rule is None:
+        return _judge_by_sets(skeleton, pairs, significance_level)
+    tested = {pair: _Pair(middle) for pair, middle in pairs.items()}
+    for subsets in _test_subsets(skeleton, source, pairs, min(max_size, MOST_TESTED), tiers):
+        subsets.add_to(tested, rule, significance_level)
+    return _judge_by_tests(tested, rule)
 
 
 def _list_edges(skeleton: Skeleton) -> list[tuple[int, int]]:

@@ -144,7 +144,7 @@ def test_bad_input():
         MMHC(ci_test="nothing").fit(frame)
     with pytest.raises(ValueError, match="significance_level"):
         MMHC(significance_level=0).fit(frame)
-    with pytest.raises(ValueError, match="whole numbers"):
+    with pytest.raises(ValueError, match="sample_weight must be"):
         MMHC().fit(frame, sample_weight=np.full(len(frame), 0.5))
 
 

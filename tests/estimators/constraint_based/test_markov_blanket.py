@@ -101,7 +101,7 @@ def test_bad_input():
         MarkovBlanket(ci_test="nothing").fit(frame)
     with pytest.raises(ValueError, match="significance_level"):
         MarkovBlanket(significance_level=1.0).fit(frame)
-    with pytest.raises(ValueError, match="whole numbers"):
+    with pytest.raises(ValueError, match="sample_weight must be"):
         MarkovBlanket().fit(frame, sample_weight=np.full(50, 0.5))
 
 
