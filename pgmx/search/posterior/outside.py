@@ -1,4 +1,10 @@
-"""The posterior mass of structures with a parent from outside the candidates, estimated from sampled DAGs."""
+"""The posterior mass of structures with a parent from outside the candidates, estimated from sampled DAGs.
+
+For DAGs drawn from the posterior over the candidates, the mean of exp(g_u) rho(k + 1) / rho(k) over the DAGs in which u
+is not a descendant of v is an unbiased estimate of the odds of u as one further parent of v, with the gain g of u and
+the number k of parents of v. Families that were not drawn, but have one parent w less than a frequent family, count
+with the odds of u in place of w: otherwise a better substitute of a parent would not be found.
+"""
 
 import warnings
 from collections.abc import Sequence
@@ -21,12 +27,9 @@ MOST_OUTSIDE = 0.2
 
 
 class OutsideMass:
-    r"""Estimates of the mass of structures with one parent of a variable from outside its candidates.
+    """Estimates of the mass of structures with one parent of a variable from outside its candidates.
 
-    For DAGs drawn from the posterior over the candidates, the mean of :math:`e^{g_u} \rho(k + 1) / \rho(k)` over the
-    DAGs in which u is not a descendant of v is an unbiased estimate of the odds of u as one further parent of v, with
-    the gain g of u and the number k of parents of v. Families that were not drawn, but are one parent w smaller than a
-    frequent one, count with the odds of u in place of w. A distinct family costs one row of gains, and is kept.
+    `allowed` are all parents that variables may have. A distinct family costs one row of gains, and is kept.
     """
 
     def __init__(self, source: GainSource, allowed: ParentChoices, log_prior: np.ndarray, *, max_indegree: int):
@@ -42,7 +45,7 @@ class OutsideMass:
         """Return first-order probabilities of arcs from outside the candidates, float64 (n, n) ``[child, parent]``."""
         n, found = choices.n, graphs.families
         families = list(zip(found.children, found.parents, strict=True))
-        counts = np.bincount(found.numbers.ravel(), np.repeat(graphs.multiplicities, n), minlength=len(families))
+        counts = np.bincount(found.family_of.ravel(), np.repeat(graphs.multiplicities, n), minlength=len(families))
         shares = (counts[:, None] - graphs.count_descendants()) / graphs.n_samples
         frequent = [number for number in range(len(families)) if counts[number] >= FREQUENT * graphs.n_samples]
         smaller = self._list_smaller(families, frequent, counts)
