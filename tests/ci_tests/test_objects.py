@@ -159,7 +159,7 @@ def test_wrong_tests_of_a_table():
 def test_missing_values():
     frame = make_frame().astype(object)
     frame.loc[::7, "a"] = None
-    with pytest.raises(ValueError, match="missing"):
+    with pytest.raises(ValueError, match=r"pass .*encode\(data, missing='pairwise'\)"):
         ChiSquare(frame)
     complete = ChiSquare(frame.dropna()).run_test("a", "c", ["b"])
     assert ChiSquare(encode(frame, missing="pairwise")).run_test("a", "c", ["b"]) == complete
@@ -250,6 +250,11 @@ def test_missing_values_of_continuous_data(columns):
     data = open_for_scores(frame)
     with pytest.raises(ValueError, match="'y'"):
         open_tests(data)
+    test, remedy = (
+        (MixedRegression, "data.dropna") if "a" in columns else (FisherZ, "open_numeric.data, missing='drop'")
+    )
+    with pytest.raises(ValueError, match=f"pass .*{remedy}"):
+        test(frame)
     rows = [open_tests(data, missing=missing).source for missing in ("drop", "pairwise")]
     assert rows[0].test_row(y, [x], [u]).p_value == pytest.approx(rows[1].test_row(y, [x], [u]).p_value, rel=1e-9)
     assert rows[0].test_row(u, [x], []).p_value[0] != rows[1].test_row(u, [x], []).p_value[0]
