@@ -135,6 +135,23 @@ def test_partitions_have_the_bits_of_the_whole_table(missing, monkeypatch):
     assert len(families.messages) == 2  # one for each level but that of empty sets, which needs pairs alone
 
 
+def test_equal_p_values_from_both_ends_have_the_first_set():
+    """Given a copy of x no degree of freedom is left: of two such sets the first in the order of ids counts."""
+    x, y = np.random.default_rng(10).integers(0, 2, (2, 30))
+    table = DiscreteTable("abcdxy", [(0, 1)] * 6, [x, x, x, x, x, y])
+    adjacent = np.zeros((6, 6), dtype=bool)
+    for x_side, y_side in (([1, 2], [0, 3]), ([0, 3], [1, 2])):
+        adjacent[:] = False
+        for v, others in ((4, [5, *x_side]), (5, y_side)):
+            adjacent[v, others] = adjacent[others, v] = True
+        evidence, _ = run_levels(DiscreteTests(table), adjacent, 3)
+        assert evidence.get_p_value(4, 5) == 1.0
+        assert evidence.get_set(4, 5) == (min(x_side[0], y_side[0]),)
+        evidence = Evidence(6)
+        DiscreteTests(table).run_level(adjacent, 2, significance_level=0.05, evidence=evidence)
+        assert evidence.get_set(4, 5) == (0, 3)
+
+
 def test_order_renames_the_variables():
     rng = np.random.default_rng(3)
     table, order = make_table(rng, 6, 200, 4), rng.permutation(6)
