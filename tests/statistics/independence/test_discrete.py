@@ -68,6 +68,18 @@ def test_statistics_are_those_of_the_definition(kind):
             np.testing.assert_allclose(row.p_value, expected[:, 2], rtol=1e-9, atol=1e-9)
 
 
+def test_counts_of_pairs_less_strata_with_one_state():
+    """Given one variable, counts follow from pairs: also if x is constant in a stratum."""
+    rng = np.random.default_rng(11)
+    z, y = rng.integers(0, 4, 200), rng.integers(0, 3, 200)
+    x = np.where(z == 0, 1, np.where(z == 3, 2, rng.integers(0, 3, 200)))
+    source = DiscreteTests(DiscreteTable("xyz", [range(3), range(3), range(4)], [x, y, z]))
+    for a, b in ((0, 1), (1, 0)):
+        row = source.test_row(a, [b], [2])
+        expected = test_discrete("pearson", *((x, y) if a == 0 else (y, x)), z[None])
+        assert (row.statistic[0], row.dof[0], row.p_value[0]) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("kind", ["pearson", "g_square"])
 def test_no_digits_are_lost_near_independence(kind):
     x, y = np.repeat([[0, 0, 1, 1], [0, 1, 0, 1]], 250, axis=1)
