@@ -10,6 +10,7 @@ from pgmx.data import DiscreteTable
 from pgmx.statistics.families import DistributedFamilies
 from pgmx.statistics.independence.discrete import KINDS, DiscreteTests
 from pgmx.statistics.independence.source import Evidence, IndependenceSource
+from tests.helpers.far_tables import Elsewhere, cut
 from tests.oracles.independence import moments_of_table, test_discrete
 
 
@@ -119,6 +120,19 @@ def test_levels_equal_rows_on_threads_and_in_messages(kind, monkeypatch):
             counted = DiscreteTests(table, kind)
             assert isinstance(counted._families, DistributedFamilies)
             assert_same(run_levels(counted, adjacent, 4, tiers=tiers), expected)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_partitions_have_the_bits_of_the_whole_table(missing, monkeypatch):
+    rng = np.random.default_rng(9)
+    table = make_table(rng, 7, 500, 4, missing)
+    adjacent = ~np.eye(7, dtype=bool)
+    expected = run_levels(DiscreteTests(table), adjacent, 3)
+    families = Elsewhere(cut(table, [120, 130, 400]))
+    monkeypatch.setattr("pgmx.statistics.independence.discrete.DistributedFamilies", lambda _: families)
+    monkeypatch.setattr("pgmx.statistics.independence.discrete.MOST_ROWS", 10)
+    assert_same(run_levels(DiscreteTests(table), adjacent, 3), expected)
+    assert len(families.messages) == 2  # one for each level but that of empty sets, which needs pairs alone
 
 
 def test_order_renames_the_variables():
