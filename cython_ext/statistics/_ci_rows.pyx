@@ -67,6 +67,8 @@ cdef class DiscreteRows:
     pairs : uint32 (m, m) or None
         Counts of all pairs of planes without the last of each variable, both triangles. Tests given at most one
         variable follow from them in part: the largest cell of each stratum and the largest stratum are not counted.
+    n_rows : int
+        Number of rows if they are counted elsewhere: tests given nothing then follow from the pairs alone.
     """
 
     cdef Workspace work
@@ -92,7 +94,7 @@ cdef class DiscreteRows:
     def __cinit__(
         self, codes, const int64_t[::1] cardinalities, const uint64_t[:, ::1] planes, const int64_t[::1] plane_offsets,
         const uint32_t[::1] marginals, const int64_t[::1] missing, const int64_t[::1] order, str kind,
-        const uint32_t[:, ::1] pairs=None
+        const uint32_t[:, ::1] pairs=None, Py_ssize_t n_rows=0
     ):
         self.n = codes.shape[0]
         self.owners = (codes, cardinalities, planes, plane_offsets, marginals, pairs)
@@ -100,6 +102,7 @@ cdef class DiscreteRows:
         self.has_missing = np.max(missing) >= 0
         self.kind = <Kind><int>("pearson", "yates", "g_square", "moments").index(kind)
         set_table(&self.work, codes, cardinalities, planes, plane_offsets, marginals, pairs, 0)
+        self.work.table.n_rows = max(codes.shape[1], n_rows)
         if not init_offsets(&self.work):
             raise MemoryError("cannot allocate the tests of a table")
         choose_limits(&self.tree, &self.work.table, SIMD)
@@ -206,8 +209,8 @@ cdef class DiscreteRows:
             <const uint32_t *>self.tree.nodes[i].counts.data, NULL
         )
         self.derived = NULL
-        if self.work.pairs != NULL and k <= 1 and not self.has_missing and has_planes(table, x) \
-                and (k == 0 or has_planes(table, parents[0])):
+        if self.work.pairs != NULL and has_planes(table, x) \
+                and (k == 0 or (k == 1 and not self.has_missing and has_planes(table, parents[0]))):
             self.choose_derived(x, parents[0] if k > 0 else -1)
         return True
 

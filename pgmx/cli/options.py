@@ -328,6 +328,48 @@ knowledge_options = join_options(
     click.option("--roots", metavar="A,B,...", type=split_names, help="Variables without parents."),
 )
 
+#: Options of ``pgmx posterior``.
+posterior_options = join_options(
+    click.option(
+        "--score",
+        metavar="NAME",
+        help="Score: a log marginal likelihood or BIC. Default: bdeu (discrete) or bge (continuous data).",
+    ),
+    click.option(
+        "--method",
+        type=click.Choice(["auto", "exact", "mcmc"]),
+        default="auto",
+        show_default=True,
+        help="Sum over all structures, or sample them.",
+    ),
+    click.option(
+        "--over",
+        type=click.Choice(["dags", "orders"]),
+        default="dags",
+        show_default=True,
+        help="Count each graph once, or once for each order of its variables (faster).",
+    ),
+    click.option(
+        "--prior",
+        type=click.Choice(["fair", "uniform"]),
+        default="fair",
+        show_default=True,
+        help="Prior: each number of parents, or each graph, has the same probability.",
+    ),
+    click.option(
+        "--max-indegree", metavar="N", type=_COUNT, default=5, show_default=True, help="Largest number of parents."
+    ),
+    click.option("--candidates", metavar="N", type=_COUNT, help="Number of candidate parents of each variable."),
+    click.option(
+        "--threshold",
+        metavar="P",
+        type=click.FloatRange(min=0, max=1, min_open=True),
+        default=0.5,
+        show_default=True,
+        help="Least probability of the edges that are shown.",
+    ),
+)
+
 #: Options of the run: random state and parallel jobs.
 run_options = join_options(
     click.option(
