@@ -45,6 +45,7 @@ KERNELS = {
         "_edge_filter",
         "_edge_heap",
         "_edge_ids",
+        "_gaussian_orders",
         "_grow_shrink",
         "_order_climb",
         "_pair_levels",
