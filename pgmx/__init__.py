@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pgmx import (  # noqa: F401  (each is imported on demand)
+        ci_tests,
         data,
         datasets,
         estimators,

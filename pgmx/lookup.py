@@ -15,6 +15,7 @@ from inspect import Parameter, signature
 
 #: Packages of public names; their `__all__` lists them.
 PACKAGES = (
+    "ci_tests",
     "data",
     "datasets",
     "estimators",

@@ -19,6 +19,7 @@ from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.streaming import StreamClassifier, StreamLearner
 
 PACKAGES = (
+    "ci_tests",
     "data",
     "datasets",
     "estimators",
@@ -153,7 +154,7 @@ def test_learner_documents_what_fit_sets(name):
     from helpers.learning_tables import dependent_frame
     from helpers.series_learners import SERIES_LEARNERS
     from helpers.stream_learners import find_stream
-    from pgmx.estimators import GraphicalLasso, Nonparanormal
+    from pgmx.estimators import GraphicalLasso, MarkovBlanket, Nonparanormal
 
     data, targets = dependent_frame(0), None
     if issubclass(PUBLIC[name], StreamLearner):
@@ -161,7 +162,9 @@ def test_learner_documents_what_fit_sets(name):
         data = DataFrame(data, columns=list("abcd"))
     if PUBLIC[name] is BayesianNetworkClassifier:
         targets = data["a"]
-    options = {Nonparanormal: {"estimator": GraphicalLasso()}}.get(PUBLIC[name], {})  # alone it learns no graph
+    # Nonparanormal alone learns no graph
+    given = {Nonparanormal: {"estimator": GraphicalLasso()}, MarkovBlanket: {"target": data.columns[0]}}
+    options = given.get(PUBLIC[name], {})
     if PUBLIC[name] in SERIES_LEARNERS:
         options = SERIES_LEARNERS[PUBLIC[name]].make_options(data.shape[1])
     fitted = PUBLIC[name](**options).fit(data, targets)

@@ -29,7 +29,7 @@ ORDER = [
     "statistics",
     "inference",
     "models",
-    "solvers scores",
+    "solvers scores ci_tests",
     "search",
     "estimators streaming",
     "datasets metrics plotting",
@@ -40,8 +40,8 @@ RANKS = {entry: rank for rank, entries in enumerate(ORDER) for entry in entries.
 
 # Packages and modules that may import a foreign package at their top; leaves may import it inside functions.
 HOMES = {
-    "pgmpy": {"models", "scores", "estimators", "inference.pgmpy_classes"},
-    "pandas": {"data", "models", "datasets", "inference.information"},
+    "pgmpy": {"models", "scores", "ci_tests.choice", "estimators", "inference.pgmpy_classes"},
+    "pandas": {"data", "models", "ci_tests.base", "datasets", "inference.information"},
     "matplotlib": set(),
 }
 LEAVES = {"datasets", "metrics", "plotting", "cli"}

@@ -15,6 +15,7 @@ import pgmx
 PACKAGE = Path(pgmx.__file__).parent
 ROOT = Path(__file__).parents[1]
 PUBLIC_PACKAGES = (
+    "ci_tests",
     "data",
     "datasets",
     "estimators",

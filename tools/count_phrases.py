@@ -95,18 +95,18 @@ def _is_message(node: ast.AST) -> bool:
 
 def list_python_prose(source: str) -> Iterator[str]:
     """Yield docstrings, messages of errors, warnings and commands, and comments of a module."""
-    tree = ast.parse(source)
+    nodes = list(ast.walk(ast.parse(source)))
     seen = set()
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             text = ast.get_docstring(node, clean=False)
             if text is not None:
                 seen.add(id(node.body[0].value))
                 yield text
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.JoinedStr):
             seen.update(id(part) for part in ast.walk(node) if part is not node)
-    for node in filter(_is_message, ast.walk(tree)):
+    for node in filter(_is_message, nodes):
         for part in ast.walk(node):
             text = _read_text(part)
             if text and " " in text and id(part) not in seen:

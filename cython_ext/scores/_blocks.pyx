@@ -98,7 +98,7 @@ cdef class BlockScorer(Scorer):
         reserve(&self.scratch[SMALL], 4 * (self.widest + 1) * (self.widest + 1) * sizeof(double))
         reserve(&self.scratch[RESIDUALS], (self.widest + 1) * (self.n_columns + 1) * sizeof(double))
         for v in range(self.n):
-            self.alone[v] = self.score_family(v, NULL, 0)
+            self.alone[v] = self.score_terms(v, NULL, 0)
         self.choose_unit(1e10)
 
     def __dealloc__(self):
@@ -131,7 +131,7 @@ cdef class BlockScorer(Scorer):
                 at += 1
         return columns
 
-    cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
+    cdef double score_terms(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
         cdef Py_ssize_t n_of = 0, m = self.width(child), size, i, j
         cdef int *columns = self.list_columns(child, parents, k, &n_of)
         cdef double *matrix
@@ -162,8 +162,8 @@ cdef class BlockScorer(Scorer):
 
     # ---- the row of a child ----
 
-    cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
-        cdef double score = self.score_family(child, parents, k)
+    cdef double fill_gains(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
+        cdef double score = self.score_terms(child, parents, k)
         cdef Py_ssize_t n_of = 0, width = self.n_columns, m = self.width(child), u, c, i, d
         cdef double *z = NULL
         cdef double *residuals = <double *>self.scratch[RESIDUALS].data
@@ -188,7 +188,7 @@ cdef class BlockScorer(Scorer):
             rest = <int *>reserve(&self.scratch[OTHERS], (k + 1) * sizeof(int))
             for d in range(k - 1):
                 rest[d] = parents[d if d < i else d + 1]
-            gains[parents[i]] = self.round_gain(self.score_family(child, rest, k - 1) - score)
+            gains[parents[i]] = self.round_gain(self.score_terms(child, rest, k - 1) - score)
         return score
 
     cdef double *fill_rows(self, const int *columns, Py_ssize_t k) except NULL nogil:

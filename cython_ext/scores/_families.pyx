@@ -206,13 +206,16 @@ cdef class FamilyScorer(Scorer):
         Both arrays, of shape (n,), are written at the wanted ids; the mask and ``max_indegree`` do not apply.
         """
         cdef const int *p = &parents[0] if parents.shape[0] > 0 else NULL
+        cdef Py_ssize_t i
         if wanted.shape[0] > 0:
             with nogil:
                 self.score_wider(child, p, parents.shape[0], &wanted[0], wanted.shape[0], &scores[0], &n_cells[0])
+                for i in range(wanted.shape[0] if self.size_costs != NULL else 0):
+                    scores[wanted[i]] -= self.size_costs[parents.shape[0] + 1]
 
     # ---- scores of single families ----
 
-    cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
+    cdef double score_terms(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
         cdef Row row
         if k == 0:
             return self.alone[child]
@@ -312,7 +315,7 @@ cdef class FamilyScorer(Scorer):
 
     # ---- the row of a child ----
 
-    cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
+    cdef double fill_gains(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
         cdef Row row
         cdef Py_ssize_t u
         cdef Family family = Family(child, k, parents, ALL, NULL)
@@ -371,8 +374,8 @@ cdef class FamilyScorer(Scorer):
             return False
         if row.q * row.r * self.work.table.cards[u] > <double>(<uint64_t>1 << MAX_CELLS_LOG2):
             return False
-        if self.work.terms.penalty * row.q * (row.r - 1) * (self.work.table.cards[u] - 1) + self.least_gain \
-                > min(self.headroom, self.entropies[u]):
+        if self.work.terms.penalty * row.q * (row.r - 1) * (self.work.table.cards[u] - 1) + self.step_cost(row.k) \
+                + self.least_gain > min(self.headroom, self.entropies[u]):
             return False
         for i in range(row.k):
             if row.parents[i] == u:
@@ -476,7 +479,7 @@ cdef class FamilyScorer(Scorer):
         wider = self.list_wider(child, parents, k, others, n_others)
         for i in range(n_others):   # these need cells of their own, which take the buffers of the tables
             self.expect(wider + i, 1, n_others - i)
-            scores[others[i]] = self.score_family(child, wider[i].parents, k + 1)
+            scores[others[i]] = self.score_terms(child, wider[i].parents, k + 1)
             n_cells[others[i]] = self.work.cells.size
         return 0
 
@@ -492,5 +495,5 @@ cdef class FamilyScorer(Scorer):
         wider = self.list_wider(row.child, row.parents, row.k, others, n)
         for i in range(n):
             self.expect(wider + i, 1, n - i)
-            gains[others[i]] = self.score_family(row.child, wider[i].parents, row.k + 1) - row.score
+            gains[others[i]] = self.score_terms(row.child, wider[i].parents, row.k + 1) - row.score
         return 0

@@ -25,6 +25,8 @@ References: Golub & Van Loan (2013), Matrix Computations, section 4.2.5; Lauritz
 variances from the inverse).
 """
 
+import numpy as np
+
 cimport cython
 from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport uint8_t
@@ -159,6 +161,11 @@ cdef class GaussianScorer(Scorer):
         for i in range(N_SCRATCH):
             release(&self.scratch[i])
 
+    @property
+    def moments(self):
+        """The correlation matrix and N; None for a marginal likelihood."""
+        return None if self.constants != NULL else (np.asarray(self.owners), 2 * self.half_rows)
+
     # ---- formulas ----
 
     cdef double combine_score(
@@ -202,7 +209,7 @@ cdef class GaussianScorer(Scorer):
             "digits: drop one of these columns, or start from a graph that does not join them"
         )
 
-    cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
+    cdef double score_terms(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
         cdef double log_determinant = 0.0
         cdef double residual = self.residual_variance(child, parents, k, &log_determinant)
         return self.combine_score(child, k, residual, log_determinant)
@@ -296,7 +303,7 @@ cdef class GaussianScorer(Scorer):
 
     # ---- the row of a child ----
 
-    cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
+    cdef double fill_gains(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
         cdef Py_ssize_t n = self.n, i, u
         cdef double *covariances = <double *>self.scratch[COVARIANCES].data     # c: covariances with the child
         cdef double *residual = <double *>self.scratch[RESIDUAL].data           # v

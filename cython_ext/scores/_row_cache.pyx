@@ -412,7 +412,7 @@ cdef class CachedScorer(Scorer):
             self.store.clear()
             self.source.restrict(allowed)
 
-    cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
+    cdef double score_terms(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
         return self.source.score_family(child, parents, k)
 
     cdef int expect(self, const Family *families, Py_ssize_t n_needed, Py_ssize_t n) except -1 nogil:
@@ -435,7 +435,7 @@ cdef class CachedScorer(Scorer):
             free(unknown)
         return 0
 
-    cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
+    cdef double fill_gains(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
         cdef double score = 0.0
         while not self.store.find(child, parents, k, gains, &score):
             if self.ahead is None or self.ahead.prepare(self.source, child, parents, k, gains):

@@ -42,6 +42,15 @@ cdef class Scorer:
         if allowed is not None:
             self.allowed = &allowed[0, 0]
 
+    def price_sizes(self, const double[::1] costs):
+        """Subtract ``costs[k]``, of shape (n,), from each family with k parents; None subtracts nothing."""
+        if costs is not None and costs.shape[0] != self.n:
+            raise ValueError(f"costs must have the shape {(self.n,)}, got {(costs.shape[0],)}")
+        self.size_cost_array = costs
+        self.size_costs = NULL
+        if costs is not None and self.n > 0:
+            self.size_costs = &costs[0]
+
     def family_score(self, Py_ssize_t child, const int[::1] parents) -> float:
         """Return the score of ``child`` with ``parents`` (ascending ids)."""
         cdef const int *p = &parents[0] if parents.shape[0] > 0 else NULL
@@ -61,6 +70,8 @@ cdef class Scorer:
                 self.prepare_pairs(a)
                 for b in range(a + 1, self.n):
                     self.pair_gains(a, b, &gains[a, b], &gains[b, a])
+                    gains[a, b] -= self.step_cost(0)
+                    gains[b, a] -= self.step_cost(0)
 
     def rescore(self, Py_ssize_t child, const int[::1] parents, double[:, ::1] gains) -> float:
         """Return the family score and write the gains of all toggles of ``child`` into ``gains[child]``."""
@@ -178,14 +189,14 @@ cdef class Scorer:
 
     # ---- defined by a scorer ----
 
-    cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
+    cdef double score_terms(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
         with gil:
-            raise NotImplementedError("a compiled scorer defines score_family")
+            raise NotImplementedError("a compiled scorer defines score_terms")
 
-    cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
-        # Fills the gains of a child and returns its family score.
+    cdef double fill_gains(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
+        # Fills the gains of a child and returns its family score, both without what the number of parents costs.
         with gil:
-            raise NotImplementedError("a compiled scorer defines compute_row")
+            raise NotImplementedError("a compiled scorer defines fill_gains")
 
     cdef int expect(self, const Family *families, Py_ssize_t n_needed, Py_ssize_t n) except -1 nogil:
         # Called if `is_far` before the first n_needed families are counted; the others may be next.

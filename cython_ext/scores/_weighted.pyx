@@ -316,7 +316,7 @@ cdef class WeightedFamilyScorer(Scorer):
         self.weigh_cells()
         return q
 
-    cdef double score_family(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
+    cdef double score_terms(self, Py_ssize_t child, const int *parents, Py_ssize_t k) except? -1 nogil:
         return self.score_cells(self.find_cells(child, parents, k), child) if k > 0 else self.alone[child]
 
     cdef double *count_table(self, Py_ssize_t u) except NULL nogil:
@@ -405,12 +405,12 @@ cdef class WeightedFamilyScorer(Scorer):
                     sums_b[s] += table[s * c + i]
                     sums_a[i] += table[s * c + i]
         if self.equivalent or to_a:
-            score = self.score_family(a, &second, 1) if wide else self.score_sums(table, rb * c, sums_b, rb, rb, a)
+            score = self.score_terms(a, &second, 1) if wide else self.score_sums(table, rb * c, sums_b, rb, rb, a)
             of_a[0] = self.round_gain(score - self.alone[a])
         if self.equivalent:
             of_b[0] = of_a[0] if to_b else -INFINITY
         elif to_b:
-            score = self.score_family(b, &first, 1) if wide \
+            score = self.score_terms(b, &first, 1) if wide \
                 else self.score_sums(table, rb * c, sums_a, c, self.cards[a], b)
             of_b[0] = self.round_gain(score - self.alone[b])
         if not to_a:
@@ -453,7 +453,7 @@ cdef class WeightedFamilyScorer(Scorer):
             self.sum_configs(table + s * self.n_cells, sums + s * self.n_configs)
         return self.score_sums(table, ru * self.n_cells, sums, ru * self.n_configs, q * ru, child)
 
-    cdef double compute_row(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
+    cdef double fill_gains(self, Py_ssize_t child, const int *parents, Py_ssize_t k, double *gains) except? -1 nogil:
         cdef double score, q, limit = <double>(<uint64_t>1 << MAX_CELLS_LOG2) / self.cards[child]
         cdef int *later = <int *>reserve(&self.scratch[LATER], (self.n + 1) * sizeof(int))
         cdef Py_ssize_t u, i, n_later = 0
@@ -482,5 +482,5 @@ cdef class WeightedFamilyScorer(Scorer):
         for i in range(n_later):    # these take the buffers of the cells
             if self.remote is not None:
                 self.expect(wider + i, 1, n_later - i)
-            gains[later[i]] = self.round_gain(self.score_family(child, wider[i].parents, k + 1) - score)
+            gains[later[i]] = self.round_gain(self.score_terms(child, wider[i].parents, k + 1) - score)
         return score

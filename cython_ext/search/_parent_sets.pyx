@@ -18,7 +18,7 @@ lemma 1 (only such sets), theorems 1 and 2 (the costs); the entropy bound: de Ca
 """
 
 cimport cython
-from libc.math cimport INFINITY, fabs, log
+from libc.math cimport INFINITY, fabs, ldexp, log
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc, realloc
 from libc.string cimport memset
@@ -94,6 +94,8 @@ cdef class ParentSets:
         An upper bound on the likelihood.
     bonus : float
         The gain of an arc in the structure prior, added to each family per arc.
+    size_costs : float64 (n,) or None
+        What 0 to n - 1 parents cost in addition to their parameters, 0 or more.
     """
 
     cdef object source
@@ -103,6 +105,7 @@ cdef class ParentSets:
     cdef double cost, bonus, ceiling, unit
     cdef const int64_t[::1] cards
     cdef const double[:, ::1] entropies
+    cdef const double[::1] size_costs
     cdef int[::1] required, candidates
     cdef double[::1] row_scores, row_cells
     cdef int[::1] wanted
@@ -124,6 +127,7 @@ cdef class ParentSets:
         self, source, Py_ssize_t child, int[::1] required, int[::1] candidates, *, Py_ssize_t max_size,
         int kind=NO_BOUND, double cost=0.0, const int64_t[::1] cards=None, const double[:, ::1] entropies=None,
         double ceiling=0.0, double bonus=0.0,
+        const double[::1] size_costs=None,
     ):
         if candidates.shape[0] > MOST_CANDIDATES:
             raise ValueError(f"at most {MOST_CANDIDATES} candidate parents can be searched, got {candidates.shape[0]}")
@@ -131,7 +135,7 @@ cdef class ParentSets:
         self.required, self.candidates, self.cards, self.entropies = required, candidates, cards, entropies
         self.n_required, self.n_candidates = required.shape[0], candidates.shape[0]
         self.max_size = min(max_size, self.n_candidates)
-        self.cost, self.bonus, self.ceiling = cost, bonus, ceiling
+        self.cost, self.bonus, self.ceiling, self.size_costs = cost, bonus, ceiling, size_costs
         self.family = np.empty(self.n_required + self.n_candidates, dtype=np.int32)
         self.has_rows = hasattr(source, "score_additions")
         self.row_scores, self.row_cells = np.empty(source.n), np.empty(source.n)
@@ -225,15 +229,36 @@ cdef class ParentSets:
                 q *= self.cards[self.candidates[i]]
         return q
 
-    cdef double price(self, uint64_t bits, Py_ssize_t k, Py_ssize_t n_more) noexcept:
-        # The smallest cost of a set of k candidates and at least n_more others.
+    cdef double price(self, uint64_t bits, Py_ssize_t k) noexcept:
+        # The cost of a set of k candidates.
+        return self.price_parameters(bits, k, 0) + self.price_size(k)
+
+    cdef double price_size(self, Py_ssize_t k) noexcept:
+        return 0.0 if self.size_costs is None else self.size_costs[self.n_required + k]
+
+    cdef double price_parameters(self, uint64_t bits, Py_ssize_t k, Py_ssize_t n_more) noexcept:
+        # The smallest cost of the parameters of a set of k candidates and n_more others.
         if self.cards is None:
             return self.cost * (self.n_required + k + n_more)
-        return self.cost * self.count_configurations(bits) * (1 << n_more) * (self.cards[self.child] - 1)
+        return self.cost * ldexp(self.count_configurations(bits), <int>n_more) * (self.cards[self.child] - 1)
+
+    cdef double price_supersets(self, uint64_t bits, Py_ssize_t k) noexcept:
+        # The smallest cost of a strict superset of a set of k candidates. Sizes cost less beyond half of all variables.
+        cdef double least = self.price_parameters(bits, k, 1), parameters
+        cdef Py_ssize_t more = 1
+        if self.size_costs is None:
+            return least
+        least += self.price_size(k + 1)
+        for more in range(2, self.max_size - k + 1):
+            parameters = self.price_parameters(bits, k, more)
+            if parameters >= least:
+                break
+            least = min(least, parameters + self.price_size(k + more))
+        return least
 
     cdef double likelihood(self, uint64_t bits, double score) noexcept:
         cdef Py_ssize_t k = self.count_bits(bits)
-        return score - self.bonus * (self.n_required + k) + self.price(bits, k, 0)
+        return score - self.bonus * (self.n_required + k) + self.price(bits, k)
 
     cdef Py_ssize_t count_bits(self, uint64_t bits) noexcept:
         cdef Py_ssize_t k = 0
@@ -260,7 +285,7 @@ cdef class ParentSets:
         cdef double arcs = self.bonus * (self.n_required + (k + 1 if self.bonus < 0 else self.max_size))
         if self.kind == NO_BOUND:
             return INFINITY
-        return (self.ceiling if self.kind == LIKELIHOOD else bound) - self.price(bits, k, 1) + arcs
+        return (self.ceiling if self.kind == LIKELIHOOD else bound) - self.price_supersets(bits, k) + arcs
 
     cdef double least_entropy(self, Py_ssize_t u, uint64_t others) noexcept:
         # The smallest N H(u | w), w among the others and the required parents.
@@ -290,7 +315,7 @@ cdef class ParentSets:
                 continue
             bound = self.bound_of[n_new] + arcs
             if self.kind != NO_BOUND:
-                bound -= self.price(wider, k, 0)
+                bound -= self.price(wider, k)
             self.added[n_new] = <int>u
             self.score_of[n_new] = -INFINITY
             if bound > self.best_of[n_new] + self.unit:

@@ -15,6 +15,7 @@ PACKAGES = {
     "pgmx.models": "Models and their files",
     "pgmx.inference": "Inference",
     "pgmx.scores": "Scores",
+    "pgmx.ci_tests": "Tests of conditional independence",
     "pgmx.data": "Data",
     "pgmx.datasets": "Networks and samples",
     "pgmx.metrics": "Metrics",
@@ -31,7 +32,10 @@ RESULTS = (
     "pgmx.runs.progress.SearchProgress",
     "pgmx.runs.progress.GraftingProgress",
     "pgmx.runs.progress.SolverProgress",
+    "pgmx.runs.progress.SkeletonProgress",
     "pgmx.runs.progress.ResamplingProgress",
+    "pgmx.runs.progress.PosteriorProgress",
+    "pgmx.estimators.bayesian.structure_results.FeatureProbability",
     "pgmx.estimators.paths.PenaltyPath",
     "pgmx.estimators.gaussian.estimate.GaussianPath",
     "pgmx.estimators.markov.path.RegularizationPath",
@@ -43,6 +47,7 @@ RESULTS = (
 #: Headings of the folders and modules of a package that hold public names.
 FOLDERS = {
     "pgmx.estimators.bayesian": "Bayesian networks",
+    "pgmx.estimators.constraint_based": "Bayesian networks",
     "pgmx.estimators.markov": "Markov networks",
     "pgmx.estimators.gaussian": "Gaussian graphical models",
     "pgmx.estimators.selected_graph": "Choosing a penalty",

@@ -90,10 +90,11 @@ def learn(source, **options):
     discrete network bundled with pgmpy (alarm, asia, child, insurance, hailfinder, win95pts, andes, link, ...; a wrong
     name lists them all).
 
-    For a Bayesian network, the command prints the score, the edges ("a -> b"; "a -- b" if the data do not determine the
-    direction), the time, and the answer to one query. For a Markov network, it prints the objective, the penalty and
-    the edges with their strengths. For a Gaussian graph, it prints the same with partial correlations, and one
-    prediction. For a time series, it prints the edges with their lags ("a@t-1 -> b"), strengths and coefficients.
+    For a Bayesian network, the command prints the score or the number of tests, the edges ("a -> b"; "a -- b" if the
+    data do not determine the direction), the time, and the answer to one query. For a Markov network, it prints the
+    objective, the penalty and the edges with their strengths. For a Gaussian graph, it prints the same with partial
+    correlations, and one prediction. For a time series, it prints the edges with their lags ("a@t-1 -> b"), strengths
+    and coefficients.
 
     A bundled network is sampled first, and the result is compared with it (a Markov network with its moral graph).
     Without --out and --plot, NAME.bif (.uai) and NAME.svg are then written into the working directory.
@@ -112,6 +113,7 @@ def learn(source, **options):
       pgmx learn visits.parquet --missing drop --forbidden never.csv --out visits.graphml
       pgmx learn survey.csv --strategy thorough --restarts 20 --tiers order.csv --roots age,sex
       pgmx learn cells.csv --sep ";" --decimal , --drop id --discretize quantile:5
+      pgmx learn survey.csv --method pc --alpha 0.01 --test chi_square --report survey.html
       pgmx learn survey.csv --method tan --class-node ill --out classifier.bif
       pgmx learn survey.csv --method group-lasso --select ebic --out survey.uai --plot survey.svg
       pgmx learn ratings.parquet --method best-choice --lam 0.01 --max-edges 3000 --plot-history curve.svg

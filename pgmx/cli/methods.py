@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+from pgmx.ci_tests.registry import name_default as name_default_test
 from pgmx.scores.registry import check_score_name, list_scores, name_default
 
 SEARCHES = {
@@ -17,6 +18,8 @@ SEARCHES = {
     "ges": "GreedyEquivalenceSearch",
 }
 FORESTS = {"chow-liu": "ChowLiuForest", "tan": "ChowLiuForest"}
+#: Methods that test conditional independence.
+TESTED = {"pc": "PC"}
 MARKOV_METHODS = {
     "best-choice": "BestChoiceEdgeGrafting",
     "online": "OnlineEdgeGrafting",
@@ -35,7 +38,8 @@ STREAM_METHODS = {
     "adaraker": ("AdaRakerRegressor", "AdaRakerClassifier"),
     "raker": ("RakerRegressor", "RakerClassifier"),
 }
-BAYESIAN_METHODS = {**SEARCHES, **FORESTS}
+SCORED = {**SEARCHES, **FORESTS}
+BAYESIAN_METHODS = {**SCORED, **TESTED}
 UNDIRECTED_METHODS = {**MARKOV_METHODS, **GAUSSIAN_METHODS}
 
 #: Class in `pgmx.estimators` of each method.
@@ -60,7 +64,7 @@ class Parameter(NamedTuple):
 
 _LAGGED = (*LDS_METHODS, *SVARM_METHODS)
 _GUIDED = (*BAYESIAN_METHODS, *MARKOV_METHODS, *_LAGGED, "tensor-sem")
-_LIMITED = (*SEARCHES, *FORESTS, *UNDIRECTED_METHODS, "lds", "scalable-lds", *SVARM_METHODS, "tensor-sem")
+_LIMITED = (*BAYESIAN_METHODS, *UNDIRECTED_METHODS, "lds", "scalable-lds", *SVARM_METHODS, "tensor-sem")
 
 #: Options with files or names of columns: `tables` reads them and checks them against the table.
 _READ_WITH_DATA = ("required", "forbidden", "tiers", "roots", "root", "class_node", "held_out")
@@ -76,14 +80,16 @@ _WEIGHTS = {"ll": "mutual_info", "bic": "bic", "aic": "aic", "bdeu": "bdeu", "bg
 LEARNER_OPTIONS = {
     "strategy": [Parameter(["hill-climb"], "strategy", "greedy")],
     "penalty": [Parameter(SEARCHES, "penalty", 1.0)],
+    "gamma": [Parameter(SEARCHES, "gamma", 1.0)],
     "discrete_children": [Parameter(SEARCHES, "discrete_children", "forbidden")],
     "restarts": [Parameter(["hill-climb"], "n_restarts", 0)],
     "em_restarts": [Parameter(SEARCHES, "n_em_restarts", 0)],
     "start": [Parameter(SEARCHES, "start_dag", text="empty")],
     "max_candidates": [Parameter(SEARCHES, "max_candidates")],
     "max_indegree": [Parameter(SEARCHES, "max_indegree")],
+    "max_degree": [Parameter(["ges"], "max_degree")],
     "max_time": [Parameter(_LIMITED, "max_time")],
-    "checkpoint": [Parameter([*SEARCHES, *MARKOV_METHODS], "checkpoint")],
+    "checkpoint": [Parameter([*SEARCHES, *TESTED, *MARKOV_METHODS], "checkpoint")],
     "plot_history": [Parameter([*SEARCHES, *UNDIRECTED_METHODS])],
     "root": [Parameter(FORESTS, "root")],
     "class_node": [Parameter(["tan"], "class_node")],
@@ -92,8 +98,8 @@ LEARNER_OPTIONS = {
     "roots": [Parameter(BAYESIAN_METHODS, "root_nodes")],
     "required": [Parameter(_GUIDED, "required_edges")],
     "forbidden": [Parameter(_GUIDED, "forbidden_edges")],
-    "equivalent_sample_size": [Parameter(BAYESIAN_METHODS, "equivalent_sample_size")],
-    "pseudo_counts": [Parameter(BAYESIAN_METHODS, "pseudo_counts")],
+    "equivalent_sample_size": [Parameter(SCORED, "equivalent_sample_size")],
+    "pseudo_counts": [Parameter(SCORED, "pseudo_counts")],
     "lam": [Parameter([*UNDIRECTED_METHODS, "lds", "scalable-lds", *SVARM_METHODS], "lam")],
     "lam_ratio": [
         Parameter([*MARKOV_METHODS, "lds", *SVARM_METHODS], "lam_ratio", 0.1),
@@ -107,7 +113,9 @@ LEARNER_OPTIONS = {
     "alpha": [
         Parameter(["best-choice", "online"], "alpha", 0.5),
         Parameter(["edge-grafting"], "alpha", 0.0, text="one edge per round", scope="edge-grafting"),
+        Parameter(TESTED, "significance_level", 0.01, scope="pc"),
     ],
+    "test": [Parameter(TESTED, "ci_test")],
     "select": [Parameter(["group-lasso"], "selection"), Parameter([*GAUSSIAN_METHODS, "lds", *SVARM_METHODS])],
     "nonparanormal": [Parameter(GAUSSIAN_METHODS)],
     "rule": [Parameter(["neighborhood"], "rule", "and")],
@@ -149,7 +157,7 @@ def missing_choices(method: str, nonparanormal: str | None) -> tuple[str, ...]:
         return ("drop",) if nonparanormal in SCORE_TRANSFORMS else ("drop", "pairwise")
     if method in MARKOV_METHODS:
         return ("drop", "category")
-    return ("drop", "category", "pairwise") if method in FORESTS else ("drop", "category", "pairwise", "em")
+    return ("drop", "category", "pairwise") if method in (*FORESTS, *TESTED) else ("drop", "category", "pairwise", "em")
 
 
 # ---- learners ----
@@ -173,7 +181,7 @@ def check_method(options: dict) -> None:
             f"--discrete {','.join(options['discrete'])} is for networks with discrete variables, not for --method "
             f"{method}: drop these columns by --drop"
         )
-    if method in FORESTS:
+    if method in (*FORESTS, *TESTED):
         _check_missing(options, "em", "error, drop, category, pairwise")
     if options.get("em_restarts") and options["missing"] != "em":
         raise ValueError(f"--em-restarts {options['em_restarts']} is for --missing em, not for {options['missing']}")
@@ -264,7 +272,9 @@ def _check_missing(options: dict, refused: str, allowed: str) -> None:
 
 
 def default_score(method: str, n_continuous: int, n_columns: int) -> str:
-    """Return the default score."""
+    """Return the default score, or the default test."""
+    if method in TESTED:
+        return name_default_test(n_continuous, n_columns)
     name = name_default(n_continuous, n_columns)
     return name.replace("bic", "ll") if method in FORESTS else name  # forests maximise mutual information
 
@@ -296,9 +306,11 @@ def make_learner(options: dict, knowledge: dict, *, watched: bool = True) -> Any
             arguments["batch"] = True  # alpha is the threshold of batches; without them one edge is activated per round
         if options["select"] is not None:
             arguments["selection"] = options["select"].replace("-", "_")
-    elif options["start"] == "empty":
+    elif options.get("start") == "empty":
         del arguments["start_dag"]
-    run = {"n_jobs": options["n_jobs"], "random_state": options["random_state"]}
+    run = {"n_jobs": options["n_jobs"]}
+    if method not in TESTED:  # which draw nothing
+        run["random_state"] = options["random_state"]
     return getattr(estimators, METHODS[method])(**arguments, **run, **show)
 
 

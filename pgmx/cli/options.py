@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
+from pgmx.ci_tests.registry import TESTS
 from pgmx.cli.methods import (
     BAYESIAN_METHODS,
     GAUSSIAN_METHODS,
@@ -132,7 +133,8 @@ def method_option(*, numeric: bool):
         default="hill-climb",
         show_default=True,
         help=f"Bayesian networks: searches ({', '.join(SEARCHES)}), the best forest (chow-liu), a forest below a class "
-        "variable (tan). The other methods learn undirected Markov networks." + (numbers if numeric else ""),
+        "variable (tan), tests of conditional independence (pc). The other methods learn undirected Markov networks."
+        + (numbers if numeric else ""),
     )
 
 
@@ -146,13 +148,21 @@ learner_options = join_options(
     _learner_option(
         "--penalty", "C", float, "Multiplies what a parameter costs under BIC and AIC (Tetrad's penalty discount)."
     ),
+    _learner_option("--gamma", "G", float, "Multiplies what EBIC subtracts for the choice of the parents."),
     _learner_option(
         "--discrete-children",
         None,
         ["forbidden", "allowed"],
         f"Searches by {', '.join(list_scores(family='clg'))}: edges from continuous to discrete variables.",
     ),
+    _learner_option(
+        "--test",
+        None,
+        [entry.name for entry in TESTS],
+        "pc: the test. Default: chi_square for discrete, fisher_z for continuous, mixed for mixed columns.",
+    ),
     _learner_option("--max-indegree", "N", _COUNT, "At most N parents per variable."),
+    _learner_option("--max-degree", "N", _POSITIVE, "ges: at most N edges per variable."),
     _learner_option(
         "--strategy",
         None,
@@ -212,7 +222,7 @@ markov_options = join_options(
         "X",
         click.FloatRange(min=0, max=1),
         "best-choice, online: 0 activates many edges per round, 1 only the best edge; edge-grafting: activate batches "
-        "of edges above this threshold.",
+        "of edges above this threshold; pc: the significance level of the tests.",
     ),
     _learner_option(
         "--select",

@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pgmx.ci_tests.registry import find_test
 from pgmx.cli.knowledge import choose_column, learner_knowledge
-from pgmx.cli.methods import MARKOV_METHODS, default_score
+from pgmx.cli.methods import MARKOV_METHODS, TESTED, default_score
 from pgmx.cli.paths import Source, find_source
 from pgmx.scores.registry import needs_columns
 
@@ -152,9 +153,9 @@ def list_layout(path: Path, options: Mapping[str, Any]) -> dict[str, str]:
 class Data(NamedTuple):
     """The data of a learner.
 
-    `table` is coded, or has columns if some are continuous. `score` is the name of the score or loss. `network` is the
-    kind of the fitted network ("discrete", "gaussian", "mixed", "markov" or None). `truth` is the bundled network.
-    `discretizer` puts other rows into the same bins.
+    `table` is coded, or has columns if some are continuous. `score` is the name of the score, test or loss. `network`
+    is the kind of the fitted network ("discrete", "gaussian", "mixed", "markov" or None). `truth` is the bundled
+    network. `discretizer` puts other rows into the same bins.
     """
 
     table: Any
@@ -213,13 +214,19 @@ def _open_file(path: Path, options: dict) -> tuple[Any, Any]:
         rows, discretizer = discretize_input(path, options)
         return encode(rows, missing=_coding_of(options), n_jobs=options["n_jobs"]), discretizer
     source = open_input(path, options)
-    if needs_columns(options["score"]) and path.suffix.lower() != ".pgmx":
+    if (needs_columns(options["score"]) or _tests_columns(options)) and path.suffix.lower() != ".pgmx":
         table = open_frame(source).declare_discrete(choose_discrete(path, options))
     else:
         table = _open_coded(source, choose_discrete(path, options), options)
     if not isinstance(table, DiscreteTable) and options["method"] not in MARKOV_METHODS:
         warn_of_few_values(table)
     return table, None
+
+
+def _tests_columns(options: dict) -> bool:
+    """Return whether the test is for continuous columns, so that integers are not states."""
+    test = options.get("test")
+    return test is not None and find_test(test).kind == "continuous"
 
 
 def _coding_of(options: dict) -> str:
@@ -257,6 +264,11 @@ def _describe(table, truth, options: dict) -> Data:
     if options["method"] in MARKOV_METHODS:
         _refuse_continuous(floats, options["method"])
         return Data(table, columns, table.n_rows, options["loss"] or "pseudolikelihood", "markov", truth)
+    if options["method"] in TESTED:
+        test = options["test"] or default_score(options["method"], len(floats), len(columns))
+        kind = "mixed" if 0 < len(floats) < len(columns) else "gaussian"
+        kind = "gaussian" if _tests_columns(options) else "discrete" if coded else kind
+        return Data(table, columns, table.n_rows, test, kind, truth)
     score = options["score"] or default_score(options["method"], len(floats), len(columns))
     network = None
     if coded and not needs_columns(score):

@@ -3,7 +3,8 @@
 - `base`: the base class of all learners, with scikit-learn's ``fit`` and pgmpy's ``estimate``
 - `cost`: memory required for learning
 - `paths`: choice of a penalty for any model: penalty path, stability of edges, best value of a criterion
-- `bayesian`: learners of Bayesian networks
+- `bayesian`: learners of Bayesian networks by scores
+- `constraint_based`: learners of Bayesian networks by tests of conditional independence
 - `gaussian`: learners of Gaussian graphical models
 - `markov`: learners of discrete Markov networks
 - `time_series`: learners of time series
@@ -23,8 +24,13 @@ if TYPE_CHECKING:
     from pgmx.estimators.bayesian.classifier import BayesianNetworkClassifier as BayesianNetworkClassifier
     from pgmx.estimators.bayesian.equivalence import GreedyEquivalenceSearch as GreedyEquivalenceSearch
     from pgmx.estimators.bayesian.hill_climb import HillClimbSearch as HillClimbSearch
+    from pgmx.estimators.bayesian.posterior import StructurePosterior as StructurePosterior
     from pgmx.estimators.block_bootstrap import BlockBootstrap as BlockBootstrap
     from pgmx.estimators.bootstrap import BootstrapStructure as BootstrapStructure
+    from pgmx.estimators.constraint_based.hybrid import MMHC as MMHC
+    from pgmx.estimators.constraint_based.hybrid import HybridSearch as HybridSearch
+    from pgmx.estimators.constraint_based.markov_blanket import MarkovBlanket as MarkovBlanket
+    from pgmx.estimators.constraint_based.pc import PC as PC
     from pgmx.estimators.cost import LearningCost as LearningCost
     from pgmx.estimators.gaussian.clime import CLIME as CLIME
     from pgmx.estimators.gaussian.graphical_lasso import GraphicalLasso as GraphicalLasso
@@ -66,18 +72,23 @@ _HOMES = {
     "GreedyEquivalenceSearch": "pgmx.estimators.bayesian.equivalence",
     "GroupLassoMarkovNetwork": "pgmx.estimators.markov.group_lasso",
     "HillClimbSearch": "pgmx.estimators.bayesian.hill_climb",
+    "HybridSearch": "pgmx.estimators.constraint_based.hybrid",
     "IdentifiabilityWarning": "pgmx.estimators.time_series.structural_equations",
     "KernelSVARM": "pgmx.estimators.time_series.svarm.kernel_svarm",
     "LearningCost": "pgmx.estimators.cost",
     "LinearSVARM": "pgmx.estimators.time_series.svarm.linear_svarm",
+    "MMHC": "pgmx.estimators.constraint_based.hybrid",
+    "MarkovBlanket": "pgmx.estimators.constraint_based.markov_blanket",
     "NeighborhoodLasso": "pgmx.estimators.gaussian.neighborhood_lasso",
     "Nonparanormal": "pgmx.estimators.gaussian.nonparanormal",
     "OnlineEdgeGrafting": "pgmx.estimators.markov.online_grafting",
     "ScalableLDS": "pgmx.estimators.time_series.scalable",
+    "PC": "pgmx.estimators.constraint_based.pc",
     "SelectedGraph": "pgmx.estimators.selected_graph",
     "SimulatedAnnealing": "pgmx.estimators.bayesian.annealing",
     "SparsityEnforcingLDS": "pgmx.estimators.time_series.enforcing",
     "SparsityInducingLDS": "pgmx.estimators.time_series.inducing",
+    "StructurePosterior": "pgmx.estimators.bayesian.posterior",
     "TensorSEM": "pgmx.estimators.time_series.tensor_sem",
     "TensorSEMTracker": "pgmx.estimators.time_series.tensor_sem_tracker",
 }

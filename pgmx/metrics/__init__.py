@@ -1,6 +1,6 @@
 """Quality of a learned network: compared with another graph, on held-out rows, compared with the true distribution.
 
-- `graphs`: comparison of the edges of two graphs: DAGs, PDAGs and undirected graphs
+- `graphs`: comparison of the edges of two graphs: DAGs, PDAGs, PAGs and undirected graphs
 - `divergence`: Kullback-Leibler divergence between two discrete Bayesian networks over the same variables
 - `curve`: the learning curve of a known network: divergence from the truth against the number of rows
 - `time_series`: coefficients, predictions and edges of a learned linear dynamical system, and curves of edges
@@ -16,12 +16,15 @@ from pgmx.metrics.divergence import Divergence, kl_divergence
 from pgmx.metrics.graphs import (
     DirectionScores,
     EdgeDifferences,
+    MarkScores,
     SkeletonScores,
+    arrowhead_scores,
     cpdag_shd,
     direction_scores,
     edge_differences,
     shd,
     skeleton_scores,
+    tail_scores,
 )
 from pgmx.metrics.prequential import PrequentialCurve, prequential
 from pgmx.metrics.time_series import (
@@ -39,8 +42,10 @@ __all__ = [
     "EdgeCurve",
     "EdgeDifferences",
     "HeldOutLikelihood",
+    "MarkScores",
     "PrequentialCurve",
     "SkeletonScores",
+    "arrowhead_scores",
     "coefficient_error",
     "cpdag_shd",
     "direction_scores",
@@ -55,6 +60,7 @@ __all__ = [
     "shd",
     "skeleton_scores",
     "structure_recall",
+    "tail_scores",
 ]
 
 if not TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Comparison of the edges of two graphs: DAGs, PDAGs and undirected graphs."""
+"""Comparison of the edges of two graphs: DAGs, PDAGs, PAGs and undirected graphs."""
 
 from __future__ import annotations
 
@@ -56,6 +56,25 @@ class DirectionScores(NamedTuple):
     f1: float
 
 
+class MarkScores(NamedTuple):
+    """Precision, recall and F1 of one kind of mark at the ends of edges of PAGs.
+
+    Parameters
+    ----------
+    precision, recall, f1 : float
+        Shares between 0 and 1, defined in `arrowhead_scores` and `tail_scores`.
+
+    Examples
+    --------
+    >>> MarkScores(precision=1.0, recall=0.5, f1=2 / 3).f1
+    0.6666666666666666
+    """
+
+    precision: float
+    recall: float
+    f1: float
+
+
 class EdgeDifferences(NamedTuple):
     """Differences between a graph and a reference, pair by pair.
 
@@ -91,12 +110,14 @@ def shd(a: GraphLike, b: GraphLike) -> int:
     """Return the structural Hamming distance of two graphs.
 
     It is the number of pairs {u, v} with a different mark. The mark is one of: no edge, u → v, u ← v, u - v. A reversed
-    edge counts once.
+    edge counts once. In PAGs, a pair counts once if it has an edge in one graph only, or another mark at one end or
+    both.
 
     Parameters
     ----------
-    a, b : pgmpy DAG or PDAG, networkx Graph or DiGraph, or fitted learner
-        Graphs on the same nodes. Two opposite edges are one undirected edge, as in pgmpy's ``PDAG``.
+    a, b : pgmpy DAG or PDAG, networkx Graph or DiGraph, PAG, or fitted learner
+        Graphs on the same nodes. Two opposite edges are one undirected edge, as in pgmpy's ``PDAG``. A PAG is compared
+        with a PAG.
 
     Returns
     -------
@@ -106,8 +127,8 @@ def shd(a: GraphLike, b: GraphLike) -> int:
     Raises
     ------
     TypeError, ValueError
-        If an argument is not a graph or learner, or may have parallel edges, the nodes differ, or an edge joins a node
-        with itself.
+        If an argument is not a graph or learner, or may have parallel edges, only one is a PAG, the nodes differ, or an
+        edge joins a node with itself.
 
     References
     ----------
@@ -120,7 +141,10 @@ def shd(a: GraphLike, b: GraphLike) -> int:
     >>> shd(nx.DiGraph([("a", "b"), ("b", "c")]), nx.DiGraph([("b", "a"), ("b", "c")]))
     1
     """
-    a, b, index = _read_graphs(a, b)
+    a, b, index = _read_graphs(a, b, with_pags=True)
+    if _is_pag(a):
+        ours, theirs = _list_marks(a, index), _list_marks(b, index)
+        return len({frozenset(end) for end, _ in ours.items() ^ theirs.items()})
     return _count_differences(_list_arcs(a, index), _list_arcs(b, index))
 
 
@@ -186,7 +210,7 @@ def skeleton_scores(true_graph: GraphLike, learned_graph: GraphLike) -> Skeleton
     >>> skeleton_scores(truth, learned)
     SkeletonScores(precision=1.0, recall=0.5, f1=0.6666666666666666)
     """
-    true_graph, learned_graph, index = _read_graphs(true_graph, learned_graph)
+    true_graph, learned_graph, index = _read_graphs(true_graph, learned_graph, with_pags=None)
     true, learned = ({frozenset(arc) for arc in _list_arcs(graph, index)} for graph in (true_graph, learned_graph))
     return SkeletonScores(*_compute_scores(true, learned))
 
@@ -232,6 +256,69 @@ def direction_scores(
     arcs_of = _list_class_arcs if equivalence_class else _list_arcs
     true, learned = (_list_arrows(arcs_of(graph, index)) for graph in (true_graph, learned_graph))
     return DirectionScores(*_compute_scores(true, learned))
+
+
+def arrowhead_scores(true_graph: GraphLike, learned_graph: GraphLike) -> MarkScores:
+    """Compare the arrowheads of two PAGs.
+
+    An arrowhead at v of an edge between u and v says that v is not a cause of u. Precision is the share of the learned
+    arrowheads that are at the same end of the same edge of the true graph, recall is the share of the true arrowheads
+    that were learned, and F1 = 2 · both / (learned + true). A circle is neither an arrowhead nor a tail.
+
+    Parameters
+    ----------
+    true_graph, learned_graph : PAG or fitted learner of one
+        Graphs on the same nodes.
+
+    Returns
+    -------
+    MarkScores
+        A named tuple ``(precision, recall, f1)``. A share without any arrowheads is 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        If an argument is not a PAG or a learner of one, or the nodes differ.
+
+    Examples
+    --------
+    >>> from pgmx.models import PAG
+    >>> truth, learned = PAG([("a", "b", "o", ">"), ("b", "c", ">", ">")]), PAG([("a", "b", ">", ">")])
+    >>> learned.add_node("c")
+    >>> arrowhead_scores(truth, learned)
+    MarkScores(precision=0.5, recall=0.3333333333333333, f1=0.4)
+    """
+    return _compare_marks(true_graph, learned_graph, ">")
+
+
+def tail_scores(true_graph: GraphLike, learned_graph: GraphLike) -> MarkScores:
+    """Compare the tails of two PAGs.
+
+    A tail at u of an edge between u and v says that u is a cause of v or of the selection of the rows. Precision,
+    recall and F1 are defined as in `arrowhead_scores`.
+
+    Parameters
+    ----------
+    true_graph, learned_graph : PAG or fitted learner of one
+        Graphs on the same nodes.
+
+    Returns
+    -------
+    MarkScores
+        A named tuple ``(precision, recall, f1)``. A share without any tails is 1.
+
+    Raises
+    ------
+    TypeError, ValueError
+        As `arrowhead_scores`.
+
+    Examples
+    --------
+    >>> from pgmx.models import PAG
+    >>> tail_scores(PAG([("a", "b", "-", ">")]), PAG([("a", "b", "o", ">")]))
+    MarkScores(precision=1.0, recall=0.0, f1=0.0)
+    """
+    return _compare_marks(true_graph, learned_graph, "-")
 
 
 def edge_differences(reference: GraphLike, graph: GraphLike, *, equivalence_class: bool = False) -> EdgeDifferences:
@@ -302,8 +389,24 @@ def _list_arrows(arcs: set[tuple[int, int]]) -> set[tuple[int, int]]:
     return {(u, v) for u, v in arcs if (v, u) not in arcs}
 
 
-def _read_graphs(a: GraphLike, b: GraphLike) -> tuple[nx.Graph, nx.Graph, dict[Hashable, int]]:
-    """Return both graphs and the position of each node; raise an error if they have different nodes."""
+def _compare_marks(true_graph: GraphLike, learned_graph: GraphLike, mark: str) -> MarkScores:
+    """Return the scores of the ends of edges that have a mark."""
+    true_graph, learned_graph, index = _read_graphs(true_graph, learned_graph, with_pags=True)
+    if not _is_pag(true_graph):
+        raise TypeError(f"expected a PAG or a learner of one, got {type(true_graph).__name__}: use direction_scores")
+    true, learned = (
+        {end for end, own in _list_marks(graph, index).items() if own == mark} for graph in (true_graph, learned_graph)
+    )
+    return MarkScores(*_compute_scores(true, learned))
+
+
+def _read_graphs(
+    a: GraphLike, b: GraphLike, *, with_pags: bool | None = False
+) -> tuple[nx.Graph, nx.Graph, dict[Hashable, int]]:
+    """Return both graphs and the position of each node; raise an error if they have different nodes.
+
+    `with_pags`: whether two PAGs are accepted; None accepts all kinds together, for functions that read no marks.
+    """
     import networkx as nx
 
     graphs = get_graph(a), get_graph(b)
@@ -312,8 +415,32 @@ def _read_graphs(a: GraphLike, b: GraphLike) -> tuple[nx.Graph, nx.Graph, dict[H
             raise TypeError(
                 f"expected a pgmpy DAG or PDAG, a networkx graph or a fitted learner; got {type(graph).__name__}"
             )
+    are_pags = [_is_pag(graph) for graph in graphs]
+    if any(are_pags) and with_pags is False:
+        raise TypeError("PAGs are compared by shd, skeleton_scores, arrowhead_scores and tail_scores")
+    if with_pags and are_pags[0] != are_pags[1]:
+        other = graphs[are_pags.index(False)]
+        raise TypeError(
+            f"a PAG can be compared with a PAG only, got {type(other).__name__}. FCI with a test that answers from the "
+            "DAG gives the PAG of the DAG; skeleton_scores compares all graphs"
+        )
     check_same_names(*graphs, "the first graph", "the second", "nodes", "Add missing nodes, isolated if need be")
     return *graphs, {node: position for position, node in enumerate(graphs[0])}
+
+
+def _is_pag(graph: nx.Graph) -> bool:
+    """Return whether a graph is a PAG or, as pgmpy's ancestral graphs, has marks at all ends of its edges."""
+    from pgmx.models.pag import PAG
+
+    if isinstance(graph, PAG):
+        return True
+    return graph.number_of_edges() > 0 and all(marks is not None for _, _, marks in graph.edges(data="marks"))
+
+
+def _list_marks(graph: nx.Graph, index: dict[Hashable, int]) -> dict[tuple[int, int], str]:
+    """Return ``{(u, v): mark at v}`` by position, for both ends of each edge."""
+    edges = list(graph.edges(data="marks"))
+    return {(index[a], index[b]): marks[b] for u, v, marks in edges for a, b in ((u, v), (v, u))}
 
 
 def _list_arcs(graph: nx.Graph, index: dict[Hashable, int]) -> set[tuple[int, int]]:

@@ -8,6 +8,7 @@
 - `gaussian_network`, `gaussian_queries`: the Gaussian Markov network
 - `markov_network`, `markov_queries`, `markov_conversions`: the pairwise Markov network
 - `mixed`: the conditional linear Gaussian network of discrete and continuous variables
+- `pag`: partial ancestral graphs
 - `time_series`: graphs over (variable, lag), and linear dynamical systems
 - `files`: readers and writers of every format, as bytes; our undirected network classes import them
 - `any_model`: any graph or network to a file and back; the content of the file determines the class
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from pgmx.models.markov_network import PairwiseMarkovNetwork as PairwiseMarkovNetwork
     from pgmx.models.mixed.cpds import ConditionalGaussianCPD as ConditionalGaussianCPD
     from pgmx.models.mixed.network import ConditionalGaussianNetwork as ConditionalGaussianNetwork
+    from pgmx.models.pag import PAG as PAG
     from pgmx.models.time_series.graph import TimeSeriesGraph as TimeSeriesGraph
     from pgmx.models.time_series.linear_dynamical_system import LinearDynamicalSystem as LinearDynamicalSystem
     from pgmx.models.time_series.measures import graphs_by_window as graphs_by_window
@@ -55,6 +57,7 @@ _HOMES = {
     "GaussianMarkovNetwork": "pgmx.models.gaussian_network",
     "LinearGaussianBayesianNetwork": "pgmx.models.bayesian.linear_gaussian_network",
     "LinearDynamicalSystem": "pgmx.models.time_series.linear_dynamical_system",
+    "PAG": "pgmx.models.pag",
     "PairwiseMarkovNetwork": "pgmx.models.markov_network",
     "TimeSeriesGraph": "pgmx.models.time_series.graph",
     "cpdag": "pgmx.graphs.equivalence",

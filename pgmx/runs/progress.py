@@ -42,6 +42,27 @@ class SolverProgress(NamedTuple):
     seconds: float
 
 
+class PosteriorProgress(NamedTuple):
+    """Of a posterior over structures: sizes of parent sets that are scored, then rounds of chains.
+
+    The largest r-hat and the largest difference of two chains in an arc are NaN without chains.
+    """
+
+    n_iter: int
+    r_hat: float
+    max_difference: float
+    seconds: float
+
+
+class SkeletonProgress(NamedTuple):
+    """Of a search by tests of independence: levels (sizes of the set), tests so far, and edges of the skeleton."""
+
+    n_iter: int
+    n_tests: int
+    n_edges: int
+    seconds: float
+
+
 class ResamplingProgress(NamedTuple):
     """Of a bootstrap: resamples done."""
 

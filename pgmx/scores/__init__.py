@@ -3,6 +3,7 @@
 - `registry`: the scores by name; choices, help and messages derive from it
 - `compiled`: the interface of pgmpy over every compiled score
 - `gains`: the interface of a source of gains, the sources that are not compiled, and prefetched rows of gains
+- `set_sizes`: numbers of sets of parents by their sizes
 - `priors`: prior probabilities of graphs
 - `discrete`: scores of discrete Bayesian networks
 - `gaussian`: scores of linear Gaussian networks
@@ -11,10 +12,12 @@
 
 Names of `scoring_method` and ``--score``, with their classes:
 
-- discrete data: bic (`BIC`), aic (`AIC`), ll (`LogLikelihood`), k2 (`K2`), bdeu (`BDeu`), bds (`BDs`)
-- continuous data: bic-g (`BICGauss`), aic-g (`AICGauss`), ll-g (`LogLikelihoodGauss`), bge (`BGe`)
+- discrete data: bic (`BIC`), aic (`AIC`), ll (`LogLikelihood`), ebic (`EBIC`), k2 (`K2`), bdeu (`BDeu`), bds (`BDs`)
+- continuous data: bic-g (`BICGauss`), aic-g (`AICGauss`), ll-g (`LogLikelihoodGauss`), ebic-g (`EBICGauss`),
+  bge (`BGe`)
 - mixed data: bic-clg (`BICCondLinearGauss`), aic-clg (`AICCondLinearGauss`), ll-clg (`LogLikelihoodCondLinearGauss`),
-  bic-dg (`BICDegenerateGauss`), bic-cg (`BICCondGauss`), aic-cg (`AICCondGauss`), ll-cg (`LogLikelihoodCondGauss`)
+  ebic-clg (`EBICCondLinearGauss`), bic-dg (`BICDegenerateGauss`), ebic-dg (`EBICDegenerateGauss`),
+  bic-cg (`BICCondGauss`), aic-cg (`AICCondGauss`), ll-cg (`LogLikelihoodCondGauss`)
 """
 
 from typing import TYPE_CHECKING
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from pgmx.scores.discrete.bdeu import BDeu as BDeu
     from pgmx.scores.discrete.bds import BDs as BDs
     from pgmx.scores.discrete.bic import BIC as BIC
+    from pgmx.scores.discrete.ebic import EBIC as EBIC
     from pgmx.scores.discrete.k2 import K2 as K2
     from pgmx.scores.discrete.log_likelihood import LogLikelihood as LogLikelihood
     from pgmx.scores.gaussian.aic import AICGauss as AICGauss
@@ -38,6 +42,7 @@ if TYPE_CHECKING:
     from pgmx.scores.gaussian.base import gaussian_scorer as gaussian_scorer
     from pgmx.scores.gaussian.bge import BGe as BGe
     from pgmx.scores.gaussian.bic import BICGauss as BICGauss
+    from pgmx.scores.gaussian.ebic import EBICGauss as EBICGauss
     from pgmx.scores.gaussian.log_likelihood import LogLikelihoodGauss as LogLikelihoodGauss
     from pgmx.scores.mixed.base import MixedScore as MixedScore
     from pgmx.scores.mixed.conditional import AICCondGauss as AICCondGauss
@@ -47,6 +52,8 @@ if TYPE_CHECKING:
     from pgmx.scores.mixed.conditional_linear import BICCondLinearGauss as BICCondLinearGauss
     from pgmx.scores.mixed.conditional_linear import LogLikelihoodCondLinearGauss as LogLikelihoodCondLinearGauss
     from pgmx.scores.mixed.degenerate import BICDegenerateGauss as BICDegenerateGauss
+    from pgmx.scores.mixed.ebic import EBICCondLinearGauss as EBICCondLinearGauss
+    from pgmx.scores.mixed.ebic import EBICDegenerateGauss as EBICDegenerateGauss
     from pgmx.scores.priors import EdgePrior as EdgePrior
     from pgmx.scores.priors import ParameterPrior as ParameterPrior
     from pgmx.scores.priors import StructurePrior as StructurePrior

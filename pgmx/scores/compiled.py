@@ -3,12 +3,13 @@
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from pgmpy.structure_score import BaseStructureScore
 
 from pgmx.checks import is_number
+from pgmx.scores.set_sizes import log_choices
 
 
 class FamilyScorer(Protocol):
@@ -28,6 +29,22 @@ def check_penalty(penalty: object) -> float:
     return float(penalty)
 
 
+def check_gamma(gamma: object) -> float:
+    """Return the multiplier of what the choice of parents costs, or raise unless it is finite and not negative."""
+    if isinstance(gamma, str | bool) or not hasattr(gamma, "__float__"):
+        raise TypeError(f"gamma must be a number, 0 or more, got {gamma!r}")
+    if not is_number(gamma) or not gamma >= 0:  # type: ignore[operator]
+        raise ValueError(f"gamma must be a finite number, 0 or more, got {gamma!r}")
+    return float(gamma)
+
+
+class Prices(NamedTuple):
+    """The multipliers of what a parameter costs, and of what the choice of the parents costs."""
+
+    penalty: float = 1.0
+    gamma: float = 0.0
+
+
 class CompiledScore(BaseStructureScore, ABC):
     """Base of the scores whose families a compiled scorer serves.
 
@@ -37,6 +54,8 @@ class CompiledScore(BaseStructureScore, ABC):
     variables: list[Hashable]
     #: Multiplier of what a parameter costs; scores whose parameters have a price set it.
     penalty: float = 1.0
+    #: Multiplier of ln C(p - 1, k), what the choice of k parents costs; only EBIC scores set it.
+    gamma: float = 0.0
     _scorer: FamilyScorer | None = None
 
     @cached_property
@@ -50,6 +69,12 @@ class CompiledScore(BaseStructureScore, ABC):
     @abstractmethod
     def _make_scorer(self) -> FamilyScorer:
         """Return the scorer of families of ids."""
+
+    @cached_property
+    def size_costs(self) -> np.ndarray | None:
+        """What 0 to p - 1 parents cost in addition to their parameters, float64 (p,); None if nothing."""
+        p = len(self.variables)
+        return self.gamma * log_choices(p - 1, np.arange(p)) if self.gamma else None
 
     def local_score(self, variable: Hashable, parents: Iterable[Hashable]) -> float:
         """Return the score of one family in nats. Scores are cached, and the order of `parents` does not matter.

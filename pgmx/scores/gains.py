@@ -59,14 +59,19 @@ class GainSource(Protocol):
 class FamilyBounds:
     """Upper bounds of the families of a child with more parents, as the exact search uses them.
 
-    `LIKELIHOOD`: the score is a log-likelihood, which parents never decrease, minus `cost` per parameter; for a
-    discrete child the log-likelihood is at most 0. `CELLS`: a Dirichlet score of unweighted rows, at most -ln r for
-    each cell that occurs. `cards` are the cardinalities; None if each parent adds one parameter.
+    `LIKELIHOOD`: the score is a log-likelihood, which parents never decrease (at most 0 for a discrete child), minus
+    `cost` per parameter and ``size_costs[k]`` for k parents. `CELLS`: a Dirichlet score of unweighted rows, at most
+    -ln r for each cell that occurs. `cards` are the cardinalities; None if each parent adds one parameter.
     """
 
     kind: int = NO_BOUND
     cost: float = 0.0
     cards: np.ndarray | None = None
+    size_costs: np.ndarray | None = None
+
+    def size_cost(self, k: int) -> float:
+        """Return what k parents cost in addition to their parameters."""
+        return 0.0 if self.size_costs is None else float(self.size_costs[k])
 
 
 class FunctionGains:

@@ -21,6 +21,7 @@ class ScoreEntry(NamedTuple):
     family: str = ""  # mixed data: "clg", "dg" or "cg", for conditional linear, degenerate or conditional Gaussian
     has_pairwise: bool = False  # whether `NodeAverage` has its penalty, for missing="pairwise"
     has_penalty: bool = False  # whether a parameter has a price, which `penalty` multiplies
+    has_gamma: bool = False  # whether the choice of the parents has a price, which `gamma` multiplies
 
     def load(self) -> Any:
         """Return the class."""
@@ -28,23 +29,28 @@ class ScoreEntry(NamedTuple):
 
 
 _LINEAR = "pgmx.scores.mixed.conditional_linear"
+_EXTENDED = "pgmx.scores.mixed.ebic"
 
 #: The entries in the order of messages and help: discrete, continuous, mixed; the defaults of `scoring_method` first.
 SCORES = (
     ScoreEntry("bic", "discrete", "BIC", "pgmx.scores.discrete.bic", "bic-d", has_pairwise=True, has_penalty=True),
     ScoreEntry("aic", "discrete", "AIC", "pgmx.scores.discrete.aic", "aic-d", has_pairwise=True, has_penalty=True),
     ScoreEntry("ll", "discrete", "LogLikelihood", "pgmx.scores.discrete.log_likelihood", "ll-d", has_pairwise=True),
+    ScoreEntry("ebic", "discrete", "EBIC", "pgmx.scores.discrete.ebic", "ebic-d", "", True, True, True),
     ScoreEntry("k2", "discrete", "K2", "pgmx.scores.discrete.k2"),
     ScoreEntry("bdeu", "discrete", "BDeu", "pgmx.scores.discrete.bdeu"),
     ScoreEntry("bds", "discrete", "BDs", "pgmx.scores.discrete.bds"),
     ScoreEntry("bic-g", "continuous", "BICGauss", "pgmx.scores.gaussian.bic", has_penalty=True),
     ScoreEntry("aic-g", "continuous", "AICGauss", "pgmx.scores.gaussian.aic", has_penalty=True),
     ScoreEntry("ll-g", "continuous", "LogLikelihoodGauss", "pgmx.scores.gaussian.log_likelihood"),
+    ScoreEntry("ebic-g", "continuous", "EBICGauss", "pgmx.scores.gaussian.ebic", has_penalty=True, has_gamma=True),
     ScoreEntry("bge", "continuous", "BGe", "pgmx.scores.gaussian.bge"),
     ScoreEntry("bic-clg", "mixed", "BICCondLinearGauss", _LINEAR, family="clg", has_penalty=True),
     ScoreEntry("aic-clg", "mixed", "AICCondLinearGauss", _LINEAR, family="clg", has_penalty=True),
     ScoreEntry("ll-clg", "mixed", "LogLikelihoodCondLinearGauss", _LINEAR, family="clg"),
+    ScoreEntry("ebic-clg", "mixed", "EBICCondLinearGauss", _EXTENDED, "", "clg", False, True, True),
     ScoreEntry("bic-dg", "mixed", "BICDegenerateGauss", "pgmx.scores.mixed.degenerate", family="dg", has_penalty=True),
+    ScoreEntry("ebic-dg", "mixed", "EBICDegenerateGauss", _EXTENDED, "", "dg", False, True, True),
     ScoreEntry("bic-cg", "mixed", "BICCondGauss", "pgmx.scores.mixed.conditional", family="cg"),
     ScoreEntry("aic-cg", "mixed", "AICCondGauss", "pgmx.scores.mixed.conditional", family="cg"),
     ScoreEntry("ll-cg", "mixed", "LogLikelihoodCondGauss", "pgmx.scores.mixed.conditional", family="cg"),
@@ -71,13 +77,19 @@ def check_score_name(name: str) -> str:
     return name.lower()
 
 
-def check_penalty_of(name: str, penalty: float) -> None:
-    """Raise if a score whose parameters have no price is to be multiplied by another `penalty` than 1."""
+def check_prices_of(name: str, penalty: float, gamma: float) -> None:
+    """Raise if another `penalty` or `gamma` than 1 is to multiply a price that the score does not have."""
     if penalty != 1.0 and not _BY_NAME[name].has_penalty:
         known = ", ".join(entry.name for entry in SCORES if entry.has_penalty)
         raise ValueError(
             f"penalty={penalty:g} multiplies what a parameter costs, which has no price in scoring_method={name!r}: "
             f"leave it out, or choose one of {known}"
+        )
+    if gamma != 1.0 and not _BY_NAME[name].has_gamma:
+        known = ", ".join(entry.name for entry in SCORES if entry.has_gamma)
+        raise ValueError(
+            f"gamma={gamma:g} multiplies what the choice of the parents costs, which has no price in "
+            f"scoring_method={name!r}: leave it out, or choose one of {known}"
         )
 
 

@@ -92,6 +92,9 @@ def test_float_columns_are_learned_as_gaussian(floats, workdir):
     line = refused("learn", floats, "--out", "g.bif")
     assert "--out g.bif: .bif is for discrete networks, but column 'a' is continuous: write .graphml or .json" in line
     assert "float column(s) 'a', 'b', 'c'" in refused("learn", floats, "--score", "bic")
+    sparse = pgmx("learn", floats, "--score", "ebic-g", "--gamma", 1e6).stdout
+    assert "(ebic-g)" in sparse and "a -- b" not in sparse
+    assert "no price in scoring_method='bic-g'" in refused("learn", floats, "--score", "bic-g", "--gamma", 2)
 
 
 def test_missing_values_are_refused_or_dropped(weather):

@@ -90,7 +90,7 @@ def test_tiers_and_roots_direct_edges(weather):
         (("--roots", "wet,rian"), "--roots: 'rian' is not a column of the table, did you mean 'rain'?"),
         (("--tiers", "none.csv"), "no such tier file: none.csv"),
         (("--checkpoint", "no/state"), "--checkpoint no/state: there is no folder no"),
-        (("--method", "pc"), "Invalid value for '--method'"),
+        (("--method", "lasso"), "Invalid value for '--method'"),
         (("--start", "full"), "Invalid value for '--start'"),
         (("--equivalent-sample-size", "0"), "Invalid value for '--equivalent-sample-size'"),
         (("--pseudo-counts", "-1"), "Invalid value for '--pseudo-counts'"),
@@ -183,3 +183,15 @@ def test_integers_may_be_scored_as_numbers(workdir):
     result = pgmx("learn", "n.csv", "--score", "bic-g")
     assert result.exit_code == 0, result.stderr
     assert "a -- b" in result.stdout
+
+
+@pytest.mark.parametrize(("test", "shown"), [(None, "chi_square"), ("g_sq", "g_sq"), ("fisher_z", "fisher_z")])
+def test_tests_of_independence_learn_a_network(test, shown, tmp_path):
+    rng = np.random.default_rng(0)
+    rain, path = rng.integers(0, 2, 400), tmp_path / "weather.csv"
+    wet = np.where(rng.random(400) < 0.9, rain, 1 - rain)
+    pd.DataFrame({"rain": rain, "wet": wet, "coin": rng.integers(0, 2, 400)}).to_csv(path, index=False)
+    options = ["--method", "pc", "--alpha", "0.005", *(["--test", test] if test else [])]
+    text = done("learn", path, *options, "--report", tmp_path / "r.html")
+    assert f"({shown} at level 0.005, sets of up to 0 variables)" in text and "rain -- wet" in text
+    assert (tmp_path / "r.html").exists()

@@ -71,7 +71,7 @@ def test_arcs_from_floats_to_states(tmp_path):
     assert said not in allowed and "query    left out: edges from continuous" in allowed
     degenerate = done("learn", str(path), "--score", "bic-dg", "--quiet")
     assert said not in degenerate and "(bic-dg)" in degenerate
-    message = "--discrete-children allowed is for --score bic-clg, aic-clg, ll-clg, not for bic-dg"
+    message = "--discrete-children allowed is for --score bic-clg, aic-clg, ll-clg, ebic-clg, not for bic-dg"
     assert message in refused("learn", str(path), "--score", "bic-dg", "--discrete-children", "allowed")
 
 

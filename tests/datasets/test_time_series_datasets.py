@@ -45,6 +45,7 @@ def test_kinds():
     assert 0.87 < near.mean() < 0.93
 
 
+@pytest.mark.slow
 def test_radius_of_a_large_component():
     """Beyond the dense limit: Arnoldi iterations against all eigenvalues."""
     coef = sparse_system(350, 3, 0.9)

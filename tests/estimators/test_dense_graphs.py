@@ -38,6 +38,38 @@ def test_cliques_of_a_head_are_limited(monkeypatch):
     assert few.truncated_ and few.score_ <= whole.score_ + 1e-6
 
 
+def test_dense_graphs_are_not_below_those_of_a_climb(tmp_path):
+    options = {"scoring_method": "bic-g", "show_progress": False}
+    rng = np.random.default_rng(8)
+    order, columns = rng.permutation(14), np.zeros((300, 14))
+    for i, v in enumerate(order):
+        parents = order[:i][rng.random(i) < 0.5]
+        columns[:, v] = columns[:, parents] @ rng.choice([-1, 1], len(parents)) + rng.normal(size=300)
+        columns[:, v] /= columns[:, v].std()
+    frame = pd.DataFrame(columns).add_prefix("x")
+    climb = HillClimbSearch(**options).fit(frame)
+    whole = GreedyEquivalenceSearch(**options).fit(frame)
+    classes = GreedyEquivalenceSearch(**options, max_degree=13).fit(frame)  # without the climb
+    assert classes.score_ + 10 < climb.score_ < whole.score_ - 1
+    for n_moves in (classes.n_iter_ + 3, whole.n_iter_ - 1):  # in the climb, and after it
+        path = tmp_path / f"{n_moves}.npz"
+        GreedyEquivalenceSearch(**options, max_iter=n_moves, checkpoint=path).fit(frame)
+        resumed = GreedyEquivalenceSearch(**options, checkpoint=path).fit(frame)
+        assert resumed.edges_.tolist() == whole.edges_.tolist() and resumed.n_iter_ == whole.n_iter_
+
+
+def test_max_degree_of_the_learner():
+    frame = dense_frame(7)
+    options = {"scoring_method": "bic-g", "show_progress": False}
+    learner = GreedyEquivalenceSearch(**options, max_degree=3).fit(frame)
+    assert max(dict(learner.dag_.degree).values()) == 3
+    with pytest.raises(ValueError, match="max_degree"):
+        GreedyEquivalenceSearch(**options, max_degree=0).fit(frame)
+    with pytest.raises(ValueError, match=r"'x0' has 2 required edges, but max_degree=1"):
+        required = [("x0", "x1"), ("x0", "x2")]
+        GreedyEquivalenceSearch(**options, max_degree=1, required_edges=required).fit(frame)
+
+
 def test_best_ends_on_dense_data(monkeypatch):
     frame = dense_frame(9)
     thorough = HillClimbSearch(scoring_method="bic-g", strategy="thorough", show_progress=False).fit(frame)

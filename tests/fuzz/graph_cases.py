@@ -19,6 +19,7 @@ from tests.fuzz.cases import Case, chance, entry, fault, pick
 from tests.fuzz.frames import draw_names, draw_numbers, draw_table, hold_names, punch_holes
 from tests.fuzz.oracles import is_close, make_local_score
 from tests.oracles.conditional_gaussian import cg_log_likelihood, clg_log_likelihood, dg_score
+from tests.oracles.family_scores import log_sets
 from tests.oracles.other_scores import GAUSSIAN_FORMULAS
 
 # ---- metrics of graphs ----
@@ -242,7 +243,8 @@ def draw_mixed_score_case(rng: np.random.Generator) -> Case:
     def check(result: Any) -> None:
         plain = frame.set_axis([f"c{v}" for v in range(n)], axis=1)
         if MIXED[name].family == "dg":
-            expected = dg_score(plain, f"c{child}", [f"c{v}" for v in parents])
+            choice = log_sets(n - 1, len(parents)) if MIXED[name].has_gamma else 0.0
+            expected = dg_score(plain, f"c{child}", [f"c{v}" for v in parents]) - choice
             assert is_close(result, expected, rtol=1e-7, atol=1e-5), (result, expected)
             return
         compute = clg_log_likelihood if MIXED[name].family == "clg" else cg_log_likelihood
@@ -252,6 +254,7 @@ def draw_mixed_score_case(rng: np.random.Generator) -> Case:
         elif name.startswith("LogLikelihood"):
             assert is_close(result, expected, rtol=1e-7, atol=1e-5), (result, expected)
         else:  # a whole number of parameters is charged
+            expected -= log_sets(n - 1, len(parents)) if MIXED[name].has_gamma else 0.0
             price = expected - result if name.startswith("AIC") else (expected - result) / (0.5 * np.log(len(frame)))
             assert price > -1e-4 and abs(price - round(price)) < 1e-4, (result, expected)
 

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike
 from pgmx.scores import EdgePrior, ParameterPrior
 from tests.fuzz.frames import Table
 from tests.oracles import graphical_lasso, pseudolikelihood
-from tests.oracles.family_scores import family_score
+from tests.oracles.family_scores import family_score, log_sets
 from tests.oracles.graphs import is_acyclic
 from tests.oracles.other_scores import gaussian_score, node_average, weighted_score
 
 LocalScore = Callable[[int, list[int]], float]
-SHORT = {"bic-d": "bic", "aic-d": "aic", "ll-d": "ll"}
+SHORT = {"bic-d": "bic", "aic-d": "aic", "ebic-d": "ebic", "ll-d": "ll"}
 
 
 def is_close(x: ArrayLike, y: ArrayLike, rtol: float = 1e-9, atol: float = 1e-8) -> bool:
@@ -57,6 +57,7 @@ def make_local_score(
     marks = [r - 1 if hole else -1 for r, hole in zip(cards, holes, strict=True)]
     n_states = [r - int(missing == "pairwise" and hole) for r, hole in zip(cards, holes, strict=True)]
     penalty = {"ll": lambda n: 0.0, "aic": lambda n: 1.0, "bic": lambda n: 0.5 * math.log(n)}  # with missing values
+    penalty["ebic"] = penalty["bic"]
 
     def local_score(child: int, parents: list[int]) -> float:
         cost = (
@@ -65,7 +66,8 @@ def make_local_score(
             else 0.0
         )
         if missing == "pairwise" and holes.any():
-            return node_average(codes, cards, child, parents, marks, penalty[score]) - cost
+            choice = log_sets(len(cards) - 1, len(parents)) if score == "ebic" else 0.0
+            return node_average(codes, cards, child, parents, marks, penalty[score]) - cost - choice
         if weights is not None:
             return weighted_score(codes, cards, child, parents, weights, score) - cost
         return family_score(codes, cards, child, parents, score) - cost
@@ -92,9 +94,15 @@ def make_prior(n: int, score: str, prior: Any) -> GraphPrior:
 def make_gaussian_score(cells: np.ndarray, score: str, weights: np.ndarray | None, prior: Any = None) -> LocalScore:
     """Return a function from a linear Gaussian family to its score."""
     n = len(cells) if weights is None else weights.sum()
-    cost = {"ll-g": 0.0, "aic-g": 1.0, "bic-g": 0.5 * math.log(n)}[score.lower()]
+    cost = {"ll-g": 0.0, "aic-g": 1.0, "bic-g": 0.5 * math.log(n), "ebic-g": 0.5 * math.log(n)}[score.lower()]
     cost += prior.cost if isinstance(prior, ParameterPrior) else 0.0
-    return lambda child, parents: gaussian_score(cells, child, parents, cost, weights)
+    gamma, n_others = float(score.lower() == "ebic-g"), cells.shape[1] - 1
+
+    def local_score(child: int, parents: list[int]) -> float:
+        plain = gaussian_score(cells, child, parents, cost, weights)
+        return plain - gamma * log_sets(n_others, len(parents))
+
+    return local_score
 
 
 def parents_of(edges: list[tuple[int, int]], child: int) -> list[int]:

@@ -86,7 +86,8 @@ def draw_states_case(name: str, rng: np.random.Generator) -> Case:
             weights = draw_weights(rng, table.n_rows)
         elif chance(rng, 0.3) and table.n_rows >= 40:
             punch_holes(rng, table)
-            pairwise = (options["scoring_method"] or "bic").lower() in ("bic", "aic", "ll", "bic-d", "aic-d")
+            score = (options["scoring_method"] or "bic").lower().removesuffix("-d")
+            pairwise = score in ("bic", "aic", "ebic", "ll")
             options["missing"] = pick(rng, ["drop", "category", "em"] + ["pairwise"] * pairwise)
         if chance(rng, 0.2):
             options["checkpoint"] = "file"
@@ -182,7 +183,7 @@ def draw_numbers_case(name: str, rng: np.random.Generator) -> Case:
     frame = draw_numbers(rng)
     plant = pick(rng, ("table", "option", "weights")) if chance(rng, 0.3) else ""
     options = draw_options(rng, SEARCHES[name], fixed=("missing", "checkpoint", "start_dag", "scoring_method"))
-    options["scoring_method"] = pick(rng, [None, "bic-g", "aic-g"])
+    options["scoring_method"] = pick(rng, [None, "bic-g", "aic-g", "ebic-g"])
     names, weights, faults, data = list(frame.columns), None, [], frame
     known = no_knowledge(names)
     plan = ""

@@ -1,5 +1,6 @@
 """The public learners, as the tests that hold for all of them make them. A new learner is entered here."""
 
+from inspect import signature
 from typing import NamedTuple
 
 import pytest
@@ -8,6 +9,8 @@ from helpers.learning_tables import dependent_frame, gaussian_frame, mixed_frame
 from helpers.series_learners import SERIES_LEARNERS
 from pgmx.estimators import (
     CLIME,
+    MMHC,
+    PC,
     BestChoiceEdgeGrafting,
     BestFirstSearch,
     BlockBootstrap,
@@ -21,11 +24,14 @@ from pgmx.estimators import (
     GreedyEquivalenceSearch,
     GroupLassoMarkovNetwork,
     HillClimbSearch,
+    HybridSearch,
+    MarkovBlanket,
     NeighborhoodLasso,
     Nonparanormal,
     OnlineEdgeGrafting,
     SelectedGraph,
     SimulatedAnnealing,
+    StructurePosterior,
 )
 
 
@@ -53,6 +59,11 @@ class Learner(NamedTuple):
     def is_gaussian(self):
         """Whether it learns Gaussian graphical models: of numbers alone, without scores and draws."""
         return self.score_option == ""
+
+    @property
+    def draws(self):
+        """Whether it has a `random_state`."""
+        return "random_state" in signature(self.cls).parameters
 
     @property
     def is_markov(self):
@@ -108,13 +119,18 @@ LEARNERS = [
     Learner(SimulatedAnnealing, options={"n_draws": 300}),
     Learner(BestFirstSearch, options={"patience": 20}),
     Learner(GreedyEquivalenceSearch),
+    Learner(StructurePosterior, grid=("structure_prior", ["fair", "uniform"]), figure="best_score_"),
     Learner(ChowLiuForest, grid=("weight", ["mutual_info", "bic"]), score_option="weight"),
+    Learner(PC, grid=("significance_level", [0.01, 0.05]), score_option="ci_test", figure="n_tests_"),
+    Learner(MMHC),
     *MARKOV_LEARNERS,
     *GAUSSIAN_LEARNERS,
     *WRAPPERS,
 ]
 ELSEWHERE = {
     BootstrapStructure: "learns by another learner: estimators/test_bootstrap_contract.py",
+    HybridSearch: "learns by another learner: estimators/constraint_based/test_hybrid.py",
+    MarkovBlanket: "has no network: estimators/constraint_based/test_markov_blanket.py",
     BlockBootstrap: "learns by another learner: estimators/time_series/test_block_bootstrap.py",
     **dict.fromkeys(SERIES_LEARNERS, "learns from series: estimators/time_series/test_contract.py"),
 }

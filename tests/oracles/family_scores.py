@@ -10,6 +10,7 @@ rows in all.
 ``ll``   sum_jk N_jk log(N_jk / N_j)
 ``aic``  ll - q (r - 1)
 ``bic``  ll - q (r - 1) log(N) / 2
+``ebic`` bic - logG(p) + logG(k + 1) + logG(p - k), for k of p - 1 possible parents
 ``k2``   sum_j [ logG(r) - logG(N_j + r) + sum_k logG(N_jk + 1) ]
 ``bdeu`` sum_j [ logG(a) - logG(N_j + a) + sum_k (logG(N_jk + b) - logG(b)) ],  a = ess / q,  b = ess / (q r)
 ``bds``  as ``bdeu``, q the number of configurations that occur
@@ -48,6 +49,8 @@ class Family(NamedTuple):
     r: int
     n: float
     ess: float = 10.0
+    n_parents: int = 0
+    n_others: int = 0  # possible parents
 
     def likelihood(self):
         return math.fsum(_log_likelihood(table) for table in self.tables)
@@ -56,11 +59,20 @@ class Family(NamedTuple):
         """Return the log marginal likelihood; each cell has the prior weight ``prior``."""
         return math.fsum(_dirichlet(table, prior) for table in self.tables)
 
+    def bic(self):
+        return self.likelihood() - 0.5 * math.log(self.n) * self.q * (self.r - 1)
+
+
+def log_sets(n, k):
+    """Return the logarithm of the number of sets of k out of n."""
+    return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
+
 
 FORMULAS = {
     "ll": lambda family: family.likelihood(),
     "aic": lambda family: family.likelihood() - family.q * (family.r - 1),
-    "bic": lambda family: family.likelihood() - 0.5 * math.log(family.n) * family.q * (family.r - 1),
+    "bic": lambda family: family.bic(),
+    "ebic": lambda family: family.bic() - log_sets(family.n_others, family.n_parents),
     "k2": lambda family: family.dirichlet(1.0),
     "bdeu": lambda family: family.dirichlet(family.ess / (family.q * family.r)),
     "bds": lambda family: family.dirichlet(family.ess / (len(family.tables) * family.r)),
@@ -71,7 +83,8 @@ def family_score(codes, cards, child, parents, score="bic", *, ess=10.0):
     """Return the score of one family; see the table at the top of this module."""
     q = math.prod(int(cards[p]) for p in parents)
     tables = list(family_counts(codes, cards, child, parents).values())
-    return FORMULAS[score](Family(tables, q, int(cards[child]), np.asarray(codes).shape[1], ess))
+    n_rows = np.asarray(codes).shape[1]
+    return FORMULAS[score](Family(tables, q, int(cards[child]), n_rows, ess, len(parents), len(cards) - 1))
 
 
 def dag_score(codes, cards, edges, score="bic", *, ess=10.0):

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from .family_scores import FORMULAS, Family
+from .family_scores import FORMULAS, Family, log_sets
 
 
 def weighted_tables(codes, cards, child, parents, weights):
@@ -26,7 +26,7 @@ def weighted_score(codes, cards, child, parents, weights, score="bic", *, ess=10
     """Return a score of ``family_scores`` with sums of weights for counts."""
     tables = list(weighted_tables(codes, cards, child, parents, weights).values())
     q = math.prod(cards[p] for p in parents)
-    return FORMULAS[score](Family(tables, q, cards[child], sum(weights), ess))
+    return FORMULAS[score](Family(tables, q, cards[child], sum(weights), ess, len(parents), len(cards) - 1))
 
 
 def node_average(codes, cards, child, parents, missing, cost):
@@ -116,6 +116,9 @@ GAUSSIAN_FORMULAS = {
     "ll-g": gaussian_score,
     "aic-g": lambda rows, child, parents: gaussian_score(rows, child, parents, 1.0),
     "bic-g": lambda rows, child, parents: gaussian_score(rows, child, parents, 0.5 * math.log(len(rows))),
+    "ebic-g": lambda rows, child, parents: (
+        gaussian_score(rows, child, parents, 0.5 * math.log(len(rows))) - log_sets(rows.shape[1] - 1, len(parents))
+    ),
     "bge": bge_score,
 }
 

@@ -127,7 +127,7 @@ def test_clones_score_alike(frame, score, way):
 def test_arrays_and_tables_are_data(name, frame):
     cls = getattr(ours, name)
     codes = np.array([[0, 1, 1, 0, 1], [1, 0, 1, 0, 2]])
-    expected = cls(frame).local_score("B", ("A",))
+    expected = cls(frame[["A", "B"]]).local_score("B", ("A",))
     assert cls(codes.T).local_score("x1", ("x0",)) == expected
     table = DiscreteTable(["A", "B"], [[0, 1], [0, 1, 2]], codes)
     assert cls(table).local_score("B", ("A",)) == expected

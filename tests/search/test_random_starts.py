@@ -75,6 +75,7 @@ def test_further_threads_take_starts(idents):
     assert len(set(idents)) > 1
 
 
+@pytest.mark.slow
 def test_limits_cut_where_they_would(idents):
     data = make_states()
     whole = learn(data)

@@ -191,6 +191,7 @@ def test_inputs_are_read_only_and_not_aliased(make, tmp_path):
     assert list_state(learner) == list_state(expected)
 
 
+@pytest.mark.slow
 @every_stream
 def test_memory_is_constant(make):
     X, y = make.draw(1000)

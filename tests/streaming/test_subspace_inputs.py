@@ -171,6 +171,7 @@ def test_mapped_states_are_learned_further(tmp_path):
     assert list_state(mapped.partial_fit(sparse)) == list_state(learner.partial_fit(X))
 
 
+@pytest.mark.slow
 def test_memory_is_constant():
     learner = start(levels=range(4)).fit(X)
     size = len(pickle.dumps(learner))

@@ -5,7 +5,7 @@ from pathlib import Path
 from pgmx.cli import report
 from pgmx.cli.console import say
 from pgmx.cli.learn.query import Prediction, ask, ask_mixed, choose_question
-from pgmx.cli.methods import make_learner
+from pgmx.cli.methods import TESTED, make_learner
 from pgmx.cli.paths import NETWORK_SUFFIXES, Source, suffix_of
 from pgmx.cli.tables import Data
 from pgmx.scores.registry import list_scores
@@ -39,7 +39,13 @@ def _check_format(data: Data, out: Path | None) -> None:
 def _report(where: Source, data: Data, learner, seconds: float, options: dict, quiet: bool) -> None:
     report.data_line(where, data.n_rows, len(data.columns), data.truth, options["random_state"])
     report.bins_line(data)
-    report.line("score", f"{learner.score_:.4f} ({data.score})")
+    if options["method"] in TESTED:
+        level = learner.significance_level
+        report.line(
+            "tests", f"{sum(learner.n_tests_):,} ({data.score} at level {level:g}, sets of up to {_size(learner)})"
+        )
+    else:
+        report.line("score", f"{learner.score_:.4f} ({data.score})")
     if (
         data.network == "mixed"
         and data.score in list_scores(family="clg")
@@ -68,6 +74,12 @@ def _report(where: Source, data: Data, learner, seconds: float, options: dict, q
         say()
         for edge in edges:
             say(" ".join(edge))
+
+
+def _size(learner) -> str:
+    """Return the size of the largest sets that were tested."""
+    size = max(len(learner.n_tests_) - 1, 0)
+    return f"{size} variable{'s' if size != 1 else ''}"
 
 
 def _report_query(data: Data, learner) -> None:

@@ -39,6 +39,9 @@ class BestFirstSearch(SearchLearner):
     penalty : float, default=1.0
         Multiplier of what a parameter costs under BIC and AIC, above 0. It is Tetrad's penalty discount and FLOP's
         lambda; bnlearn's ``k`` is `penalty` · ln N / 2 for BIC.
+    gamma : float, default=1.0
+        Multiplier of ln C(p - 1, k), which an EBIC score subtracts for a variable with k of p - 1 possible parents, 0
+        or more. Only for EBIC scores, see :class:`pgmx.scores.EBIC`.
     structure_prior : UniformPrior, EdgePrior or ParameterPrior, default=None
         Prior of the graph, from :mod:`pgmx.scores`. The default is uniform.
     discrete_children : {"forbidden", "allowed"}, default="forbidden"
@@ -127,7 +130,8 @@ class BestFirstSearch(SearchLearner):
         Score of `dag_`, in nats, including the log prior of the graph.
     expected_chance_edges_ : float
         Expected number of edges that BIC or AIC adds between independent variables: the sum over pairs of
-        P(χ²_d > 2 d c), with d parameters of the edge at a cost c of each; NaN for other scores.
+        P(χ²_d > 2 d c), with d parameters of the edge at a cost c of each. EBIC adds 2 `gamma` ln(p - 1) to the
+        threshold. NaN for other scores.
     n_iter_ : int
         Number of moves, including moves that were later undone.
     converged_, stopped_by_ : bool, str
@@ -190,6 +194,7 @@ class BestFirstSearch(SearchLearner):
         *,
         scoring_method: str | BaseStructureScore | None = None,
         penalty: float = 1.0,
+        gamma: float = 1.0,
         structure_prior: StructurePrior | None = None,
         discrete_children: Literal["forbidden", "allowed"] = "forbidden",
         width: int = 10,
@@ -225,6 +230,7 @@ class BestFirstSearch(SearchLearner):
         self.data = data
         self.scoring_method = scoring_method
         self.penalty = penalty
+        self.gamma = gamma
         self.structure_prior = structure_prior
         self.discrete_children = discrete_children
         self.width = width

@@ -2,6 +2,8 @@
 
 import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from functools import partial
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pgmpy.causal_discovery import ExpertKnowledge
 
-from pgmx.checks import caller_level
+from pgmx.checks import caller_level, is_silent
+from pgmx.estimators.base import Interval
 from pgmx.estimators.bayesian.dag_learner import InputTable
 from pgmx.estimators.bayesian.pgmpy_interface import BaseStructureScore
 from pgmx.estimators.bayesian.search_learner import SearchLearner
@@ -18,9 +21,16 @@ from pgmx.runs.progress import SearchProgress
 from pgmx.runs.run import Run
 from pgmx.scores.priors import StructurePrior
 from pgmx.search.dag import equivalence
-from pgmx.search.dag.equivalence import KINDS, search_classes
+from pgmx.search.dag.equivalence import (
+    KINDS,
+    MOST_EDGES_PER_VARIABLE,
+    N_STAGES,
+    search_classes,
+    search_classes_from_two_graphs,
+)
 from pgmx.search.dag.state import DagProblem, DagState
 from pgmx.search.dag.tracker import SearchTracker
+from pgmx.search.knowledge import EdgeConstraints
 
 
 class GreedyEquivalenceSearch(SearchLearner):
@@ -46,6 +56,9 @@ class GreedyEquivalenceSearch(SearchLearner):
     penalty : float, default=1.0
         Multiplier of what a parameter costs under BIC and AIC, above 0. It is Tetrad's penalty discount and FLOP's
         lambda; bnlearn's ``k`` is `penalty` · ln N / 2 for BIC.
+    gamma : float, default=1.0
+        Multiplier of ln C(p - 1, k), which an EBIC score subtracts for a variable with k of p - 1 possible parents, 0
+        or more. Only for EBIC scores, see :class:`pgmx.scores.EBIC`.
     structure_prior : UniformPrior, EdgePrior or ParameterPrior, default=None
         Prior of the graph, from :mod:`pgmx.scores`. The default is uniform.
     discrete_children : {"forbidden", "allowed"}, default="forbidden"
@@ -59,6 +72,9 @@ class GreedyEquivalenceSearch(SearchLearner):
         DAG of the first class, a Chow-Liu forest of the score, or a random graph. The default has no edges.
     max_indegree : int, default=None
         Largest number of parents that an operator may give a node. The default is unlimited.
+    max_degree : int, default=None
+        Largest number of edges that an insertion may give a variable, at least 1 (Tetrad's ``maxDegree``). The default
+        is unlimited.
     max_candidates : int, default=None
         Number of candidate parents of each variable, chosen by the score of the pair. Variables that chose it are
         candidates too. By default all variables are candidates.
@@ -130,7 +146,8 @@ class GreedyEquivalenceSearch(SearchLearner):
         Score of `dag_`, in nats, including the log prior of the graph.
     expected_chance_edges_ : float
         Expected number of edges that BIC or AIC adds between independent variables: the sum over pairs of
-        P(χ²_d > 2 d c), with d parameters of the edge at a cost c of each; NaN for other scores.
+        P(χ²_d > 2 d c), with d parameters of the edge at a cost c of each. EBIC adds 2 `gamma` ln(p - 1) to the
+        threshold. NaN for other scores.
     n_iter_ : int
         Number of operators made.
     truncated_ : bool
@@ -171,7 +188,12 @@ class GreedyEquivalenceSearch(SearchLearner):
     Cost: a row of gains (n families of one child) for each variable and each clique of its neighbours (joined by
     undirected edges), at its first use. After an operator only variables near the edge are evaluated again, as in [3]_.
     The number of cliques grows exponentially if many neighbours are adjacent to each other; at most 2,048 per variable
-    are tried, the smallest first. For dense graphs ``HillClimbSearch(strategy="best")`` is the better search. Memory in
+    are tried, the smallest first.
+
+    Dense data: insertions may lead to graphs with far too many edges. If the result has more than 1.5 edges per
+    variable, a greedy search over single edges starts from the same graph, and the search over classes continues from
+    the better graph. This step needs all three phases, `repeat` and no `max_degree`.
+    For dense graphs ``HillClimbSearch(strategy="best")`` is the better search. Memory in
     addition to the memory of :class:`HillClimbSearch`: 8 n² bytes, and at most 128 MB of rows.
 
     References
@@ -198,12 +220,15 @@ class GreedyEquivalenceSearch(SearchLearner):
 
     _tags = {"name": "greedy_equivalence_search", "assumption:faithfulness": True}
 
+    tabu_length = 100  # of the climb by single edges, as in HillClimbSearch
+
     truncated_: bool
 
     _parameter_constraints: dict[str, Any] = {
         **SearchLearner._parameter_constraints,
         "phases": "no_validation",  # checked by _check_phases
         "repeat": ["boolean"],
+        "max_degree": [Interval(Integral, 1, None, closed="left"), None],
     }
 
     def __init__(
@@ -212,12 +237,14 @@ class GreedyEquivalenceSearch(SearchLearner):
         *,
         scoring_method: str | BaseStructureScore | None = None,
         penalty: float = 1.0,
+        gamma: float = 1.0,
         structure_prior: StructurePrior | None = None,
         discrete_children: Literal["forbidden", "allowed"] = "forbidden",
         phases: Sequence[Literal["forward", "backward", "turning"]] = ("forward", "backward", "turning"),
         repeat: bool = True,
         start_dag: nx.DiGraph | Literal["tree", "random"] | None = None,
         max_indegree: float | None = None,
+        max_degree: int | None = None,
         max_candidates: int | None = None,
         expert_knowledge: ExpertKnowledge | None = None,
         required_edges: Collection[Sequence[Hashable]] | None = None,
@@ -246,12 +273,14 @@ class GreedyEquivalenceSearch(SearchLearner):
         self.data = data
         self.scoring_method = scoring_method
         self.penalty = penalty
+        self.gamma = gamma
         self.structure_prior = structure_prior
         self.discrete_children = discrete_children
         self.phases = phases
         self.repeat = repeat
         self.start_dag = start_dag
         self.max_indegree = max_indegree
+        self.max_degree = max_degree
         self.max_candidates = max_candidates
         self.expert_knowledge = expert_knowledge
         self.required_edges = required_edges
@@ -284,15 +313,30 @@ class GreedyEquivalenceSearch(SearchLearner):
         self._check_phases()
         self.truncated_ = False
         run = super()._fit(opened, sample_weight)
-        if self.truncated_:
+        if self.truncated_ and not is_silent():
+            remedy = ". max_degree limits the number of edges of a variable"
+            if len(self.edges_) > MOST_EDGES_PER_VARIABLE * len(self._names):
+                remedy = (
+                    f": the graph is dense ({len(self.edges_):,} edges). HillClimbSearch(strategy='best') finds better "
+                    "graphs of dense data, and penalty=2 sparser ones"
+                )
             warnings.warn(
                 f"some variable had more than {equivalence.MOST_CLIQUES:,} cliques of neighbours, of which only the "
-                f"smallest were tried: the graph is dense ({len(self.edges_):,} edges). "
-                "HillClimbSearch(strategy='best') finds better graphs of dense data, and penalty=2 sparser ones",
+                f"smallest were tried{remedy}",
                 UserWarning,
                 stacklevel=caller_level(),
             )
         return run
+
+    def _start_edges(self, names: list, constraints: EdgeConstraints, max_indegree: int) -> np.ndarray:
+        n_required = np.bincount(constraints.required.ravel(), minlength=len(names))
+        most = int(np.argmax(n_required))
+        if self.max_degree is not None and n_required[most] > self.max_degree:
+            raise ValueError(
+                f"{names[most]!r} has {n_required[most]} required edges, but max_degree={self.max_degree}: raise "
+                "max_degree, or require fewer edges"
+            )
+        return super()._start_edges(names, constraints, max_indegree)
 
     def _check_phases(self) -> None:
         """Raise ValueError unless `phases` lists phases without repetition."""
@@ -304,7 +348,12 @@ class GreedyEquivalenceSearch(SearchLearner):
             )
 
     def _search(self, problem: DagProblem, state: DagState, tracker: SearchTracker, seed: int) -> None:
+        is_whole = self.repeat and set(self.phases) == KINDS.keys() and self.max_degree is None
+        search = partial(search_classes_from_two_graphs, problem) if is_whole else search_classes
         try:
-            search_classes(state, tracker, phases=list(self.phases), repeat=bool(self.repeat))
+            search(state, tracker, phases=list(self.phases), repeat=bool(self.repeat), max_degree=self.max_degree)
         finally:  # a limit ends the search by an exception
             self.truncated_ = self.truncated_ or tracker.is_truncated
+
+    def _last_stage(self) -> int:
+        return N_STAGES - 1

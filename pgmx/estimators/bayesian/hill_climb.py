@@ -61,6 +61,9 @@ class HillClimbSearch(SearchLearner):
     penalty : float, default=1.0
         Multiplier of what a parameter costs under BIC and AIC, above 0. It is Tetrad's penalty discount and FLOP's
         lambda; bnlearn's ``k`` is `penalty` · ln N / 2 for BIC.
+    gamma : float, default=1.0
+        Multiplier of ln C(p - 1, k), which an EBIC score subtracts for a variable with k of p - 1 possible parents, 0
+        or more. Only for EBIC scores, see :class:`pgmx.scores.EBIC`.
     structure_prior : UniformPrior, EdgePrior or ParameterPrior, default=None
         Prior of the graph, from :mod:`pgmx.scores`. The default is uniform.
     discrete_children : {"forbidden", "allowed"}, default="forbidden"
@@ -157,7 +160,8 @@ class HillClimbSearch(SearchLearner):
         Score of `dag_`, in nats, including the log prior of the graph.
     expected_chance_edges_ : float
         Expected number of edges that BIC or AIC adds between independent variables: the sum over pairs of
-        P(χ²_d > 2 d c), with d parameters of the edge at a cost c of each; NaN for other scores.
+        P(χ²_d > 2 d c), with d parameters of the edge at a cost c of each. EBIC adds 2 `gamma` ln(p - 1) to the
+        threshold. NaN for other scores.
     n_iter_ : int
         Number of moves, including moves that were later undone.
     converged_, stopped_by_ : bool, str
@@ -203,7 +207,7 @@ class HillClimbSearch(SearchLearner):
 
     *Options by purpose*
 
-    - Score: `scoring_method`, `penalty`, `structure_prior`, `discrete_children`.
+    - Score: `scoring_method`, `penalty`, `gamma`, `structure_prior`, `discrete_children`.
     - Search: `strategy`, `start_dag`, `max_indegree`, `max_candidates`, `epsilon`, `random_state`.
     - Greedy search, which the other strategies start with: `tabu_length`, `patience` (tabu search), `n_restarts`,
       `n_restart_moves` (restarts).
@@ -222,6 +226,10 @@ class HillClimbSearch(SearchLearner):
     respects this. ``"bic-dg"``, see :class:`pgmx.scores.BICDegenerateGauss`, allows all edges. pgmpy's ``"ll-cg"``,
     ``"aic-cg"`` and ``"bic-cg"`` allow them too, and favour edges from continuous to discrete variables. All these
     scores are compiled. Columns of integers are discrete.
+
+    BIC adds many edges between independent variables if variables are many and rows few. ``"ebic"``, ``"ebic-g"``,
+    ``"ebic-clg"`` and ``"ebic-dg"`` also subtract `gamma` · ln C(p - 1, k) for a variable with k parents, see
+    :class:`pgmx.scores.EBIC`.
 
     *Cost and ties*
 
@@ -372,6 +380,7 @@ class HillClimbSearch(SearchLearner):
         *,
         scoring_method: str | BaseStructureScore | None = None,
         penalty: float = 1.0,
+        gamma: float = 1.0,
         structure_prior: StructurePrior | None = None,
         discrete_children: Literal["forbidden", "allowed"] = "forbidden",
         strategy: Literal["greedy", "thorough", "best", "exact"] = "greedy",
@@ -409,6 +418,7 @@ class HillClimbSearch(SearchLearner):
         self.data = data
         self.scoring_method = scoring_method
         self.penalty = penalty
+        self.gamma = gamma
         self.structure_prior = structure_prior
         self.discrete_children = discrete_children
         self.strategy = strategy

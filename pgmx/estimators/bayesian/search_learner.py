@@ -39,11 +39,11 @@ from pgmx.scores.binding.discrete import list_facts
 from pgmx.scores.binding.incomplete import IncompleteScoring, compute_log_likelihood, take_rows
 from pgmx.scores.binding.resolve import resolve_scoring
 from pgmx.scores.binding.scoring import Scoring, send_scoring
-from pgmx.scores.chance_edges import expect_chance_edges
+from pgmx.scores.chance_edges import EdgePrice, expect_chance_edges
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.gains import PREFETCHED_ROWS, ROW_MEMORY, CachedSources
 from pgmx.scores.priors import StructurePrior
-from pgmx.scores.registry import list_scores
+from pgmx.scores.registry import find_score, list_scores
 from pgmx.search.dag.starts import find_forest, grow_at_random, grow_tree
 from pgmx.search.dag.state import ClimbLimits, DagProblem, DagState
 from pgmx.search.dag.tracker import SearchTracker, StopSearch
@@ -65,6 +65,7 @@ class SearchLearner(DagLearner):
     _parameter_constraints: dict[str, Any] = {
         "scoring_method": [str, BaseStructureScore, None],
         "penalty": "no_validation",  # checked by resolve_scoring
+        "gamma": "no_validation",  # checked by resolve_scoring
         "structure_prior": "no_validation",  # checked by resolve_scoring
         "discrete_children": [StrOptions({"forbidden", "allowed"})],
         "start_dag": [nx.DiGraph, StrOptions({"tree", "random"}), None],
@@ -84,6 +85,7 @@ class SearchLearner(DagLearner):
 
     scoring_method: str | BaseStructureScore | None
     penalty: float
+    gamma: float
     structure_prior: StructurePrior | None
     discrete_children: str
     start_dag: nx.DiGraph | str | None
@@ -149,6 +151,10 @@ class SearchLearner(DagLearner):
         """Return the number of greedy climbs that visit about as many graphs as this search."""
         return 1.0
 
+    def _expect_chance_edges(self, price: EdgePrice | None) -> float:
+        """Return the expected number of edges between independent variables, NaN if it is not known."""
+        return expect_chance_edges(price)
+
     def _set_bound(self, upper_bound: float) -> None:
         """Store the proven upper bound of the score."""
 
@@ -193,6 +199,7 @@ class SearchLearner(DagLearner):
                         structure_prior=self.structure_prior,
                         discrete_children=self.discrete_children,
                         penalty=self.penalty,
+                        gamma=self.gamma,
                     )
                 constraints = restrict_to_score(self._read_constraints(scoring.names), scoring.arc_mask, scoring.names)
                 if isinstance(scoring, IncompleteScoring):
@@ -203,7 +210,7 @@ class SearchLearner(DagLearner):
                     self.observed_log_likelihood_ = self._fit_complete_rows(scoring, edges)
         self._set_graph(scoring, constraints, edges)
         price = scoring.edge_price
-        self.expected_chance_edges_ = expect_chance_edges(price)
+        self.expected_chance_edges_ = self._expect_chance_edges(price)
         if price is not None:
             _warn_of_chance_edges(scoring, self.expected_chance_edges_, len(edges), price.n_rows)
         self.stopped_by_ = run.stopped_by
@@ -493,11 +500,13 @@ def _warn_of_chance_edges(scoring: Scoring, n_expected: float, n_edges: int, n_r
     score = getattr(scoring, "score", None)
     if score is None or not score.get_class_tag("name").startswith("bic"):
         return
+    extended = "e" + find_score(score.get_class_tag("name")).name
     if not n_expected > max(LEAST_CHANCE_EDGES, LEAST_CHANCE_SHARE * n_edges) or is_silent():
         return
     warnings.warn(
         f"BIC takes about {_round_two_digits(n_expected):,} of these {n_edges:,} edges by chance "
-        f"({len(scoring.names):,} variables, {n_rows:,.0f} rows): penalty=2 asks for more evidence",
+        f"({len(scoring.names):,} variables, {n_rows:,.0f} rows): scoring_method={extended!r} or "
+        f"penalty={2 * score.penalty:g} asks for more evidence",
         UserWarning,
         stacklevel=caller_level(),
     )

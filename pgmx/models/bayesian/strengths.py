@@ -46,6 +46,12 @@ def make_direction_matrix(names: Sequence, counts: PairCounts) -> pd.DataFrame:
     return _make_matrix(names, counts, counts.direction, 1.0 - counts.direction, np.nan)
 
 
+def make_arc_matrix(names: Sequence, values: np.ndarray) -> pd.DataFrame:
+    """Return values of ordered pairs, float64 (n, n), with the names of the variables."""
+    index = pd.Index(list(names), tupleize_cols=False)
+    return pd.DataFrame(values.copy(), index=index, columns=index)
+
+
 def _make_matrix(
     names: Sequence, counts: PairCounts, forward: np.ndarray, backward: np.ndarray, default: float
 ) -> pd.DataFrame:
@@ -58,5 +64,4 @@ def _make_matrix(
     matrix = np.full((counts.n, counts.n), default)
     u, v = counts.pairs.T
     matrix[u, v], matrix[v, u] = forward, backward
-    index = pd.Index(list(names), tupleize_cols=False)
-    return pd.DataFrame(matrix, index=index, columns=index)
+    return make_arc_matrix(names, matrix)

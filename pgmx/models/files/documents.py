@@ -28,6 +28,7 @@ from pgmx.models.files.formats import (
     check_probabilities,
     load_json,
 )
+from pgmx.models.pag import PAG
 
 # Subclasses come first: the type of a graph is the first class that it is an instance of.
 _CLASSES = {
@@ -39,6 +40,7 @@ _CLASSES = {
         PDAG,
         nx.DiGraph,
         DiscreteMarkovNetwork,
+        PAG,
         nx.Graph,
     )
 }
@@ -133,6 +135,9 @@ def _describe_edge(graph: nx.Graph, u: object, v: object, weight: object) -> dic
         edge["kind"] = "undirected" if graph.has_edge(v, u) else "directed"
         if edge["kind"] == "undirected" and (u, v) not in graph.undirected_edges:
             edge["opposite"] = True  # pgmpy lists an undirected edge in one of its two directions
+    if isinstance(graph, PAG):
+        marks = graph.edges[u, v]["marks"]
+        edge["marks"] = [marks[u], marks[v]]
     return edge
 
 
@@ -235,6 +240,9 @@ def _add_edges(graph: Any, edges: list[dict]) -> None:
         return
     for (u, v), edge in zip(ends, edges, strict=True):
         graph.add_edge(u, v, **({"weight": edge["weight"]} if "weight" in edge else {}))
+        if isinstance(graph, PAG):
+            u_mark, v_mark = check_list(edge["marks"], "the marks of an edge")
+            graph.add_edge(u, v, u_mark, v_mark)
         if isinstance(graph, PDAG):
             if edge["kind"] not in ("directed", "undirected"):
                 raise ValueError(f"the kind of {u!r} -> {v!r} is {edge['kind']!r:.60}, not directed or undirected")

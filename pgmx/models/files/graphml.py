@@ -11,6 +11,7 @@ from pgmpy.base import PDAG
 from pgmpy.factors.discrete import TabularCPD
 
 from pgmx.models.files.formats import list_distinct_texts
+from pgmx.models.pag import PAG
 
 # A carriage return would be read as a line break.
 _NOT_XML = re.compile("[^\t\n\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -54,5 +55,8 @@ def write_graph(model: nx.Graph) -> bytes:
         attributes: dict = {"weight": float(weight)} if weight is not None else {}
         if isinstance(model, PDAG):
             attributes["kind"] = "undirected" if model.has_edge(v, u) else "directed"
+        if isinstance(model, PAG):
+            marks = model.edges[u, v]["marks"]
+            attributes["source_mark"], attributes["target_mark"] = marks[u], marks[v]
         copy.add_edge(names[u], names[v], **attributes)
     return write_graphml(copy)

@@ -53,9 +53,8 @@ class GaussianScoring(PriorMixin):
         """Bounds of families that are not scored yet."""
         return self.score.bounds(self.moments.n, self.parameter_cost)
 
-    @property
-    def edge_price(self) -> EdgePrice | None:
-        """What an edge between two variables costs; None for BGe and for the likelihood."""
+    def _price_parameters(self) -> EdgePrice | None:
+        """Return what the parameters of an edge cost; None for BGe and for the likelihood."""
         cost = self.score.parameter_cost(self.moments.n)
         widths = np.ones(len(self.names))
         return EdgePrice(cost + self.parameter_cost, widths, self.moments.n) if cost else None
@@ -116,9 +115,8 @@ class MixedScoring(PriorMixin):
         self.equivalent: bool = score.equivalent
         self._set_prior(structure_prior)
 
-    @property
-    def edge_price(self) -> EdgePrice | None:
-        """What an edge between two variables costs; None if the score has no fixed price."""
+    def _price_parameters(self) -> EdgePrice | None:
+        """Return what the parameters of an edge cost; None if the score has no fixed price."""
         price = self.score.edge_price(self.mixed, self.summary, self.weights)
         return price and price._replace(cost=price.cost + self.parameter_cost)
 

@@ -65,12 +65,11 @@ class DiscreteScoring(TableMixin, PriorMixin):
     @property
     def bounds(self) -> FamilyBounds:
         """Bounds of families that are not scored yet."""
-        terms = self.terms
-        return FamilyBounds(CELLS if terms.dirichlet else LIKELIHOOD, terms.penalty, self.table.cardinalities)
+        terms, costs = self.terms, self.score.size_costs
+        return FamilyBounds(CELLS if terms.dirichlet else LIKELIHOOD, terms.penalty, self.table.cardinalities, costs)
 
-    @property
-    def edge_price(self) -> EdgePrice | None:
-        """What an edge between two variables costs; None for a Dirichlet score and for the likelihood."""
+    def _price_parameters(self) -> EdgePrice | None:
+        """Return what the parameters of an edge cost; None for a Dirichlet score and for the likelihood."""
         cost = self.terms.penalty
         return EdgePrice(cost, self.table.cardinalities - 1, self.total_weight) if cost else None
 
@@ -84,14 +83,20 @@ class DiscreteScoring(TableMixin, PriorMixin):
         options: dict[str, Any] = {"allowed": allowed, "max_indegree": max_indegree}
         families = self._share_sums()
         if families is not None or self.weights is not None:
-            return family_scorer(self.table, self.terms, weights=self.weights, families=families, **options)
+            return self.make_scorer(weights=self.weights, families=families, **options)
         pairs = None if self._pairs is None else self._pairs()
         if pairs is None:
             pairs = pair_counts(self.table, n_jobs=n_jobs)
             self._pairs = None if pairs is None else ref(pairs)
         need = estimate_memory(self.table.n_rows, self.table.cardinalities, kept_memory=0)
         memory = limit_kept_counts(need.codes + need.planes + need.gains + need.pair_counts)
-        return family_scorer(self.table, self.terms, pairs=pairs, memory=memory, **options)
+        return self.make_scorer(pairs=pairs, memory=memory, **options)
+
+    def make_scorer(self, **options: Any) -> Any:
+        """Return the compiled scorer of the table; `options` as in `family_scorer`."""
+        scorer = family_scorer(self.table, self.terms, **options)
+        scorer.price_sizes(self.score.size_costs)
+        return scorer
 
     def _share_sums(self) -> WeightedFamilies | None:
         """Return the sums that all sources in use share, None if counts of 32 bits suffice."""
@@ -157,9 +162,8 @@ class FormulaScoring(TableMixin, FunctionMixin):
         self._families: CountedFamilies | None = None
         self._set_prior(structure_prior)
 
-    @property
-    def edge_price(self) -> EdgePrice | None:
-        """What an edge between two variables costs on complete rows; None unless BIC or AIC is averaged."""
+    def _price_parameters(self) -> EdgePrice | None:
+        """Return what the parameters of an edge cost on complete rows; None unless BIC or AIC is averaged."""
         formula = self.make_formula(self.total_weight)
         if not isinstance(formula, NodeAverage):
             return None
@@ -173,7 +177,10 @@ class FormulaScoring(TableMixin, FunctionMixin):
         cards = self.table.cardinalities - (self.table.missing_codes >= 0)
         n_parameters = np.prod(cards[list(parents)], dtype=float) * (cards[child] - 1)
         value = self._families.family_score(child, np.array(parents, dtype=np.int32))
-        return value - self.parameter_cost * float(n_parameters)
+        costs = self.score.size_costs
+        return (
+            value - self.parameter_cost * float(n_parameters) - (0.0 if costs is None else float(costs[len(parents)]))
+        )
 
     def reweight(self, weights: np.ndarray) -> "FormulaScoring":
         """Return the same score on the weighted rows."""

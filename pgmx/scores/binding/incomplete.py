@@ -30,6 +30,7 @@ from pgmx.scores.binding.continuous import GaussianScoring, MixedScoring
 from pgmx.scores.binding.discrete import DiscreteScoring, TableMixin
 from pgmx.scores.binding.scoring import PriorMixin, Scoring
 from pgmx.scores.chance_edges import EdgePrice
+from pgmx.scores.compiled import Prices
 from pgmx.scores.discrete.base import ScoreTerms, family_scorer
 from pgmx.scores.gains import FamilyBounds, GainSource
 from pgmx.scores.gaussian.base import GaussianScore, gaussian_scorer
@@ -170,8 +171,8 @@ class IncompleteStates(IncompleteScoring, TableMixin):
     def _penalise(self, fit: EMFit, completed: CompletedRows) -> float:
         scoring = self.bind_completed(completed)
         weights = np.ones(scoring.table.n_rows) if scoring.weights is None else scoring.weights
-        own, plain = (family_scorer(scoring.table, terms, weights=weights) for terms in (scoring.terms, ScoreTerms()))
-        return compare_scores(fit.families, own, plain)
+        plain = family_scorer(scoring.table, ScoreTerms(), weights=weights)
+        return compare_scores(fit.families, scoring.make_scorer(weights=weights), plain)
 
     def model(self, edges: list, **prior: float | None) -> DiscreteBayesianNetwork:
         """Return the network of the expected counts, by maximum likelihood or with a Dirichlet prior."""
@@ -235,10 +236,10 @@ class IncompleteGaussianScoring(IncompleteScoring):
         structure_prior: StructurePrior | None = None,
         *,
         weights: np.ndarray | None = None,
-        penalty: float = 1.0,
+        prices: Prices | None = None,
     ):
         self.score, self.numbers, self.names, self.weights = score, numbers, list(names), weights
-        self.structure_prior, self.penalty = structure_prior, penalty
+        self.structure_prior, self.prices = structure_prior, prices
         self._check_rows()
         self._set_available(self.bind_completed(self.rows.first))
 
@@ -277,7 +278,7 @@ class IncompleteGaussianScoring(IncompleteScoring):
 
     def bind_completed(self, completed: Moments) -> GaussianScoring:
         """Return the score bound to expected moments."""
-        score = self.score.from_moments(completed, self.names, self.penalty)
+        score = self.score.from_moments(completed, self.names, self.prices)
         return GaussianScoring(score, None, self.structure_prior, sample_moments=completed)
 
     def _penalise(self, fit: EMFit, completed: Moments) -> float:
@@ -300,7 +301,7 @@ class IncompleteGaussianScoring(IncompleteScoring):
         """Return the same score on the weighted rows."""
         products = np.asarray(weights, dtype=float) * (1.0 if self.weights is None else self.weights)
         return IncompleteGaussianScoring(
-            self.score, self.numbers, self.names, self.structure_prior, weights=products, penalty=self.penalty
+            self.score, self.numbers, self.names, self.structure_prior, weights=products, prices=self.prices
         )
 
 
@@ -357,8 +358,15 @@ class JointGaussianScoring(PriorMixin):
         self, *, allowed: np.ndarray | None, max_indegree: int | None, deadline: float, n_jobs: int | None
     ) -> GainSource:
         """Return the compiled scorer of the moments."""
-        options: dict[str, Any] = {"allowed": allowed, "max_indegree": max_indegree}
-        return make_block_scorer(self._summary, self.names, self.parameter_cost, penalty=self.score.penalty, **options)
+        return make_block_scorer(
+            self._summary,
+            self.names,
+            self.parameter_cost,
+            penalty=self.score.penalty,
+            size_costs=self.score.size_costs,
+            allowed=allowed,
+            max_indegree=max_indegree,
+        )
 
     def model(self, edges: list, **prior: float | None) -> Any:
         """Raise NotImplementedError: the score of the first graph has no network."""
@@ -384,12 +392,12 @@ class IncompleteMixedScoring(IncompleteScoring):
         structure_prior: StructurePrior | None = None,
         *,
         weights: np.ndarray | None = None,
-        penalty: float = 1.0,
+        prices: Prices | None = None,
     ):
         self.score, self.mixed, self.weights = score, mixed, weights
-        self.structure_prior, self.penalty = structure_prior, penalty
+        self.structure_prior, self.prices = structure_prior, prices
         self._check_columns()
-        self._set_available(JointGaussianScoring(score.from_mixed(mixed, penalty), self.rows, structure_prior))
+        self._set_available(JointGaussianScoring(score.from_mixed(mixed, prices), self.rows, structure_prior))
 
     def _check_columns(self) -> None:
         keep = slice(None) if self.weights is None else self.weights > 0
@@ -423,21 +431,23 @@ class IncompleteMixedScoring(IncompleteScoring):
 
     def bind_completed(self, completed: CompletedMixedRows) -> MixedScoring:
         """Return the score bound to weighted complete rows."""
-        score = self.score.from_mixed(completed.mixed, self.penalty)
+        score = self.score.from_mixed(completed.mixed, self.prices)
         return MixedScoring(score, completed.mixed, self.structure_prior, weights=completed.weights)
 
     def _penalise(self, fit: EMFit, completed: CompletedMixedRows) -> float:
         """Return the cost of the parameters; a family may have no finite score on draws."""
         cards = self.rows.cards
-        n_parameters = 0
+        score, n_parameters, of_sizes = self.score.from_mixed(self.mixed, self.prices), 0, 0.0
+        costs = score.size_costs
         for v, *parents in fit.families:
+            of_sizes += 0.0 if costs is None else float(costs[len(parents)])
             n_cells = int(np.prod([cards[u] for u in parents if cards[u]]))
             n_floats = sum(not cards[u] for u in parents)
             n_parameters += n_cells * (cards[v] - 1 if cards[v] else n_floats + 2)
-        cost = self.score.from_mixed(self.mixed, self.penalty).parameter_cost(self.rows.n)
+        cost = score.parameter_cost(self.rows.n)
         if self.structure_prior is not None:
             cost += self.structure_prior.parameter_cost
-        return cost * n_parameters
+        return cost * n_parameters + of_sizes
 
     def model(self, edges: list, **prior: float | None) -> ConditionalGaussianNetwork:
         """Return the network of the expected counts and moments; `prior` as in `fit_discrete`."""
@@ -459,7 +469,7 @@ class IncompleteMixedScoring(IncompleteScoring):
         """Return the same score on the weighted rows."""
         products = np.asarray(weights, dtype=float) * (1.0 if self.weights is None else self.weights)
         return IncompleteMixedScoring(
-            self.score, self.mixed, self.structure_prior, weights=products, penalty=self.penalty
+            self.score, self.mixed, self.structure_prior, weights=products, prices=self.prices
         )
 
 

@@ -22,7 +22,7 @@ from pgmx.scores.binding.incomplete import (
     read_incomplete_numbers,
 )
 from pgmx.scores.binding.scoring import FunctionScoring, Scoring, check_structure_prior
-from pgmx.scores.compiled import check_penalty
+from pgmx.scores.compiled import Prices, check_gamma, check_penalty
 from pgmx.scores.discrete.base import DiscreteScore
 from pgmx.scores.discrete.bde import BDe
 from pgmx.scores.discrete.formulas import NodeAverage
@@ -30,7 +30,7 @@ from pgmx.scores.gaussian.base import GaussianScore, compute_moments, list_names
 from pgmx.scores.mixed.base import MixedScore
 from pgmx.scores.priors import StructurePrior
 from pgmx.scores.registry import (
-    check_penalty_of,
+    check_prices_of,
     check_score_name,
     describe_pairwise,
     find_score,
@@ -51,14 +51,15 @@ def resolve_scoring(
     structure_prior: StructurePrior | None = None,
     discrete_children: str = "forbidden",
     penalty: float = 1.0,
+    gamma: float = 1.0,
 ) -> Scoring:
     """Bind the score that `scoring_method` means for `data`.
 
     None means BIC of the kind of the data; `discrete_children` allows arcs from continuous to discrete variables. Row i
     counts as ``sample_weight[i]`` rows. `structure_prior` replaces the prior of the score, `penalty` multiplies what a
-    parameter costs.
+    parameter costs, `gamma` what the choice of the parents costs under an EBIC score.
     """
-    penalty = check_penalty(penalty)
+    prices = Prices(check_penalty(penalty), check_gamma(gamma))
     _check_discrete_children(scoring_method, discrete_children)
     if structure_prior is not None:
         check_structure_prior(structure_prior)
@@ -68,33 +69,40 @@ def resolve_scoring(
         _check_sums_suffice(scoring_method, data, missing)
         options["missing"] = missing = "error"  # rows with missing values were dropped when they were distributed
     elif missing == "em":
-        return _bind_incomplete(scoring_method, data, options, weights, structure_prior, discrete_children, penalty)
+        return _bind_incomplete(scoring_method, data, options, weights, structure_prior, discrete_children, prices)
     if isinstance(scoring_method, BaseStructureScore):
-        if penalty != 1.0:
-            raise ValueError(
-                f"penalty={penalty:g} applies to a score by name, not to an instance of "
-                f"{type(scoring_method).__name__}: give it to the instance, as in BIC(data, penalty=2)"
-            )
+        for option, value in prices._asdict().items():
+            if value != 1.0:
+                raise ValueError(
+                    f"{option}={value:g} applies to a score by name, not to an instance of "
+                    f"{type(scoring_method).__name__}: give it to the instance, as in EBIC(data, {option}={value:g})"
+                )
         return _bind_instance(scoring_method, data, options, weights, structure_prior)
     name = _default_name(data) if scoring_method is None else check_score_name(scoring_method)
-    check_penalty_of(name, penalty)
+    prices = _find_prices(name, prices)
     _check_missing_choice(name, data, missing)
     if weights is not None and missing == "drop":
         weights = weights_of_complete_rows(weights, data)
     entry = find_score(name)
     if entry.kind == "discrete":
-        return _bind_discrete(name, encode(data, **options), weights, structure_prior, penalty)
+        return _bind_discrete(name, encode(data, **options), weights, structure_prior, prices)
     if entry.kind == "continuous":
         rows = read_numbers(data, missing=missing, purpose=f"scoring_method={name!r}")
-        score = entry.load().from_moments(compute_moments(rows, weights), list_names(rows), penalty)
+        score = entry.load().from_moments(compute_moments(rows, weights), list_names(rows), prices)
         of_rows = GaussianScoring(score, rows, structure_prior, weights=weights, sample_moments=score.moments)
         return _warn_of_collinearity(of_rows)
     assert not isinstance(data, DistributedNumericTable)
     mixed = read_mixed(data, state_names=state_names, missing=missing)
-    score_of_table = entry.load().from_mixed(mixed, penalty)
+    score_of_table = entry.load().from_mixed(mixed, prices)
     if entry.family == "clg":
         score_of_table.discrete_children = discrete_children
     return _warn_of_collinearity(MixedScoring(score_of_table, score_of_table.mixed, structure_prior, weights=weights))
+
+
+def _find_prices(name: str, prices: Prices) -> Prices:
+    """Return the multipliers for the score of this name, or raise if it does not have such a price."""
+    check_prices_of(name, *prices)
+    return prices if find_score(name).has_gamma else prices._replace(gamma=0.0)
 
 
 def _warn_of_collinearity(scoring: Any) -> Scoring:
@@ -159,21 +167,21 @@ def _default_name(data) -> str:
     return name_default(len(data.float_columns), data.n_columns)
 
 
-def _bind_discrete(name: str, table: DiscreteTable, weights, structure_prior, penalty: float) -> Scoring:
+def _bind_discrete(name: str, table: DiscreteTable, weights, structure_prior, prices: Prices) -> Scoring:
     marked = table.missing_codes >= 0
     entry = find_score(name)
     score = entry.load()(table)
-    score.penalty = penalty
+    score.penalty, score.gamma = prices
     if not marked.any():
         return _bind_terms(score, table, weights, structure_prior)
     refuse_unobserved(_list_unobserved(table))
     if weights is not None:
         table, weights = combine_weights(table, None, weights)
-    formula = partial(_make_node_average, entry.name, penalty, table.cardinalities, table.missing_codes)
+    formula = partial(_make_node_average, entry.name, prices.penalty, table.cardinalities, table.missing_codes)
     return FormulaScoring(score, formula, table, structure_prior, weights=weights)
 
 
-def _bind_incomplete(method, data, options, weights, structure_prior, discrete_children, penalty) -> Scoring:
+def _bind_incomplete(method, data, options, weights, structure_prior, discrete_children, prices) -> Scoring:
     """Bind a score for structural EM; a table without missing values gets the ordinary score."""
     if isinstance(method, BaseStructureScore):
         raise ValueError(
@@ -181,15 +189,17 @@ def _bind_incomplete(method, data, options, weights, structure_prior, discrete_c
             "which is bound to its rows"
         )
     name = _default_name(data) if method is None else check_score_name(method)
-    check_penalty_of(name, penalty)
+    prices = _find_prices(name, prices)
     if find_score(name).kind == "mixed":
         _check_likelihood(name, discrete_children)
         name = name.removesuffix("-clg") + _default_name(data).removeprefix("bic")  # depends on the kinds of columns
     entry = find_score(name)
     if entry.kind == "discrete":
-        return _bind_incomplete_states(name, data, options, weights, structure_prior, penalty)
+        return _bind_incomplete_states(name, data, options, weights, structure_prior, prices)
     if not data.missing_columns() if isinstance(data, Frame) else not _is_marked(data):
-        options = {**options, "missing": "error", "discrete_children": discrete_children, "penalty": penalty}
+        options = {**options, "missing": "error", "discrete_children": discrete_children, "penalty": prices.penalty}
+        if entry.has_gamma:
+            options["gamma"] = prices.gamma
         return resolve_scoring(name, data, sample_weight=weights, structure_prior=structure_prior, **options)
     if isinstance(data, DiscreteTable):
         raise ValueError(f"scoring_method={name!r} needs continuous data, not a discrete table: choose 'bic' or 'bdeu'")
@@ -197,12 +207,12 @@ def _bind_incomplete(method, data, options, weights, structure_prior, discrete_c
         numbers = read_incomplete_numbers(data, f"scoring_method={name!r}")
         return _warn_of_collinearity(
             IncompleteGaussianScoring(
-                entry.load(), numbers, data.names, structure_prior, weights=weights, penalty=penalty
+                entry.load(), numbers, data.names, structure_prior, weights=weights, prices=prices
             )
         )
     mixed = read_incomplete_mixed(data, state_names=options["state_names"])
     return _warn_of_collinearity(
-        IncompleteMixedScoring(entry.load(), mixed, structure_prior, weights=weights, penalty=penalty)
+        IncompleteMixedScoring(entry.load(), mixed, structure_prior, weights=weights, prices=prices)
     )
 
 
@@ -217,14 +227,14 @@ def _check_likelihood(name: str, discrete_children: str) -> None:
         )
 
 
-def _bind_incomplete_states(name, data, options, weights, structure_prior, penalty) -> Scoring:
+def _bind_incomplete_states(name, data, options, weights, structure_prior, prices) -> Scoring:
     table = encode(data, **{**options, "missing": "pairwise"})
     refuse_unobserved(_list_unobserved(table), "em")
     available = name if find_score(name).has_pairwise else name_default(0, 1)
     if not (table.missing_codes >= 0).any():
-        return _bind_discrete(name, table, weights, structure_prior, penalty)
-    bind = partial(_bind_discrete, name, structure_prior=structure_prior, penalty=penalty)
-    return IncompleteStates(table, weights, bind, _bind_discrete(available, table, weights, structure_prior, penalty))
+        return _bind_discrete(name, table, weights, structure_prior, prices)
+    bind = partial(_bind_discrete, name, structure_prior=structure_prior, prices=prices)
+    return IncompleteStates(table, weights, bind, _bind_discrete(available, table, weights, structure_prior, prices))
 
 
 def _list_unobserved(table: DiscreteTable) -> list:

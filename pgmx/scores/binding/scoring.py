@@ -87,7 +87,14 @@ class PriorMixin:
 
     @property
     def edge_price(self) -> EdgePrice | None:
-        """What an edge between two variables costs; by default parameters have no fixed price."""
+        """What an edge between two variables costs; None if its parameters have no fixed price."""
+        price = self._price_parameters()
+        if price is None or self.score.size_costs is None:
+            return price
+        return price._replace(choice=float(self.score.size_costs[1:2].sum()))
+
+    def _price_parameters(self) -> EdgePrice | None:
+        """Return what the parameters of an edge cost; by default they have no fixed price."""
         return None
 
     @property

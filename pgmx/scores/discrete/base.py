@@ -195,4 +195,6 @@ class DiscreteScore(CompiledScore):
 
     def _make_scorer(self) -> FamilyScorer:
         self._refuse_marked_cells()
-        return family_scorer(self.table, self.terms(self.table.n_rows), memory=0)
+        scorer = family_scorer(self.table, self.terms(self.table.n_rows), memory=0)
+        scorer.price_sizes(self.size_costs)
+        return scorer

@@ -71,13 +71,13 @@ def configuration_starts(cells: np.ndarray) -> np.ndarray:
 # ---- missing values ----
 
 #: Cost of a parameter, and what it costs more per unit of ln N.
-COSTS = {"ll": (0.0, 0.0), "aic": (1.0, 0.0), "bic": (0.0, 0.5)}
+COSTS = {"ll": (0.0, 0.0), "aic": (1.0, 0.0), "bic": (0.0, 0.5), "ebic": (0.0, 0.5)}
 
 
 class NodeAverage:
     """The score of families in a table with missing values; the docstring of the module has the formula.
 
-    `n_rows` is N; `name` ("ll", "aic" or "bic"), times `penalty`, gives the cost of a parameter.
+    `n_rows` is N; `name` (a key of `COSTS`), times `penalty`, gives the cost of a parameter.
     """
 
     def __init__(self, cards: np.ndarray, missing_codes: np.ndarray, n_rows: float, name: str, penalty: float = 1.0):

@@ -10,7 +10,7 @@ from pgmx._ext import _collinear, _gaussian
 from pgmx.checks import join_names
 from pgmx.data import DiscreteTable, NumericTable
 from pgmx.data.inputs import open_for_scores
-from pgmx.scores.compiled import CompiledScore
+from pgmx.scores.compiled import CompiledScore, Prices
 from pgmx.scores.gains import LIKELIHOOD, FamilyBounds
 from pgmx.statistics import Moments, moments
 from pgmx.statistics.collinearity import NOISE, Collinearity, find_collinearity, warn_of_columns
@@ -199,11 +199,11 @@ class GaussianScore(CompiledScore):
 
     @classmethod
     def from_moments(
-        cls: type[Score], sample_moments: Moments, names: Sequence[Hashable], penalty: float = 1.0
+        cls: type[Score], sample_moments: Moments, names: Sequence[Hashable], prices: Prices | None = None
     ) -> Score:
         """Return the score of non-constant columns, from their moments; its `data` is None."""
         score = cls.__new__(cls)
-        score.penalty = penalty
+        score.penalty, score.gamma = (cls.penalty, cls.gamma) if prices is None else prices
         score.data = score.state_names = None
         score.variables = list(names)
         score.moments = sample_moments
@@ -228,7 +228,7 @@ class GaussianScore(CompiledScore):
 
     def bounds(self, n_rows: float, prior_cost: float = 0.0) -> FamilyBounds:
         """Return bounds of families that are not scored yet; `prior_cost` is added to the cost of a parameter."""
-        return FamilyBounds(LIKELIHOOD, self.parameter_cost(n_rows) + prior_cost)
+        return FamilyBounds(LIKELIHOOD, self.parameter_cost(n_rows) + prior_cost, size_costs=self.size_costs)
 
     def make_scorer(
         self,
@@ -242,7 +242,7 @@ class GaussianScore(CompiledScore):
 
         `collinearity` is the result of `find_collinearity`, if already computed. `options` go to the scorer.
         """
-        return make_gaussian_scorer(
+        scorer = make_gaussian_scorer(
             sample_moments.correlation,
             sample_moments.cross.diagonal() / sample_moments.n,
             sample_moments.n,
@@ -250,6 +250,8 @@ class GaussianScore(CompiledScore):
             self.find_collinearity(sample_moments) if collinearity == "unknown" else collinearity,
             **options,
         )
+        scorer.price_sizes(self.size_costs)
+        return scorer
 
     def _make_scorer(self) -> "_gaussian.GaussianScorer | _collinear.CollinearScorer":
         return self.make_scorer(self.moments, memory=0, names=self.variables)

@@ -12,7 +12,7 @@ from pgmx.data import DiscreteTable, open_any
 from pgmx.data.mixed import MixedTable, read_mixed
 from pgmx.data.weights import combine_weights
 from pgmx.scores.chance_edges import EdgePrice
-from pgmx.scores.compiled import CompiledScore, FamilyScorer
+from pgmx.scores.compiled import CompiledScore, FamilyScorer, Prices
 from pgmx.scores.discrete.base import ScoreTerms, family_scorer
 from pgmx.scores.gains import GainSource
 from pgmx.scores.mixed.source import MixedGains, MixedTerms
@@ -60,12 +60,13 @@ def mixed_scorer(
     max_indegree: int | None = None,
     deadline: float = inf,
     n_jobs: int | None = None,
+    size_costs: np.ndarray | None = None,
 ) -> MixedGains:
     """Return the source of gains of the conditional Gaussian families of a mixed table.
 
-    Arguments are as in :func:`pgmx.scores.gaussian_scorer`. No child is scored after `deadline`, a time of
-    ``time.perf_counter``. `n_jobs` threads count pairs of discrete columns. `summary` is the result of
-    `summarise_floats`, if already computed.
+    Arguments are as in :func:`pgmx.scores.gaussian_scorer`, `size_costs` as in `CompiledScore`. No child is scored
+    after `deadline`, a time of ``time.perf_counter``. `n_jobs` threads count pairs of discrete columns. `summary` is
+    the result of `summarise_floats`, if already computed.
     """
     summary = summarise_floats(mixed, weights) if summary is None else summary
     discrete = None
@@ -86,6 +87,7 @@ def mixed_scorer(
         deadline=deadline,
         names=mixed.columns,
         collinearity=summary.collinearity,
+        size_costs=size_costs,
     )
 
 
@@ -127,10 +129,10 @@ class MixedScore(CompiledScore):
         self.variables = list(self.mixed.columns)
 
     @classmethod
-    def from_mixed(cls: type[Score], mixed: MixedTable, penalty: float = 1.0) -> Score:
+    def from_mixed(cls: type[Score], mixed: MixedTable, prices: Prices | None = None) -> Score:
         """Return the score of a table that is already read, with default options; its `data` is None."""
         score = cls.__new__(cls)
-        score.penalty = penalty
+        score.penalty, score.gamma = (cls.penalty, cls.gamma) if prices is None else prices
         score.data = score.state_names = None
         score.mixed = score.prepare(mixed)
         score.variables = list(mixed.columns)
@@ -200,4 +202,4 @@ class ConditionalScore(MixedScore):
         """Return a source of gains over the moments of configurations."""
         terms = self.terms(mixed.n_rows if weights is None else float(weights.sum()))
         terms = replace(terms, penalty=terms.penalty + prior_cost) if prior_cost else terms
-        return mixed_scorer(mixed, terms, weights=weights, **options)
+        return mixed_scorer(mixed, terms, weights=weights, size_costs=self.size_costs, **options)

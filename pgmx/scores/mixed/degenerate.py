@@ -109,7 +109,9 @@ class BICDegenerateGauss(MixedScore):
     ) -> "_blocks.BlockScorer | _collinear.CollinearScorer":
         """Return the compiled scorer of a table; `prior_cost` is added to the cost of a parameter."""
         summary = self.summarise(mixed, weights) if summary is None else summary
-        return make_block_scorer(summary, mixed.columns, prior_cost, penalty=self.penalty, **options)
+        return make_block_scorer(
+            summary, mixed.columns, prior_cost, penalty=self.penalty, size_costs=self.size_costs, **options
+        )
 
     def edge_price(self, mixed: MixedTable, summary: RowSummary, weights: np.ndarray | None = None) -> EdgePrice | None:
         """Return what an edge between two variables costs: the product of their numbers of embedded columns."""
@@ -131,9 +133,16 @@ def summarise_embedding(sample_moments: Moments, starts: np.ndarray, names: Sequ
 
 
 def make_block_scorer(
-    summary: RowSummary, names: Sequence[Hashable], prior_cost: float = 0.0, *, penalty: float = 1.0, **options: Any
+    summary: RowSummary,
+    names: Sequence[Hashable],
+    prior_cost: float = 0.0,
+    *,
+    penalty: float = 1.0,
+    size_costs: np.ndarray | None = None,
+    **options: Any,
 ) -> "_blocks.BlockScorer | _collinear.CollinearScorer":
     """Return the compiled scorer of the summary of an embedding."""
+    scorer: Any
     assert summary.embedding is not None
     sample_moments, starts = summary.embedding
     options.pop("deadline", None), options.pop("n_jobs", None)
@@ -142,21 +151,24 @@ def make_block_scorer(
     variances = sample_moments.cross.diagonal() / sample_moments.n
     cost = penalty * 0.5 * _families.natural_log(sample_moments.n) + prior_cost
     if summary.collinearity is None:
-        return _blocks.BlockScorer(
+        scorer = _blocks.BlockScorer(
             sample_moments.correlation, variances, starts, sample_moments.n, cost, names=names, **options
         )
-    correlation = summary.collinearity.correlation
-    return _collinear.CollinearScorer(
-        correlation,
-        variances,
-        starts,
-        sample_moments.n,
-        cost,
-        NOISE,
-        find_copies_of_variables(correlation, starts),
-        names=names,
-        **options,
-    )
+    else:
+        correlation = summary.collinearity.correlation
+        scorer = _collinear.CollinearScorer(
+            correlation,
+            variances,
+            starts,
+            sample_moments.n,
+            cost,
+            NOISE,
+            find_copies_of_variables(correlation, starts),
+            names=names,
+            **options,
+        )
+    scorer.price_sizes(size_costs)
+    return scorer
 
 
 def find_copies_of_variables(correlation: np.ndarray, starts: np.ndarray) -> np.ndarray:

@@ -38,7 +38,7 @@ class MixedGains:
 
     `discrete`, a source of gains over the discrete columns, scores families of discrete variables. Other families are
     scored from sums over configurations, -inf if `pgmx._ext._mixed` refuses one. Columns of `collinearity` have noise.
-    No additions to a child are scored after `deadline`. Gains are rounded as in the compiled scorers.
+    `size_costs` are those of a `CompiledScore`. No additions are scored after `deadline`. Gains are rounded.
     """
 
     def __init__(
@@ -53,10 +53,12 @@ class MixedGains:
         deadline: float = inf,
         names: Sequence | None = None,
         collinearity: Collinearity | None = None,
+        size_costs: np.ndarray | None = None,
     ):
         self.sums = sums
         self.collinearity = collinearity
         self.terms = terms
+        self.size_costs = size_costs
         self.discrete = discrete
         self.n = len(is_continuous)
         self.is_continuous = is_continuous
@@ -90,6 +92,11 @@ class MixedGains:
 
     def family_score(self, child: int, parents: np.ndarray) -> float:
         """Return the score of a family."""
+        score = self._score_family(child, parents)
+        return score if self.size_costs is None else score - float(self.size_costs[len(parents)])
+
+    def _score_family(self, child: int, parents: np.ndarray) -> float:
+        """Return the score of a family without the cost of its size."""
         states, floats = self._split(parents)
         if not self.is_continuous[child] and not floats:
             return self._discrete().family_score(int(self.positions[child]), np.array(states, dtype=np.int32))
@@ -106,7 +113,7 @@ class MixedGains:
             self.sums.sum_all(
                 states if self.is_continuous[child] else tuple(sorted((*states, int(self.positions[child]))))
             )
-        now = self.family_score(child, parents)
+        now = self._score_family(child, parents)
         if not isfinite(now):
             raise UnscorableFamilyError(
                 f"{self.names[child]!r} with the parents {[self.names[p] for p in parents.tolist()]!r} has the score "
@@ -125,7 +132,16 @@ class MixedGains:
         np.round(row, self._decimals, out=row)
         if of_states:
             row[self.states] = self._discrete_gains(child, states, bool(candidates.any()))
-        return now
+        return now if self.size_costs is None else now - self._charge_sizes(row, parents, self.size_costs)
+
+    def _charge_sizes(self, row: np.ndarray, parents: np.ndarray, costs: np.ndarray) -> float:
+        """Subtract from gains what the changed number of parents costs; return what the present number costs."""
+        k = len(parents)
+        deletions = row[parents] + (costs[k] - costs[k - 1])
+        if k + 1 < self.n:
+            row -= costs[k + 1] - costs[k]
+        row[parents] = deletions
+        return float(costs[k])
 
     # ---- families ----
 

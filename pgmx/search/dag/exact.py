@@ -265,6 +265,7 @@ def find_parent_sets(
             entropies=entropies,
             ceiling=_find_ceiling(source, bounds, child, np.sort(np.concatenate([parents, candidates]))),
             bonus=bonus,
+            size_costs=bounds.size_costs,
         )
         is_over, more = make_limit(child), True
         while more and not is_over():
@@ -294,7 +295,9 @@ def _compute_entropies(source: GainSource, bounds: FamilyBounds, n: int) -> np.n
         for w in range(n):
             parents = np.array([] if u == w else [w], dtype=np.int32)
             n_parameters = (1 if u == w else bounds.cards[w]) * (bounds.cards[u] - 1)
-            entropies[u, w] = -(source.family_score(u, parents) + bounds.cost * n_parameters)
+            entropies[u, w] = -(
+                source.family_score(u, parents) + bounds.cost * n_parameters + bounds.size_cost(len(parents))
+            )
     return entropies
 
 
@@ -305,7 +308,8 @@ def _find_ceiling(source: GainSource, bounds: FamilyBounds, child: int, candidat
     if bounds.cards is not None:
         return 0.0
     try:
-        return source.family_score(child, candidates.astype(np.int32)) + bounds.cost * len(candidates)
+        cost = bounds.cost * len(candidates) + bounds.size_cost(len(candidates))
+        return source.family_score(child, candidates.astype(np.int32)) + cost
     except ValueError:  # collinear candidates
         return inf
 

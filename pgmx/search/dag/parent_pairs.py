@@ -141,8 +141,9 @@ class PairAdditions:
         cards = bounds.cards
         cost = bounds.cost * float(np.prod(cards[parents], dtype=float)) * (cards[child] - 1)
         smallest = sorted(int(cards[u]) for u in others)[:2]
-        likelihood = self.state.scores[child] + cost
-        bonus = 2 * self.state.bonus[ADD]
+        k = len(parents)
+        likelihood = self.state.scores[child] + cost + bounds.size_cost(k)
+        bonus = 2 * self.state.bonus[ADD] - (bounds.size_cost(k + 2) - bounds.size_cost(k))
         return [
             min(most, bonus - likelihood - cost * (cards[u] * smallest[int(cards[u] == smallest[0])] - 1))
             for most, u in zip(likely, others, strict=True)

@@ -1,0 +1,569 @@
+"""Tests of conditional independence of discrete variables: a row of tests, and all rows of a level.
+
+Problem: test a variable x with each of some variables y given a set S. Algorithm: the cells (S, x) that occur are found
+once for all y (``_cells.pxd``). Strata (configurations of S) in which x has one state contribute nothing and are
+dropped. Then each y is counted in the cells by its planes, or by the rows of small cells. With n rows in a stratum,
+margins n_a, n_b and e = n_a n_b / n, over the states that occur:
+
+    Pearson     X2 = sum (n_ab - e)^2 / e,   Yates: |n_ab - e| less 1/2 (at least 0) in strata with one degree of freedom
+    G-square    G2 = 2 sum n_ab ln(n_ab / e) = 2 sum e ((1 + u) ln(1 + u) - u),   u = n_ab / e - 1
+    degrees of freedom: sum over strata of (rows that occur - 1) (columns that occur - 1); none: p = 1
+    moments     M and V, mean and variance of X2 given all margins; X2 2 M / V with 2 M^2 / V degrees of freedom
+
+No term is negative, so statistics near 0 have no cancellation. Cost of a test: cells * (states of y - 1) * N / 512
+vector operations with AVX-512. Sums run in a fixed order: the same bits for all processors and threads.
+Thread-safety: one object serves one thread at a time; the loop of a level releases the GIL.
+References: Haldane (1940), Biometrika 31, 346-355, and Dawson (1954), Biometrika 41, 275-276, for the moments;
+Colombo and Maathuis (2014), JMLR 15, 3741-3782, for the levels.
+"""
+
+cimport cython
+from libc.math cimport NAN, fabs, sqrt
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
+from libc.string cimport memset
+
+import numpy as np
+
+from _buffers cimport Buffer, release, reserve
+from _cells cimport CellTree, Columns, build_tree, choose_limits, code_of, free_tree, has_planes, plane_of, unpack_rows
+from _segments cimport BLOCK_WORDS
+from _simd cimport pgmx_count_and, select_simd_level
+from _workspace cimport Workspace, free_workspace, init_offsets, marginals_of, set_table
+
+
+cdef extern from "_tails.h" nogil:
+    double pgmx_log(double x)
+    double pgmx_atanh_tail(double s)
+    double pgmx_chi2_tail(double t, double dof)
+
+
+cdef int SIMD = select_simd_level()
+
+cdef enum:
+    MAX_CELLS_LOG2 = 62         # cells are numbered in 64 bits
+    ROWS_PER_QUESTION = 1 << 8  # rows of tests between two calls of `should_stop`
+    MOST_SIZE = 64              # largest set
+
+
+cdef enum Kind:
+    PEARSON, YATES, G_SQUARE, MOMENTS
+
+
+cdef enum:                      # scratch buffers
+    COUNTS, REALS, COLUMNS, BIG, BIG_PLACES, BIG_COUNTS, UNPACKED, STARTS, NEIGHBOURS, WANTED, BEST, N_SCRATCH
+
+
+cdef struct Strata:             # the cells (S, x) of the strata in which x has several states
+    Py_ssize_t n_cells, n_strata
+    int32_t *places             # number of each cell among those of the tree
+    double *counts              # rows of each cell
+    double *shares              # 1 / counts
+    int64_t *ends               # exclusive end of each stratum among the cells
+    double *totals              # rows of each stratum
+
+
+cdef struct Result:
+    double statistic, dof, raw  # raw: the statistic before it is scaled to its moments
+
+
+cdef inline double g_term(double t) noexcept nogil:
+    # (1 + t) ln(1 + t) - t for t >= -1; with s = t / (2 + t) it is (2 s^2 + (1 + s) (2 atanh(s) - 2 s)) / (1 - s).
+    cdef double s = t / (2.0 + t)
+    if fabs(s) < 0.17:
+        return (2.0 * s * s + (1.0 + s) * pgmx_atanh_tail(s)) / (1.0 - s)
+    return (1.0 + t) * pgmx_log(1.0 + t) - t if t > -1.0 else 1.0
+
+
+cdef inline double sum_stratum(
+    Kind kind, const Strata *strata, Py_ssize_t begin, Py_ssize_t end, double n, const double *table,
+    const double *columns, Py_ssize_t r, Py_ssize_t n_columns
+) noexcept nogil:
+    # The statistic of one stratum; table[s * n_cells + cell] has the rows with state s of y.
+    cdef double total = 0.0, part, d, e
+    cdef Py_ssize_t s, i
+    cdef const double *row = table
+    for s in range(r):
+        if columns[s] > 0.0:
+            part = 0.0
+            if kind == G_SQUARE:
+                for i in range(begin, end):
+                    e = strata.counts[i] * columns[s]
+                    part += strata.counts[i] * g_term((n * row[i] - e) / e)
+                part *= 2.0 * columns[s]
+            elif kind == YATES and n_columns == 2 and end - begin == 2:
+                for i in range(begin, end):
+                    d = fabs(n * row[i] - strata.counts[i] * columns[s]) - 0.5 * n
+                    part += d * d * strata.shares[i] if d > 0.0 else 0.0
+                part /= columns[s]
+            else:
+                for i in range(begin, end):
+                    d = n * row[i] - strata.counts[i] * columns[s]
+                    part += d * d * strata.shares[i]
+                part /= columns[s]
+            total += part
+        row += strata.n_cells
+    return total / n
+
+
+cdef inline void add_moments(
+    const Strata *strata, Py_ssize_t begin, Py_ssize_t end, double n, const double *columns, Py_ssize_t r,
+    Py_ssize_t n_columns, double *mean, double *variance
+) noexcept nogil:
+    # Adds the mean and the variance of Pearson's statistic of a stratum of n > 1 rows given its margins.
+    cdef double rows = <double>(end - begin), cols = <double>n_columns, of_rows = 0.0, of_cols = 0.0, v1, v2, w1, w2
+    cdef Py_ssize_t i
+    mean[0] += n * (rows - 1.0) * (cols - 1.0) / (n - 1.0)
+    if n < 4.0:
+        if n == 3.0 and rows == 2.0 and cols == 2.0:
+            variance[0] += 1.125
+        return
+    for i in range(begin, end):
+        of_rows += strata.shares[i]
+    for i in range(r):
+        if columns[i] > 0.0:
+            of_cols += 1.0 / columns[i]
+    v1 = (rows - 1.0) * (n - rows) / (n - 1.0)
+    v2 = (cols - 1.0) * (n - cols) / (n - 1.0)
+    w1 = (n * of_rows - rows * rows) / (n - 2.0)
+    w2 = (n * of_cols - cols * cols) / (n - 2.0)
+    variance[0] += 2.0 * n / (n - 3.0) * (v1 - w1) * (v2 - w2) + n * n / (n - 1.0) * w1 * w2
+
+
+cdef inline Result test_table(
+    Kind kind, const Strata *strata, const double *table, double *columns, Py_ssize_t r
+) noexcept nogil:
+    # The test of a table (r states of y, cells); `columns` has room for r numbers.
+    cdef Result result = Result(0.0, 0.0, 0.0)
+    cdef double mean = 0.0, variance = 0.0, count
+    cdef Py_ssize_t g, i, s, begin = 0, end, n_columns
+    for g in range(strata.n_strata):
+        end = strata.ends[g]
+        n_columns = 0
+        for s in range(r):
+            count = 0.0
+            for i in range(s * strata.n_cells + begin, s * strata.n_cells + end):
+                count += table[i]
+            columns[s] = count
+            n_columns += count > 0.0
+        if n_columns > 1:
+            result.dof += <double>((end - begin - 1) * (n_columns - 1))
+            result.raw += sum_stratum(kind, strata, begin, end, strata.totals[g], table, columns, r, n_columns)
+            if kind == MOMENTS:
+                add_moments(strata, begin, end, strata.totals[g], columns, r, n_columns, &mean, &variance)
+        begin = end
+    result.statistic = result.raw
+    if kind == MOMENTS:
+        result.statistic = result.dof = 0.0
+        if variance > 1e-12 * mean:     # otherwise the statistic is a constant, but for rounding
+            result.statistic, result.dof = result.raw * (2.0 * mean / variance), 2.0 * mean * mean / variance
+    return result
+
+
+cdef inline double find_tail(const Result *result) noexcept nogil:
+    return pgmx_chi2_tail(result.statistic, result.dof) if result.dof > 0.0 else 1.0
+
+
+cdef inline void add_stratum(Strata *strata, Py_ssize_t first, double total) noexcept nogil:
+    # Closes the stratum whose cells begin at `first`; it is dropped unless it has two cells.
+    if strata.n_cells - first < 2:
+        strata.n_cells = first
+        return
+    strata.ends[strata.n_strata] = strata.n_cells
+    strata.totals[strata.n_strata] = total
+    strata.n_strata += 1
+
+
+@cython.final
+cdef class DiscreteRows:
+    """Tests of the variables of one coded table.
+
+    Parameters
+    ----------
+    codes, cardinalities, planes, plane_offsets, marginals
+        As for ``_families.FamilyScorer``; codes (n, 0) and planes (0, 0) if the rows are counted elsewhere.
+    missing : int64 (n,)
+        The code of missing values of each variable, its last; -1 if there are none.
+    order : int64 (n,)
+        The variable of each id.
+    kind : str
+        "pearson", "yates", "g_square" or "moments".
+    """
+
+    cdef Workspace work
+    cdef CellTree tree
+    cdef Kind kind
+    cdef Strata strata          # of the current row
+    cdef Strata observed        # the same without the rows in which y is missing
+    cdef Buffer[N_SCRATCH] scratch
+    cdef Buffer[5] kept, rest   # memory of the two
+    cdef const int64_t[::1] missing, order
+    cdef bint has_missing
+    cdef int64_t *starts        # first unpacked row of each cell of the row, -1: not unpacked
+    cdef Py_ssize_t n_unpacked
+    cdef uint64_t n_questions
+    cdef object owners
+    cdef readonly Py_ssize_t n
+
+    def __cinit__(
+        self, codes, const int64_t[::1] cardinalities, const uint64_t[:, ::1] planes, const int64_t[::1] plane_offsets,
+        const uint32_t[::1] marginals, const int64_t[::1] missing, const int64_t[::1] order, str kind
+    ):
+        self.n = codes.shape[0]
+        self.owners = (codes, cardinalities, planes, plane_offsets, marginals)
+        self.missing, self.order = missing, order
+        self.has_missing = np.max(missing) >= 0
+        self.kind = <Kind><int>("pearson", "yates", "g_square", "moments").index(kind)
+        set_table(&self.work, codes, cardinalities, planes, plane_offsets, marginals, None, 0)
+        if not init_offsets(&self.work):
+            raise MemoryError("cannot allocate the tests of a table")
+        choose_limits(&self.tree, &self.work.table, SIMD)
+
+    def __dealloc__(self):
+        cdef int i
+        free_tree(&self.tree)
+        free_workspace(&self.work)
+        for i in range(N_SCRATCH):
+            release(&self.scratch[i])
+        for i in range(5):
+            release(&self.kept[i])
+            release(&self.rest[i])
+
+    # ---- called from Python ----
+
+    def test_row(self, Py_ssize_t x, const int64_t[::1] ys, const int64_t[::1] z):
+        """Return (statistic, dof, p-value, statistic before scaling), float64 (4, ys), of x with each y given z.
+
+        All are ids; NaN if the cells cannot be numbered.
+        """
+        results = np.full((4, ys.shape[0]), NAN)
+        cdef double[:, ::1] out = results
+        cdef int[MOST_SIZE] parents
+        cdef Py_ssize_t i
+        cdef Result result
+        for i in range(z.shape[0]):
+            parents[i] = <int>self.order[z[i]]
+        with nogil:
+            if self.open_row(self.order[x], parents, z.shape[0]):
+                for i in range(ys.shape[0]):
+                    result = self.test_variable(self.order[ys[i]])
+                    out[0, i], out[1, i], out[2, i], out[3, i] = \
+                        result.statistic, result.dof, find_tail(&result), result.raw
+        return results
+
+    def test_counts(
+        self, Py_ssize_t x, const int64_t[::1] z, const uint64_t[::1] keys, const double[::1] counts, ys,
+        const double[:, ::1] tables
+    ):
+        """Return what ``test_row`` does, from the counts of the cells of (z, x), ascending by key.
+
+        `tables` has all states of each of the `ys`, one after the other, by cell.
+        """
+        results = np.zeros((4, len(ys)))
+        cdef double[:, ::1] out = results
+        cdef int[MOST_SIZE] parents
+        cdef Py_ssize_t i, y, s, j, at = 0, n_cells = keys.shape[0]
+        cdef double *table
+        cdef Result result
+        for i in range(z.shape[0]):
+            parents[i] = <int>self.order[z[i]]
+        if n_cells > 0:
+            self.find_strata(self.order[x], parents, z.shape[0], n_cells, &keys[0], NULL, &counts[0])
+        for i, y in enumerate(ys):
+            y = self.order[y]
+            table = <double *>reserve(
+                &self.scratch[REALS], (self.work.table.cards[y] * self.strata.n_cells + 1) * sizeof(double)
+            )
+            for s in range(self.work.table.cards[y] if n_cells > 0 else 0):
+                for j in range(self.strata.n_cells):
+                    table[s * self.strata.n_cells + j] = tables[at + s, self.strata.places[j]]
+            at += self.work.table.cards[y]
+            if n_cells > 0:
+                result = self.test_reals(y, table)
+            else:
+                result = Result(0.0, 0.0, 0.0)
+            out[0, i], out[1, i], out[2, i], out[3, i] = result.statistic, result.dof, find_tail(&result), result.raw
+        return results
+
+    def run_rows(
+        self, Py_ssize_t first, Py_ssize_t stop, const uint8_t[:, ::1] adjacent, Py_ssize_t size,
+        const int64_t[::1] tiers, double[::1] p_values, int32_t[:, ::1] sets, should_stop=None
+    ):
+        """Test the variables `first` to ``stop - 1`` in a level of sets of `size`; return (tests, sets not numbered).
+
+        `p_values` and `sets` get the largest p-value of each neighbour of each variable, and its set, in the order of
+        the rows of `adjacent` from `first` on; -1 without a test. `tiers` may be None. ``should_stop()`` is asked now
+        and then; true ends the loop.
+        """
+        cdef int64_t[2] n = [0, 0]
+        cdef Py_ssize_t x, at = 0
+        cdef bint goes_on = True
+        with nogil:
+            for x in range(first, stop):
+                if goes_on:
+                    goes_on = self.run_row(x, adjacent, size, tiers, p_values, sets, &at, n, should_stop)
+        return n[0], n[1]
+
+    # ---- the cells of a row ----
+
+    cdef bint open_row(self, Py_ssize_t x, const int *parents, Py_ssize_t k) except -1 nogil:
+        # Finds the cells of the variable x and of k others; False if they cannot be numbered.
+        cdef const Columns *table = &self.work.table
+        cdef double n_cells = table.cards[x]
+        cdef Py_ssize_t i
+        for i in range(k):
+            n_cells *= table.cards[parents[i]]
+        if n_cells > <double>(<uint64_t>1 << MAX_CELLS_LOG2):
+            return False
+        build_tree(&self.tree, table, parents, k, x, marginals_of(&self.work, parents[0] if k > 0 else x))
+        i = self.tree.current
+        self.find_strata(
+            x, parents, k, self.tree.nodes[i].size, <const uint64_t *>self.tree.nodes[i].keys.data,
+            <const uint32_t *>self.tree.nodes[i].counts.data, NULL
+        )
+        return True
+
+    cdef int reserve_strata(self, Strata *strata, Buffer *buffers, Py_ssize_t n) except -1 nogil:
+        strata.n_cells = strata.n_strata = 0
+        strata.places = <int32_t *>reserve(&buffers[0], (n + 1) * sizeof(int32_t))
+        strata.counts = <double *>reserve(&buffers[1], (n + 1) * sizeof(double))
+        strata.shares = <double *>reserve(&buffers[2], (n + 1) * sizeof(double))
+        strata.ends = <int64_t *>reserve(&buffers[3], (n + 1) * sizeof(int64_t))
+        strata.totals = <double *>reserve(&buffers[4], (n + 1) * sizeof(double))
+        return 0
+
+    cdef int find_strata(
+        self, Py_ssize_t x, const int *parents, Py_ssize_t k, Py_ssize_t n, const uint64_t *keys,
+        const uint32_t *counts, const double *reals     # one of the two is NULL
+    ) except -1 nogil:
+        cdef Strata *strata = &self.strata
+        cdef uint64_t r = <uint64_t>self.work.table.cards[x], end = 0
+        cdef int64_t missing = self.missing[x]
+        cdef double total = 0.0
+        cdef bint is_known = True
+        cdef Py_ssize_t i, first = 0
+        self.reserve_strata(strata, self.kept, n)
+        self.starts = <int64_t *>reserve(&self.scratch[STARTS], (n + 1) * sizeof(int64_t))
+        self.n_unpacked = 0
+        for i in range(n):
+            if keys[i] >= end:      # a new stratum
+                add_stratum(strata, first, total)
+                first, total = strata.n_cells, 0.0
+                end = (keys[i] // r + 1) * r
+                is_known = not self.has_missing or self.is_observed(parents, k, keys[i] // r)
+            if is_known and not (missing >= 0 and keys[i] + r == end + <uint64_t>missing):
+                strata.places[strata.n_cells] = <int32_t>i
+                strata.counts[strata.n_cells] = counts[i] if counts != NULL else reals[i]
+                total += strata.counts[strata.n_cells]
+                strata.n_cells += 1
+        add_stratum(strata, first, total)
+        for i in range(strata.n_cells):
+            strata.shares[i] = 1.0 / strata.counts[i]
+            self.starts[i] = -1
+        return 0
+
+    cdef bint is_observed(self, const int *parents, Py_ssize_t k, uint64_t config) noexcept nogil:
+        # Whether no variable of a configuration is missing.
+        cdef Py_ssize_t i
+        cdef uint64_t r
+        for i in range(k - 1, -1, -1):
+            r = <uint64_t>self.work.table.cards[parents[i]]
+            if self.missing[parents[i]] >= 0 and config % r == <uint64_t>self.missing[parents[i]]:
+                return False
+            config //= r
+        return True
+
+    # ---- one test ----
+
+    cdef Result test_variable(self, Py_ssize_t y) except * nogil:
+        cdef Py_ssize_t size = self.work.table.cards[y] * self.strata.n_cells, i
+        cdef uint32_t *counts
+        cdef double *table
+        if self.strata.n_cells == 0:
+            return Result(0.0, 0.0, 0.0)
+        counts = <uint32_t *>reserve(&self.scratch[COUNTS], size * sizeof(uint32_t))
+        table = <double *>reserve(&self.scratch[REALS], size * sizeof(double))
+        self.count_variable(y, counts)
+        for i in range(size):
+            table[i] = counts[i]
+        return self.test_reals(y, table)
+
+    cdef int count_variable(self, Py_ssize_t y, uint32_t *counts) except -1 nogil:
+        # Writes the rows by state of y and by cell.
+        cdef const Columns *table = &self.work.table
+        cdef const uint64_t **planes = <const uint64_t **>self.tree.nodes[self.tree.current].planes.data
+        cdef Py_ssize_t r = table.cards[y], c = self.strata.n_cells, n_big = 0, i, s, j, begin = 0, end, step
+        cdef const uint64_t **big = <const uint64_t **>reserve(&self.scratch[BIG], (c + 1) * sizeof(void *))
+        cdef int64_t *places = <int64_t *>reserve(&self.scratch[BIG_PLACES], (c + 1) * sizeof(int64_t))
+        cdef uint32_t *big_counts = <uint32_t *>reserve(&self.scratch[BIG_COUNTS], (c + 1) * sizeof(uint32_t))
+        cdef double list_below = <double>self.tree.list_below * (r - 1)
+        cdef bint by_planes = has_planes(table, y)
+        cdef uint32_t rest
+        memset(counts, 0, r * c * sizeof(uint32_t))
+        for i in range(c):
+            if by_planes and planes[self.strata.places[i]] != NULL and self.strata.counts[i] >= list_below:
+                big[n_big], places[n_big] = planes[self.strata.places[i]], i
+                n_big += 1
+            else:
+                self.count_rows(y, i, counts)
+        if n_big == 0:
+            return 0
+        step = max(BLOCK_WORDS // (n_big + 4) // 8 * 8, 256)
+        while begin < table.n_words:
+            end = min(begin + step, table.n_words)
+            for s in range(r - 1):
+                if n_big == c:
+                    pgmx_count_and(plane_of(table, y, s), big, c, begin, end, counts + s * c)
+                    continue
+                memset(big_counts, 0, n_big * sizeof(uint32_t))
+                pgmx_count_and(plane_of(table, y, s), big, n_big, begin, end, big_counts)
+                for j in range(n_big):
+                    counts[s * c + places[j]] += big_counts[j]
+            begin = end
+        for j in range(n_big):
+            rest = <uint32_t>self.strata.counts[places[j]]
+            for s in range(r - 1):
+                rest -= counts[s * c + places[j]]
+            counts[(r - 1) * c + places[j]] = rest
+        return 0
+
+    cdef int count_rows(self, Py_ssize_t y, Py_ssize_t i, uint32_t *counts) except -1 nogil:
+        # Adds the rows of cell i, one by one.
+        cdef const Columns *table = &self.work.table
+        cdef Py_ssize_t node = self.strata.places[i], c = self.strata.n_cells, j, n = <Py_ssize_t>self.strata.counts[i]
+        cdef const uint64_t *plane = (<const uint64_t **>self.tree.nodes[self.tree.current].planes.data)[node]
+        cdef const uint32_t *rows
+        cdef const uint8_t *codes
+        cdef uint32_t *unpacked
+        if plane == NULL:
+            rows = <const uint32_t *>self.tree.nodes[self.tree.current].rows.data \
+                + (<const uint32_t *>self.tree.nodes[self.tree.current].starts.data)[node]
+        else:       # unpacked at its first use
+            unpacked = <uint32_t *>reserve(&self.scratch[UNPACKED], (table.n_rows + 1) * sizeof(uint32_t))
+            if self.starts[i] < 0:
+                self.starts[i] = self.n_unpacked
+                unpack_rows(plane, <uint32_t>n, unpacked + self.n_unpacked)
+                self.n_unpacked += n
+            rows = unpacked + self.starts[i]
+        counts += i
+        if table.codes8 != NULL:
+            codes = table.codes8 + y * table.row_stride
+            for j in range(n):
+                counts[codes[rows[j]] * c] += 1
+            return 0
+        for j in range(n):
+            counts[code_of(table, y, rows[j]) * c] += 1
+        return 0
+
+    cdef Result test_reals(self, Py_ssize_t y, double *table) except * nogil:
+        # The test of y from its table (states, cells), which is overwritten.
+        cdef Py_ssize_t r = self.work.table.cards[y], c = self.strata.n_cells, g, i, s, begin = 0, first
+        cdef double *columns = <double *>reserve(&self.scratch[COLUMNS], r * sizeof(double))
+        cdef Strata *observed = &self.observed
+        cdef double total, count
+        if self.missing[y] < 0:
+            return test_table(self.kind, &self.strata, table, columns, r)
+        # the margins of x without the rows in which y, in its last state, is missing
+        r -= 1
+        self.reserve_strata(observed, self.rest, c)
+        for g in range(self.strata.n_strata):
+            first, total = observed.n_cells, 0.0
+            for i in range(begin, self.strata.ends[g]):
+                count = self.strata.counts[i] - table[r * c + i]
+                if count > 0.0:
+                    observed.places[observed.n_cells], observed.counts[observed.n_cells] = <int32_t>i, count
+                    observed.shares[observed.n_cells] = 1.0 / count
+                    observed.n_cells += 1
+                    total += count
+            add_stratum(observed, first, total)
+            begin = self.strata.ends[g]
+        for s in range(r):
+            for i in range(observed.n_cells):       # no value is overwritten before it is read
+                table[s * observed.n_cells + i] = table[s * c + observed.places[i]]
+        return test_table(self.kind, observed, table, columns, r)
+
+    # ---- a level ----
+
+    cdef bint run_row(
+        self, Py_ssize_t x, const uint8_t[:, ::1] adjacent, Py_ssize_t size, const int64_t[::1] tiers,
+        double[::1] p_values, int32_t[:, ::1] sets, Py_ssize_t *at, int64_t *n, should_stop
+    ) except -1 nogil:
+        # The tests of x given all sets of its neighbours, in lexicographic order; False if they were stopped.
+        cdef int *neighbours = <int *>reserve(&self.scratch[NEIGHBOURS], (self.n + 1) * sizeof(int))
+        cdef int *wanted = <int *>reserve(&self.scratch[WANTED], (self.n + 1) * sizeof(int))
+        cdef Result *best
+        cdef Result result
+        cdef int[MOST_SIZE] z, chosen, parents
+        cdef Py_ssize_t degree = 0, first = at[0], i, j, k, n_wanted
+        cdef double tail
+        for i in range(self.n):
+            if adjacent[x, i]:
+                neighbours[degree] = <int>i
+                degree += 1
+        at[0] += degree
+        if degree < size + 1:
+            return True
+        best = <Result *>reserve(&self.scratch[BEST], degree * sizeof(Result))
+        for j in range(size):
+            z[j] = <int>j
+        while True:
+            for j in range(size):
+                chosen[j] = neighbours[z[j]]
+                parents[j] = <int>self.order[chosen[j]]
+            n_wanted = self.choose_wanted(x, adjacent, size, tiers, neighbours, degree, chosen, wanted)
+            if n_wanted > 0:
+                self.n_questions += 1
+                if should_stop is not None and self.n_questions % ROWS_PER_QUESTION == 0 and self.ask(should_stop):
+                    return False
+                if not self.open_row(self.order[x], parents, size):
+                    n[1] += n_wanted
+                    n_wanted = 0
+                n[0] += n_wanted
+            for j in range(n_wanted):
+                i = wanted[j]
+                result = self.test_variable(self.order[neighbours[i]])
+                if p_values[first + i] >= 0.0 and result.dof > 0.0 and result.dof <= best[i].dof \
+                        and result.statistic >= best[i].statistic:
+                    continue        # the p-value is not larger
+                tail = find_tail(&result)
+                if tail > p_values[first + i]:
+                    p_values[first + i] = tail
+                    best[i] = result
+                    for k in range(size):
+                        sets[first + i, k] = chosen[k]
+            j = size - 1
+            while j >= 0 and z[j] == degree - size + j:
+                j -= 1
+            if j < 0:
+                return True
+            z[j] += 1
+            for i in range(j + 1, size):
+                z[i] = z[i - 1] + 1
+
+    cdef Py_ssize_t choose_wanted(
+        self, Py_ssize_t x, const uint8_t[:, ::1] adjacent, Py_ssize_t size, const int64_t[::1] tiers,
+        const int *neighbours, Py_ssize_t degree, const int *chosen, int *wanted
+    ) noexcept nogil:
+        # Numbers of the neighbours to be tested with x given the chosen set, unless it was asked from the other side.
+        cdef Py_ssize_t i, j = 0, s, y, n = 0
+        cdef int64_t last = 0
+        cdef bint is_seen
+        if tiers is not None and size > 0:
+            last = tiers[chosen[0]]
+            for s in range(1, size):
+                last = max(last, tiers[chosen[s]])
+        for i in range(degree):
+            y = neighbours[i]
+            if j < size and chosen[j] == y:
+                j += 1
+                continue
+            is_seen = y < x
+            for s in range(size if is_seen else 0):
+                is_seen = is_seen and adjacent[y, chosen[s]]
+            if is_seen or (tiers is not None and size > 0 and max(tiers[x], tiers[y]) < last):
+                continue
+            wanted[n] = <int>i
+            n += 1
+        return n
+
+    cdef bint ask(self, should_stop) except -1 with gil:
+        return bool(should_stop())

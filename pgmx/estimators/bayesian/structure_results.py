@@ -1,0 +1,220 @@
+"""Results of a posterior over structures: frames of probabilities, averaged graphs, sampled graphs and features."""
+
+from collections.abc import Callable
+from math import sqrt
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+import numpy as np
+from pgmpy.base import DAG, PDAG
+
+from pgmx.estimators.base import random_draws
+from pgmx.estimators.bayesian.dag_learner import NetworkResults
+from pgmx.graphs.consensus import Marks, PairCounts, average_edges, extend_to_dag
+from pgmx.models import to_dag, to_pdag
+from pgmx.models.bayesian.strengths import (
+    make_arc_matrix,
+    make_direction_matrix,
+    make_strength_matrix,
+    make_strength_table,
+)
+from pgmx.search.posterior.sampled import SampledDags
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: Decimals of the probabilities of two directions that are compared: rounding errors do not direct an edge.
+DECIMALS = 9
+
+
+class FeatureProbability(NamedTuple):
+    """Posterior mean of a function of the DAG, and its Monte Carlo standard error."""
+
+    value: float
+    error: float
+
+
+class Posterior(Protocol):
+    """A posterior over structures that is solved or sampled."""
+
+    def sample(self, n_dags: int, seed: int) -> SampledDags:
+        """Return DAGs drawn from the posterior."""
+        ...
+
+    def find_best(self) -> tuple[np.ndarray, float]:
+        """Return the arcs (tail, head) of the best DAG seen, and its log weight."""
+        ...
+
+
+class PosteriorResults(NetworkResults):
+    """Base of learners of a posterior: `_set_posterior` sets all results from arc probabilities and a sampler."""
+
+    n_dags: int
+    _arcs: np.ndarray
+    _counts: PairCounts
+    _seed: int
+
+    def _set_posterior(self, names: list, arcs: np.ndarray) -> None:
+        """Set the results; ``arcs[tail, head]`` are the probabilities of arcs."""
+        n = len(names)
+        u, v = np.triu_indices(n, 1)
+        pairs = np.column_stack([u, v]).astype(np.int64)
+        # not counts of graphs, but shares of one
+        counts = np.column_stack([arcs[u, v], arcs[v, u], np.zeros(len(u))])
+        joined = counts.sum(axis=1) > 0
+        self._arcs, self._names, self._results = arcs, names, {}
+        self._counts = PairCounts(n, 1, pairs[joined], counts[joined])
+        self.pairs_ = self._counts.pairs
+        self.edges_ = extend_to_dag(n, self._average_edges(0.5))
+
+    def _get_posterior(self) -> Posterior:
+        """Return the object that samples DAGs."""
+        raise NotImplementedError
+
+    # ---- arcs ----
+
+    @property
+    def arc_probability_(self) -> "pd.DataFrame":
+        """Posterior probability of the arc from the row to the column."""
+        return self._make_once("arcs", lambda: make_arc_matrix(self._names, self._arcs))
+
+    @property
+    def edge_probability_(self) -> "pd.DataFrame":
+        """Posterior probability that row and column are joined, as a symmetric matrix, made on each access."""
+        self._require_fit()
+        return make_strength_matrix(self._names, self._counts)
+
+    @property
+    def direction_probability_(self) -> "pd.DataFrame":
+        """Probability of u → v given that u and v are joined, in row u and column v, made on each access."""
+        self._require_fit()
+        return make_direction_matrix(self._names, self._counts)
+
+    @property
+    def strengths_(self) -> "pd.DataFrame":
+        """One row (from, to, strength, direction) for each pair, the most probable first."""
+        return self._make_once("strengths", lambda: make_strength_table(self._names, self._counts))
+
+    # ---- averaged graphs ----
+
+    def consensus_graph(self, threshold: float = 0.5) -> PDAG:
+        """Return the averaged graph: the edges that are probable enough, in their more probable direction.
+
+        Parameters
+        ----------
+        threshold : float, default=0.5
+            Smallest probability of an edge in the graph, between 0 and 1. 0.5 is the median probability model.
+
+        Returns
+        -------
+        pgmpy.base.PDAG
+            An edge has the more probable direction; if both are equal, to nine decimals, the edge is undirected. On a
+            cycle, the least probable arcs are removed.
+
+        Raises
+        ------
+        ValueError
+            If `threshold` is not between 0 and 1.
+        """
+        self._require_fit()
+        if not isinstance(threshold, Real) or not 0 <= float(threshold) <= 1:
+            raise ValueError(f"threshold must be a probability, between 0 and 1, got {threshold!r}")
+        marks = self._average_edges(float(threshold))
+        return to_pdag(self._names, marks.directed.tolist(), marks.undirected.tolist())
+
+    def _average_edges(self, threshold: float) -> Marks:
+        return average_edges(self._counts._replace(counts=np.round(self._counts.counts, DECIMALS)), threshold)
+
+    @property
+    def graph_(self) -> PDAG:
+        """The averaged graph of the edges of probability 0.5 and more."""
+        return self._make_once("graph", self.consensus_graph)
+
+    @property
+    def best_dag_(self) -> DAG:
+        """The DAG of highest posterior probability, of all DAGs or of those that the chains visited."""
+        return self._make_once("best dag", lambda: to_dag(self._names, self._find_best()[0].tolist()))
+
+    @property
+    def best_score_(self) -> float:
+        """Score of `best_dag_` plus the log prior of its structure, up to the constant of the prior, in nats."""
+        return self._find_best()[1]
+
+    def _find_best(self) -> tuple[np.ndarray, float]:
+        return self._make_once("best", lambda: self._get_posterior().find_best())
+
+    # ---- sampled graphs ----
+
+    @property
+    def _draws(self) -> SampledDags:
+        """The `n_dags` DAGs over which paths, features, effects and predictions are averaged."""
+        return self._make_once("draws", lambda: self._get_posterior().sample(self.n_dags, self._seed))
+
+    def sample_dags(self, n: int, random_state: Any = None) -> list[DAG]:
+        """Draw DAGs from the posterior.
+
+        Parameters
+        ----------
+        n : int
+            Number of DAGs, 0 or more.
+        random_state : int, RandomState, Generator or None, default=None
+            Seed or generator. With None the draws begin with the DAGs over which the other results are averaged, and
+            are the same in each call.
+
+        Returns
+        -------
+        list of pgmpy.base.DAG
+            Independent draws with ``method="exact"``. Equal graphs are separate objects.
+
+        Raises
+        ------
+        ValueError
+            If `n` is not a whole number from 0 on.
+        """
+        self._require_fit()
+        if not isinstance(n, Integral) or isinstance(n, bool) or n < 0:
+            raise ValueError(f"n must be a number of DAGs, 0 or more, got {n!r}")
+        seed = self._seed if random_state is None else random_draws(1, random_state)[1]
+        drawn = self._get_posterior().sample(int(n), seed)
+        edges = [drawn.list_edges(graph) for graph in range(len(drawn.parents))]
+        return [to_dag(self._names, edges[graph]) for graph in drawn.graph_of.tolist()]
+
+    def path_probabilities(self) -> "pd.DataFrame":
+        r"""Return the probability of a directed path from the row to the column, over `n_dags` sampled DAGs.
+
+        Returns
+        -------
+        pandas.DataFrame of shape (n_features, n_features)
+            The standard error of a probability p is at most :math:`\sqrt{p (1 - p) / n}` for n independent DAGs: 0.011
+            for 2,000.
+        """
+        return self._make_once("paths", lambda: make_arc_matrix(self._names, self._draws.path_frequency()))
+
+    def feature_probability(self, function: Callable[[DAG], Any]) -> FeatureProbability:
+        """Return the probability of a feature, or the posterior mean of a number, over `n_dags` sampled DAGs.
+
+        Parameters
+        ----------
+        function : callable
+            Takes a DAG of pgmpy, and returns a boolean or a number. It is called once for each distinct DAG.
+
+        Returns
+        -------
+        FeatureProbability
+            The named tuple (value, error): the mean, and its Monte Carlo standard error.
+
+        Raises
+        ------
+        ValueError
+            If the function returns something else than a finite number.
+        """
+        draws = self._draws
+        values = np.empty(len(draws.parents))
+        for graph in range(len(values)):
+            value: Any = function(to_dag(self._names, draws.list_edges(graph)))
+            if not isinstance(value, Real | np.bool_) or not np.isfinite(float(value)):
+                raise ValueError(f"the function must return a boolean or a finite number for each DAG, got {value!r}")
+            values[graph] = float(value)
+        shares = draws.multiplicities / draws.n_samples
+        mean = float(shares @ values)
+        return FeatureProbability(mean, sqrt(float(shares @ (values - mean) ** 2) / draws.n_samples))

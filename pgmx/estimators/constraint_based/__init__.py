@@ -1,0 +1,1 @@
+"""Learners of Bayesian networks by tests of conditional independence."""

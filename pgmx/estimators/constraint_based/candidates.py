@@ -1,0 +1,97 @@
+"""The pairs of variables that tests of conditional independence leave as candidates of a search."""
+
+from collections.abc import Sequence
+from math import inf
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from pgmx.ci_tests.sources import NamedTests, name_default_test, open_tests
+from pgmx.data import DiscreteTable
+from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS
+from pgmx.runs.run import Run
+from pgmx.search.constraint_based.blankets import BlanketSearch
+from pgmx.search.constraint_based.skeleton import PairKnowledge, find_skeleton, read_pairs
+from pgmx.search.knowledge import read_constraints, read_knowledge
+
+
+class Candidates(NamedTuple):
+    """Pairs by ids, a symmetric matrix, with the names in the order of the ids, and the number of tests."""
+
+    names: tuple
+    adjacent: np.ndarray
+    n_tests: int
+
+    def place(self, names: Sequence) -> np.ndarray:
+        """Return the matrix in the order of `names`."""
+        places = {name: i for i, name in enumerate(self.names)}
+        order = np.array([places[name] for name in names], dtype=np.int64)
+        return self.adjacent[np.ix_(order, order)]
+
+
+def open_learner_tests(
+    learner: Any, opened: Any, sample_weight: ArrayLike | None, method: str, ci_test: Any, significance_level: float
+) -> NamedTests:
+    """Return the tests of an opened table, with the options of a learner for reading it.
+
+    The default for discrete data, except for PC, is the test with exact moments: the sets of the other methods have
+    many sparse strata, in which the asymptotic test rejects too often.
+    """
+    if ci_test is None and method != "pc" and name_default_test(opened) == "chi_square":
+        ci_test = "chi_square_moments"
+    names = ("state_names", "missing", "n_jobs")
+    options = {name: getattr(learner, name) for name in names}
+    return open_tests(opened, ci_test, sample_weight=sample_weight, significance_level=significance_level, **options)
+
+
+def read_pair_knowledge(learner: Any, names: Sequence) -> PairKnowledge:
+    """Return what the options of a learner say about pairs, by ids in the order of `names`."""
+    options = {option: getattr(learner, option) for option in KNOWLEDGE_OPTIONS}
+    tiers = [of for _, of in read_knowledge(names, **options).tiers if (of >= 0).all()]
+    return read_pairs(read_constraints(names, **options), tiers[0] if tiers else None)
+
+
+def find_candidates(
+    tests: NamedTests,
+    method: str,
+    run: Run,
+    *,
+    knowledge: PairKnowledge,
+    significance_level: float,
+    max_cond_vars: float,
+) -> Candidates:
+    """Return the adjacent pairs of PC, or the pairs in each other's sets under another method.
+
+    A limit that ends the run leaves further pairs (PC) or fewer (other methods).
+    """
+    max_size = int(min(max_cond_vars, len(tests.names)))
+    if method == "pc":
+        options: dict[str, Any] = {"significance_level": significance_level, "max_size": max_size}
+        skeleton = find_skeleton(tests.source, run, knowledge=knowledge, **options)
+        return Candidates(tests.names, skeleton.adjacent, sum(skeleton.n_tests))
+    search = make_blanket_search(
+        tests, method, run, knowledge=knowledge, significance_level=significance_level, max_size=max_size
+    )
+    return Candidates(tests.names, search.find_pairs() | knowledge.required, search.n_tests)
+
+
+def make_blanket_search(
+    tests: NamedTests, method: str, run: Run, *, knowledge: PairKnowledge, significance_level: float, max_size: int
+) -> BlanketSearch:
+    """Return a search for blankets that ends with the run."""
+    table = tests.table
+    cells = None
+    if isinstance(table, DiscreteTable):
+        places = {name: v for v, name in enumerate(table.columns)}
+        cells = table.cardinalities[[places[name] for name in tests.names]]
+    return BlanketSearch(
+        tests.source,
+        method,
+        significance_level=significance_level,
+        knowledge=knowledge,
+        max_size=max_size,
+        n_rows=tests.n_rows if table is not None else inf,
+        cells=cells,
+        should_stop=run.is_over,
+    )

@@ -1,0 +1,1 @@
+"""Searches for graphs by tests of conditional independence: PC, FCI and RFCI."""
