@@ -73,8 +73,10 @@ cdef class GaussianOrders:
         Symmetric, ones on the diagonal.
     n_rows : float
         N, or the sum of the weights.
-    costs : float64 (m,)
-        Cost of the first, second, ... parent; a family has at most m parents.
+    costs : float64 (n - 1,)
+        Cost of the first, second, ... parent.
+    most_parents : int
+        A family with as many parents gets no other.
     priority : int64 (n,)
         A permutation; smaller comes first among equal shares.
     required : int64 (k, 2)
@@ -93,7 +95,7 @@ cdef class GaussianOrders:
     cdef double least_gain, margin
     cdef object owners
     cdef Walks walks
-    cdef int *order
+    cdef int *ranked                    # the variables in order
     cdef int *rank                      # owned by `walks`
     cdef Family **families              # (2 n,): of the present order, then of the best
     cdef int *best_order
@@ -112,6 +114,7 @@ cdef class GaussianOrders:
         const double[:, ::1] correlation,
         double n_rows,
         const double[::1] costs,
+        int most_parents,
         *,
         const int64_t[::1] priority,
         const int64_t[:, ::1] required,
@@ -123,16 +126,16 @@ cdef class GaussianOrders:
         self.n, self.words, self.least_gain, self.margin = n, (n + 63) // 64, least_gain, least_gain / 4
         self.owners = correlation, allowed
         self.wanted = <uint64_t *>calloc(2 * n * self.words, sizeof(uint64_t))
-        self.order = <int *>calloc(4 * n, sizeof(int))
+        self.ranked = <int *>calloc(4 * n, sizeof(int))
         self.families = <Family **>calloc(2 * n, sizeof(Family *))
         self.changes = <Change *>calloc(n, sizeof(Change))
         self.is_queued = <char *>calloc(n, 1)
         if not init_walks(&self.walks, &correlation[0, 0], n, n_rows, least_gain, memory) or self.wanted == NULL \
-                or self.order == NULL or self.families == NULL or self.changes == NULL or self.is_queued == NULL:
+                or self.ranked == NULL or self.families == NULL or self.changes == NULL or self.is_queued == NULL:
             refuse(&self.walks)
         self.children, self.rank = self.wanted + n * self.words, self.walks.rank
-        self.best_order, self.events, self.queue = self.order + n, self.order + 2 * n, self.order + 3 * n
-        self.walks.most_parents = <int>min(costs.shape[0], n - 1)
+        self.best_order, self.events, self.queue = self.ranked + n, self.ranked + 2 * n, self.ranked + 3 * n
+        self.walks.most_parents = most_parents
         if allowed is not None:
             self.walks.allowed = &allowed[0, 0]
         for i in range(n):
@@ -144,7 +147,7 @@ cdef class GaussianOrders:
     def __dealloc__(self):
         free_walks(&self.walks)
         free(self.wanted)
-        free(self.order)
+        free(self.ranked)
         free(self.families)
         free(self.changes)
         free(self.is_queued)
@@ -163,33 +166,32 @@ cdef class GaussianOrders:
 
     @property
     def score(self) -> float:
-        """Score of the graph of the present order, without the constants of the variables."""
-        return self.sum_scores(self.families)
+        """Score of the best graph, without the constants of the variables."""
+        return self.best_score
 
-    def order_of_best(self) -> np.ndarray:
+    def order(self) -> np.ndarray:
         """Return the order of the best graph, int64 (n,)."""
         return np.array([self.best_order[i] for i in range(self.n)], dtype=np.int64)
 
-    def edges(self, bint of_best=True) -> np.ndarray:
-        """Return the arcs of the best or of the present graph, int64 (m, 2), (tail, head), by head and tail."""
-        cdef Family **families = self.families + self.n if of_best else self.families
+    def edges(self) -> np.ndarray:
+        """Return the arcs of the best graph, int64 (m, 2), (tail, head), by head and tail."""
         cdef Py_ssize_t v, m = 0
         cdef int i
         cdef int64_t[:, ::1] arcs
         for v in range(self.n):
-            m += families[v].k
+            m += self.families[self.n + v].k
         result = np.empty((m, 2), dtype=np.int64)
         arcs, m = result, 0
         for v in range(self.n):
-            for i in range(families[v].k):
-                arcs[m, 0], arcs[m, 1] = families[v].parents[i], v
+            for i in range(self.families[self.n + v].k):
+                arcs[m, 0], arcs[m, 1] = self.families[self.n + v].parents[i], v
                 m += 1
         return result
 
     def set_costs(self, const double[::1] costs):
         """Replace the costs of the parents; then call `set_order` or `set_graph`."""
         cdef int k
-        for k in range(self.walks.most_parents):
+        for k in range(<int>self.n - 1):
             set_cost(&self.walks, k, costs[k])
         forget_families(&self.walks.store)
         memset(self.families, 0, 2 * self.n * sizeof(Family *))
@@ -201,7 +203,7 @@ cdef class GaussianOrders:
         cdef int k, v
         self.put_order(order)
         for i in range(self.n):
-            v, k = self.order[i], 0
+            v, k = self.ranked[i], 0
             for u in range(self.n):
                 if bit(self.walks.required + v * self.words, u):
                     self.walks.parents[k] = <int>u
@@ -240,7 +242,7 @@ cdef class GaussianOrders:
             with nogil:
                 while idle < self.n and self.n_moves < end and not self.is_due(last):
                     if i == 0:
-                        memcpy(&turns[0], self.order, self.n * sizeof(int))
+                        memcpy(&turns[0], self.ranked, self.n * sizeof(int))
                     idle = 0 if self.improve(turns[i]) else idle + 1
                     i = i + 1 if i + 1 < self.n else 0
             check()
@@ -292,7 +294,7 @@ cdef class GaussianOrders:
         return total
 
     cdef void save(self) noexcept nogil:
-        memcpy(self.best_order, self.order, self.n * sizeof(int))
+        memcpy(self.best_order, self.ranked, self.n * sizeof(int))
         memcpy(self.families + self.n, self.families, self.n * sizeof(Family *))
         self.best_score = self.sum_scores(self.families)
 
@@ -302,15 +304,14 @@ cdef class GaussianOrders:
 
     cdef void accept(self) noexcept nogil:
         # Keeps the present order if it is as good as the best, else returns to the best.
-        cdef double score = self.sum_scores(self.families), best = self.best_score
         cdef Py_ssize_t v
-        if score >= best - self.margin:
+        # equal graphs differ by rounding errors
+        if self.sum_scores(self.families) >= self.best_score - self.margin / 1024:
             self.save()
-            self.best_score = max(score, best)
             return
-        memcpy(self.order, self.best_order, self.n * sizeof(int))
+        memcpy(self.ranked, self.best_order, self.n * sizeof(int))
         for v in range(self.n):
-            self.rank[self.order[v]] = <int>v
+            self.rank[self.ranked[v]] = <int>v
             self.set_family(<int>v, self.families[self.n + v])
 
     # ---- the order ----
@@ -318,7 +319,7 @@ cdef class GaussianOrders:
     cdef int put_order(self, const int64_t[::1] order) except -1:
         cdef Py_ssize_t i
         for i in range(self.n):
-            self.order[i] = <int>order[i]
+            self.ranked[i] = <int>order[i]
             self.rank[order[i]] = <int>i
         return 0
 
@@ -342,12 +343,12 @@ cdef class GaussianOrders:
         # Moves x to another rank; families are not updated.
         cdef int i, v, rank = self.rank[x]
         for i in range(rank, place):
-            v = self.order[i + 1]
-            self.order[i], self.rank[v] = v, i
+            v = self.ranked[i + 1]
+            self.ranked[i], self.rank[v] = v, i
         for i in range(rank, place, -1):
-            v = self.order[i - 1]
-            self.order[i], self.rank[v] = v, i
-        self.order[place], self.rank[x] = x, place
+            v = self.ranked[i - 1]
+            self.ranked[i], self.rank[v] = v, i
+        self.ranked[place], self.rank[x] = x, place
 
     cdef int list_ranks(self, const uint64_t *bits, int first, int end) noexcept nogil:
         # The ranks from `first` to `end` - 1 of the variables in a set, ascending, into `events`; their number.
@@ -394,7 +395,7 @@ cdef class GaussianOrders:
         m = self.list_ranks(self.wanted + x * self.words, target, rank)
         if searches:
             for i in range(m):
-                potential += self.gain_from(self.order[self.events[i]], x)
+                potential += self.gain_from(self.ranked[self.events[i]], x)
         self.rank[x] = -1  # before all
         while True:
             i = self.events[m - 1] if m > 0 else -1
@@ -402,7 +403,7 @@ cdef class GaussianOrders:
                 i = max(i, self.rank[family.parents[j]])
             if i < target or i < 0 or (searches and gain + family.score - first + potential < best[0]):
                 break
-            z = self.order[i]
+            z = self.ranked[i]
             if bit(required, z):
                 break
             if self.has_parent(family, z):
@@ -454,7 +455,7 @@ cdef class GaussianOrders:
                 summed = family
             if searches and gain + family.score - first + potential < best[0]:
                 break
-            z, last = self.order[i], i
+            z, last = self.ranked[i], i
             if at < m and self.events[at] == i:
                 at += 1
                 if bit(self.walks.required + z * self.words, x):
@@ -529,12 +530,12 @@ cdef class GaussianOrders:
         self.n_changes = 0
         if place < rank:
             for i in range(rank - 1, place - 1, -1):
-                if bit(self.walks.required + x * self.words, self.order[i]):
+                if bit(self.walks.required + x * self.words, self.ranked[i]):
                     place = i + 1
                     break
         else:
             for i in range(rank + 1, place + 1):
-                if bit(self.walks.required + self.order[i] * self.words, x):
+                if bit(self.walks.required + self.ranked[i] * self.words, x):
                     place = i - 1
                     break
         if place < rank:

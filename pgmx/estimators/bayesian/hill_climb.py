@@ -22,7 +22,7 @@ from pgmx.scores.priors import StructurePrior
 from pgmx.search.dag.best import MEMBERS, search_for_best
 from pgmx.search.dag.exact import search_exactly
 from pgmx.search.dag.hill_climb import climb, estimate_moves_left
-from pgmx.search.dag.orders import TREE_MEMORY
+from pgmx.search.dag.orders.kicks import TREE_MEMORY
 from pgmx.search.dag.restarts import restart
 from pgmx.search.dag.state import DagProblem, DagState
 from pgmx.search.dag.thorough import search_thoroughly
