@@ -182,7 +182,7 @@ class HillClimbSearch(SearchLearner):
         ``"score"``, ``"n_edges"`` and ``"seconds"`` at each point at which `callback` is called. With
         ``strategy="best"`` also ``"member"``, the search that found the graph: "greedy", "thorough", "equivalence
         classes", "random order", "order of a greedy graph", "order of the best graph", "last climb", "all sets of
-        parents" or "pairs of parents".
+        parents", "pairs of parents" or, for Gaussian scores, "order search".
     edges_ : ndarray of shape (n_edges, 2), int64
         Edges (tail, head) of `dag_` as positions in `variables_`.
     adjacency_matrix_ : DataFrame

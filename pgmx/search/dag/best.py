@@ -67,7 +67,8 @@ def search_for_best(
 
     The stages are the thorough search, equivalence classes, climbs over orders with kicks (from random orders and from
     the best graph's order), equivalence classes and a climb from the best graph, and finally all families if they are
-    few, else pairs of parents. `tracker` keeps the best graph, so that the score never decreases.
+    few, else pairs of parents. For Gaussian scores an order search takes the place of the first classes and of the
+    kicks. `tracker` keeps the best graph, so that the score never decreases.
     """
     first_stage_of_orders = first_stage + N_THOROUGH_STAGES + 1
     orders = GaussianOrderSearch.make(problem, state, tracker, seed)

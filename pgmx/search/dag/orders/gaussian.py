@@ -108,6 +108,8 @@ class GaussianOrderSearch:
             elif number == 0:
                 edges = tracker.best_edges(self.state)
                 self._orders.set_graph(sort_topologically(n, edges, self.state.priority), edges)
+                self._offered = -inf
+                self._offer()
             elif walks_left > 0:
                 self.climb(number)
             memo = tracker.memo = None
@@ -130,10 +132,12 @@ class GaussianOrderSearch:
         tracker, before = self.tracker, self._orders.n_moves
         tracker.check()
         try:
-            return search(*arguments, int(min(tracker.limits.max_iter - tracker.n_iter, _MOST_MOVES)), tracker.check)
+            result = search(*arguments, int(min(tracker.limits.max_iter - tracker.n_iter, _MOST_MOVES)), tracker.check)
         finally:
             tracker.n_iter += self._orders.n_moves - before
             self._offer()
+        tracker.check()  # before the next safe point: the limit of moves may have cut a kick
+        return result
 
     def _offer(self) -> None:
         """Adopt the best graph of the kernel if it improved."""
