@@ -17,6 +17,8 @@ SEARCHES = {
     "best-first": "BestFirstSearch",
     "ges": "GreedyEquivalenceSearch",
 }
+#: Searches among pairs that tests have left.
+HYBRIDS = {"mmhc": "MMHC"}
 FORESTS = {"chow-liu": "ChowLiuForest", "tan": "ChowLiuForest"}
 #: Methods that test conditional independence.
 TESTED = {"pc": "PC"}
@@ -38,7 +40,7 @@ STREAM_METHODS = {
     "adaraker": ("AdaRakerRegressor", "AdaRakerClassifier"),
     "raker": ("RakerRegressor", "RakerClassifier"),
 }
-SCORED = {**SEARCHES, **FORESTS}
+SCORED = {**SEARCHES, **FORESTS, **HYBRIDS}
 BAYESIAN_METHODS = {**SCORED, **TESTED}
 UNDIRECTED_METHODS = {**MARKOV_METHODS, **GAUSSIAN_METHODS}
 
@@ -62,6 +64,7 @@ class Parameter(NamedTuple):
     scope: str = ""
 
 
+_CLIMBS = (*SEARCHES, *HYBRIDS)
 _LAGGED = (*LDS_METHODS, *SVARM_METHODS)
 _GUIDED = (*BAYESIAN_METHODS, *MARKOV_METHODS, *_LAGGED, "tensor-sem")
 _LIMITED = (*BAYESIAN_METHODS, *UNDIRECTED_METHODS, "lds", "scalable-lds", *SVARM_METHODS, "tensor-sem")
@@ -78,22 +81,25 @@ _WEIGHTS = {"ll": "mutual_info", "bic": "bic", "aic": "aic", "bdeu": "bdeu", "bg
 
 #: Options that only some methods have.
 LEARNER_OPTIONS = {
-    "strategy": [Parameter(["hill-climb"], "strategy", "greedy")],
-    "penalty": [Parameter(SEARCHES, "penalty", 1.0)],
-    "gamma": [Parameter(SEARCHES, "gamma", 1.0)],
-    "discrete_children": [Parameter(SEARCHES, "discrete_children", "forbidden")],
+    "strategy": [
+        Parameter(["hill-climb"], "strategy", "greedy"),
+        Parameter(HYBRIDS, "strategy", "thorough", scope="mmhc"),
+    ],
+    "penalty": [Parameter(_CLIMBS, "penalty", 1.0)],
+    "gamma": [Parameter(_CLIMBS, "gamma", 1.0)],
+    "discrete_children": [Parameter(_CLIMBS, "discrete_children", "forbidden")],
     "restarts": [Parameter(["hill-climb"], "n_restarts", 0)],
     "em_restarts": [Parameter(SEARCHES, "n_em_restarts", 0)],
-    "start": [Parameter(SEARCHES, "start_dag", text="empty")],
+    "start": [Parameter(_CLIMBS, "start_dag", text="empty")],
     "max_candidates": [Parameter(SEARCHES, "max_candidates")],
-    "max_indegree": [Parameter(SEARCHES, "max_indegree")],
+    "max_indegree": [Parameter(_CLIMBS, "max_indegree")],
     "max_degree": [Parameter(["ges"], "max_degree")],
     "max_time": [Parameter(_LIMITED, "max_time")],
-    "checkpoint": [Parameter([*SEARCHES, *TESTED, *MARKOV_METHODS], "checkpoint")],
-    "plot_history": [Parameter([*SEARCHES, *UNDIRECTED_METHODS])],
+    "checkpoint": [Parameter([*_CLIMBS, *TESTED, *MARKOV_METHODS], "checkpoint")],
+    "plot_history": [Parameter([*_CLIMBS, *UNDIRECTED_METHODS])],
     "root": [Parameter(FORESTS, "root")],
     "class_node": [Parameter(["tan"], "class_node")],
-    "score": [Parameter(SEARCHES, "scoring_method"), Parameter(FORESTS, "weight", "mutual_info")],
+    "score": [Parameter(_CLIMBS, "scoring_method"), Parameter(FORESTS, "weight", "mutual_info")],
     "tiers": [Parameter(BAYESIAN_METHODS, "tiers")],
     "roots": [Parameter(BAYESIAN_METHODS, "root_nodes")],
     "required": [Parameter(_GUIDED, "required_edges")],
@@ -114,8 +120,9 @@ LEARNER_OPTIONS = {
         Parameter(["best-choice", "online"], "alpha", 0.5),
         Parameter(["edge-grafting"], "alpha", 0.0, text="one edge per round", scope="edge-grafting"),
         Parameter(TESTED, "significance_level", 0.01, scope="pc"),
+        Parameter(HYBRIDS, "significance_level", 0.05, scope="mmhc"),
     ],
-    "test": [Parameter(TESTED, "ci_test")],
+    "test": [Parameter([*TESTED, *HYBRIDS], "ci_test")],
     "select": [Parameter(["group-lasso"], "selection"), Parameter([*GAUSSIAN_METHODS, "lds", *SVARM_METHODS])],
     "nonparanormal": [Parameter(GAUSSIAN_METHODS)],
     "rule": [Parameter(["neighborhood"], "rule", "and")],
@@ -157,7 +164,8 @@ def missing_choices(method: str, nonparanormal: str | None) -> tuple[str, ...]:
         return ("drop",) if nonparanormal in SCORE_TRANSFORMS else ("drop", "pairwise")
     if method in MARKOV_METHODS:
         return ("drop", "category")
-    return ("drop", "category", "pairwise") if method in (*FORESTS, *TESTED) else ("drop", "category", "pairwise", "em")
+    has_em = method not in (*FORESTS, *TESTED, *HYBRIDS)
+    return ("drop", "category", "pairwise", "em") if has_em else ("drop", "category", "pairwise")
 
 
 # ---- learners ----
@@ -181,7 +189,7 @@ def check_method(options: dict) -> None:
             f"--discrete {','.join(options['discrete'])} is for networks with discrete variables, not for --method "
             f"{method}: drop these columns by --drop"
         )
-    if method in (*FORESTS, *TESTED):
+    if method in (*FORESTS, *TESTED, *HYBRIDS):
         _check_missing(options, "em", "error, drop, category, pairwise")
     if options.get("em_restarts") and options["missing"] != "em":
         raise ValueError(f"--em-restarts {options['em_restarts']} is for --missing em, not for {options['missing']}")

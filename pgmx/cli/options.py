@@ -133,8 +133,8 @@ def method_option(*, numeric: bool):
         default="hill-climb",
         show_default=True,
         help=f"Bayesian networks: searches ({', '.join(SEARCHES)}), the best forest (chow-liu), a forest below a class "
-        "variable (tan), tests of conditional independence (pc). The other methods learn undirected Markov networks."
-        + (numbers if numeric else ""),
+        "variable (tan), tests of conditional independence (pc), or tests and then a search (mmhc). The "
+        "other methods learn undirected Markov networks." + (numbers if numeric else ""),
     )
 
 
@@ -159,7 +159,7 @@ learner_options = join_options(
         "--test",
         None,
         [entry.name for entry in TESTS],
-        "pc: the test. Default: chi_square for discrete, fisher_z for continuous, mixed for mixed columns.",
+        "pc, mmhc: the test. Default: chi_square for discrete, fisher_z for continuous, mixed for mixed columns.",
     ),
     _learner_option("--max-indegree", "N", _COUNT, "At most N parents per variable."),
     _learner_option("--max-degree", "N", _POSITIVE, "ges: at most N edges per variable."),
@@ -167,7 +167,7 @@ learner_options = join_options(
         "--strategy",
         None,
         ["greedy", "thorough", "best", "exact"],
-        "hill-climb: stop at the first optimum, search beyond it, also search orders, or prove the optimum.",
+        "hill-climb, mmhc: stop at the first optimum, search beyond it, also search orders, or prove the optimum.",
     ),
     _learner_option("--restarts", "N", _COUNT, "hill-climb: N restarts near the best graph."),
     _learner_option(
@@ -222,7 +222,7 @@ markov_options = join_options(
         "X",
         click.FloatRange(min=0, max=1),
         "best-choice, online: 0 activates many edges per round, 1 only the best edge; edge-grafting: activate batches "
-        "of edges above this threshold; pc: the significance level of the tests.",
+        "of edges above this threshold; pc, mmhc: the significance level of the tests.",
     ),
     _learner_option(
         "--select",
@@ -326,6 +326,48 @@ knowledge_options = join_options(
         "--tiers", "CSV of variable,tier, or one tier per line, the earliest first. No edge leads to an earlier tier."
     ),
     click.option("--roots", metavar="A,B,...", type=split_names, help="Variables without parents."),
+)
+
+#: Options of ``pgmx posterior``.
+posterior_options = join_options(
+    click.option(
+        "--score",
+        metavar="NAME",
+        help="Score: a log marginal likelihood or BIC. Default: bdeu (discrete) or bge (continuous data).",
+    ),
+    click.option(
+        "--method",
+        type=click.Choice(["auto", "exact", "mcmc"]),
+        default="auto",
+        show_default=True,
+        help="Sum over all structures, or sample them.",
+    ),
+    click.option(
+        "--over",
+        type=click.Choice(["dags", "orders"]),
+        default="dags",
+        show_default=True,
+        help="Count each graph once, or once for each order of its variables (faster).",
+    ),
+    click.option(
+        "--prior",
+        type=click.Choice(["fair", "uniform"]),
+        default="fair",
+        show_default=True,
+        help="Prior: each number of parents, or each graph, has the same probability.",
+    ),
+    click.option(
+        "--max-indegree", metavar="N", type=_COUNT, default=5, show_default=True, help="Largest number of parents."
+    ),
+    click.option("--candidates", metavar="N", type=_COUNT, help="Number of candidate parents of each variable."),
+    click.option(
+        "--threshold",
+        metavar="P",
+        type=click.FloatRange(min=0, max=1, min_open=True),
+        default=0.5,
+        show_default=True,
+        help="Least probability of the edges that are shown.",
+    ),
 )
 
 #: Options of the run: random state and parallel jobs.

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from pgmx.estimators.bayesian.posterior import StructurePosterior as StructurePosterior
     from pgmx.estimators.block_bootstrap import BlockBootstrap as BlockBootstrap
     from pgmx.estimators.bootstrap import BootstrapStructure as BootstrapStructure
+    from pgmx.estimators.constraint_based.fci import FCI as FCI
+    from pgmx.estimators.constraint_based.fci import RFCI as RFCI
     from pgmx.estimators.constraint_based.hybrid import MMHC as MMHC
     from pgmx.estimators.constraint_based.hybrid import HybridSearch as HybridSearch
     from pgmx.estimators.constraint_based.markov_blanket import MarkovBlanket as MarkovBlanket
@@ -83,7 +85,9 @@ _HOMES = {
     "Nonparanormal": "pgmx.estimators.gaussian.nonparanormal",
     "OnlineEdgeGrafting": "pgmx.estimators.markov.online_grafting",
     "ScalableLDS": "pgmx.estimators.time_series.scalable",
+    "FCI": "pgmx.estimators.constraint_based.fci",
     "PC": "pgmx.estimators.constraint_based.pc",
+    "RFCI": "pgmx.estimators.constraint_based.fci",
     "SelectedGraph": "pgmx.estimators.selected_graph",
     "SimulatedAnnealing": "pgmx.estimators.bayesian.annealing",
     "SparsityEnforcingLDS": "pgmx.estimators.time_series.enforcing",

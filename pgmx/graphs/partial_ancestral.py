@@ -2,6 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from itertools import combinations
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
 
 #: Marks at the ends of edges. A circle is an unknown mark; it becomes an arrowhead or a tail once.
 CIRCLE, ARROW, TAIL = 1, 2, 3
@@ -18,6 +22,21 @@ class PartialAncestralGraph:
         self.n = n
         self.marks: list[dict[int, int]] = [{} for _ in range(n)]
         self.new_marks: list[tuple[int, int]] = []
+
+    @classmethod
+    def from_adjacency(cls, adjacent: NDArray[np.bool_]) -> Self:
+        """Return a graph with the edges of a symmetric matrix and circles at all ends."""
+        graph = cls(len(adjacent))
+        for u, v in np.argwhere(np.triu(adjacent, 1)).tolist():
+            graph.join(u, v)
+        return graph
+
+    def to_adjacency(self) -> NDArray[np.bool_]:
+        """Return the edges as a symmetric matrix."""
+        adjacent = np.zeros((self.n, self.n), dtype=bool)
+        for u, neighbours in enumerate(self.marks):
+            adjacent[u, list(neighbours)] = True
+        return adjacent
 
     def join(self, u: int, v: int) -> None:
         """Add an edge with a circle at both ends."""

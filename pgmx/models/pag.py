@@ -296,12 +296,13 @@ class PAG(nx.Graph):
             raise nx.NetworkXError(f"the node {v!r} is not in the graph")
 
 
-def to_pag(names: Sequence, edges: Iterable[tuple[int, int, str, str]]) -> PAG:
-    """Make a PAG from edges (u, v, mark at u, mark at v) between positions in `names`.
+def to_pag(names: Sequence, edges: Iterable[tuple[int, int, str, str, float]]) -> PAG:
+    """Make a PAG from edges (u, v, mark at u, mark at v, p-value) between positions in `names`.
 
     Nodes are in the order of `names`, including isolated ones; edges are sorted.
     """
     graph = PAG()
     graph.add_nodes_from(names)
-    graph.add_edges_from((names[u], names[v], u_mark, v_mark) for u, v, u_mark, v_mark in sorted(edges))
+    for u, v, u_mark, v_mark, p_value in sorted(edges):
+        graph.add_edge(names[u], names[v], u_mark, v_mark, p_value=p_value)
     return graph

@@ -52,11 +52,15 @@ _LAYOUTS = ("layered", "spring", "circular")
 
 
 class IndexedGraph(NamedTuple):
-    """A graph as integers: ``names[v]``, arrows (tail, head) and undirected pairs (u, v) with u < v, both sorted."""
+    """A graph as integers: ``names[v]``, arrows (tail, head) and undirected pairs (u, v) with u < v, both sorted.
+
+    `ends` has the marks at u and v of each edge of a PAG. An edge with one arrowhead is an arrow, others are pairs.
+    """
 
     names: list
     directed: list
     undirected: list
+    ends: dict[tuple[int, int], tuple[str, str]] = {}
 
 
 def plot_graph(
@@ -70,7 +74,7 @@ def plot_graph(
     pos: Mapping[Hashable, Sequence[float]] | None = None,
     max_edges: int | str | None = "auto",
 ) -> Axes:
-    """Draw a directed, partially directed or undirected graph.
+    """Draw a directed, partially directed or undirected graph, or a PAG with its marks.
 
     A notebook shows the picture if the call is the last line of a cell. In a script, ``plot_graph(graph).show()``
     opens it in the browser, and ``plot_graph(graph).save(path)`` or :func:`save_picture` writes it. Isolated nodes are
@@ -79,7 +83,8 @@ def plot_graph(
     Parameters
     ----------
     graph : pgmpy or networkx graph, or fitted learner
-        For instance ``HillClimbSearch().fit(X)``, a fitted model or any ``networkx`` graph.
+        For instance ``HillClimbSearch().fit(X)``, a fitted model or any ``networkx`` graph. The edges of a ``PAG`` are
+        drawn with arrowheads, circles and tails.
     ax : matplotlib.axes.Axes, optional
         The axes to draw on. Default: a new figure that fits the graph, independent of pyplot (nothing is shown).
     reference : pgmpy or networkx graph, or fitted learner, optional
@@ -109,9 +114,9 @@ def plot_graph(
     Raises
     ------
     TypeError, ValueError
-        If `graph` or `reference` is not a graph, `graph` has no nodes, `reference` has other nodes, `strengths` is none
-        of the above, `continuous` has a name that is not a node, `layout` is unknown, `pos` lacks a node, or
-        `max_edges` is not a natural number.
+        If `graph` or `reference` is not a graph, only one is a PAG, `graph` has no nodes, `reference` has other nodes,
+        `strengths` is none of the above, `continuous` has a name that is not a node, `layout` is unknown, `pos` lacks a
+        node, or `max_edges` is not a natural number.
 
     Notes
     -----
@@ -134,11 +139,15 @@ def plot_graph(
     if layout is not None and layout not in _LAYOUTS:
         raise ValueError(f"layout must be one of {', '.join(map(repr, _LAYOUTS))}, got {layout!r}")
     drawn, compared = _leave_out_lags(get_graph(graph), get_graph(reference))
+    if compared is not None and is_pag(drawn) != is_pag(compared):
+        raise TypeError("a PAG can be compared with a PAG only: leave out reference, or give another one")
     indexed = index_graph(drawn)
     if not indexed.names:
         raise ValueError("the graph has no nodes: there is nothing to draw")
     scales = _read_scales(drawn, strengths)
-    edges, note = _choose_edges(drawn, indexed, compared, scales, max_edges)
+    other = None if compared is None else index_graph(compared, indexed.names)
+    edges, note = _choose_edges(drawn, indexed, other, scales, max_edges)
+    ends = _read_ends(edges, indexed, other)
     labels = [_label_lag(*name) if _is_series_graph(drawn) else _shorten_label(name) for name in indexed.names]
     font = _FONT if len(labels) <= _MANY else _SMALL_FONT
     widths = [measure_text(label, font) + font for label in labels]
@@ -152,12 +161,12 @@ def plot_graph(
     ax, scale = prepare_axes(ax, centres, widths, bends, n_legends + bool(note))
     style = [line_style(edge[3], size, scales, reference is None) for edge, size in zip(edges, sizes, strict=True)]
     curves = route_curves(edges, centres, bends, widths) if curved else route_lines(edges, centres, widths)
-    draw_edges(ax, edges, curves, style, scale)
+    draw_edges(ax, ends, curves, style, scale)
     draw_nodes(ax, centres, widths, labels, font * scale, scale, kinds, communities)
     if note:
         draw_note(ax, note, 0.9 * _FONT * scale, 2 * MARGIN * n_legends)
     if reference is not None:
-        draw_comparison_legend(ax, edges, 0.9 * _FONT * scale)
+        draw_comparison_legend(ax, edges, 0.9 * _FONT * scale, of_pags=is_pag(drawn))
     if scales is not None:
         shown = [size for size, edge in zip(sizes, edges, strict=True) if edge[3] != "missing"]
         draw_strength_legend(ax, scales, shown, reference is None, scale, 0.9 * _FONT * scale, 2 * MARGIN)
@@ -239,6 +248,11 @@ def _is_series_graph(graph: Any) -> bool:
     return hasattr(graph, "summary_graph")
 
 
+def is_pag(graph: Any) -> bool:
+    """Return whether a graph has marks at the ends of its edges."""
+    return hasattr(graph, "definite_parents")
+
+
 def _leave_out_lags(graph: Any, reference: Any) -> tuple[Any, Any]:
     """Return the graphs of a time series without the lags that have no edge in either; other graphs unchanged."""
     if not _is_series_graph(graph):
@@ -260,6 +274,8 @@ def index_graph(graph: Graph, names: list | None = None) -> IndexedGraph:
     names = list(graph.nodes()) if names is None else list(names)
     number = {name: v for v, name in enumerate(names)}
     check_same_names(names, graph.nodes(), "the graph", "its reference", "nodes")
+    if is_pag(graph):
+        return _index_pag(graph, names, number)
     arcs = {(number[u], number[v]) for u, v in graph.edges() if u != v}
     if not graph.is_directed():
         arcs |= {(v, u) for u, v in arcs}
@@ -267,11 +283,32 @@ def index_graph(graph: Graph, names: list | None = None) -> IndexedGraph:
     return IndexedGraph(names, sorted(arcs - both), sorted((u, v) for u, v in both if u < v))
 
 
+def _index_pag(graph: Graph, names: list, number: Mapping[Hashable, int]) -> IndexedGraph:
+    """Return a PAG as integers; edges with one arrowhead are arrows."""
+    ends = {}
+    for u, v, marks in graph.edges(data="marks"):
+        # the tail of an arrow first, else the smaller position
+        tail, head = sorted((u, v), key=lambda end: (marks[end] == ">", number[end]))
+        ends[number[tail], number[head]] = marks[tail], marks[head]
+    arrows = [edge for edge, (at_tail, at_head) in ends.items() if at_head == ">" != at_tail]
+    return IndexedGraph(names, sorted(arrows), sorted(ends.keys() - set(arrows)), ends)
+
+
+def _read_ends(edges: list[tuple], indexed: IndexedGraph, reference: IndexedGraph | None) -> list[tuple[str, str]]:
+    """Return the marks at u and v of the edges (u, v, is_arrow, verdict); lines have a tail at both ends."""
+    known = indexed.ends if reference is None else reference.ends | indexed.ends
+    return [known.get(edge[:2], ("-", ">" if edge[2] else "-")) for edge in edges]
+
+
 def _choose_edges(
-    graph: Graph, indexed: IndexedGraph, reference: Graph | None, scales: Strengths | None, max_edges: int | str | None
+    graph: Graph,
+    indexed: IndexedGraph,
+    reference: IndexedGraph | None,
+    scales: Strengths | None,
+    max_edges: int | str | None,
 ) -> tuple[list[tuple], str]:
     """Return the edges to draw with their verdicts, and a note about the edges that are left out."""
-    edges = _compare_edges(indexed, None if reference is None else index_graph(reference, indexed.names))
+    edges = _compare_edges(indexed, reference)
     if max_edges is None:
         return edges, ""
     if max_edges == "auto":
@@ -389,7 +426,7 @@ def _compare_edges(indexed, reference):
     if reference is None:
         return [(*edge, "shared") for edge in edges]
     theirs = [(u, v, True) for u, v in reference.directed] + [(u, v, False) for u, v in reference.undirected]
-    same = set(theirs)
+    same = {edge for edge in theirs if reference.ends.get(edge[:2]) == indexed.ends.get(edge[:2])}
     pairs = {frozenset(edge[:2]) for edge in theirs}
     verdicts = []
     for edge in edges:

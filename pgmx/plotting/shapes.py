@@ -117,14 +117,18 @@ def _fit_spline(route):
     return curve
 
 
-def draw_edges(ax, edges, curves, style, scale):
-    """Draw all edges as one collection of lines and one of heads; weak edges first, so that strong ones lie above."""
+def draw_edges(ax, ends, curves, style, scale):
+    """Draw all edges as one collection of lines and one of heads; weak edges first, so that strong ones lie above.
+
+    `ends` are the marks at both ends of each edge: an arrowhead ">", a circle "o" or nothing "-".
+    """
     from matplotlib.collections import PathCollection, PolyCollection
     from matplotlib.path import Path as Outline
 
-    order = sorted(range(len(edges)), key=lambda at: style[at][2])
-    arrows = [at for at in order if edges[at][2]]
-    heads = [_cut_head(curves[at], style[at][2]) for at in arrows]
+    order = sorted(range(len(ends)), key=lambda at: style[at][2])
+    marked = {mark: [(at, end) for at in order for end in (0, 1) if ends[at][end] == mark] for mark in ">o"}
+    heads = [_cut_head(curves[at][:: 1 if end else -1], style[at][2]) for at, end in marked[">"]]
+    circles = [_cut_circle(curves[at][:: 1 if end else -1], style[at][2]) for at, end in marked["o"]]
     lines = [Outline(curves[at], [Outline.MOVETO] + [Outline.CURVE4] * (len(curves[at]) - 1)) for at in order]
     ax.add_collection(
         PathCollection(
@@ -137,10 +141,15 @@ def draw_edges(ax, edges, curves, style, scale):
         ),
         autolim=False,
     )
-    colours = [style[at][0] for at in arrows]
+    colours = [style[at][0] for at, _ in marked[">"]]
     ax.add_collection(
         PolyCollection(heads, facecolors=colours, edgecolors=colours, linewidths=scale, zorder=1), autolim=False
     )
+    if circles:
+        rims = [style[at][0] for at, _ in marked["o"]]
+        ax.add_collection(
+            PolyCollection(circles, facecolors="white", edgecolors=rims, linewidths=scale, zorder=1), autolim=False
+        )
 
 
 def _cut_head(curve, width):
@@ -153,6 +162,17 @@ def _cut_head(curve, width):
     base = tip - length * along
     curve[-1] = base
     return [tip, base + half * across, base - half * across]
+
+
+def _cut_circle(curve, width):
+    """Return a polygon like a circle at the end of a curve, which is shortened to its border."""
+    radius = 2.0 + 0.4 * width
+    along = curve[-1] - curve[-2]
+    along /= max(np.hypot(*along), 1e-9)
+    centre = curve[-1] - radius * along
+    curve[-1] -= 2 * radius * along
+    angles = np.linspace(0.0, 2 * np.pi, 24, endpoint=False)
+    return centre + radius * np.column_stack([np.cos(angles), np.sin(angles)])
 
 
 def line_style(verdict: str, strength: float, scales: Strengths | None, coloured: bool) -> tuple[Any, Any, float]:
@@ -253,18 +273,20 @@ def draw_kind_legend(ax, font, bottom):
     ax.add_artist(legend)
 
 
-def draw_comparison_legend(ax: Axes, edges: Sequence[tuple], font: float) -> None:
+def draw_comparison_legend(ax: Axes, edges: Sequence[tuple], font: float, *, of_pags: bool = False) -> None:
     """Draw the legend of a comparison, with the number of edges (u, v, is_arrow, verdict) of each verdict."""
     from matplotlib.lines import Line2D
 
     handles = []
-    arrows = any(edge[2] for edge in edges)
+    has_directions = of_pags or any(edge[2] for edge in edges)
     for verdict, (colour, dashes, meaning) in _VERDICTS.items():
         number = sum(edge[3] == verdict for edge in edges)
-        if verdict == "turned" and not arrows:
+        if verdict == "turned" and not has_directions:
             continue
+        if verdict == "turned" and of_pags:
+            meaning = "other marks"
         handles.append(Line2D([], [], color=colour, linestyle=dashes, label=f"{meaning}: {number}"))
-    ax.legend(handles=handles, loc="lower center", ncols=4, frameon=False, fontsize=font)
+    ax.legend(handles=handles, loc="lower center", ncols=4, frameon=False, fontsize=font, columnspacing=1.2)
 
 
 def draw_strength_legend(

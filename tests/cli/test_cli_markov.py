@@ -222,7 +222,10 @@ def test_resamples_tell_how_sure_the_edges_are(weather, workdir):
         (("--method", "chow-liu", "--held-out", "x.csv"), "--held-out is for --method best-choice"),
         (("--method", "online", "--score", "bic"), "--score is for --method hill-climb, annealing"),
         (("--method", "online", "--tiers", "t.csv"), "--tiers is for --method hill-climb, annealing"),
-        (("--method", "online", "--strategy", "thorough"), "--strategy is for --method hill-climb, not for online"),
+        (
+            ("--method", "online", "--strategy", "thorough"),
+            "--strategy is for --method hill-climb, mmhc, not for online",
+        ),
         (("--method", "first-hit", "--alpha", 1), "--alpha is for --method best-choice, online, edge-grafting"),
         (
             ("--method", "online", "--select", "ebic"),

@@ -76,7 +76,7 @@ def test_tiers_and_roots_direct_edges(weather):
     [
         (
             ("--strategy", "thorough", "--method", "annealing"),
-            "--strategy is for --method hill-climb, not for annealing",
+            "--strategy is for --method hill-climb, mmhc, not for annealing",
         ),
         (
             ("--max-indegree", "2", "--method", "tan"),
@@ -195,3 +195,14 @@ def test_tests_of_independence_learn_a_network(test, shown, tmp_path):
     text = done("learn", path, *options, "--report", tmp_path / "r.html")
     assert f"({shown} at level 0.005, sets of up to 0 variables)" in text and "rain -- wet" in text
     assert (tmp_path / "r.html").exists()
+
+
+def test_a_search_among_pairs_that_tests_have_left(tmp_path):
+    rng = np.random.default_rng(0)
+    rain, path = rng.integers(0, 2, 400), tmp_path / "weather.csv"
+    wet = np.where(rng.random(400) < 0.9, rain, 1 - rain)
+    pd.DataFrame({"rain": rain, "wet": wet, "coin": rng.integers(0, 2, 400)}).to_csv(path, index=False)
+    options = ["--method", "mmhc", "--alpha", "0.005", "--test", "g_sq", "--score", "bdeu", "--strategy", "exact"]
+    text = done("learn", path, *options)
+    assert "3 at level 0.005: 1 candidate pairs" in text and "rain -- wet" in text and "(bdeu)" in text
+    assert "--missing em is not for --method mmhc" in refused("learn", path, "--method", "mmhc", "--missing", "em")

@@ -50,6 +50,8 @@ SEARCH = {
     "missing": Option(("error", "drop", "category", "pairwise", "em"), ("x", None, 3)),
     "n_em_restarts": Option((0, 1, 2), COUNT),
     "scoring_method": Option((None, *list_scores("discrete", aliases=True), "BIC"), ("x", "", 3, "bde", b"bic")),
+    "penalty": Option((1, 1.0), (0, -1.0, nan, inf, "x", None, True)),
+    "gamma": Option((1, 1.0), (-1.0, nan, inf, "x", None, True)),
     "discrete_children": Option(("forbidden",), ("no", 3, None)),
     "structure_prior": Option((None, UniformPrior(), EdgePrior(0.3), ParameterPrior(0.7)), (3, "x", 0.5)),
     "start_dag": Option((None, "tree", "random"), ("x", 3, [("a", "b")], nx.Graph())),

@@ -9,8 +9,10 @@ from helpers.learning_tables import dependent_frame, gaussian_frame, mixed_frame
 from helpers.series_learners import SERIES_LEARNERS
 from pgmx.estimators import (
     CLIME,
+    FCI,
     MMHC,
     PC,
+    RFCI,
     BestChoiceEdgeGrafting,
     BestFirstSearch,
     BlockBootstrap,
@@ -64,6 +66,11 @@ class Learner(NamedTuple):
     def draws(self):
         """Whether it has a `random_state`."""
         return "random_state" in signature(self.cls).parameters
+
+    @property
+    def has_model(self):
+        """Whether it learns a network with parameters, and not only a graph."""
+        return hasattr(self.cls, "model_")
 
     @property
     def is_markov(self):
@@ -121,7 +128,10 @@ LEARNERS = [
     Learner(GreedyEquivalenceSearch),
     Learner(StructurePosterior, grid=("structure_prior", ["fair", "uniform"]), figure="best_score_"),
     Learner(ChowLiuForest, grid=("weight", ["mutual_info", "bic"]), score_option="weight"),
-    Learner(PC, grid=("significance_level", [0.01, 0.05]), score_option="ci_test", figure="n_tests_"),
+    *(
+        Learner(cls, grid=("significance_level", [0.01, 0.05]), score_option="ci_test", figure="n_tests_")
+        for cls in (PC, FCI, RFCI)
+    ),
     Learner(MMHC),
     *MARKOV_LEARNERS,
     *GAUSSIAN_LEARNERS,

@@ -11,7 +11,7 @@ from pgmpy.factors.discrete import TabularCPD
 
 from helpers.interpreter import run_python
 from pgmx.datasets import load_network
-from pgmx.models import ConditionalGaussianCPD, ConditionalGaussianNetwork
+from pgmx.models import PAG, ConditionalGaussianCPD, ConditionalGaussianNetwork
 from pgmx.plotting import plot_graph, save_picture
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -194,3 +194,47 @@ def test_legends_stand_above_each_other():
     boxes = [legend.get_window_extent(renderer) for legend in dict.fromkeys(legends)]
     assert len(boxes) == 3
     assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+# ---- marks of partial ancestral graphs ----
+
+
+def pag():
+    return PAG([("a", "b", "o", ">"), ("c", "b", ">", ">"), ("c", "d", "-", ">"), ("d", "e"), ("e", "f", "-", "-")])
+
+
+def test_marks_of_pags():
+    ax = plot_graph(pag(), layout="circular")
+    lines, heads, circles, boxes = (collection.get_paths() for collection in ax.collections)
+    assert (len(lines), len(heads), len(circles), len(boxes)) == (5, 4, 3, 6)
+    assert [len(head.vertices) for head in heads] == [4] * 4
+    # each circle touches the box of its end, and lies between the line and the box
+    sides = {}
+    for circle in circles:
+        middle = circle.get_extents().get_points().mean(axis=0)
+        radius = circle.get_extents().width / 2
+        near = [np.abs(np.clip(middle, *box.get_extents().get_points()) - middle).max() for box in boxes]
+        sides[int(np.argmin(near))] = min(near)
+        assert min(near) == pytest.approx(radius, rel=0.35)
+        gaps = [np.hypot(*(line.vertices[end] - middle)) for line in lines for end in (0, -1)]
+        assert min(gaps) == pytest.approx(radius, rel=0.05)
+    names = list(pag())
+    assert {names[v] for v in sides} == {"a", "d", "e"}
+
+
+def test_pags_are_layered_by_their_arrows():
+    ax = plot_graph(pag())
+    heights = {text.get_text(): text.get_position()[1] for text in ax.texts}
+    assert heights["a"] > heights["b"]
+    assert heights["c"] > heights["d"]
+
+
+def test_pags_are_compared_by_their_marks():
+    other = pag()
+    other.add_edge("a", "b", ">", ">")
+    other.remove_edge("c", "d")
+    ax = plot_graph(pag(), reference=other)
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert labels == ["in both: 3", "other marks: 1", "not in the reference: 1", "only in the reference: 0"]
+    with pytest.raises(TypeError, match="with a PAG only"):
+        plot_graph(pag(), reference=nx.DiGraph([("a", "b")]))

@@ -22,6 +22,7 @@ from helpers.learners import every_class
 from helpers.series_learners import every_series_learner, make_series_learner, simulate_system
 from pgmx.datasets import load_network, sample
 from pgmx.estimators import (
+    PC,
     BlockBootstrap,
     BootstrapStructure,
     GraphicalLasso,
@@ -29,7 +30,7 @@ from pgmx.estimators import (
     LinearSVARM,
     SparsityInducingLDS,
 )
-from pgmx.models import save_model
+from pgmx.models import PAG, save_model
 from pgmx.plotting import save_report
 from pgmx.plotting.reports import page as report_page
 from pgmx.plotting.reports.page import MOST_EDGES, MOST_NODES
@@ -150,7 +151,7 @@ def test_every_series_learner(tmp_path, cls):
     page, *_ = read_page(learner.report(tmp_path / "r.html"))
     assert page["names"] == list(learner.variables_)
     assert {(u, v) for u, v, *_ in page["edges"]}
-    assert all(lags for *_, lags, _ in page["edges"])
+    assert all(edge[6] for edge in page["edges"])  # lags
 
 
 def test_a_bootstrap_has_weak_pairs_behind_its_slider(tmp_path, rows, learned):
@@ -323,3 +324,26 @@ def test_series_have_the_confidence_of_their_lags(tmp_path):
     assert all(edge[4] >= 0.9 for edge in itself["edges"])
     with pytest.raises(ValueError, match="bootstrap has the variable 'c', which is not in the graph"):
         LinearSVARM(lam_ratio=0.1).fit(rows[["a", "b"]]).report(tmp_path / "t.html", bootstrap=boot)
+
+
+def test_marks_and_p_values_of_pags(tmp_path):
+    pag = PAG([("a", "b", "o", ">"), ("c", "b", ">", ">"), ("d", "c", "-", ">"), ("e", "d", "o", "o")])
+    pag.edges["a", "b"]["p_value"] = 0.00123456
+    page, text, *_ = read_page(save_report(pag, tmp_path / "r.html"))
+    names = page["names"]
+    signs = {(names[edge[0]], edge[8], names[edge[1]]): edge[9] for edge in page["edges"]}
+    assert signs == {
+        ("a", "o->", "b"): 0.00123,
+        ("b", "<->", "c"): None,
+        ("d", "-->", "c"): None,
+        ("d", "o-o", "e"): None,
+    }
+    assert "hidden common cause" in text
+
+
+def test_p_values_of_a_learner(rows, tmp_path):
+    learner = PC().fit(rows)
+    page, *_ = read_page(learner.report(tmp_path / "r.html"))
+    shown = {frozenset(page["names"][v] for v in edge[:2]): edge[9] for edge in page["edges"]}
+    assert shown == {pair: float(f"{p:.3g}") for pair, p in learner.edge_p_values_.items()}
+    assert {edge[8] for edge in page["edges"]} == {""}

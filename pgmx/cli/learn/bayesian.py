@@ -5,7 +5,7 @@ from pathlib import Path
 from pgmx.cli import report
 from pgmx.cli.console import say
 from pgmx.cli.learn.query import Prediction, ask, ask_mixed, choose_question
-from pgmx.cli.methods import TESTED, make_learner
+from pgmx.cli.methods import HYBRIDS, TESTED, make_learner
 from pgmx.cli.paths import NETWORK_SUFFIXES, Source, suffix_of
 from pgmx.cli.tables import Data
 from pgmx.scores.registry import list_scores
@@ -46,6 +46,11 @@ def _report(where: Source, data: Data, learner, seconds: float, options: dict, q
         )
     else:
         report.line("score", f"{learner.score_:.4f} ({data.score})")
+    if options["method"] in HYBRIDS:
+        n_pairs = learner.skeleton_.number_of_edges()
+        report.line(
+            "tests", f"{learner.n_tests_:,} at level {learner.significance_level:g}: {n_pairs:,} candidate pairs"
+        )
     if (
         data.network == "mixed"
         and data.score in list_scores(family="clg")

@@ -142,15 +142,15 @@ def run_bootstrap(
         line("pairs", f"precision {scores.precision:.3f}, recall {scores.recall:.3f} against {what}")
     strengths = bootstrap.strengths_
     if not quiet and edges:
-        _list_edges(edges, strengths, directions=not markov)
-    _write(graph, strengths, out, plot)
+        list_edges(edges, strengths, directions=not markov)
+    write_strengths(graph, strengths, out, plot)
     if report is not None:
         if out is None and plot is None:
             say()
         save_page(bootstrap, report, where.name, data.table)
 
 
-def _list_edges(edges: list, strengths, directions: bool) -> None:
+def list_edges(edges: list, strengths, directions: bool) -> None:
     """Print the edges, the strongest first, with their strength and the share with the direction shown."""
     known = {
         (str(u), str(v)): (float(strength), float(direction))
@@ -164,7 +164,8 @@ def _list_edges(edges: list, strengths, directions: bool) -> None:
     strength_lines([row[: 1 + len(columns)] for row in rows], columns)
 
 
-def _write(graph, strengths, out: Path | None, plot: Path | None) -> None:
+def write_strengths(graph, strengths, out: Path | None, plot: Path | None) -> None:
+    """Write the strengths or the graph to `out`, and a picture to `plot`."""
     if out is not None or plot is not None:
         say()
     if out is not None:

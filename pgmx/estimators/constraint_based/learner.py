@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pgmpy.base import UndirectedGraph
 from pgmpy.causal_discovery import ExpertKnowledge
+from pgmpy.ci_tests import get_ci_test as get_pgmpys_test
 from sklearn.exceptions import ConvergenceWarning
 
-from pgmx.checks import caller_level, is_number
+from pgmx.checks import caller_level, is_number, is_silent, join_names
 from pgmx.ci_tests import IndependenceMatch
+from pgmx.ci_tests.registry import find_test
 from pgmx.ci_tests.sources import NamedTests, open_tests
-from pgmx.data import DiscreteTable
+from pgmx.data import DiscreteTable, Frame
 from pgmx.data.inputs import open_for_scores
 from pgmx.estimators.base import (
     DISCRETE_COLUMNS,
@@ -34,6 +36,9 @@ from pgmx.runs.progress import ProgressBar, SkeletonProgress
 from pgmx.runs.run import Run
 from pgmx.search.constraint_based.skeleton import PairKnowledge, Skeleton, find_skeleton, read_pairs, run_level_in_order
 from pgmx.search.knowledge import EdgeConstraints, read_constraints, read_knowledge
+
+#: Rows on which columns are compared before all rows are.
+_FIRST_ROWS = 256
 
 
 class ConstraintLearner(BaseStructureLearner):
@@ -82,6 +87,8 @@ class ConstraintLearner(BaseStructureLearner):
 
     _open_input = staticmethod(open_for_scores)
     _independencies: Any = None
+    #: Whether no tests follow the tests for the skeleton.
+    _ends_with_skeleton = True
     _skeleton: Skeleton
     _order: np.ndarray  # position in variables_ of each id
     _separation_level: float
@@ -163,12 +170,14 @@ class ConstraintLearner(BaseStructureLearner):
                     knowledge=knowledge,
                     max_tests=self.max_tests,
                     run_level=in_order() if self._takes_order() else None,
+                    ends_run=self._ends_with_skeleton,
                 )
+                _warn_of_functions(tests, skeleton.adjacent)
                 self._results = {}
                 self._names, self.ci_test_ = names, tests.label
                 self._skeleton, self._separation_level = skeleton, self.significance_level
                 self._orient(tests, skeleton, constraints, knowledge, run)
-        self.n_tests_ = list(skeleton.n_tests)
+        self.n_tests_ = skeleton.count_tests()
         self.stopped_by_ = run.stopped_by
         self.converged_ = run.stopped_by == "converged"
         self.history_ = run.history
@@ -184,6 +193,8 @@ class ConstraintLearner(BaseStructureLearner):
             test = IndependenceMatch(self._independencies)
         elif isinstance(test, str) and test.lower() == "independence_match":
             raise ValueError("ci_test='independence_match' needs independencies: fit(X, independencies=...)")
+        elif isinstance(test, str):
+            test = _find_test(test, opened)
         return open_tests(
             opened,
             test,
@@ -262,6 +273,20 @@ class ConstraintLearner(BaseStructureLearner):
         return {frozenset((names[x], names[y])): evidence.get_p_value(x, y) for x, y in pairs}
 
 
+def _find_test(name: str, opened: Any) -> Any:
+    """Return the name of a test, or pgmpy's test object if only pgmpy has a test of this name."""
+    try:
+        return find_test(name).name
+    except ValueError:
+        if not isinstance(opened, Frame):
+            raise
+        try:
+            return get_pgmpys_test(name, opened.to_pandas())
+        except ValueError:
+            pass  # the first error lists the names
+        raise
+
+
 def read_fdr(fdr: Any) -> tuple[str, float] | None:
     """Return the option `fdr` as ("bh" or "by", rate)."""
     if fdr is None:
@@ -270,3 +295,29 @@ def read_fdr(fdr: Any) -> tuple[str, float] | None:
     if kind not in ("bh", "by") or not is_number(rate) or not 0 < rate < 1:
         raise ValueError(f"fdr must be a rate between 0 and 1, ('bh', rate) or ('by', rate), got {fdr!r}")
     return kind, float(rate)
+
+
+def _warn_of_functions(tests: NamedTests, adjacent: np.ndarray) -> None:
+    """Warn of discrete variables that are functions of an adjacent variable."""
+    if not isinstance(tests.table, DiscreteTable) or tests.table.is_remote or is_silent():
+        return
+    table = tests.table
+    codes = [table.codes[table.index(name)] for name in tests.names]
+    pairs = []
+    for x, y in np.argwhere(np.triu(adjacent, 1)).tolist():
+        if all(_is_function(codes[x][:n_rows], codes[y][:n_rows]) for n_rows in (_FIRST_ROWS, table.n_rows)):
+            pairs.append((tests.names[x], tests.names[y]))
+    if pairs:
+        warnings.warn(
+            f"pairs of columns of which one is a function of the other: {join_names(pairs)}. Given the other, it is "
+            "constant, so that tests cannot see its other edges, and true edges are lost. Leave out one column of each "
+            "pair",
+            stacklevel=caller_level(),
+        )
+
+
+def _is_function(x: np.ndarray, y: np.ndarray) -> bool:
+    """Return whether one of two coded columns determines the other, and neither is constant."""
+    n_x, n_y = len(np.unique(x)), len(np.unique(y))
+    n_pairs = len(np.unique(x.astype(np.int64) << 32 | y))
+    return min(n_x, n_y) > 1 and n_pairs == max(n_x, n_y)

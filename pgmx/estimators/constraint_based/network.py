@@ -57,6 +57,11 @@ def keep_data(
     def make() -> Any:
         if isinstance(table, DiscreteTable):
             return resolve_scoring("bic", table, state_names=None, missing=missing, n_jobs=None)
+        if isinstance(table, NumericTable) and table.has_missing:
+            raise AttributeError(
+                "model_ needs complete rows of continuous variables: use missing='drop', or fit the parameters of the "
+                "graph with HillClimbSearch(missing='em', required_edges=dag_.edges(), candidate_edges=dag_.edges())"
+            )
         if isinstance(table, NumericTable):
             return _bind_numbers(table, names, sample_weight)
         score: Any = find_score("bic-clg").load()

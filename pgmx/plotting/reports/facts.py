@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from pgmx.plotting.draw import index_graph
+from pgmx.plotting.draw import index_graph, is_pag
 from pgmx.plotting.reports.tables import (
     Budget,
     Table,
@@ -47,7 +47,7 @@ _LABELS = {
 
 
 class Edge(NamedTuple):
-    """An edge by positions of its ends; `is_arrow`: from u to v; missing attributes are None."""
+    """An edge by positions of its ends; `is_arrow`: one arrowhead, at v; missing attributes are None."""
 
     u: int
     v: int
@@ -57,6 +57,8 @@ class Edge(NamedTuple):
     direction: float | None = None
     lags: str = ""
     is_chosen: bool = True  # False: weaker than the threshold of a bootstrap
+    sign: str = ""  # of an edge of a PAG, such as "o->"
+    p_value: float | None = None  # largest of the tests of the pair
 
 
 @dataclass
@@ -90,6 +92,7 @@ def read_facts(source: Any, *, data: Any, bootstrap: Any, title: str | None, not
     is_learner = hasattr(source, "get_params") and hasattr(source, "fit")
     graph, model, troubles = _find_graph(source, is_learner)
     names, edges, weight_label = _read_edges(graph, model)
+    edges = _add_p_values(names, edges, source, graph)
     of_series = hasattr(graph, "summary_graph")  # its edges have the confidence
     has_shares = hasattr(getattr(source, "strengths_", None), "columns") and not of_series
     strengths = source if bootstrap is None and has_shares else bootstrap
@@ -149,11 +152,27 @@ def _read_edges(graph: Any, model: Any) -> tuple[list, list[Edge], str]:
     number = {name: v for v, name in enumerate(marks.names)}
     of = {(number[u], number[v]): to_cell(value) for (u, v), value in weights.items()}
     edges = [
-        Edge(u, v, is_arrow, _as_number(of.get((u, v), of.get((v, u)))))
+        Edge(u, v, is_arrow, _as_number(of.get((u, v), of.get((v, u)))), sign=_write_sign(marks.ends.get((u, v))))
         for is_arrow, pairs in ((True, marks.directed), (False, marks.undirected))
         for u, v in pairs
     ]
     return marks.names, edges, label if of else ""
+
+
+def _write_sign(ends: tuple[str, str] | None) -> str:
+    """Return the marks at both ends of an edge of a PAG as one sign."""
+    return "" if ends is None else f"{'<' if ends[0] == '>' else ends[0]}-{ends[1]}"
+
+
+def _add_p_values(names: list, edges: list[Edge], source: Any, graph: Any) -> list[Edge]:
+    """Return the edges with the p-values of a learner that tests independence, or of the edges of a PAG."""
+    p_values = getattr(source, "edge_p_values_", None)
+    if p_values is None and is_pag(graph):
+        p_values = {frozenset((u, v)): p for u, v, p in graph.edges(data="p_value") if p is not None}
+    if not p_values:
+        return edges
+    pairs = [frozenset((names[edge.u], names[edge.v])) for edge in edges]
+    return [edge._replace(p_value=to_cell(p_values.get(pair), 3)) for edge, pair in zip(edges, pairs, strict=True)]
 
 
 def _read_slopes(model: Any) -> dict[tuple, float]:
@@ -264,7 +283,7 @@ def _list_figures(source: Any, facts: Facts, n_rows: int | None) -> list[list]:
     if n_rows is not None:
         figures.append(["rows", n_rows])
     figures.append(["edges", len(chosen)])
-    if 0 < n_arrows < len(chosen):
+    if 0 < n_arrows < len(chosen) and not chosen[0].sign:
         figures.append(["of these undirected", len(chosen) - n_arrows])
     for attribute, label in _FIGURES:
         value = getattr(source, attribute, None)
@@ -340,6 +359,13 @@ def _list_limits(source: Any, facts: Facts, model: Any, budget: Budget) -> list[
     if getattr(source, "proven_", False):
         notes.append("The graph is optimal: it is proven that no graph under the same constraints has a better score.")
     chosen = [edge for edge in facts.edges if edge.is_chosen]
+    if any(edge.sign for edge in chosen):
+        notes.append(
+            "An arrowhead at a variable: it is not a cause of the other one. A tail: it is a cause of the other one or "
+            "of the selection of the rows. A circle: the data do not decide. Two arrowheads: a hidden common cause."
+        )
+    if any(edge.p_value is not None for edge in chosen):
+        notes.append("The p-value of an edge is the largest of all tests of its two variables.")
     n_open = sum(not edge.is_arrow for edge in chosen)
     if hasattr(model, "get_cpds") and n_open > 0:
         notes.append(

@@ -171,6 +171,8 @@ def _pack_edge(edge: Any) -> list:
         edge.direction,
         edge.lags,
         int(edge.is_chosen),
+        edge.sign,
+        edge.p_value,
     ]
 
 

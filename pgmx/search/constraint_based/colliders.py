@@ -114,16 +114,11 @@ def orient_skeleton(
     untested are made here, and added to the evidence.
     """
     known = _list_known(skeleton, constraints)
-    pairs = _list_unshielded(skeleton)
-    _separate_untested(skeleton, source, pairs, significance_level, max_size, tiers)
-    if rule is None:
-        found, ambiguous = _judge_by_sets(skeleton, pairs, significance_level)
-    else:
-        tested = {pair: _Pair(middle) for pair, middle in pairs.items()}
-        for subsets in _test_subsets(skeleton, source, pairs, min(max_size, MOST_TESTED), tiers):
-            subsets.add_to(tested, rule, significance_level)
-        found, ambiguous = _judge_by_tests(tested, rule)
-    directions = Directions(Pattern(source.n_variables, _list_edges(skeleton), ambiguous), sorted(ambiguous))
+    found, ambiguous = find_colliders(
+        skeleton, source, rule=rule, significance_level=significance_level, max_size=max_size, tiers=tiers
+    )
+    edges = [(x, y) for x, y in skeleton.list_edges().tolist()]
+    directions = Directions(Pattern(source.n_variables, edges, ambiguous), sorted(ambiguous))
     for tail, head in known:
         directions.pattern.orient(tail, head)
     # the strongest first; of equal ones the pair with the larger p-value, then by id
@@ -136,16 +131,37 @@ def orient_skeleton(
     return directions
 
 
-def _list_edges(skeleton: Skeleton) -> list[tuple[int, int]]:
-    return [(x, y) for x, y in np.argwhere(np.triu(skeleton.adjacent, 1)).tolist()]
+def find_colliders(
+    skeleton: Skeleton,
+    source: IndependenceSource,
+    *,
+    rule: Rule | None,
+    significance_level: float,
+    max_size: int,
+    tiers: IdArray | None = None,
+) -> tuple[list[tuple[float, int, int, int]], list[Triple]]:
+    """Return the colliders (strength, x, z, y) among the unshielded triples, and the ambiguous triples.
+
+    The tests of pairs that knowledge removed untested are made here, and added to the evidence.
+    """
+    pairs = _list_unshielded(skeleton)
+    _separate_untested(skeleton, source, pairs, significance_level, max_size, tiers)
+    if rule is None:
+        return _judge_by_sets(skeleton, pairs, significance_level)
+    tested = {pair: _Pair(middle) for pair, middle in pairs.items()}
+    for subsets in _test_subsets(skeleton, source, pairs, min(max_size, MOST_TESTED), tiers):
+        subsets.add_to(tested, rule, significance_level)
+    return _judge_by_tests(tested, rule)
 
 
 def _list_unshielded(skeleton: Skeleton) -> dict[tuple[int, int], list[int]]:
     """Return the common neighbours of each pair (x < y) that is not adjacent and has some."""
     pairs: dict[tuple[int, int], list[int]] = {}
     lists: list[list[int]] = [[] for _ in range(len(skeleton.adjacent))]
-    for x, y in np.argwhere(skeleton.adjacent).tolist():
+    for x, y in skeleton.list_edges().tolist():
         lists[x].append(y)
+        lists[y].append(x)
+    lists = [sorted(neighbours) for neighbours in lists]
     sets = [set(neighbours) for neighbours in lists]
     for z, neighbours in enumerate(lists):
         for x, y in combinations(neighbours, 2):
@@ -276,7 +292,7 @@ def _list_known(skeleton: Skeleton, constraints: EdgeConstraints) -> list[tuple[
     known = [(tail, head) for tail, head in constraints.required.tolist()]
     if constraints.allowed is None:
         return known
-    pattern = Pattern(constraints.n, _list_edges(skeleton))
+    pattern = Pattern(constraints.n, [(x, y) for x, y in skeleton.list_edges().tolist()])
     for tail, head in known:
         pattern.orient(tail, head)
     p_value = skeleton.evidence.get_p_value

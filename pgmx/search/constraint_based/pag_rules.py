@@ -1,10 +1,10 @@
 """Rules R0 to R10 that orient the edges of a partial ancestral graph.
 
 J. Zhang. On the completeness of orientation rules for causal discovery in the presence of latent confounders and
-selection bias. Artificial Intelligence 172, 2008, sections 3.1 and 4. The numbers of the rules are the numbers there.
+selection bias. Artificial Intelligence 172, 2008, sections 3.1 and 4. The rules have the same names there.
 """
 
-from collections.abc import Callable, Collection, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Sequence, Set
 from functools import partial
 from itertools import pairwise
 
@@ -13,16 +13,25 @@ from pgmx.graphs.partial_ancestral import ARROW, CIRCLE, TAIL, PartialAncestralG
 Triple = tuple[int, int, int]
 
 
-def orient_colliders(
-    graph: PartialAncestralGraph,
-    find_separating_set: Callable[[int, int], Collection[int]],
-    ambiguous: Set[Triple] = frozenset(),
-) -> None:
-    """Apply R0: draw arrowheads at z for unshielded triples (x, z, y), if z is not in the separating set of x and y."""
-    for x, z, y in list(graph.list_unshielded_triples()):
-        if (x, z, y) not in ambiguous and z not in find_separating_set(x, y):
-            graph.orient(x, z, ARROW)
-            graph.orient(y, z, ARROW)
+#: The set that separates two variables that are not adjacent, None if none is known.
+FindSeparatingSet = Callable[[int, int], Collection[int] | None]
+
+
+def orient_colliders(graph: PartialAncestralGraph, colliders: Iterable[Triple]) -> None:
+    """Apply R0: draw both arrowheads of the colliders (x, z, y)."""
+    for x, z, y in colliders:
+        graph.orient(x, z, ARROW)
+        graph.orient(y, z, ARROW)
+
+
+def find_colliders_by_sets(graph: PartialAncestralGraph, find_separating_set: FindSeparatingSet) -> list[Triple]:
+    """Return the unshielded triples (x, z, y) with z outside of the separating set of x and y."""
+    triples = []
+    for x, z, y in graph.list_unshielded_triples():
+        separating_set = find_separating_set(x, y)
+        if separating_set is not None and z not in separating_set:
+            triples.append((x, z, y))
+    return triples
 
 
 class PagRules:
@@ -36,7 +45,7 @@ class PagRules:
     def __init__(
         self,
         graph: PartialAncestralGraph,
-        find_separating_set: Callable[[int, int], Collection[int]],
+        find_separating_set: FindSeparatingSet,
         *,
         ambiguous: Set[Triple] = frozenset(),
         selection_bias: bool = True,
@@ -141,12 +150,13 @@ class PagRules:
                 if marks[c].get(b) != CIRCLE:  # the edge may have been removed
                     continue
                 path = self._find_discriminating_path(b, c)
-                if path is None:
+                separating_set = None if path is None else self._find_separating_set(path[0], c)
+                if path is None or separating_set is None:
                     continue
                 if self._break_path is not None and self._break_path(path):
                     graph.relist_marks()
                     return
-                if b in self._find_separating_set(path[0], c):
+                if b in separating_set:
                     graph.orient(c, b, TAIL)
                 else:
                     a = path[-3]

@@ -7,6 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pgmx.graphs.partial_ancestral import ARROW, PartialAncestralGraph
+from pgmx.runs.run import Run
+from pgmx.search.constraint_based.pag_rules import find_colliders_by_sets, orient_colliders
+from pgmx.search.constraint_based.skeleton import PairKnowledge, Skeleton, write_snapshot
 from pgmx.statistics.independence.source import Evidence, IndependenceSource
 
 
@@ -97,3 +100,40 @@ def _to_mask(variables: Sequence[int] | dict[int, int]) -> int:
     for v in variables:
         mask |= 1 << v
     return mask
+
+
+def refine_skeleton(
+    skeleton: Skeleton,
+    source: IndependenceSource,
+    run: Run,
+    *,
+    significance_level: float,
+    max_size: int,
+    knowledge: PairKnowledge,
+    max_tests: float | None = None,
+) -> None:
+    """Test the edges of a skeleton given subsets of possible-d-sep sets: the second stage of FCI, a size at a time.
+
+    The colliders of the sets are those of the skeleton. The limits, the history and the checkpoint are as in
+    `find_skeleton`.
+    """
+    is_new = skeleton.before is None
+    before = skeleton.adjacent.copy() if skeleton.before is None else skeleton.before
+    graph = PartialAncestralGraph.from_adjacency(before)
+    orient_colliders(graph, find_colliders_by_sets(graph, skeleton.evidence.get_set))
+    tests = PossibleDSepTests(graph, None if knowledge.tiers is None else knowledge.tiers.tolist())
+    if is_new:
+        skeleton.before, skeleton.n_later_tests = before, [0]  # the empty set is a subset of every neighbourhood
+    with run.catch_interrupt():
+        while len(skeleton.n_later_tests) <= min(max_size, tests.largest) and not run.is_over():
+            if max_tests is not None and sum(skeleton.count_tests()) > max_tests:
+                run.end("max_tests")
+                break
+            size = len(skeleton.n_later_tests)
+            n_tests = tests.run_level(source, skeleton.adjacent, size, skeleton.evidence, run.is_over)
+            skeleton.remove(significance_level, knowledge.required)
+            skeleton.n_later_tests.append(n_tests)
+            if not run.is_over():
+                run.record(n_tests=sum(skeleton.count_tests()), n_edges=skeleton.count_edges())
+                if run.checkpoint is not None:
+                    run.save(write_snapshot(skeleton))

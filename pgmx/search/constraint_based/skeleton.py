@@ -6,7 +6,7 @@ References: Spirtes, Glymour & Scheines (2000), Causation, Prediction, and Searc
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, zip_longest
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import Run
 from pgmx.search.knowledge import EdgeConstraints
 from pgmx.statistics.independence.source import Evidence, IdArray, IndependenceSource
+from pgmx.statistics.symmetric import copy_upper, list_blocks
 
 BoolMatrix = NDArray[np.bool_]
 
@@ -48,26 +49,39 @@ def read_pairs(constraints: EdgeConstraints, tiers: IdArray | None = None) -> Pa
 
 @dataclass
 class Skeleton:
-    """Adjacencies, bool (n, n), the evidence of the tests, and the number of tests per size of the set."""
+    """Adjacencies, bool (n, n), the evidence of the tests, and the number of tests per size of the set.
+
+    `before` are the adjacencies before a second stage of tests, None without one, and `n_later_tests` its count of
+    tests per size of the set.
+    """
 
     adjacent: BoolMatrix
     evidence: Evidence
     n_tests: list[int] = field(default_factory=list)
+    before: BoolMatrix | None = None
+    n_later_tests: list[int] = field(default_factory=list)
 
-    def count_edges(self) -> int:
-        """Return the number of adjacent pairs."""
-        return int(np.count_nonzero(self.adjacent)) // 2
+    def count_tests(self) -> list[int]:
+        """Return the number of all tests per size of the set."""
+        pairs = zip_longest(self.n_tests, self.n_later_tests, fillvalue=0)
+        return [first + later for first, later in pairs]
+
+    def list_edges(self) -> IdArray:
+        """Return the adjacent pairs (x, y) with x < y, sorted."""
+        low, high = np.nonzero(self.adjacent)
+        is_edge = low < high
+        return np.column_stack([low[is_edge], high[is_edge]])
 
     def can_continue(self) -> bool:
         """Return whether some variable has enough neighbours for another level."""
-        degrees = np.count_nonzero(self.adjacent, axis=0)
-        return bool(degrees.max(initial=0) > len(self.n_tests))
+        return bool(self.adjacent.sum(axis=1).max(initial=0) > len(self.n_tests))
 
     def remove(self, significance_level: float, required: BoolMatrix) -> None:
         """Remove the pairs whose largest p-value is at least the level, unless they are required."""
-        falls = self.evidence.p_values >= significance_level  # entries below the diagonal are 0
-        falls &= ~required
-        self.adjacent &= ~(falls | falls.T)
+        p_values = self.evidence.p_values  # entries below the diagonal are 0
+        for rows in list_blocks(len(p_values)):
+            self.adjacent[rows] &= (p_values[rows] < significance_level) | required[rows]
+        copy_upper(self.adjacent)
 
 
 def find_skeleton(
@@ -79,19 +93,21 @@ def find_skeleton(
     knowledge: PairKnowledge,
     max_tests: float | None = None,
     run_level: Callable[..., int] | None = None,
+    ends_run: bool = True,
 ) -> Skeleton:
     """Test the pairs level by level, and end the run: all neighbourhoods are frozen at the start of a level.
 
     `run_level` replaces the method of the source. The run stops by "max_tests" after a level if further levels would
-    follow. Each level is recorded, and written to the checkpoint.
+    follow. Each level is recorded, and written to the checkpoint. Without `ends_run` a converged run continues.
     """
     skeleton = Skeleton(knowledge.possible.copy(), Evidence(source.n_variables))
     snapshot = run.restore()
     if snapshot is not None:
         _read_snapshot(skeleton, snapshot)
+    is_done = skeleton.before is not None  # the checkpoint is of the second stage
     test = source.run_level if run_level is None else run_level
     with run.catch_interrupt():
-        while len(skeleton.n_tests) <= max_size and skeleton.can_continue() and not run.is_over():
+        while not is_done and len(skeleton.n_tests) <= max_size and skeleton.can_continue() and not run.is_over():
             if max_tests is not None and sum(skeleton.n_tests) > max_tests:
                 run.end("max_tests")
                 break
@@ -101,10 +117,10 @@ def find_skeleton(
             skeleton.remove(significance_level, knowledge.required)
             skeleton.n_tests.append(n_tests)
             if not run.is_over():  # an unfinished level is not saved: it would be taken for a complete one
-                run.record(n_tests=sum(skeleton.n_tests), n_edges=skeleton.count_edges())
+                run.record(n_tests=sum(skeleton.n_tests), n_edges=len(skeleton.list_edges()))
                 if run.checkpoint is not None:
-                    run.save(_write_snapshot(skeleton))
-    if not run.stopped_by:
+                    run.save(write_snapshot(skeleton))
+    if ends_run and not run.stopped_by:
         run.end("converged")
     return skeleton
 
@@ -158,10 +174,15 @@ def _list_sets(
 # ---- snapshots ----
 
 
-def _write_snapshot(skeleton: Skeleton) -> dict[str, Any]:
+def write_snapshot(skeleton: Skeleton) -> dict[str, Any]:
+    """Return the state of a search in the form of a checkpoint."""
     sets = sorted(skeleton.evidence.sets.items())
-    return {
-        "edges": np.argwhere(np.triu(skeleton.adjacent, 1)).astype(np.int64),
+    second: dict[str, Any] = {}
+    if skeleton.before is not None:
+        second["edges_before"] = np.argwhere(np.triu(skeleton.before, 1)).astype(np.int64)
+        second["n_later_tests"] = np.array(skeleton.n_later_tests, dtype=np.int64)
+    return second | {
+        "edges": skeleton.list_edges().astype(np.int64),
         "n_tests": np.array(skeleton.n_tests, dtype=np.int64),
         "p_values": skeleton.evidence.p_values,
         "pairs": np.array([pair for pair, _ in sets], dtype=np.int64).reshape(-1, 2),
@@ -172,7 +193,9 @@ def _write_snapshot(skeleton: Skeleton) -> dict[str, Any]:
 
 def _read_snapshot(skeleton: Skeleton, snapshot: Snapshot) -> None:
     n = len(skeleton.adjacent)
-    snapshot.check_names(("edges", "n_tests", "p_values", "pairs", "sizes", "members"))
+    second = ("edges_before", "n_later_tests")
+    has_second = any(name in snapshot.names for name in second)
+    snapshot.check_names(("edges", "n_tests", "p_values", "pairs", "sizes", "members", *(second if has_second else ())))
     edges, pairs = snapshot.pairs("edges", n), snapshot.pairs("pairs", n)
     n_tests = snapshot.array("n_tests", np.int64, (None,), least=0)
     sizes = snapshot.array("sizes", np.int64, (len(pairs),), least=1, most=n)
@@ -186,3 +209,9 @@ def _read_snapshot(skeleton: Skeleton, snapshot: Snapshot) -> None:
     skeleton.adjacent[:] = False
     skeleton.adjacent[edges[:, 0], edges[:, 1]] = skeleton.adjacent[edges[:, 1], edges[:, 0]] = True
     skeleton.n_tests = n_tests.tolist()
+    if has_second:
+        skeleton.n_later_tests = snapshot.array("n_later_tests", np.int64, (None,), least=0).tolist()
+        edges = snapshot.pairs("edges_before", n)
+        skeleton.before = np.zeros((n, n), dtype=bool)
+        skeleton.before[edges[:, 0], edges[:, 1]] = skeleton.before[edges[:, 1], edges[:, 0]] = True
+        snapshot.check((skeleton.before | ~skeleton.adjacent).all(), "an edge that was removed before")

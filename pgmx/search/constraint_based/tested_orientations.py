@@ -5,12 +5,13 @@ and selection variables. Annals of Statistics 40, 2012, lemmas 3.1 and 3.2, algo
 """
 
 from collections import deque
-from collections.abc import Collection, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from itertools import combinations, pairwise
 
 import numpy as np
 
-from pgmx.graphs.partial_ancestral import ARROW, PartialAncestralGraph
+from pgmx.graphs.partial_ancestral import PartialAncestralGraph
+from pgmx.search.constraint_based.pag_rules import orient_colliders
 from pgmx.statistics.independence.source import Evidence, IndependenceSource
 
 Triple = tuple[int, int, int]
@@ -41,32 +42,26 @@ class TestedOrientations:
         self._required = required
         self.n_tests: dict[int, int] = {}
 
-    def orient_colliders(self, triples: Collection[Triple] | None = None, ambiguous: Set[Triple] = frozenset()) -> None:
-        """Test unshielded triples (default: all of the graph), then draw the arrowheads of the colliders.
+    def orient_colliders(self, triples: Iterable[Triple]) -> None:
+        """Test unshielded triples that are colliders by their separating sets, then draw their arrowheads.
 
         A triple (x, z, y) with z in the minimal separating set of x and y needs no test: if z were independent of x
         given the rest of the set, the rest alone would separate x and y.
         """
         graph = self._graph
-        waiting = deque(graph.list_unshielded_triples() if triples is None else triples)
+        waiting = deque(triples)
         colliders: list[Triple] = []
         while waiting:
             x, z, y = triple = waiting.popleft()
-            if triple in ambiguous or not self._is_unshielded(triple):
+            if not self._is_unshielded(triple):
                 continue
             separating_set = self._evidence.get_set(x, y)
-            if z in separating_set:
-                continue
             removed = next((end for end in (x, y) if self._remove_if_independent(end, z, separating_set)), None)
             if removed is None:
                 colliders.append(triple)
             else:
-                waiting.extend(self._list_new_triples(removed, z))
-        for triple in colliders:
-            x, z, y = triple
-            if self._is_unshielded(triple) and z not in self._evidence.get_set(x, y):
-                graph.orient(x, z, ARROW)
-                graph.orient(y, z, ARROW)
+                waiting.extend(self._list_new_colliders(removed, z))
+        orient_colliders(graph, [triple for triple in colliders if self._is_unshielded(triple)])
 
     def break_path(self, path: Sequence[int]) -> bool:
         """Test the edges of a discriminating path; remove the first one that fails, and return whether one did.
@@ -77,7 +72,7 @@ class TestedOrientations:
         for u, v in pairwise(path):
             others = [w for w in separating_set if w not in (u, v)]
             if self._remove_with_smallest_set(u, v, others):
-                self.orient_colliders(self._list_new_triples(u, v))
+                self.orient_colliders(self._list_new_colliders(u, v))
                 return True
         return False
 
@@ -85,10 +80,11 @@ class TestedOrientations:
         x, z, y = triple
         return z in self._graph.marks[x] and z in self._graph.marks[y] and y not in self._graph.marks[x]
 
-    def _list_new_triples(self, u: int, v: int) -> list[Triple]:
-        """Return the triples that became unshielded when the edge between u and v was removed."""
+    def _list_new_colliders(self, u: int, v: int) -> list[Triple]:
+        """Return the colliders among the triples that became unshielded when the edge between u and v was removed."""
         x, y = sorted((u, v))
-        return [(x, z, y) for z in sorted(self._graph.marks[x].keys() & self._graph.marks[y].keys())]
+        middle = self._graph.marks[x].keys() & self._graph.marks[y].keys()
+        return [(x, z, y) for z in sorted(middle.difference(self._evidence.get_set(x, y)))]
 
     def _remove_if_independent(self, u: int, v: int, given: Sequence[int]) -> bool:
         """Test an edge given a set; if independent, remove it with a smallest subset as its separating set."""

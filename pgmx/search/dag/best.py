@@ -41,7 +41,7 @@ KICK_PATIENCE, KICK_PATIENCE_PER_VARIABLE = 100, 1
 #: Largest number of variables whose equivalence classes are searched: 0.04 s for 56 variables, 14 s for 724.
 MOST_VARIABLES_IN_CLASSES = 300
 
-#: Cliques per variable that a search over equivalence classes lists at most. On sparse graphs it lists up to 30; on
+#: Cliques per variable that a search over equivalence classes lists at most. On sparse graphs it lists up to 15; on
 #: dense ones their number has no bound, and the graphs found are worse than those of orders.
 CLIQUES_PER_VARIABLE = 40
 

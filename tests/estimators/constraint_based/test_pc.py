@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from pgmpy.base import DAG, PDAG, UndirectedGraph
 from pgmpy.causal_discovery import ExpertKnowledge
+from pgmpy.ci_tests import PowerDivergence
 from pgmpy.models import DiscreteBayesianNetwork
 from scipy.stats import chi2, chi2_contingency
 from sklearn.exceptions import ConvergenceWarning
@@ -165,6 +166,19 @@ def test_names_objects_and_functions_agree(name, make, draw, rng):
     assert sorted(by_function.skeleton_.edges()) == sorted(PC(ci_test=name).fit(frame).skeleton_.edges())
 
 
+def test_tests_of_pgmpy_by_name_and_object(rng):
+    frame = draw_states(rng, 200)
+    named = PC(ci_test="power_divergence", max_cond_vars=1).fit(frame)
+    assert named.ci_test_ == "PowerDivergence"
+    test = PowerDivergence(data=frame)
+    assert list_results(PC(ci_test=test, max_cond_vars=1).fit(frame)) == list_results(named)
+    for x, y in named.skeleton_.edges():
+        test.run_test(x, y, [])
+        assert test.p_value_ < 0.01
+    rule = PC(ci_test=test, max_cond_vars=1, orient_rule="effect").fit(frame)
+    assert sorted(rule.skeleton_.edges()) == sorted(named.skeleton_.edges())
+
+
 def test_known_independences(rng):
     model = DiscreteBayesianNetwork([("a", "c"), ("b", "c"), ("b", "d"), ("c", "e")])
     frame = pd.DataFrame(np.zeros((2, 5), dtype=int), columns=list("abcde"))
@@ -278,6 +292,41 @@ def test_constant_columns_get_no_edges(rng):
         with pytest.warns(UserWarning, match="'a'.* constant"):
             pc = PC().fit(frame)
         assert pc.skeleton_.degree("a") == 0
+
+
+def test_columns_that_determine_each_other_are_named(rng):
+    states, numbers = draw_states(rng), draw_numbers(rng)
+    with pytest.warns(UserWarning, match=r"function of the other: .*'b', 'g'"):
+        PC().fit(states.assign(g=1 - states["b"] % 2))
+    with pytest.warns(UserWarning, match=r"correlation 1 or -1: .*'b', 'g'"):
+        PC().fit(numbers.assign(g=-2 * numbers["b"]))
+    with pytest.warns(UserWarning, match=r"linearly: 'a', 'b', 'g'"):
+        PC().fit(numbers.assign(g=numbers["b"] + numbers["a"]))
+
+
+def test_missing_values(rng):
+    for frame in (draw_states(rng).astype("Int64"), draw_numbers(rng)):
+        holes = frame.mask(rng.random(frame.shape) < 0.05)
+        with pytest.raises(ValueError, match="missing values"):
+            PC().fit(holes)
+        with pytest.warns(UserWarning, match="leaves out"):
+            dropped = PC(missing="drop").fit(holes)
+        complete = PC().fit(holes.dropna().reset_index(drop=True))
+        assert list_results(dropped) == list_results(complete)
+        pairwise = PC(missing="pairwise", max_cond_vars=0).fit(holes)
+        for u, v in list(pairwise.skeleton_.edges())[:3]:
+            pair = PC().fit(holes[[u, v]].dropna().reset_index(drop=True))
+            p_value = pair.edge_p_values_[frozenset((u, v))]
+            assert pairwise.edge_p_values_[frozenset((u, v))] == pytest.approx(p_value, rel=1e-9)
+    with pytest.raises(AttributeError, match="complete rows"):
+        _ = pairwise.model_
+
+
+def test_mixed_data(rng):
+    frame = pd.concat([draw_states(rng, 200)[["a", "b"]], draw_numbers(rng, 200)[["c", "d"]]], axis=1)
+    pc = PC().fit(frame)
+    assert pc.ci_test_ == "mixed"
+    assert list_results(PC().fit(frame[["c", "a", "d", "b"]])) == list_results(pc)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from oracles.ancestral_graphs import enumerate_pag, list_adjacent_pairs, list_separations
 from oracles.separation import SeparationSource, list_ancestors
 from pgmx.graphs.partial_ancestral import ARROW, CIRCLE, TAIL, PartialAncestralGraph
-from pgmx.search.constraint_based.pag_rules import PagRules, orient_colliders
+from pgmx.search.constraint_based.pag_rules import PagRules, find_colliders_by_sets, orient_colliders
 from pgmx.search.constraint_based.possible_d_sep import PossibleDSepTests, find_possible_d_sep
 from pgmx.search.constraint_based.tested_orientations import TestedOrientations
 from pgmx.statistics.independence.source import Evidence
@@ -54,32 +54,25 @@ def remove(adjacent, evidence):
     adjacent &= np.maximum(evidence.p_values, evidence.p_values.T) < LEVEL
 
 
-def make_graph(adjacent):
-    graph = PartialAncestralGraph(len(adjacent))
-    for u, v in np.argwhere(np.triu(adjacent)).tolist():
-        graph.join(u, v)
-    return graph
-
-
 def run_fci(source, **options):
     adjacent, evidence = find_skeleton(source)
-    graph = make_graph(adjacent)
-    orient_colliders(graph, evidence.get_set)
+    graph = PartialAncestralGraph.from_adjacency(adjacent)
+    orient_colliders(graph, find_colliders_by_sets(graph, evidence.get_set))
     tests = PossibleDSepTests(graph)
     for size in range(1, tests.largest + 1):
         tests.run_level(source, adjacent, size, evidence)
         remove(adjacent, evidence)
-    graph = make_graph(adjacent)
-    orient_colliders(graph, evidence.get_set)
+    graph = PartialAncestralGraph.from_adjacency(adjacent)
+    orient_colliders(graph, find_colliders_by_sets(graph, evidence.get_set))
     PagRules(graph, evidence.get_set, **options).close()
     return read_marks(graph)
 
 
 def run_rfci(source):
     adjacent, evidence = find_skeleton(source)
-    graph = make_graph(adjacent)
+    graph = PartialAncestralGraph.from_adjacency(adjacent)
     tests = TestedOrientations(graph, source, evidence, significance_level=LEVEL)
-    tests.orient_colliders()
+    tests.orient_colliders(find_colliders_by_sets(graph, evidence.get_set))
     PagRules(graph, evidence.get_set, break_path=tests.break_path).close()
     return read_marks(graph)
 
@@ -154,8 +147,8 @@ def test_possible_d_sep_sets_remove_what_neighbours_do_not():
     source = read_source(DISTANT, "ABCDE")
     adjacent, evidence = find_skeleton(source)
     assert adjacent[0, 4]
-    graph = make_graph(adjacent)
-    orient_colliders(graph, evidence.get_set)
+    graph = PartialAncestralGraph.from_adjacency(adjacent)
+    orient_colliders(graph, find_colliders_by_sets(graph, evidence.get_set))
     assert find_possible_d_sep(graph, 0) == {1, 2, 3, 4}
     assert (0, 4) not in run_fci(source)
     found = run_rfci(source)
@@ -166,8 +159,8 @@ def test_possible_d_sep_sets_remove_what_neighbours_do_not():
 def test_sets_are_tested_once():
     source = read_source([*DISTANT, "F>B", "H>D", "C>G", "G>A"], "ABCDEFGH")
     adjacent, evidence = find_skeleton(source)
-    graph = make_graph(adjacent)
-    orient_colliders(graph, evidence.get_set)
+    graph = PartialAncestralGraph.from_adjacency(adjacent)
+    orient_colliders(graph, find_colliders_by_sets(graph, evidence.get_set))
     tests, source.asked = PossibleDSepTests(graph), []
     counts = [tests.run_level(source, adjacent, size, evidence) for size in range(1, tests.largest + 1)]
     assert len(set(source.asked)) == len(source.asked) == sum(counts) > 0
@@ -178,8 +171,8 @@ def test_sets_are_tested_once():
 def test_tiers_restrict_possible_d_sep_sets():
     source = read_source(DISTANT, "ABCDE")
     adjacent, evidence = find_skeleton(source)
-    graph = make_graph(adjacent)
-    orient_colliders(graph, evidence.get_set)
+    graph = PartialAncestralGraph.from_adjacency(adjacent)
+    orient_colliders(graph, find_colliders_by_sets(graph, evidence.get_set))
     tests = PossibleDSepTests(graph, tiers=[0, 0, 1, 0, 0])
     for size in range(1, tests.largest + 1):
         tests.run_level(source, adjacent, size, evidence)
@@ -219,10 +212,10 @@ def test_rfci_removes_edges_that_fail_its_tests(edges):
 def test_required_pairs_stay():
     source = read_source(REMOVED_BY_TRIPLE, "ABCDEFG")
     adjacent, evidence = find_skeleton(source)
-    graph = make_graph(adjacent)
+    graph = PartialAncestralGraph.from_adjacency(adjacent)
     required = {frozenset(pair) for pair in np.argwhere(adjacent).tolist()}
     tests = TestedOrientations(graph, source, evidence, significance_level=LEVEL, required=required)
-    tests.orient_colliders()
+    tests.orient_colliders(find_colliders_by_sets(graph, evidence.get_set))
     PagRules(graph, evidence.get_set, break_path=tests.break_path).close()
     assert len(read_marks(graph)) == adjacent.sum()
 

@@ -2,7 +2,7 @@
 // The graph and the panel next to it. Names are set as text, never as markup.
 const report = JSON.parse(document.getElementById("payload").textContent);
 const find = (id) => document.getElementById(id);
-const [U, V, ARROW, WEIGHT, CONFIDENCE, DIRECTION, LAGS, CHOSEN] = [0, 1, 2, 3, 4, 5, 6, 7];
+const [U, V, ARROW, WEIGHT, CONFIDENCE, DIRECTION, LAGS, CHOSEN, SIGN, P] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9];
 const MOST_NEIGHBOURS = 150;
 
 function make(tag, text, name) {
@@ -24,7 +24,7 @@ const measure = (edge) => Math.abs(hasConfidence ? edge[CONFIDENCE] ?? 0 : edge[
 const largestWeight = Math.max(1e-12, ...report.edges.slice(0, 100000).map((edge) => Math.abs(edge[WEIGHT] ?? 0)));
 const shorten = (text) => (text.length <= 24 ? text : text.slice(0, 23) + "…");
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-const arrowOf = (edge) => (edge[ARROW] ? "→" : "—");
+const arrowOf = (edge) => edge[SIGN] || (edge[ARROW] ? "→" : "—");
 
 function makeNode(v, x, y) {
   const node = { group: "nodes", data: { id: "n" + v, v, label: shorten(report.names[v]), w: report.widths[v] } };
@@ -37,7 +37,9 @@ function makeEdge(k) {
   const edge = report.edges[k];
   const size = hasConfidence ? edge[CONFIDENCE] ?? 0 : hasWeight ? Math.abs(edge[WEIGHT] ?? 0) / largestWeight : 0.3;
   const data = { id: "e" + k, k, source: "n" + edge[U], target: "n" + edge[V], size, lags: lagsDiffer ? edge[LAGS] : "" };
-  const classes = [edge[ARROW] ? "arrow" : "", edge[WEIGHT] < 0 ? "minus" : "", edge[CHOSEN] ? "" : "weak"];
+  const sign = edge[SIGN];
+  const classes = [sign.endsWith(">") || (!sign && edge[ARROW]) ? "arrow" : "", sign.startsWith("<") ? "arrow-back" : "",
+    sign.endsWith("o") ? "circle" : "", sign.startsWith("o") ? "circle-back" : "", edge[WEIGHT] < 0 ? "minus" : "", edge[CHOSEN] ? "" : "weak"];
   return { group: "edges", data, classes: classes.filter(Boolean).join(" ") };
 }
 
@@ -73,6 +75,10 @@ function makeStyle() {
       "min-zoomed-font-size": 7 } },
     { selector: "edge:loop", style: { "loop-direction": "45deg", "loop-sweep": "50deg", "control-point-step-size": 32 } },
     { selector: "edge.arrow", style: { "target-arrow-shape": "triangle" } },
+    { selector: "edge.arrow-back", style: { "source-arrow-shape": "triangle", "source-arrow-color": colour("--edge") } },
+    { selector: "edge.circle", style: { "target-arrow-shape": "circle", "target-arrow-fill": "hollow" } },
+    { selector: "edge.circle-back", style: {
+      "source-arrow-shape": "circle", "source-arrow-fill": "hollow", "source-arrow-color": colour("--edge") } },
     { selector: "edge.minus", style: {
       "line-color": colour("--minus"), "target-arrow-color": colour("--minus"), "line-style": "dashed" } },
     { selector: "edge.weak", style: { "line-style": "dotted", opacity: 0.6 } },
@@ -80,7 +86,7 @@ function makeStyle() {
     { selector: ".hidden", style: { display: "none" } },
     { selector: ".picked", style: {
       "border-width": 3, "border-color": colour("--pick"), "z-index": 9 } },
-    { selector: "edge.picked", style: { "line-color": colour("--pick"), "target-arrow-color": colour("--pick") } },
+    { selector: "edge.picked", style: { "line-color": colour("--pick"), "target-arrow-color": colour("--pick"), "source-arrow-color": colour("--pick") } },
   ];
 }
 
@@ -240,6 +246,7 @@ function describeEdge(edge) {
   if (edge[CONFIDENCE] !== null) parts.push(`in ${(100 * edge[CONFIDENCE]).toFixed(0)} % of the resamples`);
   if (edge[DIRECTION] !== null) parts.push(`${(100 * edge[DIRECTION]).toFixed(0)} % of these in this direction`);
   if (edge[LAGS]) parts.push(`lag ${edge[LAGS]}`);
+  if (edge[P] !== null) parts.push(`p-value ${edge[P]}`);
   return parts.join(", ");
 }
 
@@ -247,8 +254,9 @@ function showVariable(v) {
   const groups = { Parents: [], Children: [], Neighbours: [], "Its own past": [] };
   for (const k of listNeighbours(v)) {
     const edge = report.edges[k];
-    const key = edge[U] === edge[V] ? "Its own past" : !edge[ARROW] ? "Neighbours" : edge[V] === v ? "Parents" : "Children";
-    groups[key].push([edge[U] === v ? edge[V] : edge[U], describeEdge(edge)]);
+    const key = edge[U] === edge[V] ? "Its own past" : (edge[SIGN] && edge[SIGN] !== "-->") || !edge[ARROW] ? "Neighbours" : edge[V] === v ? "Parents" : "Children";
+    const sign = edge[SIGN] && key === "Neighbours" ? [`${report.names[edge[U]]} ${edge[SIGN]} ${report.names[edge[V]]}`] : [];
+    groups[key].push([edge[U] === v ? edge[V] : edge[U], [...sign, describeEdge(edge)].filter(Boolean).join(", ")]);
   }
   const parts = [make("h3", report.names[v])];
   for (const [key, members] of Object.entries(groups)) {
@@ -297,6 +305,17 @@ function search(text) {
   goTo(v);
 }
 
+function showTip(event) {
+  const edge = report.edges[event.target.data("k")], tip = find("tip"), box = find("cy").getBoundingClientRect();
+  tip.textContent = [`${report.names[edge[U]]} ${arrowOf(edge)} ${report.names[edge[V]]}`, describeEdge(edge)].filter(Boolean).join(": ");
+  tip.hidden = false;
+  const x = Math.min(event.renderedPosition.x + 14, box.width - tip.offsetWidth - 4);
+  tip.style.left = `${Math.max(0, x)}px`;
+  tip.style.top = `${event.renderedPosition.y + 14}px`;
+}
+
+cy.on("mouseover", "edge", showTip);
+cy.on("mouseout", "edge", () => { find("tip").hidden = true; });
 cy.on("tap", (event) => pick(event.target === cy ? null : event.target));
 find("search").addEventListener("change", (event) => search(event.target.value));
 find("search").addEventListener("keydown", (event) => { if (event.key === "Enter") search(event.target.value); });

@@ -11,6 +11,7 @@ const columns = [
   ...(hasWeight ? [[report.weightLabel, (e) => e[WEIGHT]]] : []),
   ...(hasConfidence ? [["confidence", (e) => e[CONFIDENCE]]] : []),
   ...(report.edges.some((e) => e[DIRECTION] !== null) ? [["direction", (e) => e[DIRECTION]]] : []),
+  ...(report.edges.some((e) => e[P] !== null) ? [["p-value", (e) => e[P]]] : []),
   ...(report.edges.some((e) => e[LAGS]) ? [["lags", (e) => e[LAGS]]] : []),
 ];
 const isNumber = columns.map(([, read]) => report.edges.some((e) => typeof read(e) === "number"));
