@@ -66,9 +66,8 @@ def search_for_best(
     """Search in `N_STAGES` stages, from number `first_stage`, after `climb_first` has reached a local optimum.
 
     The stages are the thorough search, equivalence classes, climbs over orders with kicks (from random orders and from
-    the best graph's order), equivalence classes and a climb from the best graph, and finally all families if they are
-    few, else pairs of parents. For Gaussian scores an order search takes the place of the first classes and of the
-    kicks. `tracker` keeps the best graph, so that the score never decreases.
+    the best graph's order), equivalence classes and a climb from the best graph, then all families or pairs of parents.
+    Gaussian scores have an order search instead of the first classes and of the kicks. `tracker` keeps the best graph.
     """
     first_stage_of_orders = first_stage + N_THOROUGH_STAGES + 1
     orders = GaussianOrderSearch.make(problem, state, tracker, seed)
