@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 
 from pgmx.estimators import FCI, MMHC, PC, RFCI, HybridSearch, MarkovBlanket
+from pgmx.metrics import MarkScores, arrowhead_scores, tail_scores
+from pgmx.models import PAG
 from tests.fuzz.calls import Arguments
 from tests.fuzz.cases import Case, entry, fault, pick
 from tests.fuzz.frames import draw_codes
@@ -43,6 +45,11 @@ def draw_learner(rng: np.random.Generator) -> Case:
     def check(result: Any) -> None:
         first, second = (learner.graph_ for learner in result)
         assert set(first.nodes) == set(second.nodes) == set(frame.columns)
+        if name in ("FCI", "RFCI"):
+            assert isinstance(first, PAG)
+            for scores in (arrowhead_scores(first, second), tail_scores(first, second)):
+                assert isinstance(scores, MarkScores)
+                assert np.isnan(scores.precision) or scores.precision == 1
         if name not in ("MMHC", "HybridSearch"):  # equal scores of directions are ordered by columns
             assert nx.utils.graphs_equal(nx.Graph(first.edges), nx.Graph(second.edges))
 
