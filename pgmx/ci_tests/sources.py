@@ -21,6 +21,7 @@ from pgmx.statistics.independence.discrete import DiscreteTests, split_marginals
 from pgmx.statistics.independence.mixed import MixedTests
 from pgmx.statistics.independence.partial_correlation import PartialCorrelationTests
 from pgmx.statistics.independence.source import IdArray, IndependenceSource, TestRow
+from pgmx.statistics.symmetric import list_blocks
 
 #: The kind of statistic of each name of a test of discrete variables.
 _KINDS = {"chi_square": "pearson", "chi_square_moments": "moments", "g_sq": "g_square"}
@@ -120,9 +121,12 @@ def _list_constant_columns(mixed: MixedTable) -> list:
 
 def _warn_of_equal(correlation: np.ndarray, names: list) -> None:
     """Warn of pairs of columns with the correlation 1 or -1."""
-    rows, columns = np.nonzero(np.triu(np.square(correlation) > 1.0 - 1e-10, 1))
-    if len(rows) and not is_silent():
-        pairs = [(names[i], names[j]) for i, j in zip(rows.tolist(), columns.tolist(), strict=True)]
+    found = []
+    for rows in list_blocks(len(correlation)):
+        i, j = np.nonzero(np.square(correlation[rows]) > 1.0 - 1e-10)
+        found += [pair for pair in zip((i + rows.start).tolist(), j.tolist(), strict=True) if pair[0] < pair[1]]
+    if found and not is_silent():
+        pairs = [(names[i], names[j]) for i, j in found]
         warnings.warn(
             f"pairs of columns with the correlation 1 or -1: {join_names(pairs)}. Given one of a pair, the other is "
             "constant, so that tests cannot see its other edges, and true edges are lost. Leave out one column of each "

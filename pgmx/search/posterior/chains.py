@@ -80,6 +80,14 @@ def list_required(choices: ParentChoices) -> np.ndarray:
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
+def count_chain_bytes(choices: ParentChoices, max_indegree: int, n_chains: int) -> int:
+    """Return the bytes of tables, counts and records of chains."""
+    n, n_families = choices.n, choices.count_families(max_indegree)
+    most = max(MOST_STEPS // (PIECE * n_chains), FIRST_ROUND)
+    records = most * (8 * n * int(choices.sizes.max(initial=0)) + 8 * RECORDS) + 4 * MOST_GRAPHS * n
+    return choices.n_bytes + 12 * n_families + n_chains * (12 * n_families + choices.n_bytes // 2 + records)
+
+
 def draw_word(seed: int, number: int) -> int:
     """Return the state of the random generator of a chain."""
     return int(np.random.SeedSequence([seed, number]).generate_state(1, np.uint64)[0])
@@ -205,7 +213,7 @@ class Chain:
         word = snapshot.array("word", np.uint64, ())
         best = snapshot.array("best", np.uint16, (n,))
         try:
-            kernel.set_state(orders, families, int(word))
+            kernel.set_state(orders, families, word.item())
             kernel.set_best(best, snapshot.number("best_score"))
         except ValueError as error:
             raise snapshot.error(str(error)) from error
