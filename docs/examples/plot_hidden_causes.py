@@ -2,7 +2,7 @@
 Causes that were not measured
 =============================
 
-RFCI draws an edge with two arrowheads between variables with a hidden common cause, and a circle where data do not decide.
+RFCI draws two arrowheads between variables with a hidden common cause, and a circle if the data do not decide.
 """
 
 import numpy as np

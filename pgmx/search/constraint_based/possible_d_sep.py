@@ -139,6 +139,6 @@ def refine_skeleton(
             skeleton.remove(significance_level, knowledge.required)
             skeleton.n_later_tests.append(n_tests)
             if not run.is_over():
-                run.record(n_tests=sum(skeleton.count_tests()), n_edges=skeleton.count_edges())
+                run.record(n_tests=sum(skeleton.count_tests()), n_edges=len(skeleton.list_edges()))
                 if run.checkpoint is not None:
                     run.save(write_snapshot(skeleton))
