@@ -93,7 +93,7 @@ class StructurePosterior(PosteriorResults):
         16 variables (``over="orders"``: 20), if that needs at most 1 GiB.
     over : {"dags", "orders"}, default="dags"
         ``"dags"`` counts each DAG once. ``"orders"`` counts it once for each of its topological orders, as most
-        samplers over orders do. This is faster and not an approximation of ``"dags"``: arcs differ by 0.1 to 0.4.
+        samplers over orders do. This is faster and not an approximation of ``"dags"``: arcs differ by 0.1 to 0.25.
     structure_prior : {"fair", "uniform"}, EdgePrior or ParameterPrior, default="fair"
         ``"fair"`` gives each number of parents the same probability: :math:`\rho(k) = 1 / \binom{n-1}{k}` [2]_.
         ``"uniform"`` gives each DAG the same probability, and so expects n / 4 parents of a variable.

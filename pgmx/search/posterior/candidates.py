@@ -14,7 +14,7 @@ from pgmx.runs.run import Run
 from pgmx.scores.binding.scoring import Scoring
 from pgmx.scores.gains import CachedSources, GainSource
 from pgmx.search.dag.hill_climb import climb
-from pgmx.search.dag.orders import sort_topologically
+from pgmx.search.dag.orders.kicks import sort_topologically
 from pgmx.search.dag.state import ClimbLimits, DagProblem
 from pgmx.search.dag.thorough import search_thoroughly
 from pgmx.search.dag.tracker import SearchTracker, StopSearch

@@ -12,7 +12,7 @@ from pgmx._ext._order_chains import OrderChain
 from pgmx.parallel.threads import call_on_threads
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import Run, lift_limits
-from pgmx.search.dag.orders import draw_order
+from pgmx.search.dag.orders.kicks import draw_order
 from pgmx.search.posterior.diagnostics import Agreement, compare_chains, estimate_least_sample_size
 from pgmx.search.posterior.families import FamilyTables, ParentChoices
 from pgmx.search.posterior.sampled import SampledDags
