@@ -48,6 +48,7 @@ KERNELS = {
         "_edge_ids",
         "_exact_posterior",
         "_family_sums",
+        "_gaussian_orders",
         "_grow_shrink",
         "_order_chains",
         "_order_climb",

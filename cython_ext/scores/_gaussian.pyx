@@ -25,6 +25,8 @@ References: Golub & Van Loan (2013), Matrix Computations, section 4.2.5; Lauritz
 variances from the inverse).
 """
 
+import numpy as np
+
 cimport cython
 from libc.math cimport INFINITY, sqrt
 from libc.stdint cimport uint8_t
@@ -158,6 +160,11 @@ cdef class GaussianScorer(Scorer):
         free(self.log_variances)
         for i in range(N_SCRATCH):
             release(&self.scratch[i])
+
+    @property
+    def moments(self):
+        """The correlation matrix and N; None for a marginal likelihood."""
+        return None if self.constants != NULL else (np.asarray(self.owners), 2 * self.half_rows)
 
     # ---- formulas ----
 

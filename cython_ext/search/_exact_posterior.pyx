@@ -61,7 +61,7 @@ cdef class SubsetSums:
     first : int64 (n + 1,)
         Offset of the table of each variable.
     sums : float64
-        The tables, 2^K numbers for K candidates.
+        The tables, 2^K entries for K candidates.
     candidates, required : uint32 (n,)
         Candidates and required parents of each variable, bit u for variable u.
     """

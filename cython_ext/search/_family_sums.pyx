@@ -36,12 +36,14 @@ cdef class FamilyRows:
     Parameters
     ----------
     source : Scorer
-        Compiled gains without a mask or a largest number of parents; its gains are no longer rounded.
+        Compiled gains without a largest number of parents; its gains are no longer rounded.
+    mask : uint8 (n, n), optional
+        ``mask[child, u]``: whether u is a candidate of the child; needed if workers count.
     """
 
     cdef object source
     cdef Scorer scorer
-    cdef bint has_additions
+    cdef bint has_additions, cuts_mask      # gains of a row are only computed for the candidates that are new
     cdef uint8_t[:, ::1] mask
     cdef double[::1] gains
     cdef double[::1] n_cells
@@ -49,11 +51,13 @@ cdef class FamilyRows:
     cdef readonly list refused          # families without a score: (child, parents, message)
     cdef readonly bint is_far
 
-    def __cinit__(self, Scorer source):
+    def __cinit__(self, Scorer source, const uint8_t[:, ::1] mask=None):
         cdef Py_ssize_t n = source.n
         self.source = self.scorer = source
         self.has_additions = hasattr(source, "score_additions")
-        self.mask = np.zeros((n, n), dtype=np.uint8)
+        # counts that workers have sent have tables of the candidates of their child
+        self.cuts_mask = not (self.has_additions or source.is_far)
+        self.mask = np.zeros((n, n), dtype=np.uint8) if self.cuts_mask or mask is None else np.array(mask)
         self.gains, self.n_cells = np.zeros(n), np.zeros(n)
         self.parents = np.zeros(n + 1, dtype=np.int32)
         self.wanted = np.zeros(n + 1, dtype=np.int32)
@@ -79,9 +83,6 @@ cdef class FamilyRows:
             raise ValueError(f"at most {MOST_CANDIDATES} candidates have tables, got {n_candidates}")
         if size >= n_candidates:
             return
-        if self.has_additions:                          # they have no mask, but messages to workers do
-            for top in range(n_candidates):
-                self.mask[child, candidates[top]] = 1
         m = (<uint32_t>1 << size) - 1
         last = m << (n_candidates - 1 - size)           # the last set without the last candidate
         while True:
@@ -116,13 +117,13 @@ cdef class FamilyRows:
                 self.score_singly(child, required, candidates, m, top, scores)
                 return 0
         else:
-            for b in range(n_wanted):
+            for b in range(n_wanted if self.cuts_mask else 0):
                 self.mask[child, self.wanted[b]] = 1
             try:
                 with nogil:
                     score = self.scorer.compute_row(child, &self.parents[0], k, &self.gains[0])
             finally:
-                for b in range(n_wanted):
+                for b in range(n_wanted if self.cuts_mask else 0):
                     self.mask[child, self.wanted[b]] = 0
         for b in range(top, candidates.shape[0]):
             u = candidates[b]

@@ -18,23 +18,18 @@ Colombo and Maathuis (2014), JMLR 15, 3741-3782, for the levels.
 """
 
 cimport cython
-from libc.math cimport NAN, fabs, sqrt
+from libc.math cimport NAN
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 import numpy as np
 
 from _buffers cimport Buffer, release, reserve
+from _ci_statistics cimport Kind, Result, Strata, add_stratum, find_tail, test_table
 from _cells cimport CellTree, Columns, build_tree, choose_limits, code_of, free_tree, has_planes, plane_of, unpack_rows
 from _segments cimport BLOCK_WORDS
 from _simd cimport pgmx_count_and, select_simd_level
 from _workspace cimport Workspace, free_workspace, init_offsets, marginals_of, set_table
-
-
-cdef extern from "_tails.h" nogil:
-    double pgmx_log(double x)
-    double pgmx_atanh_tail(double s)
-    double pgmx_chi2_tail(double t, double dof)
 
 
 cdef int SIMD = select_simd_level()
@@ -45,132 +40,14 @@ cdef enum:
     MOST_SIZE = 64              # largest set
 
 
-cdef enum Kind:
-    PEARSON, YATES, G_SQUARE, MOMENTS
-
-
 cdef enum:                      # scratch buffers
-    COUNTS, REALS, COLUMNS, BIG, BIG_PLACES, BIG_COUNTS, UNPACKED, STARTS, NEIGHBOURS, WANTED, BEST, N_SCRATCH
+    COUNTS, REALS, COLUMNS, BIG, BIG_PLACES, BIG_COUNTS, UNPACKED, STARTS, NEIGHBOURS, WANTED, BEST, WORST, DERIVED
+    STATES, CONFIGS, LONE, OF_PARENT, OF_ROW, N_SCRATCH
 
 
-cdef struct Strata:             # the cells (S, x) of the strata in which x has several states
-    Py_ssize_t n_cells, n_strata
-    int32_t *places             # number of each cell among those of the tree
-    double *counts              # rows of each cell
-    double *shares              # 1 / counts
-    int64_t *ends               # exclusive end of each stratum among the cells
-    double *totals              # rows of each stratum
-
-
-cdef struct Result:
-    double statistic, dof, raw  # raw: the statistic before it is scaled to its moments
-
-
-cdef inline double g_term(double t) noexcept nogil:
-    # (1 + t) ln(1 + t) - t for t >= -1; with s = t / (2 + t) it is (2 s^2 + (1 + s) (2 atanh(s) - 2 s)) / (1 - s).
-    cdef double s = t / (2.0 + t)
-    if fabs(s) < 0.17:
-        return (2.0 * s * s + (1.0 + s) * pgmx_atanh_tail(s)) / (1.0 - s)
-    return (1.0 + t) * pgmx_log(1.0 + t) - t if t > -1.0 else 1.0
-
-
-cdef inline double sum_stratum(
-    Kind kind, const Strata *strata, Py_ssize_t begin, Py_ssize_t end, double n, const double *table,
-    const double *columns, Py_ssize_t r, Py_ssize_t n_columns
-) noexcept nogil:
-    # The statistic of one stratum; table[s * n_cells + cell] has the rows with state s of y.
-    cdef double total = 0.0, part, d, e
-    cdef Py_ssize_t s, i
-    cdef const double *row = table
-    for s in range(r):
-        if columns[s] > 0.0:
-            part = 0.0
-            if kind == G_SQUARE:
-                for i in range(begin, end):
-                    e = strata.counts[i] * columns[s]
-                    part += strata.counts[i] * g_term((n * row[i] - e) / e)
-                part *= 2.0 * columns[s]
-            elif kind == YATES and n_columns == 2 and end - begin == 2:
-                for i in range(begin, end):
-                    d = fabs(n * row[i] - strata.counts[i] * columns[s]) - 0.5 * n
-                    part += d * d * strata.shares[i] if d > 0.0 else 0.0
-                part /= columns[s]
-            else:
-                for i in range(begin, end):
-                    d = n * row[i] - strata.counts[i] * columns[s]
-                    part += d * d * strata.shares[i]
-                part /= columns[s]
-            total += part
-        row += strata.n_cells
-    return total / n
-
-
-cdef inline void add_moments(
-    const Strata *strata, Py_ssize_t begin, Py_ssize_t end, double n, const double *columns, Py_ssize_t r,
-    Py_ssize_t n_columns, double *mean, double *variance
-) noexcept nogil:
-    # Adds the mean and the variance of Pearson's statistic of a stratum of n > 1 rows given its margins.
-    cdef double rows = <double>(end - begin), cols = <double>n_columns, of_rows = 0.0, of_cols = 0.0, v1, v2, w1, w2
-    cdef Py_ssize_t i
-    mean[0] += n * (rows - 1.0) * (cols - 1.0) / (n - 1.0)
-    if n < 4.0:
-        if n == 3.0 and rows == 2.0 and cols == 2.0:
-            variance[0] += 1.125
-        return
-    for i in range(begin, end):
-        of_rows += strata.shares[i]
-    for i in range(r):
-        if columns[i] > 0.0:
-            of_cols += 1.0 / columns[i]
-    v1 = (rows - 1.0) * (n - rows) / (n - 1.0)
-    v2 = (cols - 1.0) * (n - cols) / (n - 1.0)
-    w1 = (n * of_rows - rows * rows) / (n - 2.0)
-    w2 = (n * of_cols - cols * cols) / (n - 2.0)
-    variance[0] += 2.0 * n / (n - 3.0) * (v1 - w1) * (v2 - w2) + n * n / (n - 1.0) * w1 * w2
-
-
-cdef inline Result test_table(
-    Kind kind, const Strata *strata, const double *table, double *columns, Py_ssize_t r
-) noexcept nogil:
-    # The test of a table (r states of y, cells); `columns` has room for r numbers.
-    cdef Result result = Result(0.0, 0.0, 0.0)
-    cdef double mean = 0.0, variance = 0.0, count
-    cdef Py_ssize_t g, i, s, begin = 0, end, n_columns
-    for g in range(strata.n_strata):
-        end = strata.ends[g]
-        n_columns = 0
-        for s in range(r):
-            count = 0.0
-            for i in range(s * strata.n_cells + begin, s * strata.n_cells + end):
-                count += table[i]
-            columns[s] = count
-            n_columns += count > 0.0
-        if n_columns > 1:
-            result.dof += <double>((end - begin - 1) * (n_columns - 1))
-            result.raw += sum_stratum(kind, strata, begin, end, strata.totals[g], table, columns, r, n_columns)
-            if kind == MOMENTS:
-                add_moments(strata, begin, end, strata.totals[g], columns, r, n_columns, &mean, &variance)
-        begin = end
-    result.statistic = result.raw
-    if kind == MOMENTS:
-        result.statistic = result.dof = 0.0
-        if variance > 1e-12 * mean:     # otherwise the statistic is a constant, but for rounding
-            result.statistic, result.dof = result.raw * (2.0 * mean / variance), 2.0 * mean * mean / variance
-    return result
-
-
-cdef inline double find_tail(const Result *result) noexcept nogil:
-    return pgmx_chi2_tail(result.statistic, result.dof) if result.dof > 0.0 else 1.0
-
-
-cdef inline void add_stratum(Strata *strata, Py_ssize_t first, double total) noexcept nogil:
-    # Closes the stratum whose cells begin at `first`; it is dropped unless it has two cells.
-    if strata.n_cells - first < 2:
-        strata.n_cells = first
-        return
-    strata.ends[strata.n_strata] = strata.n_cells
-    strata.totals[strata.n_strata] = total
-    strata.n_strata += 1
+cdef inline bint is_weaker(const Result *result, const Result *other) noexcept nogil:
+    # Whether the p-value cannot be larger than that of another test.
+    return result.dof <= other.dof and result.statistic >= other.statistic
 
 
 @cython.final
@@ -187,6 +64,11 @@ cdef class DiscreteRows:
         The variable of each id.
     kind : str
         "pearson", "yates", "g_square" or "moments".
+    pairs : uint32 (m, m) or None
+        Counts of all pairs of planes without the last of each variable, both triangles. Tests given at most one
+        variable follow from them in part: the largest cell of each stratum and the largest stratum are not counted.
+    n_rows : int
+        Number of rows if they are counted elsewhere: tests given nothing then follow from the pairs alone.
     """
 
     cdef Workspace work
@@ -200,20 +82,27 @@ cdef class DiscreteRows:
     cdef bint has_missing
     cdef int64_t *starts        # first unpacked row of each cell of the row, -1: not unpacked
     cdef Py_ssize_t n_unpacked
+    cdef int64_t *derived       # by cell: whether its counts are derived; NULL if all cells are counted
+    cdef int32_t *states        # of x, by cell
+    cdef int32_t *configs       # state of the parent, by stratum
+    cdef int32_t *lone          # (state of the parent, state of x) of the strata that were dropped
+    cdef Py_ssize_t x, parent, largest, n_lone  # of the row; -1 without; the largest stratum; size of `lone`
     cdef uint64_t n_questions
     cdef object owners
     cdef readonly Py_ssize_t n
 
     def __cinit__(
         self, codes, const int64_t[::1] cardinalities, const uint64_t[:, ::1] planes, const int64_t[::1] plane_offsets,
-        const uint32_t[::1] marginals, const int64_t[::1] missing, const int64_t[::1] order, str kind
+        const uint32_t[::1] marginals, const int64_t[::1] missing, const int64_t[::1] order, str kind,
+        const uint32_t[:, ::1] pairs=None, Py_ssize_t n_rows=0
     ):
         self.n = codes.shape[0]
-        self.owners = (codes, cardinalities, planes, plane_offsets, marginals)
+        self.owners = (codes, cardinalities, planes, plane_offsets, marginals, pairs)
         self.missing, self.order = missing, order
         self.has_missing = np.max(missing) >= 0
         self.kind = <Kind><int>("pearson", "yates", "g_square", "moments").index(kind)
-        set_table(&self.work, codes, cardinalities, planes, plane_offsets, marginals, None, 0)
+        set_table(&self.work, codes, cardinalities, planes, plane_offsets, marginals, pairs, 0)
+        self.work.table.n_rows = max(codes.shape[1], n_rows)
         if not init_offsets(&self.work):
             raise MemoryError("cannot allocate the tests of a table")
         choose_limits(&self.tree, &self.work.table, SIMD)
@@ -245,7 +134,7 @@ cdef class DiscreteRows:
         with nogil:
             if self.open_row(self.order[x], parents, z.shape[0]):
                 for i in range(ys.shape[0]):
-                    result = self.test_variable(self.order[ys[i]])
+                    self.test_variable(self.order[ys[i]], &result)
                     out[0, i], out[1, i], out[2, i], out[3, i] = \
                         result.statistic, result.dof, find_tail(&result), result.raw
         return results
@@ -277,10 +166,9 @@ cdef class DiscreteRows:
                 for j in range(self.strata.n_cells):
                     table[s * self.strata.n_cells + j] = tables[at + s, self.strata.places[j]]
             at += self.work.table.cards[y]
+            result = Result(0.0, 0.0, 0.0)
             if n_cells > 0:
-                result = self.test_reals(y, table)
-            else:
-                result = Result(0.0, 0.0, 0.0)
+                self.test_reals(y, table, &result)
             out[0, i], out[1, i], out[2, i], out[3, i] = result.statistic, result.dof, find_tail(&result), result.raw
         return results
 
@@ -320,7 +208,43 @@ cdef class DiscreteRows:
             x, parents, k, self.tree.nodes[i].size, <const uint64_t *>self.tree.nodes[i].keys.data,
             <const uint32_t *>self.tree.nodes[i].counts.data, NULL
         )
+        self.derived = NULL
+        if self.work.pairs != NULL and has_planes(table, x) \
+                and (k == 0 or (k == 1 and not self.has_missing and has_planes(table, parents[0]))):
+            self.choose_derived(x, parents[0] if k > 0 else -1)
         return True
+
+    cdef int choose_derived(self, Py_ssize_t x, Py_ssize_t parent) except -1 nogil:
+        # Marks the cells whose counts follow from those of pairs, and lists the strata that were dropped.
+        cdef Strata *strata = &self.strata
+        cdef const uint64_t *keys = <const uint64_t *>self.tree.nodes[self.tree.current].keys.data
+        cdef Py_ssize_t n = self.tree.nodes[self.tree.current].size, r = self.work.table.cards[x], g, i, at, begin = 0
+        self.derived = <int64_t *>reserve(&self.scratch[DERIVED], (n + 1) * sizeof(int64_t))
+        self.states = <int32_t *>reserve(&self.scratch[STATES], (n + 1) * sizeof(int32_t))
+        self.configs = <int32_t *>reserve(&self.scratch[CONFIGS], (n + 1) * sizeof(int32_t))
+        self.lone = <int32_t *>reserve(&self.scratch[LONE], 2 * (n + 1) * sizeof(int32_t))
+        self.x, self.parent, self.largest, self.n_lone = x, parent, 0, 0
+        for g in range(1, strata.n_strata):
+            if strata.totals[g] > strata.totals[self.largest]:
+                self.largest = g
+        for g in range(strata.n_strata):
+            at = begin
+            self.configs[g] = <int32_t>(keys[strata.places[begin]] // <uint64_t>r)
+            for i in range(begin, strata.ends[g]):
+                self.states[i] = <int32_t>(keys[strata.places[i]] - <uint64_t>(self.configs[g] * r))
+                self.derived[i] = g == self.largest
+                at = i if strata.counts[i] > strata.counts[at] else at
+            self.derived[at] = True
+            begin = strata.ends[g]
+        at = 0
+        for i in range(n):
+            if at < strata.n_cells and strata.places[at] == i:
+                at += 1
+            else:
+                self.lone[2 * self.n_lone] = <int32_t>(keys[i] // <uint64_t>r)
+                self.lone[2 * self.n_lone + 1] = <int32_t>(keys[i] % <uint64_t>r)
+                self.n_lone += 1
+        return 0
 
     cdef int reserve_strata(self, Strata *strata, Buffer *buffers, Py_ssize_t n) except -1 nogil:
         strata.n_cells = strata.n_strata = 0
@@ -374,18 +298,19 @@ cdef class DiscreteRows:
 
     # ---- one test ----
 
-    cdef Result test_variable(self, Py_ssize_t y) except * nogil:
+    cdef int test_variable(self, Py_ssize_t y, Result *result) except -1 nogil:
         cdef Py_ssize_t size = self.work.table.cards[y] * self.strata.n_cells, i
         cdef uint32_t *counts
         cdef double *table
+        result[0] = Result(0.0, 0.0, 0.0)
         if self.strata.n_cells == 0:
-            return Result(0.0, 0.0, 0.0)
+            return 0
         counts = <uint32_t *>reserve(&self.scratch[COUNTS], size * sizeof(uint32_t))
         table = <double *>reserve(&self.scratch[REALS], size * sizeof(double))
         self.count_variable(y, counts)
         for i in range(size):
             table[i] = counts[i]
-        return self.test_reals(y, table)
+        return self.test_reals(y, table, result)
 
     cdef int count_variable(self, Py_ssize_t y, uint32_t *counts) except -1 nogil:
         # Writes the rows by state of y and by cell.
@@ -396,19 +321,19 @@ cdef class DiscreteRows:
         cdef int64_t *places = <int64_t *>reserve(&self.scratch[BIG_PLACES], (c + 1) * sizeof(int64_t))
         cdef uint32_t *big_counts = <uint32_t *>reserve(&self.scratch[BIG_COUNTS], (c + 1) * sizeof(uint32_t))
         cdef double list_below = <double>self.tree.list_below * (r - 1)
-        cdef bint by_planes = has_planes(table, y)
+        cdef bint by_planes = has_planes(table, y), derives = self.derived != NULL and by_planes
         cdef uint32_t rest
         memset(counts, 0, r * c * sizeof(uint32_t))
         for i in range(c):
+            if derives and self.derived[i]:
+                continue
             if by_planes and planes[self.strata.places[i]] != NULL and self.strata.counts[i] >= list_below:
                 big[n_big], places[n_big] = planes[self.strata.places[i]], i
                 n_big += 1
             else:
                 self.count_rows(y, i, counts)
-        if n_big == 0:
-            return 0
         step = max(BLOCK_WORDS // (n_big + 4) // 8 * 8, 256)
-        while begin < table.n_words:
+        while begin < table.n_words and n_big > 0:
             end = min(begin + step, table.n_words)
             for s in range(r - 1):
                 if n_big == c:
@@ -424,7 +349,62 @@ cdef class DiscreteRows:
             for s in range(r - 1):
                 rest -= counts[s * c + places[j]]
             counts[(r - 1) * c + places[j]] = rest
+        return self.derive(y, counts) if derives else 0
+
+    cdef int derive(self, Py_ssize_t y, uint32_t *counts) except -1 nogil:
+        # Completes the counts of a row given at most one variable from those of pairs.
+        cdef const Strata *strata = &self.strata
+        cdef Py_ssize_t c = strata.n_cells, r = self.work.table.cards[y], g, i, b, last, begin = 0
+        cdef uint32_t *of_row = self.read_pairs(self.x, y, &self.scratch[OF_ROW])     # less what is known
+        cdef uint32_t *of_parent = NULL
+        cdef uint32_t *whole
+        cdef uint32_t rest
+        if self.parent >= 0:
+            of_parent = self.read_pairs(self.parent, y, &self.scratch[OF_PARENT])
+        for i in range(self.n_lone if self.parent >= 0 else 0):
+            whole = of_parent + self.lone[2 * i] * r
+            for b in range(r):
+                of_row[self.lone[2 * i + 1] * r + b] -= whole[b]
+        for g in range(strata.n_strata):
+            if g != self.largest:
+                whole = of_parent + self.configs[g] * r
+                last = begin
+                for i in range(begin, strata.ends[g]):
+                    last = i if self.derived[i] else last
+                for b in range(r):
+                    rest = whole[b]
+                    for i in range(begin, strata.ends[g]):
+                        rest -= counts[b * c + i]
+                    counts[b * c + last] = rest
+                    for i in range(begin, strata.ends[g]):
+                        of_row[self.states[i] * r + b] -= counts[b * c + i]
+            begin = strata.ends[g]
+        begin = strata.ends[self.largest - 1] if self.largest > 0 else 0
+        for i in range(begin, strata.ends[self.largest]):
+            whole = of_row + self.states[i] * r
+            for b in range(r):
+                counts[b * c + i] = whole[b]
         return 0
+
+    cdef uint32_t *read_pairs(self, Py_ssize_t v, Py_ssize_t y, Buffer *buffer) except NULL nogil:
+        # The joint counts (states of v, states of y) of two variables with planes.
+        cdef Py_ssize_t rv = self.work.table.cards[v], r = self.work.table.cards[y], i, b
+        cdef uint32_t *out = <uint32_t *>reserve(buffer, rv * r * sizeof(uint32_t))
+        cdef uint32_t *last = out + (rv - 1) * r
+        cdef const uint32_t *row = self.work.pairs + self.work.pair_offsets[v] * self.work.pair_width \
+            + self.work.pair_offsets[y]
+        cdef uint32_t rest
+        memcpy(last, marginals_of(&self.work, y), r * sizeof(uint32_t))
+        for i in range(rv - 1):
+            rest = marginals_of(&self.work, v)[i]
+            for b in range(r - 1):
+                out[i * r + b] = row[b]
+                rest -= row[b]
+                last[b] -= row[b]
+            out[i * r + r - 1] = rest
+            last[r - 1] -= rest
+            row += self.work.pair_width
+        return out
 
     cdef int count_rows(self, Py_ssize_t y, Py_ssize_t i, uint32_t *counts) except -1 nogil:
         # Adds the rows of cell i, one by one.
@@ -454,14 +434,15 @@ cdef class DiscreteRows:
             counts[code_of(table, y, rows[j]) * c] += 1
         return 0
 
-    cdef Result test_reals(self, Py_ssize_t y, double *table) except * nogil:
+    cdef int test_reals(self, Py_ssize_t y, double *table, Result *result) except -1 nogil:
         # The test of y from its table (states, cells), which is overwritten.
         cdef Py_ssize_t r = self.work.table.cards[y], c = self.strata.n_cells, g, i, s, begin = 0, first
         cdef double *columns = <double *>reserve(&self.scratch[COLUMNS], r * sizeof(double))
         cdef Strata *observed = &self.observed
         cdef double total, count
         if self.missing[y] < 0:
-            return test_table(self.kind, &self.strata, table, columns, r)
+            test_table(self.kind, &self.strata, table, columns, r, result)
+            return 0
         # the margins of x without the rows in which y, in its last state, is missing
         r -= 1
         self.reserve_strata(observed, self.rest, c)
@@ -479,7 +460,8 @@ cdef class DiscreteRows:
         for s in range(r):
             for i in range(observed.n_cells):       # no value is overwritten before it is read
                 table[s * observed.n_cells + i] = table[s * c + observed.places[i]]
-        return test_table(self.kind, observed, table, columns, r)
+        test_table(self.kind, observed, table, columns, r, result)
+        return 0
 
     # ---- a level ----
 
@@ -490,7 +472,8 @@ cdef class DiscreteRows:
         # The tests of x given all sets of its neighbours, in lexicographic order; False if they were stopped.
         cdef int *neighbours = <int *>reserve(&self.scratch[NEIGHBOURS], (self.n + 1) * sizeof(int))
         cdef int *wanted = <int *>reserve(&self.scratch[WANTED], (self.n + 1) * sizeof(int))
-        cdef Result *best
+        cdef Result *best           # by neighbour
+        cdef Result *worse          # a test with a smaller p-value
         cdef Result result
         cdef int[MOST_SIZE] z, chosen, parents
         cdef Py_ssize_t degree = 0, first = at[0], i, j, k, n_wanted
@@ -503,6 +486,7 @@ cdef class DiscreteRows:
         if degree < size + 1:
             return True
         best = <Result *>reserve(&self.scratch[BEST], degree * sizeof(Result))
+        worse = <Result *>reserve(&self.scratch[WORST], degree * sizeof(Result))
         for j in range(size):
             z[j] = <int>j
         while True:
@@ -520,16 +504,20 @@ cdef class DiscreteRows:
                 n[0] += n_wanted
             for j in range(n_wanted):
                 i = wanted[j]
-                result = self.test_variable(self.order[neighbours[i]])
-                if p_values[first + i] >= 0.0 and result.dof > 0.0 and result.dof <= best[i].dof \
-                        and result.statistic >= best[i].statistic:
-                    continue        # the p-value is not larger
+                self.test_variable(self.order[neighbours[i]], &result)
+                if p_values[first + i] >= 0.0 and result.dof > 0.0 \
+                        and (is_weaker(&result, &best[i]) or is_weaker(&result, &worse[i])):
+                    continue
                 tail = find_tail(&result)
                 if tail > p_values[first + i]:
+                    if p_values[first + i] < 0.0:
+                        worse[i] = Result(0.0, 0.0, 0.0)
                     p_values[first + i] = tail
                     best[i] = result
                     for k in range(size):
                         sets[first + i, k] = chosen[k]
+                elif result.dof > worse[i].dof or (result.dof == worse[i].dof and result.statistic < worse[i].statistic):
+                    worse[i] = result
             j = size - 1
             while j >= 0 and z[j] == degree - size + j:
                 j -= 1

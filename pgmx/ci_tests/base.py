@@ -1,7 +1,8 @@
 """The base class of tests of conditional independence, with the interface of pgmpy's tests."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from pgmx.checks import is_number, join_names
+from pgmx.data.errors import MissingValuesError
 from pgmx.statistics.independence.source import IndependenceSource, TestRow
 
 
@@ -24,6 +26,15 @@ def check_level(significance_level: object) -> float:
 def order_names(names: Sequence[Hashable]) -> np.ndarray:
     """Return the positions of names in alphabetical order, in which tests number their variables."""
     return np.array(sorted(range(len(names)), key=lambda v: (str(names[v]), type(names[v]).__name__)), dtype=np.int64)
+
+
+@contextmanager
+def spell_missing(option: str) -> Iterator[None]:
+    """Let an error about missing values say how the data of a test are given without them."""
+    try:
+        yield
+    except MissingValuesError as error:
+        raise error.with_option(option) from None
 
 
 class CITest(ABC):

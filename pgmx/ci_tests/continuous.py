@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from pgmx.checks import check_missing_option, join_names
-from pgmx.ci_tests.base import CITest, order_names
+from pgmx.ci_tests.base import CITest, order_names, spell_missing
 from pgmx.data import DiscreteTable, NumericTable, open_numeric
 from pgmx.data.frame import Frame
 from pgmx.data.numeric import NUMERIC_MISSING
@@ -119,7 +119,8 @@ class Pearsonr(CITest):
 
     def __init__(self, data: Any):
         super().__init__(data)
-        self._table = open_numeric(data, missing=data.missing if isinstance(data, NumericTable) else "error")
+        with spell_missing("pgmx.data.open_numeric(data, missing={!r})"):
+            self._table = open_numeric(data, missing=data.missing if isinstance(data, NumericTable) else "error")
         self.variables = list(self._table.names)
 
     def _make_source(self, order: np.ndarray, n_jobs: int | None) -> IndependenceSource:

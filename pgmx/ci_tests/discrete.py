@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from pgmx.ci_tests.base import CITest
+from pgmx.ci_tests.base import CITest, spell_missing
 from pgmx.data import DiscreteTable, encode
 from pgmx.data.errors import ContinuousColumnsError
 from pgmx.statistics.independence.discrete import DiscreteTests
@@ -17,7 +17,8 @@ class _DiscreteTest(CITest):
 
     def __init__(self, data: Any):
         super().__init__(data)
-        self.table: DiscreteTable = read_states(data)
+        with spell_missing("pgmx.data.encode(data, missing={!r})"):
+            self.table: DiscreteTable = read_states(data)
         self.variables = list(self.table.columns)
 
     def _make_source(self, order: np.ndarray, n_jobs: int | None) -> DiscreteTests:

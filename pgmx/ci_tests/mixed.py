@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from pgmx.ci_tests.base import CITest
+from pgmx.ci_tests.base import CITest, spell_missing
 from pgmx.data import DiscreteTable, Frame, open_any
 from pgmx.data.mixed import MixedTable, read_incomplete_mixed, read_mixed
 from pgmx.statistics.independence.mixed import MixedTests
@@ -99,7 +99,8 @@ class MixedRegression(CITest):
 
     def __init__(self, data: Any):
         super().__init__(data)
-        self._mixed = read_mixed_rows(open_any(data))
+        with spell_missing("data.dropna()"):
+            self._mixed = read_mixed_rows(open_any(data))
         self.variables = list(self._mixed.columns)
 
     def _make_source(self, order: np.ndarray, n_jobs: int | None) -> MixedTests:

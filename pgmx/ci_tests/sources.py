@@ -21,6 +21,7 @@ from pgmx.statistics.independence.discrete import DiscreteTests, split_marginals
 from pgmx.statistics.independence.mixed import MixedTests
 from pgmx.statistics.independence.partial_correlation import PartialCorrelationTests
 from pgmx.statistics.independence.source import IdArray, IndependenceSource, TestRow
+from pgmx.statistics.symmetric import list_blocks
 
 #: The kind of statistic of each name of a test of discrete variables.
 _KINDS = {"chi_square": "pearson", "chi_square_moments": "moments", "g_sq": "g_square"}
@@ -120,9 +121,12 @@ def _list_constant_columns(mixed: MixedTable) -> list:
 
 def _warn_of_equal(correlation: np.ndarray, names: list) -> None:
     """Warn of pairs of columns with the correlation 1 or -1."""
-    rows, columns = np.nonzero(np.triu(np.square(correlation) > 1.0 - 1e-10, 1))
-    if len(rows) and not is_silent():
-        pairs = [(names[i], names[j]) for i, j in zip(rows.tolist(), columns.tolist(), strict=True)]
+    found = []
+    for rows in list_blocks(len(correlation)):
+        i, j = np.nonzero(np.square(correlation[rows]) > 1.0 - 1e-10)
+        found += [pair for pair in zip((i + rows.start).tolist(), j.tolist(), strict=True) if pair[0] < pair[1]]
+    if found and not is_silent():
+        pairs = [(names[i], names[j]) for i, j in found]
         warnings.warn(
             f"pairs of columns with the correlation 1 or -1: {join_names(pairs)}. Given one of a pair, the other is "
             "constant, so that tests cannot see its other edges, and true edges are lost. Leave out one column of each "
@@ -210,18 +214,19 @@ class FunctionTests(IndependenceSource):
         """Ask about x and each of `ys` given the set `z`."""
         given = tuple(self.names[v] for v in z)
         pairs = [(min(x, int(y)), max(x, int(y))) for y in ys]
-        answers = np.array([self._ask(self.names[a], self.names[b], given) for a, b in pairs]).reshape(-1, 2)
-        unknown = np.full(len(answers), np.nan)
-        return TestRow(answers[:, 0], unknown, answers[:, 1], unknown)
+        answers = np.array([self._ask(self.names[a], self.names[b], given) for a, b in pairs]).reshape(-1, 3)
+        return TestRow(answers[:, 0], np.full(len(answers), np.nan), answers[:, 1], answers[:, 2])
 
-    def _ask(self, X: Hashable, Y: Hashable, Z: tuple) -> tuple[float, float]:
-        """Return the statistic, NaN if there is none, and the p-value."""
+    def _ask(self, X: Hashable, Y: Hashable, Z: tuple) -> tuple[float, float, float]:
+        """Return the statistic, the p-value and the effect size, NaN if there is no statistic or effect size."""
         run_test = getattr(self.function, "run_test", None)
         if callable(run_test):
             statistic, p_value = run_test(X, Y, Z)
-            return np.nan if statistic is None else float(statistic), 0.0 if np.isnan(p_value) else float(p_value)
+            values = statistic, p_value, getattr(self.function, "effect_size_", None)
+            statistic, p_value, effect = (np.nan if value is None else float(value) for value in values)
+            return statistic, 0.0 if np.isnan(p_value) else p_value, effect
         answer = self.function(X, Y, Z, significance_level=self.significance_level)
         if not isinstance(answer, bool | np.bool_):
             label = getattr(self.function, "__name__", repr(self.function))
             raise TypeError(f"the test {label} must return True or False, got {answer!r}")
-        return np.nan, float(answer)
+        return np.nan, float(answer), np.nan

@@ -28,6 +28,7 @@ def main(context):
       pgmx learn cells.csv --method glasso --select ebic --plot cells.svg
                                               a Gaussian graph of continuous variables
       pgmx bootstrap survey.csv               estimate the confidence of the edges
+      pgmx posterior survey.csv               compute the probabilities of the edges
       pgmx score survey.bif later.csv         measure how well it predicts other rows
       pgmx compare alarm learned.bif          list the differences between two networks
       pgmx show learned.bif                   look at it in the browser
@@ -180,6 +181,41 @@ def bootstrap(source, **options):
         from pgmx.cli.learn.command import run_bootstrap
 
         run_bootstrap(source, **options)
+
+
+@main.command(
+    cls=OneLineCommand, context_settings=_SETTINGS, short_help="Compute the posterior probabilities of the edges."
+)
+@shared.source_argument
+@shared.posterior_options
+@shared.knowledge_options
+@shared.data_options
+@shared.run_options
+@shared.max_time_option
+@shared.file_option(
+    "--out",
+    "Write the probabilities of all edges (.csv), or the graph of the probable ones (.graphml, .json).",
+)
+@shared.plot_option
+@shared.report_option
+@shared.quiet_option
+def posterior(source, **options):
+    """Compute the posterior probabilities of the edges of a Bayesian network, averaged over structures.
+
+    SOURCE is a table as in "pgmx learn". The command prints the edges of a probability (strength) of at least
+    --threshold, and the probability of the direction shown, given the edge. These are probabilities that an edge is in
+    the true graph, unlike the shares of resamples of "pgmx bootstrap".
+
+    \b
+    Examples:
+      pgmx posterior survey.csv --out probabilities.csv
+      pgmx posterior cells.csv --score bge --max-indegree 4 --report cells.html
+      pgmx posterior asia --rows 500 --prior uniform --threshold 0.9
+    """  # noqa: D301 (as above)
+    with user_errors(("drop", "category", "pairwise")):
+        from pgmx.cli.learn.posterior import run_posterior
+
+        run_posterior(source, **options)
 
 
 @main.command(cls=OneLineCommand, context_settings=_SETTINGS, short_help="Score a network on data.")

@@ -50,6 +50,7 @@ def test_an_object_answers_like_pgmpys():
     assert test("a", "b") is True
     assert test("a", "b", ["c"], significance_level=0.01) is False
     assert test.p_value_ < 0.01
+    assert test.run_test("a", "b", ["c", "e"]) == test.run_test("b", "a", ("e", "c"))
     assert test.run_test("a", "b", ["c"]) == test.run_test("b", "a", ("c",))
     assert pickle.loads(pickle.dumps(test)).run_test("a", "b", ["c"]) == (test.statistic_, test.p_value_)
 
@@ -137,6 +138,14 @@ def test_weights_are_repeated_rows():
     row = open_tests(open_for_scores(frame), sample_weight=weights).source.test_row(0, [1, 2], [3])
     repeated = open_tests(open_for_scores(frame.loc[frame.index.repeat(weights)])).source.test_row(0, [1, 2], [3])
     assert np.array_equal(row.p_value, repeated.p_value)
+    incomplete = frame.astype(object)
+    incomplete.loc[::4, "c"] = None
+    rows = [
+        open_tests(open_for_scores(incomplete), missing="drop", sample_weight=weights),
+        open_tests(open_for_scores(incomplete.loc[frame.index.repeat(weights)].dropna())),
+    ]
+    assert rows[0].n_rows == rows[1].n_rows
+    assert np.array_equal(*(one.source.test_row(0, [1], [3]).p_value for one in rows))
     with pytest.raises(ValueError, match="must be integers"):
         open_tests(open_for_scores(frame), sample_weight=weights + 0.5)
 
@@ -159,7 +168,7 @@ def test_wrong_tests_of_a_table():
 def test_missing_values():
     frame = make_frame().astype(object)
     frame.loc[::7, "a"] = None
-    with pytest.raises(ValueError, match="missing"):
+    with pytest.raises(ValueError, match=r"pass .*encode\(data, missing='pairwise'\)"):
         ChiSquare(frame)
     complete = ChiSquare(frame.dropna()).run_test("a", "c", ["b"])
     assert ChiSquare(encode(frame, missing="pairwise")).run_test("a", "c", ["b"]) == complete
@@ -250,6 +259,11 @@ def test_missing_values_of_continuous_data(columns):
     data = open_for_scores(frame)
     with pytest.raises(ValueError, match="'y'"):
         open_tests(data)
+    test, remedy = (
+        (MixedRegression, "data.dropna") if "a" in columns else (FisherZ, "open_numeric.data, missing='drop'")
+    )
+    with pytest.raises(ValueError, match=f"pass .*{remedy}"):
+        test(frame)
     rows = [open_tests(data, missing=missing).source for missing in ("drop", "pairwise")]
     assert rows[0].test_row(y, [x], [u]).p_value == pytest.approx(rows[1].test_row(y, [x], [u]).p_value, rel=1e-9)
     assert rows[0].test_row(u, [x], []).p_value[0] != rows[1].test_row(u, [x], []).p_value[0]

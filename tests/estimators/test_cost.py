@@ -21,7 +21,7 @@ from pgmx.estimators import (
     HillClimbSearch,
 )
 from pgmx.estimators.bayesian.cost import MissingCounts
-from pgmx.search.dag.orders import TREE_MEMORY
+from pgmx.search.dag.orders.kicks import TREE_MEMORY
 
 SCRIPT = """
 import gc, sys

@@ -25,9 +25,11 @@ from pgmx.data import DiscreteTable, DistributedTable, distribute, encode, write
 from pgmx.data.distributed import reading as part_functions
 from pgmx.datasets import load_network, sample
 from pgmx.estimators import (
+    MMHC,
     ChowLiuForest,
     GraphicalLasso,
     HillClimbSearch,
+    HybridSearch,
 )
 from pgmx.metrics import held_out_log_likelihood
 
@@ -194,6 +196,8 @@ def test_many_states(client):
     "learner",
     [
         *SEARCHES,
+        MMHC(show_progress=False),
+        HybridSearch(HillClimbSearch(show_progress=False), restrict="iamb"),
         HillClimbSearch(strategy="best", max_time=None, max_indegree=2, n_jobs=2, show_progress=False),
         HillClimbSearch(n_restarts=4, n_jobs=2, show_progress=False),
         HillClimbSearch(start_dag="tree", max_candidates=3, show_progress=False),

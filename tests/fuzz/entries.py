@@ -22,6 +22,8 @@ MODULES = (
     "mixed_cases",
     "classifier_cases",
     "time_series_cases",
+    "ci_test_cases",
+    "constraint_cases",
     "count_cases",
     "further_cases",
     "graph_cases",

@@ -16,6 +16,7 @@ from tests.fuzz.planted import PLANTED
 
 ROOT = Path(__file__).parents[2]
 PACKAGES = (
+    "ci_tests",
     "data",
     "datasets",
     "estimators",

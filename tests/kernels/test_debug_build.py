@@ -25,6 +25,8 @@ TESTS = [
     "tests/search/test_all_pairs.py",
     "tests/search/test_edge_heap.py",
     "tests/search/test_pair_levels.py",
+    "tests/search/test_exact_posterior.py",
+    "tests/search/test_posterior_families.py",
     "tests/inference/test_loopy.py",
     "tests/inference/test_gibbs.py",
     "tests/inference/test_orders.py",

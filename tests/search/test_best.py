@@ -10,7 +10,7 @@ from helpers.learning_tables import dependent_frame, gaussian_frame
 from helpers.whole_searches import best, random_problem, search_with, thorough
 from pgmx.estimators import GreedyEquivalenceSearch, HillClimbSearch
 from pgmx.search.dag.best import MEMBERS
-from pgmx.search.dag.orders import OrderSearch, draw_order
+from pgmx.search.dag.orders.kicks import OrderSearch, draw_order
 from pgmx.search.dag.tracker import SearchTracker
 
 
@@ -73,7 +73,7 @@ def test_kicks_end_where_they_cost_too_much(monkeypatch):
     asked = random_problem(1, 5)
     kicks, score = count_kicks(asked, starts=4)
     assert min(kicks) >= 20
-    monkeypatch.setattr("pgmx.search.dag.orders.MOST_ROWS", 0)
+    monkeypatch.setattr("pgmx.search.dag.orders.kicks.MOST_ROWS", 0)
     none, lower = count_kicks(asked, starts=4)
     assert none == [0, 0, 0, 0]
     assert lower <= score

@@ -151,11 +151,11 @@ def test_operators_of_many_variables(kind):
         assert gains == sorted(gains, reverse=True)
 
 
-@given(st.integers(0, 2**20), st.integers(2, 7), st.sampled_from(list(KINDS)))
+@given(st.integers(0, 2**20), st.integers(4, 8), st.sampled_from(list(KINDS)))
 @examples(40)
 def test_lists_after_a_move_are_those_of_a_new_search(seed, n, kind):
     rng = np.random.default_rng(seed)
-    asked = Asked(n, equivalent_score(seed), start=tuple(random_dag(rng, n, n)))
+    asked = Asked(n, equivalent_score(seed), start=tuple(random_dag(rng, n, 2 * n)))
     state, course = asked.problem().make_state(), AnyGain()
     operators = Operators(state, course)
     operators.list_all(KINDS[kind])

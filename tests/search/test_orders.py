@@ -11,7 +11,7 @@ from helpers.examples import examples
 from helpers.whole_searches import random_problem
 from oracles.graphs import is_acyclic
 from pgmx._ext._order_climb import OrderClimb
-from pgmx.search.dag.orders import draw_order, sort_topologically
+from pgmx.search.dag.orders.kicks import draw_order, sort_topologically
 
 LEAST = 1e-4
 

@@ -16,7 +16,7 @@ from pgmx.scores.gains import FamilyBounds
 from pgmx.search.dag.annealing import anneal
 from pgmx.search.dag.best_first import best_first
 from pgmx.search.dag.equivalence import KINDS, search_classes
-from pgmx.search.dag.orders import OrderSearch, draw_order
+from pgmx.search.dag.orders.kicks import OrderSearch, draw_order
 from pgmx.search.dag.parent_pairs import climb_by_pairs
 from pgmx.search.dag.state import ClimbLimits, DagProblem, DagState
 from pgmx.search.dag.tracker import SearchTracker

@@ -9,7 +9,15 @@ from pathlib import Path
 
 from pgmx.atomic import replace_file
 from pgmx.cli.console import say
-from pgmx.cli.methods import GAUSSIAN_METHODS, LDS_METHODS, MARKOV_METHODS, SERIES_METHODS, check_method, make_learner
+from pgmx.cli.methods import (
+    GAUSSIAN_METHODS,
+    HIDDEN_CAUSES,
+    LDS_METHODS,
+    MARKOV_METHODS,
+    SERIES_METHODS,
+    check_method,
+    make_learner,
+)
 from pgmx.cli.paths import (
     GAUSSIAN_SUFFIXES,
     GRAPH_SUFFIXES,
@@ -41,6 +49,8 @@ def run_learn(source: str, *, out: Path | None, plot: Path | None, quiet: bool, 
         return
     markov = options["method"] in MARKOV_METHODS
     suffixes, first = (MARKOV_SUFFIXES, ".uai") if markov else (NETWORK_SUFFIXES + GRAPH_SUFFIXES, ".bif")
+    if options["method"] in HIDDEN_CAUSES:
+        first = ".json"
     check_targets(out, plot, suffixes, targets.history, targets.report)
     check_method(options)
     if options["checkpoint"] is not None:
@@ -142,15 +152,15 @@ def run_bootstrap(
         line("pairs", f"precision {scores.precision:.3f}, recall {scores.recall:.3f} against {what}")
     strengths = bootstrap.strengths_
     if not quiet and edges:
-        _list_edges(edges, strengths, directions=not markov)
-    _write(graph, strengths, out, plot)
+        list_edges(edges, strengths, directions=not markov)
+    write_strengths(graph, strengths, out, plot)
     if report is not None:
         if out is None and plot is None:
             say()
         save_page(bootstrap, report, where.name, data.table)
 
 
-def _list_edges(edges: list, strengths, directions: bool) -> None:
+def list_edges(edges: list, strengths, directions: bool) -> None:
     """Print the edges, the strongest first, with their strength and the share with the direction shown."""
     known = {
         (str(u), str(v)): (float(strength), float(direction))
@@ -164,7 +174,8 @@ def _list_edges(edges: list, strengths, directions: bool) -> None:
     strength_lines([row[: 1 + len(columns)] for row in rows], columns)
 
 
-def _write(graph, strengths, out: Path | None, plot: Path | None) -> None:
+def write_strengths(graph, strengths, out: Path | None, plot: Path | None) -> None:
+    """Write the strengths or the graph to `out`, and a picture to `plot`."""
     if out is not None or plot is not None:
         say()
     if out is not None:

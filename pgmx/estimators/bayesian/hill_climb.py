@@ -22,7 +22,7 @@ from pgmx.scores.priors import StructurePrior
 from pgmx.search.dag.best import MEMBERS, search_for_best
 from pgmx.search.dag.exact import search_exactly
 from pgmx.search.dag.hill_climb import climb, estimate_moves_left
-from pgmx.search.dag.orders import TREE_MEMORY
+from pgmx.search.dag.orders.kicks import TREE_MEMORY
 from pgmx.search.dag.restarts import restart
 from pgmx.search.dag.state import DagProblem, DagState
 from pgmx.search.dag.thorough import search_thoroughly
@@ -182,7 +182,7 @@ class HillClimbSearch(SearchLearner):
         ``"score"``, ``"n_edges"`` and ``"seconds"`` at each point at which `callback` is called. With
         ``strategy="best"`` also ``"member"``, the search that found the graph: "greedy", "thorough", "equivalence
         classes", "random order", "order of a greedy graph", "order of the best graph", "last climb", "all sets of
-        parents" or "pairs of parents".
+        parents", "pairs of parents" or, for Gaussian scores, "order search".
     edges_ : ndarray of shape (n_edges, 2), int64
         Edges (tail, head) of `dag_` as positions in `variables_`.
     adjacency_matrix_ : DataFrame

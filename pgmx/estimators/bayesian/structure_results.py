@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from pgmpy.base import DAG, PDAG
+from sklearn.utils.validation import check_is_fitted
 
 from pgmx.estimators.base import random_draws
 from pgmx.estimators.bayesian.dag_learner import NetworkResults
+from pgmx.estimators.bayesian.structure_averages import average_effects_of, predict_rows
 from pgmx.graphs.consensus import Marks, PairCounts, average_edges, extend_to_dag
 from pgmx.models import to_dag, to_pdag
 from pgmx.models.bayesian.strengths import (
@@ -34,6 +36,14 @@ class FeatureProbability(NamedTuple):
     error: float
 
 
+class CausalEffects(NamedTuple):
+    """Means and standard deviations of total effects, rows on columns, and the probabilities of a directed path."""
+
+    mean: "pd.DataFrame"
+    std: "pd.DataFrame"
+    nonzero: "pd.DataFrame"
+
+
 class Posterior(Protocol):
     """A posterior over structures that is solved or sampled."""
 
@@ -50,6 +60,7 @@ class PosteriorResults(NetworkResults):
     """Base of learners of a posterior: `_set_posterior` sets all results from arc probabilities and a sampler."""
 
     n_dags: int
+    equivalent_sample_size: float | None
     _arcs: np.ndarray
     _counts: PairCounts
     _seed: int
@@ -189,6 +200,74 @@ class PosteriorResults(NetworkResults):
             for 2,000.
         """
         return self._make_once("paths", lambda: make_arc_matrix(self._names, self._draws.path_frequency()))
+
+    def causal_effects(self) -> CausalEffects:
+        r"""Return the total causal effects of each variable on each other one, averaged over `n_dags` sampled DAGs.
+
+        The effect of x on y in a DAG is the coefficient of x in the regression of y on x and its parents, and 0 if y
+        does not descend from x.
+
+        Returns
+        -------
+        CausalEffects
+            The named tuple (mean, std, nonzero) of frames; rows are causes, columns effects. `std` includes the
+            uncertainty of the coefficients. `nonzero` is the probability of a directed path.
+
+        Raises
+        ------
+        ValueError
+            If the score is not ``"bge"`` or ``"bic-g"``.
+
+        Notes
+        -----
+        Effects are causal if there are no unobserved common causes. With BGe coefficients have their posterior means,
+        with BIC their least squares estimates. Each distinct family of x is solved once, k³ / 6 multiplications and
+        k n: 2,000 DAGs of 100 variables take less than half a second [1]_.
+
+        References
+        ----------
+        .. [1] Pensar, J., Talvitie, T., Hyttinen, A. and Koivisto, M. (2020). A Bayesian approach for estimating causal
+           effects from observational data. AAAI 34, 5395-5402.
+        """
+        effects = self._make_once("effects", lambda: average_effects_of(self._scoring.get(), self._draws))
+        return CausalEffects(*(make_arc_matrix(self._names, matrix) for matrix in effects))
+
+    # ---- predictions ----
+
+    def score_samples(self, X: Any) -> np.ndarray:
+        r"""Return the log predictive density of each row, averaged over `n_dags` sampled DAGs, in nats.
+
+        .. math:: \ln \frac1M \sum_{m=1}^M \prod_v p(x_v \mid u_v, G_m, D)
+
+        Parameters
+        ----------
+        X : DataFrame, array, DiscreteTable or path
+            Rows with the columns of the training data, without missing values.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            Minus infinity for rows with a state that is not in the training data, with a warning. It is at least the
+            mean of the log densities under the single DAGs (Jensen's inequality).
+
+        Raises
+        ------
+        ValueError
+            If `X` has other columns, or missing values.
+
+        Notes
+        -----
+        Probabilities of states are (n_jk + a) / (n_j + r a), with the prior counts a of BDeu and K2; under other
+        scores `equivalent_sample_size` rows, by default one, are divided among the cells. Densities are t densities
+        under BGe, and normal with maximum likelihood estimates under other Gaussian scores. Each distinct family is
+        computed once: 5,000 rows of alarm and 2,000 DAGs take less than a second.
+        """
+        check_is_fitted(self, "edges_")
+        rows = self._read_rows(X)
+        return predict_rows(self._scoring.get(), self._draws, rows, self.missing, self.equivalent_sample_size)
+
+    def _score_rows(self, X: Any) -> float:
+        return float(self.score_samples(X).mean())
 
     def feature_probability(self, function: Callable[[DAG], Any]) -> FeatureProbability:
         """Return the probability of a feature, or the posterior mean of a number, over `n_dags` sampled DAGs.

@@ -12,12 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 from pgmpy.base import UndirectedGraph
 from pgmpy.causal_discovery import ExpertKnowledge
+from pgmpy.ci_tests import get_ci_test as get_pgmpys_test
 from sklearn.exceptions import ConvergenceWarning
 
 from pgmx.checks import caller_level, is_number, is_silent, join_names
 from pgmx.ci_tests import IndependenceMatch
+from pgmx.ci_tests.registry import find_test
 from pgmx.ci_tests.sources import NamedTests, open_tests
-from pgmx.data import DiscreteTable
+from pgmx.data import DiscreteTable, Frame
 from pgmx.data.inputs import open_for_scores
 from pgmx.estimators.base import (
     DISCRETE_COLUMNS,
@@ -191,6 +193,8 @@ class ConstraintLearner(BaseStructureLearner):
             test = IndependenceMatch(self._independencies)
         elif isinstance(test, str) and test.lower() == "independence_match":
             raise ValueError("ci_test='independence_match' needs independencies: fit(X, independencies=...)")
+        elif isinstance(test, str):
+            test = _find_test(test, opened)
         return open_tests(
             opened,
             test,
@@ -267,6 +271,20 @@ class ConstraintLearner(BaseStructureLearner):
         evidence, names = self._skeleton.evidence, [self._names[v] for v in self._order.tolist()]
         pairs = np.argwhere(np.triu(self._skeleton.adjacent, 1)).tolist()
         return {frozenset((names[x], names[y])): evidence.get_p_value(x, y) for x, y in pairs}
+
+
+def _find_test(name: str, opened: Any) -> Any:
+    """Return the name of a test, or pgmpy's test object if only pgmpy has a test of this name."""
+    try:
+        return find_test(name).name
+    except ValueError:
+        if not isinstance(opened, Frame):
+            raise
+        try:
+            return get_pgmpys_test(name, opened.to_pandas())
+        except ValueError:
+            pass  # the first error lists the names
+        raise
 
 
 def read_fdr(fdr: Any) -> tuple[str, float] | None:

@@ -152,6 +152,16 @@ class BGe(GaussianScore):
             **options,
         )
 
+    def posterior(self, sample_moments: Moments) -> tuple[np.ndarray, np.ndarray, float, float]:
+        """Return the posterior means, R, the weight of the means, and the degrees of freedom of the Wishart."""
+        n, mu = sample_moments.n, self.mean_sample_size
+        p = len(sample_moments.mean)
+        prior_mean = self._prior_mean(p)
+        mean = sample_moments.mean
+        if prior_mean is not None:
+            mean = (n * mean + mu * prior_mean) / (n + mu)
+        return mean, self._posterior_matrix(sample_moments), n + mu, n + self._degrees(p)
+
     def _prior_scale(self, p: int) -> float:
         """Return t for p columns."""
         return self.mean_sample_size * (self._degrees(p) - p - 1) / (self.mean_sample_size + 1)

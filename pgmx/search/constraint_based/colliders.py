@@ -117,7 +117,8 @@ def orient_skeleton(
     found, ambiguous = find_colliders(
         skeleton, source, rule=rule, significance_level=significance_level, max_size=max_size, tiers=tiers
     )
-    directions = Directions(Pattern(source.n_variables, _list_edges(skeleton), ambiguous), sorted(ambiguous))
+    edges = [(x, y) for x, y in skeleton.list_edges().tolist()]
+    directions = Directions(Pattern(source.n_variables, edges, ambiguous), sorted(ambiguous))
     for tail, head in known:
         directions.pattern.orient(tail, head)
     # the strongest first; of equal ones the pair with the larger p-value, then by id
@@ -153,16 +154,14 @@ def find_colliders(
     return _judge_by_tests(tested, rule)
 
 
-def _list_edges(skeleton: Skeleton) -> list[tuple[int, int]]:
-    return [(x, y) for x, y in np.argwhere(np.triu(skeleton.adjacent, 1)).tolist()]
-
-
 def _list_unshielded(skeleton: Skeleton) -> dict[tuple[int, int], list[int]]:
     """Return the common neighbours of each pair (x < y) that is not adjacent and has some."""
     pairs: dict[tuple[int, int], list[int]] = {}
     lists: list[list[int]] = [[] for _ in range(len(skeleton.adjacent))]
-    for x, y in np.argwhere(skeleton.adjacent).tolist():
+    for x, y in skeleton.list_edges().tolist():
         lists[x].append(y)
+        lists[y].append(x)
+    lists = [sorted(neighbours) for neighbours in lists]
     sets = [set(neighbours) for neighbours in lists]
     for z, neighbours in enumerate(lists):
         for x, y in combinations(neighbours, 2):
@@ -293,7 +292,7 @@ def _list_known(skeleton: Skeleton, constraints: EdgeConstraints) -> list[tuple[
     known = [(tail, head) for tail, head in constraints.required.tolist()]
     if constraints.allowed is None:
         return known
-    pattern = Pattern(constraints.n, _list_edges(skeleton))
+    pattern = Pattern(constraints.n, [(x, y) for x, y in skeleton.list_edges().tolist()])
     for tail, head in known:
         pattern.orient(tail, head)
     p_value = skeleton.evidence.get_p_value

@@ -16,6 +16,7 @@ from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import Run
 from pgmx.search.knowledge import EdgeConstraints
 from pgmx.statistics.independence.source import Evidence, IdArray, IndependenceSource
+from pgmx.statistics.symmetric import copy_upper, list_blocks
 
 BoolMatrix = NDArray[np.bool_]
 
@@ -65,20 +66,22 @@ class Skeleton:
         pairs = zip_longest(self.n_tests, self.n_later_tests, fillvalue=0)
         return [first + later for first, later in pairs]
 
-    def count_edges(self) -> int:
-        """Return the number of adjacent pairs."""
-        return int(np.count_nonzero(self.adjacent)) // 2
+    def list_edges(self) -> IdArray:
+        """Return the adjacent pairs (x, y) with x < y, sorted."""
+        low, high = np.nonzero(self.adjacent)
+        is_edge = low < high
+        return np.column_stack([low[is_edge], high[is_edge]])
 
     def can_continue(self) -> bool:
         """Return whether some variable has enough neighbours for another level."""
-        degrees = np.count_nonzero(self.adjacent, axis=0)
-        return bool(degrees.max(initial=0) > len(self.n_tests))
+        return bool(self.adjacent.sum(axis=1).max(initial=0) > len(self.n_tests))
 
     def remove(self, significance_level: float, required: BoolMatrix) -> None:
         """Remove the pairs whose largest p-value is at least the level, unless they are required."""
-        falls = self.evidence.p_values >= significance_level  # entries below the diagonal are 0
-        falls &= ~required
-        self.adjacent &= ~(falls | falls.T)
+        p_values = self.evidence.p_values  # entries below the diagonal are 0
+        for rows in list_blocks(len(p_values)):
+            self.adjacent[rows] &= (p_values[rows] < significance_level) | required[rows]
+        copy_upper(self.adjacent)
 
 
 def find_skeleton(
@@ -114,7 +117,7 @@ def find_skeleton(
             skeleton.remove(significance_level, knowledge.required)
             skeleton.n_tests.append(n_tests)
             if not run.is_over():  # an unfinished level is not saved: it would be taken for a complete one
-                run.record(n_tests=sum(skeleton.n_tests), n_edges=skeleton.count_edges())
+                run.record(n_tests=sum(skeleton.n_tests), n_edges=len(skeleton.list_edges()))
                 if run.checkpoint is not None:
                     run.save(write_snapshot(skeleton))
     if ends_run and not run.stopped_by:
@@ -179,7 +182,7 @@ def write_snapshot(skeleton: Skeleton) -> dict[str, Any]:
         second["edges_before"] = np.argwhere(np.triu(skeleton.before, 1)).astype(np.int64)
         second["n_later_tests"] = np.array(skeleton.n_later_tests, dtype=np.int64)
     return second | {
-        "edges": np.argwhere(np.triu(skeleton.adjacent, 1)).astype(np.int64),
+        "edges": skeleton.list_edges().astype(np.int64),
         "n_tests": np.array(skeleton.n_tests, dtype=np.int64),
         "p_values": skeleton.evidence.p_values,
         "pairs": np.array([pair for pair, _ in sets], dtype=np.int64).reshape(-1, 2),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -11,19 +12,23 @@ from pgmx.scores.gains import ROW_MEMORY
 from pgmx.search.dag.equivalence import KINDS, search_classes
 from pgmx.search.dag.exact import finish_exactly
 from pgmx.search.dag.hill_climb import climb, climb_on_trial
-from pgmx.search.dag.orders import OrderSearch, RandomStarts, draw_order, sort_topologically
+from pgmx.search.dag.orders.gaussian import GaussianOrderSearch
+from pgmx.search.dag.orders.kicks import OrderSearch, RandomStarts, draw_order, sort_topologically
 from pgmx.search.dag.parent_pairs import climb_by_pairs
+from pgmx.search.dag.reinsertion import Reinsertion
 from pgmx.search.dag.state import DagProblem, DagState
+from pgmx.search.dag.thorough import MOST_VARIABLES_TO_KICK, search_thoroughly
 from pgmx.search.dag.thorough import N_STAGES as N_THOROUGH_STAGES
-from pgmx.search.dag.thorough import search_thoroughly
 from pgmx.search.dag.tracker import SearchTracker
 
 #: Searches of the portfolio, by their names in the history.
 MEMBERS = (
     *("greedy", "thorough", "order of the best graph", "random order", "last climb", "equivalence classes"),
-    *("all sets of parents", "pairs of parents", "order of a greedy graph"),
+    *("all sets of parents", "pairs of parents", "order of a greedy graph", "order search"),
 )
-GREEDY, THOROUGH, BEST_ORDER, RANDOM_ORDER, LAST_CLIMB, CLASSES, ALL_SETS, PAIRS, GREEDY_ORDER = range(len(MEMBERS))
+GREEDY, THOROUGH, BEST_ORDER, RANDOM_ORDER, LAST_CLIMB, CLASSES, ALL_SETS, PAIRS, GREEDY_ORDER, ORDER_SEARCH = range(
+    len(MEMBERS)
+)
 
 #: Searches over orders from random orders; two further searches start at orders of a greedy and of the best graph. Over
 #: ten data sets and eight column orders, four random orders and a greedy graph's order reached the highest score in 72
@@ -36,7 +41,7 @@ KICK_PATIENCE, KICK_PATIENCE_PER_VARIABLE = 100, 1
 #: Largest number of variables whose equivalence classes are searched: 0.04 s for 56 variables, 14 s for 724.
 MOST_VARIABLES_IN_CLASSES = 300
 
-#: Cliques per variable that a search over equivalence classes lists at most. On sparse graphs it lists up to 30; on
+#: Cliques per variable that a search over equivalence classes lists at most. On sparse graphs it lists up to 15; on
 #: dense ones their number has no bound, and the graphs found are worse than those of orders.
 CLIQUES_PER_VARIABLE = 40
 
@@ -61,19 +66,24 @@ def search_for_best(
     """Search in `N_STAGES` stages, from number `first_stage`, after `climb_first` has reached a local optimum.
 
     The stages are the thorough search, equivalence classes, climbs over orders with kicks (from random orders and from
-    the best graph's order), equivalence classes and a climb from the best graph, and finally all families if they are
-    few, else pairs of parents. `tracker` keeps the best graph, so that the score never decreases.
+    the best graph's order), equivalence classes and a climb from the best graph, then all families or pairs of parents.
+    Gaussian scores have an order search instead of the first classes and of the kicks. `tracker` keeps the best graph.
     """
     first_stage_of_orders = first_stage + N_THOROUGH_STAGES + 1
+    orders = GaussianOrderSearch.make(problem, state, tracker, seed)
 
     def climb_greedily(n_threads: int) -> None:
         tracker.member = GREEDY
         climb_first(n_threads)
         tracker.member = THOROUGH
 
-    search_thoroughly(problem, state, tracker, climb_greedily, seed=seed, first_stage=first_stage, n_jobs=n_jobs)
+    options: dict[str, Any] = {"seed": seed, "first_stage": first_stage, "n_jobs": n_jobs}
+    if orders is None:
+        search_thoroughly(problem, state, tracker, climb_greedily, **options)
+    else:
+        _search_from_order(problem, state, tracker, orders, climb_greedily, **options)
     tracker.member = CLASSES
-    if tracker.enter_stage(first_stage_of_orders - 1) and problem.n <= MOST_VARIABLES_IN_CLASSES:
+    if tracker.enter_stage(first_stage_of_orders - 1) and orders is None and problem.n <= MOST_VARIABLES_IN_CLASSES:
         if not tracker.memo:
             # this stage starts from the first graph, the second stage of classes from the best
             tracker.keep_best(state)
@@ -81,7 +91,11 @@ def search_for_best(
             state.moves.clear_tabu()
         _search_classes(problem, state, tracker)
     if tracker.enter_stage(first_stage_of_orders):
-        _search_orders(problem, state, tracker, seed, n_jobs)
+        if orders is None:
+            _search_orders(problem, state, tracker, seed, n_jobs)
+        else:
+            tracker.member = ORDER_SEARCH
+            orders.kick_starts()
     tracker.member = CLASSES
     if tracker.enter_stage(first_stage_of_orders + 1) and problem.n <= MOST_VARIABLES_IN_CLASSES:
         if not tracker.memo:
@@ -101,6 +115,47 @@ def search_for_best(
             if not tracker.memo:
                 tracker.return_to_best(state)
             climb_by_pairs(state, tracker, problem.bounds)
+
+
+def _search_from_order(
+    problem: DagProblem,
+    state: DagState,
+    tracker: SearchTracker,
+    orders: GaussianOrderSearch,
+    climb_first: Callable[[int], None],
+    *,
+    seed: int,
+    first_stage: int,
+    n_jobs: int | None,
+) -> None:
+    """Climb over orders; reinsert blocks into the better of its graph and the graph of `climb_first`.
+
+    Problems of few variables are first searched thoroughly, which costs little.
+    """
+    if problem.n <= MOST_VARIABLES_TO_KICK:
+        search_thoroughly(problem, state, tracker, climb_first, seed=seed, first_stage=first_stage, n_jobs=n_jobs)
+        return
+    climb_first(count_threads(n_jobs))
+    if tracker.enter_stage(first_stage):
+        tracker.member = ORDER_SEARCH
+        tracker.keep_best(state)
+        tracker.mark_safe_point(state)
+        orders.climb(0)
+    tracker.member = THOROUGH
+    reinsertion = Reinsertion(
+        state,
+        tracker,
+        seed=seed,
+        required=problem.required,
+        make_source=problem.make_source,
+        most_threads=lambda: count_threads(n_jobs) if tracker.run.checkpoint is None else 1,
+    )
+    for stage, reinsert in ((1, reinsertion.reinsert_small_blocks), (2, reinsertion.reinsert_regions)):
+        if tracker.enter_stage(first_stage + stage):
+            if not tracker.memo:
+                tracker.return_to_best(state)
+            reinsert()
+    tracker.keep_best(state)
 
 
 def _search_classes(problem: DagProblem, state: DagState, tracker: SearchTracker) -> None:

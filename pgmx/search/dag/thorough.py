@@ -5,7 +5,7 @@ from functools import partial
 
 from pgmx.parallel.threads import call_both, count_threads
 from pgmx.search.dag.hill_climb import climb
-from pgmx.search.dag.orders import OrderSearch, sort_topologically
+from pgmx.search.dag.orders.kicks import OrderSearch, sort_topologically
 from pgmx.search.dag.reinsertion import Reinsertion
 from pgmx.search.dag.state import DagProblem, DagState
 from pgmx.search.dag.tracker import SearchTracker, SideTracker

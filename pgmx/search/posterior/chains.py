@@ -12,7 +12,7 @@ from pgmx._ext._order_chains import OrderChain
 from pgmx.parallel.threads import call_on_threads
 from pgmx.runs.checkpoint import Snapshot
 from pgmx.runs.run import Run, lift_limits
-from pgmx.search.dag.orders import draw_order
+from pgmx.search.dag.orders.kicks import draw_order
 from pgmx.search.posterior.diagnostics import Agreement, compare_chains, estimate_least_sample_size
 from pgmx.search.posterior.families import FamilyTables, ParentChoices
 from pgmx.search.posterior.sampled import SampledDags
@@ -78,6 +78,14 @@ def list_required(choices: ParentChoices) -> np.ndarray:
     """Return the required arcs (tail, head), int64 (m, 2)."""
     pairs = [(tail, head) for head, tails in enumerate(choices.required) for tail in tails.tolist()]
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def count_chain_bytes(choices: ParentChoices, max_indegree: int, n_chains: int) -> int:
+    """Return the bytes of tables, counts and records of chains."""
+    n, n_families = choices.n, choices.count_families(max_indegree)
+    most = max(MOST_STEPS // (PIECE * n_chains), FIRST_ROUND)
+    records = most * (8 * n * int(choices.sizes.max(initial=0)) + 8 * RECORDS) + 4 * MOST_GRAPHS * n
+    return choices.n_bytes + 12 * n_families + n_chains * (12 * n_families + choices.n_bytes // 2 + records)
 
 
 def draw_word(seed: int, number: int) -> int:
@@ -205,7 +213,7 @@ class Chain:
         word = snapshot.array("word", np.uint64, ())
         best = snapshot.array("best", np.uint16, (n,))
         try:
-            kernel.set_state(orders, families, int(word))
+            kernel.set_state(orders, families, word.item())
             kernel.set_best(best, snapshot.number("best_score"))
         except ValueError as error:
             raise snapshot.error(str(error)) from error

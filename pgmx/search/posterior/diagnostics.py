@@ -1,9 +1,13 @@
 """Diagnostics of Markov chains: r-hat of arcs and of log-scores, differences of chains, effective sample sizes."""
 
+import warnings
 from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from pgmx.checks import caller_level
 
 #: Least variance of an arc within a chain: r-hat of arcs of probability 0 or 1 is not defined.
 LEAST_VARIANCE = 1e-3
@@ -13,6 +17,9 @@ LEAST_SCORE_VARIANCE = 1e-6
 
 #: Number of arcs with the largest r-hat whose effective sample size is computed.
 SLOWEST_ARCS = 20
+
+#: Number of arcs that a warning names.
+NAMED_ARCS = 3
 
 
 class Agreement(NamedTuple):
@@ -103,3 +110,20 @@ def estimate_least_sample_size(traces: Sequence[np.ndarray], graphs: Sequence[np
     for child, bit in zip(*np.unravel_index(slowest, r_hats.shape), strict=True):
         sizes.append(estimate_sample_size([chain[:, child] >> bit & 1 for chain in graphs]))
     return min(sizes)
+
+
+def warn_of_disagreement(agreement: Agreement, candidates: Sequence[np.ndarray], names: Sequence, reason: str) -> None:
+    """Warn that chains have not converged, and name the arcs in which they differ most."""
+    worst = np.argsort(-agreement.differences, axis=None, kind="stable")[:NAMED_ARCS]
+    arcs = [
+        f"{names[candidates[child][bit]]!r} -> {names[child]!r} ({agreement.differences[child, bit]:.2f})"
+        for child, bit in zip(*np.unravel_index(worst, agreement.differences.shape), strict=True)
+        if bit < len(candidates[child])
+    ]
+    warnings.warn(
+        f"the chains have not converged (stopped by {reason}, r_hat_={agreement.r_hat:.3f}, largest difference "
+        f"{agreement.max_difference:.2f}): probabilities differ most between chains for {', '.join(arcs)}. Give a "
+        "larger n_steps or more time; the sum of the two directions is often settled earlier",
+        ConvergenceWarning,
+        stacklevel=caller_level(),
+    )

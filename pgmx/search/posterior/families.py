@@ -67,6 +67,13 @@ class ParentChoices:
             kept.append(np.sort(free[best]))
         return ParentChoices(self.required, kept)
 
+    def mask(self) -> np.ndarray:
+        """Return the candidates as a mask, uint8 (n, n), ``mask[child, parent]``."""
+        mask = np.zeros((self.n, self.n), dtype=np.uint8)
+        for v, free in enumerate(self.candidates):
+            mask[v, free] = 1
+        return mask
+
     @property
     def n_bytes(self) -> int:
         """Bytes of the table of all sets of candidates."""
@@ -136,7 +143,7 @@ class TableBuilder:
         self._most = [min(max_indegree - len(forced), len(free)) for forced, free in limits]
         self.first = np.concatenate([[0], np.cumsum(1 << choices.sizes)]).astype(np.int64)
         self.scores = np.full(self.first[-1], -np.inf)
-        self._rows = FamilyRows(source) if isinstance(source, Scorer) else None
+        self._rows = FamilyRows(source, choices.mask()) if isinstance(source, Scorer) else None
 
     @property
     def is_complete(self) -> bool:

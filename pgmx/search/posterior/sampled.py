@@ -12,12 +12,12 @@ from pgmx.search.posterior.families import ParentChoices
 class Families(NamedTuple):
     """The distinct families of many graphs: the child and the ascending parents of each, by child.
 
-    ``numbers[k, v]`` is the number of the family of variable v in graph k, int64.
+    ``family_of[k, v]`` is the position of the family of variable v in graph k, int64.
     """
 
     children: list[int]
     parents: list[np.ndarray]
-    numbers: np.ndarray
+    family_of: np.ndarray
 
 
 class SampledDags:
@@ -72,13 +72,13 @@ class SampledDags:
         """The distinct families."""
         children: list[int] = []
         parents: list[np.ndarray] = []
-        numbers = np.empty((len(self.parents), self.n), dtype=np.int64)
+        family_of = np.empty((len(self.parents), self.n), dtype=np.int64)
         for v in range(self.n):
-            distinct, _, numbers[:, v] = _number_rows(np.ascontiguousarray(self.parents[:, v]))
-            numbers[:, v] += len(children)
+            distinct, _, family_of[:, v] = _number_rows(np.ascontiguousarray(self.parents[:, v]))
+            family_of[:, v] += len(children)
             children += [v] * len(distinct)
             parents += [_to_ids(row) for row in distinct]
-        return Families(children, parents, numbers)
+        return Families(children, parents, family_of)
 
     def arc_frequency(self) -> np.ndarray:
         """Return the share of the samples with each arc, float64 (n, n) ``[tail, head]``."""
@@ -91,7 +91,7 @@ class SampledDags:
     def count_descendants(self) -> np.ndarray:
         """Return the number of samples in which y descends from x, float64 (n_families, n), by the family of x."""
         found = self.families
-        return count_descendants(self.ancestors, found.numbers, len(found.children), self.multiplicities)
+        return count_descendants(self.ancestors, found.family_of, len(found.children), self.multiplicities)
 
     def _sum_bits(self, bits: np.ndarray) -> np.ndarray:
         total = np.empty((self.n, self.n))
@@ -101,7 +101,7 @@ class SampledDags:
 
 
 def _number_rows(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the distinct rows of a uint64 matrix in their order of appearance, their first positions, and numbers."""
+    """Return the distinct rows of a uint64 matrix in order of appearance, their first positions, and indices."""
     keys = rows.view([("", np.uint64)] * rows.shape[1]).ravel() if rows.shape[1] > 1 else rows.ravel()
     _, first, numbers = np.unique(keys, return_index=True, return_inverse=True)
     rank = np.empty(len(first), dtype=np.int64)

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,25 @@ from pgmx._ext._ci_rows import DiscreteRows
 from pgmx.checks import caller_level, is_silent
 from pgmx.data import DiscreteTable
 from pgmx.parallel.threads import count_threads, run_on_threads
-from pgmx.statistics.counts import marginal_counts
+from pgmx.statistics.counts import marginal_counts, pair_counts
 from pgmx.statistics.families import DistributedFamilies, FamilyCounts, WideFamilies, split_wider
-from pgmx.statistics.independence.source import Evidence, IdArray, IndependenceSource, TestRow, list_rows
+from pgmx.statistics.independence.source import (
+    Evidence,
+    FloatArray,
+    IdArray,
+    IndependenceSource,
+    TestRow,
+    list_rows,
+)
 
 #: The statistics: Pearson's, with Yates' correction, the likelihood ratio, and Pearson's with exact moments.
 KINDS = ("pearson", "yates", "g_square", "moments")
 
 #: Rows of a table on this machine above which it is counted in segments, like a partition of a distributed table.
 MOST_ROWS = 1 << 22
+
+#: Bytes of the counts of all pairs, at most.
+_PAIRS_MEMORY = 1 << 26
 
 #: Bytes of the counts that one message requests.
 _MESSAGE_MEMORY = 1 << 24
@@ -59,18 +70,44 @@ class DiscreteTests(IndependenceSource):
             codes, planes = np.empty((self.n_variables, 0), np.uint8), np.empty((0, 0), np.uint64)
         counts = np.concatenate(self.marginals).astype(np.uint32)
         arrays = (codes, table.cardinalities, planes, table.plane_offsets, counts, table.missing_codes)
-        return DiscreteRows(*arrays, self.order, self.kind)
+        return DiscreteRows(*arrays, self.order, self.kind, self._pairs, self.table.n_rows)
+
+    @cached_property
+    def _pairs(self) -> np.ndarray | None:
+        """Counts of all pairs, from which tests given few variables follow; None if they need much memory."""
+        n_planes = np.diff(self.table.plane_offsets)
+        n_states = np.maximum(n_planes - 1, 0).sum()
+        # rows that are counted elsewhere have no other way to a count
+        is_partial = self._families is not None and not n_planes.all()
+        if self.table.has_wide_counts or is_partial or 4 * n_states**2 > _PAIRS_MEMORY:
+            return None
+        pairs = pair_counts(self.table, n_jobs=self.n_jobs, memory=_PAIRS_MEMORY)
+        if pairs is not None:
+            lower = np.tril_indices(len(pairs), -1)
+            pairs[lower] = pairs.T[lower]
+        return pairs
 
     # ---- rows ----
 
     def test_row(self, x: int, ys: Sequence[int] | IdArray, z: Sequence[int]) -> TestRow:
         """Test x with each of `ys` given the set `z`; the p-value is NaN if there are more than 2**62 cells."""
         ys, given = np.asarray(ys, dtype=np.int64), np.asarray(z, dtype=np.int64)
-        if self._families is None:
-            results = self._rows.test_row(x, ys, given)
-        else:
-            results = next(self._test_counts([(x, ys, tuple(z))]))
+        results = self._test(x, ys, given)
         return TestRow(results[0], results[1], results[2], self._find_effects(x, ys, given, results[3]))
+
+    def find_p_values(self, x: int, ys: Sequence[int] | IdArray, z: Sequence[int]) -> FloatArray:
+        """Return the p-values of `test_row`, without its other results."""
+        return self._test(x, np.asarray(ys, dtype=np.int64), np.asarray(z, dtype=np.int64))[2]
+
+    def _test(self, x: int, ys: np.ndarray, z: np.ndarray) -> Any:
+        """Return statistics, degrees of freedom, p-values, and the statistics that give the effect sizes."""
+        if self._counts_here(len(z)):
+            return self._rows.test_row(x, ys, z)
+        return next(self._test_counts([(x, ys, tuple(z.tolist()))]))
+
+    def _counts_here(self, size: int) -> bool:
+        """Return whether tests given `size` variables need no counts from elsewhere."""
+        return self._families is None or (size == 0 and self._pairs is not None)
 
     def _find_effects(self, x: int, ys: np.ndarray, z: np.ndarray, statistics: np.ndarray) -> np.ndarray:
         """Return Cramér's V: the root of the statistic, over the rows times the smaller number of states less one."""
@@ -111,7 +148,7 @@ class DiscreteTests(IndependenceSource):
         should_stop: Callable[[], bool] | None = None,
     ) -> int:
         """Test each pair given all sets of `size` neighbours, as the base class does, in compiled code."""
-        if self._families is not None:
+        if not self._counts_here(size):
             return self._run_counted(list_rows(adjacent, size, tiers), evidence, should_stop)
         matrix = np.ascontiguousarray(adjacent, dtype=np.uint8)
         starts = np.concatenate(([0], np.cumsum(matrix.sum(axis=1, dtype=np.int64))))
@@ -119,8 +156,8 @@ class DiscreteTests(IndependenceSource):
         levels = None if tiers is None else np.ascontiguousarray(tiers, dtype=np.int64)
 
         def run(rows: DiscreteRows, first: int, stop: int) -> tuple[int, int]:
-            begin, end = starts[first], starts[stop]
-            return rows.run_rows(first, stop, matrix, size, levels, p_values[begin:end], sets[begin:end], should_stop)
+            part = slice(starts[first], starts[stop])
+            return rows.run_rows(first, stop, matrix, size, levels, p_values[part], sets[part], should_stop)
 
         n_threads = count_threads(self.n_jobs)
         if n_threads == 1 or size == 0:

@@ -29,7 +29,7 @@ from pgmx.statistics.independence.source import Evidence, FloatArray, IdArray, I
 #: Smallest pivot and residual variance of a test, as in the kernel.
 LEAST_PIVOT, LEAST_VARIANCE = 1e-9, 1e-10
 #: Operations between two questions whether to stop, and pairs of the first level at a time.
-_TURN, _BLOCK = 1 << 27, 1 << 20
+_TURN, _BLOCK = 1 << 27, 1 << 18
 
 
 class PartialCorrelationTests(IndependenceSource):
@@ -140,11 +140,12 @@ class PartialCorrelationTests(IndependenceSource):
         for first in range(0, n, step):
             if should_stop is not None and should_stop():
                 break
-            rows = slice(first, first + step)
-            wanted = np.triu(adjacent[rows], first + 1)
-            p_values = self.compute_p_values(np.square(self.correlation[rows]), 0)
-            block = evidence.p_values[rows]
-            np.maximum(block, p_values, out=block, where=wanted)
+            part = slice(first, first + step), slice(first, None)  # on and right of the diagonal
+            wanted = np.triu(adjacent[part], 1)
+            p_values = self.compute_p_values(np.square(self.correlation[part]), 0)
+            p_values *= wanted
+            block = evidence.p_values[part]
+            np.maximum(block, p_values, out=block)
             n_tests += int(np.count_nonzero(wanted))
         return n_tests
 

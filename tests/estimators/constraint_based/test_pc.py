@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from pgmpy.base import DAG, PDAG, UndirectedGraph
 from pgmpy.causal_discovery import ExpertKnowledge
+from pgmpy.ci_tests import PowerDivergence
 from pgmpy.models import DiscreteBayesianNetwork
 from scipy.stats import chi2, chi2_contingency
 from sklearn.exceptions import ConvergenceWarning
@@ -163,6 +164,19 @@ def test_names_objects_and_functions_agree(name, make, draw, rng):
     test = make(frame)
     by_function = PC(ci_test=lambda X, Y, Z, significance_level: test(X, Y, Z, significance_level)).fit(frame)
     assert sorted(by_function.skeleton_.edges()) == sorted(PC(ci_test=name).fit(frame).skeleton_.edges())
+
+
+def test_tests_of_pgmpy_by_name_and_object(rng):
+    frame = draw_states(rng, 200)
+    named = PC(ci_test="power_divergence", max_cond_vars=1).fit(frame)
+    assert named.ci_test_ == "PowerDivergence"
+    test = PowerDivergence(data=frame)
+    assert list_results(PC(ci_test=test, max_cond_vars=1).fit(frame)) == list_results(named)
+    for x, y in named.skeleton_.edges():
+        test.run_test(x, y, [])
+        assert test.p_value_ < 0.01
+    rule = PC(ci_test=test, max_cond_vars=1, orient_rule="effect").fit(frame)
+    assert sorted(rule.skeleton_.edges()) == sorted(named.skeleton_.edges())
 
 
 def test_known_independences(rng):

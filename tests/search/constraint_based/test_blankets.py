@@ -67,6 +67,62 @@ def test_nothing_depends_on_the_order_of_the_variables(method):
     assert 0 < sum(map(len, blankets.values())) < 30
 
 
+class Stated(IndependenceSource):
+    """Tests with stated p-values and effects by pair and set; all others are certain of a dependence."""
+
+    def __init__(self, n, p_values, effects=None):
+        self.n_variables, self.p_values, self.effects, self.asked = n, p_values, effects or {}, []
+
+    def test_row(self, x, ys, z):
+        keys = [(min(x, int(y)), max(x, int(y)), tuple(z)) for y in ys]
+        self.asked += keys
+        p_values = np.array([self.p_values.get(key, 0.0) for key in keys])
+        return TestRow(p_values, np.ones(len(ys)), p_values, np.array([self.effects.get(key, 0.5) for key in keys]))
+
+
+def test_mmpc_needs_both_variables_in_each_others_set():
+    # 0 -> 1 <- 3, 1 -> 2 <- 3: only 1 and 3 together separate 2 from 0, and 3 is independent of 0
+    found = search(SeparationSource([set(), {0, 3}, {1, 3}, set()]), "mmpc")
+    assert found._find_once(0) == [1, 2] and found.find_neighbours(0) == [1]
+    assert not found.find_pairs()[0, 2] and not found.find_pairs()[2, 0]
+
+
+def test_ties_of_p_values_are_decided_by_effects():
+    effects = {(0, 1, ()): 0.2, (0, 2, ()): 0.9, (0, 3, ()): np.nan}
+    source = Stated(4, {}, effects)
+    assert search(source, "iamb")._rank_dependent(0, [1, 2, 3], ()) == [2, 1, 3]
+
+
+def test_mmpc_adds_the_variable_whose_weakest_dependence_is_strongest():
+    p_values = {(0, 1, ()): 1e-9, (0, 2, ()): 1e-5, (0, 3, ()): 1e-4, (0, 2, (1,)): 1e-6, (0, 3, (1,)): 1e-8}
+    source = Stated(4, p_values)
+    search(source, "mmpc")._find_once(0)
+    assert source.asked.index((0, 3, (2,))) < source.asked.index((0, 2, (3,)))
+
+
+def test_removals_after_each_addition():
+    # the common child 1 of 2 and 3, which are adjacent to 0, is added first: it has the smallest id
+    parents = [set(), {2, 3}, {0}, {0}, set()]
+    asked = {}
+    for method in METHODS[:3]:
+        source = SeparationSource(parents)
+        options = {"n_rows": 1, "cells": np.full(5, 2)} if method == "fast-iamb" else {}
+        assert search(source, method, **options).find_blanket(0) == [2, 3]
+        asked[method] = source.asked
+    assert (0, 4, (2, 3)) in asked["inter-iamb"] and (0, 4, (2, 3)) not in asked["iamb"]
+    assert asked["fast-iamb"] == asked["inter-iamb"]  # one row supports no table
+    many = SeparationSource(parents)
+    search(many, "fast-iamb", n_rows=10_000, cells=np.full(5, 2)).find_blanket(0)
+    assert len(many.asked) < len(asked["inter-iamb"])
+
+
+def test_no_spouse_of_a_pair_that_may_not_be_adjacent():
+    possible = ~np.eye(3, dtype=bool)
+    possible[0, 2] = possible[2, 0] = False
+    knowledge = PairKnowledge(possible, np.zeros((3, 3), dtype=bool))
+    assert search(SeparationSource([set(), {0}, {1}]), "mmpc", knowledge).find_blanket(0) == [1]
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_knowledge_of_pairs(method):
     # 0 -> 2 <- 1, 2 -> 3

@@ -10,6 +10,7 @@ from pgmx.data import DiscreteTable
 from pgmx.statistics.families import DistributedFamilies
 from pgmx.statistics.independence.discrete import KINDS, DiscreteTests
 from pgmx.statistics.independence.source import Evidence, IndependenceSource
+from tests.helpers.far_tables import Elsewhere, cut
 from tests.oracles.independence import moments_of_table, test_discrete
 
 
@@ -67,6 +68,18 @@ def test_statistics_are_those_of_the_definition(kind):
             np.testing.assert_allclose(row.p_value, expected[:, 2], rtol=1e-9, atol=1e-9)
 
 
+def test_counts_of_pairs_less_strata_with_one_state():
+    """Given one variable, counts follow from pairs: also if x is constant in a stratum."""
+    rng = np.random.default_rng(11)
+    z, y = rng.integers(0, 4, 200), rng.integers(0, 3, 200)
+    x = np.where(z == 0, 1, np.where(z == 3, 2, rng.integers(0, 3, 200)))
+    source = DiscreteTests(DiscreteTable("xyz", [range(3), range(3), range(4)], [x, y, z]))
+    for a, b in ((0, 1), (1, 0)):
+        row = source.test_row(a, [b], [2])
+        expected = test_discrete("pearson", *((x, y) if a == 0 else (y, x)), z[None])
+        assert (row.statistic[0], row.dof[0], row.p_value[0]) == pytest.approx(expected)
+
+
 @pytest.mark.parametrize("kind", ["pearson", "g_square"])
 def test_no_digits_are_lost_near_independence(kind):
     x, y = np.repeat([[0, 0, 1, 1], [0, 1, 0, 1]], 250, axis=1)
@@ -119,6 +132,36 @@ def test_levels_equal_rows_on_threads_and_in_messages(kind, monkeypatch):
             counted = DiscreteTests(table, kind)
             assert isinstance(counted._families, DistributedFamilies)
             assert_same(run_levels(counted, adjacent, 4, tiers=tiers), expected)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.1])
+def test_partitions_have_the_bits_of_the_whole_table(missing, monkeypatch):
+    rng = np.random.default_rng(9)
+    table = make_table(rng, 7, 500, 4, missing)
+    adjacent = ~np.eye(7, dtype=bool)
+    expected = run_levels(DiscreteTests(table), adjacent, 3)
+    families = Elsewhere(cut(table, [120, 130, 400]))
+    monkeypatch.setattr("pgmx.statistics.independence.discrete.DistributedFamilies", lambda _: families)
+    monkeypatch.setattr("pgmx.statistics.independence.discrete.MOST_ROWS", 10)
+    assert_same(run_levels(DiscreteTests(table), adjacent, 3), expected)
+    assert len(families.messages) == 2  # one for each level but that of empty sets, which needs pairs alone
+
+
+def test_equal_p_values_from_both_ends_have_the_first_set():
+    """Given a copy of x no degree of freedom is left: of two such sets the first in the order of ids counts."""
+    x, y = np.random.default_rng(10).integers(0, 2, (2, 30))
+    table = DiscreteTable("abcdxy", [(0, 1)] * 6, [x, x, x, x, x, y])
+    adjacent = np.zeros((6, 6), dtype=bool)
+    for x_side, y_side in (([1, 2], [0, 3]), ([0, 3], [1, 2])):
+        adjacent[:] = False
+        for v, others in ((4, [5, *x_side]), (5, y_side)):
+            adjacent[v, others] = adjacent[others, v] = True
+        evidence, _ = run_levels(DiscreteTests(table), adjacent, 3)
+        assert evidence.get_p_value(4, 5) == 1.0
+        assert evidence.get_set(4, 5) == (min(x_side[0], y_side[0]),)
+        evidence = Evidence(6)
+        DiscreteTests(table).run_level(adjacent, 2, significance_level=0.05, evidence=evidence)
+        assert evidence.get_set(4, 5) == (0, 3)
 
 
 def test_order_renames_the_variables():

@@ -114,6 +114,14 @@ def test_tests_are_symmetric_and_rows_are_single_tests():
                 assert tests.test_row(one, [other], z).p_value[0] == pytest.approx(row.p_value[i], abs=1e-9)
 
 
+def test_regressions_on_other_sets_are_not_taken_again():
+    _, (_, _, u, v), a, b = draw_columns(8, 100)
+    columns = [a, b, u, v]
+    tests = make_tests(columns)
+    for z in ([2], [3], [2, 3], [2]):
+        assert tests.test_row(0, [1], z).p_value[0] == make_tests(columns).test_row(0, [1], z).p_value[0]
+
+
 def test_missing_values_leave_out_rows_of_a_test():
     rng, (x, y, u, _), a, b = draw_columns(6, 200)
     y, a, b = y + 0.2 * x, a.copy(), np.where(u > 0, b, 0)
@@ -149,3 +157,8 @@ def test_data_without_evidence():
     assert row.p_value.tolist() == [1.0, 1.0]
     assert make_tests([x, 2 * x, a]).test_row(0, [1], [2]).p_value[0] == 1.0  # two rows in each stratum
     assert make_tests([x, 2 * x, a]).test_row(0, [1], []).p_value[0] < 1e-20
+    # a stratum with a state for each row says nothing
+    values, states, strata = np.arange(13.0) ** 2, np.r_[0, 1, 2, np.arange(10) % 2], np.repeat([0, 1], [3, 10])
+    row = make_tests([values, states, strata]).test_row(0, [1], [2])
+    rest = make_tests([values[3:], states[3:]]).test_row(0, [1], [])
+    assert (row.statistic[0], row.dof[0], row.p_value[0]) == (rest.statistic[0], rest.dof[0], rest.p_value[0])

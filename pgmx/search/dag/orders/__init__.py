@@ -1,0 +1,1 @@
+"""Searches over the orders of the variables."""
