@@ -21,7 +21,8 @@ SEARCHES = {
 HYBRIDS = {"mmhc": "MMHC"}
 FORESTS = {"chow-liu": "ChowLiuForest", "tan": "ChowLiuForest"}
 #: Methods that test conditional independence.
-TESTED = {"pc": "PC"}
+HIDDEN_CAUSES = {"rfci": "RFCI", "fci": "FCI"}
+TESTED = {"pc": "PC", **HIDDEN_CAUSES}
 MARKOV_METHODS = {
     "best-choice": "BestChoiceEdgeGrafting",
     "online": "OnlineEdgeGrafting",
@@ -119,7 +120,7 @@ LEARNER_OPTIONS = {
     "alpha": [
         Parameter(["best-choice", "online"], "alpha", 0.5),
         Parameter(["edge-grafting"], "alpha", 0.0, text="one edge per round", scope="edge-grafting"),
-        Parameter(TESTED, "significance_level", 0.01, scope="pc"),
+        Parameter(TESTED, "significance_level", 0.01, scope="pc, rfci, fci"),
         Parameter(HYBRIDS, "significance_level", 0.05, scope="mmhc"),
     ],
     "test": [Parameter([*TESTED, *HYBRIDS], "ci_test")],

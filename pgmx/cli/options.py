@@ -11,6 +11,7 @@ from pgmx.ci_tests.registry import TESTS
 from pgmx.cli.methods import (
     BAYESIAN_METHODS,
     GAUSSIAN_METHODS,
+    HIDDEN_CAUSES,
     LAM_MIN_RATIO,
     MARKOV_METHODS,
     SCORE_TRANSFORMS,
@@ -127,13 +128,15 @@ def method_option(*, numeric: bool):
         "svarm, kernel-svarm and tensor-sem learn from time series: numeric columns, oldest row first."
     )
     more = [*GAUSSIAN_METHODS, *SERIES_METHODS] if numeric else []
+    bayesian = [method for method in BAYESIAN_METHODS if numeric or method not in HIDDEN_CAUSES]
     return click.option(
         "--method",
-        type=click.Choice([*BAYESIAN_METHODS, *MARKOV_METHODS, *more]),
+        type=click.Choice([*bayesian, *MARKOV_METHODS, *more]),
         default="hill-climb",
         show_default=True,
         help=f"Bayesian networks: searches ({', '.join(SEARCHES)}), the best forest (chow-liu), a forest below a class "
-        "variable (tan), tests of conditional independence (pc), or tests and then a search (mmhc). The "
+        "variable (tan), tests of conditional independence (pc), or tests and then a search (mmhc). Partial ancestral "
+        "graphs, if causes may be hidden: rfci, fci. The "
         "other methods learn undirected Markov networks." + (numbers if numeric else ""),
     )
 
@@ -159,7 +162,7 @@ learner_options = join_options(
         "--test",
         None,
         [entry.name for entry in TESTS],
-        "pc, mmhc: the test. Default: chi_square for discrete, fisher_z for continuous, mixed for mixed columns.",
+        "pc, rfci, fci, mmhc: the test. Default: chi_square (discrete), fisher_z (continuous), mixed (mixed data).",
     ),
     _learner_option("--max-indegree", "N", _COUNT, "At most N parents per variable."),
     _learner_option("--max-degree", "N", _POSITIVE, "ges: at most N edges per variable."),
@@ -222,7 +225,7 @@ markov_options = join_options(
         "X",
         click.FloatRange(min=0, max=1),
         "best-choice, online: 0 activates many edges per round, 1 only the best edge; edge-grafting: activate batches "
-        "of edges above this threshold; pc, mmhc: the significance level of the tests.",
+        "of edges above this threshold; pc, rfci, fci, mmhc: the significance level of the tests.",
     ),
     _learner_option(
         "--select",

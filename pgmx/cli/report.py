@@ -27,6 +27,8 @@ def line(name: str, text: str, width: int = 8) -> None:
 
 def edges_of(graph) -> list[tuple[str, str, str]]:
     """List the edges of a graph as (variable, mark, variable), sorted; ``--`` for undirected ones."""
+    if hasattr(graph, "definite_parents"):
+        return _list_marked_edges(graph)
     arcs = set(graph.edges())
     if not graph.is_directed():
         arcs |= {(v, u) for u, v in arcs}
@@ -39,8 +41,20 @@ def edges_of(graph) -> list[tuple[str, str, str]]:
     return sorted(edges, key=lambda edge: (edge[0], f" {edge[1]} ", edge[2]))
 
 
+def _list_marked_edges(graph) -> list[tuple[str, str, str]]:
+    """List the edges of a PAG as (variable, marks, variable), sorted; arrowheads are on the right if possible."""
+    edges = []
+    for u, v, marks in graph.edges(data="marks"):
+        left, right = sorted((u, v), key=lambda end: (marks[end] == ">", str(end)))
+        edges.append((str(left), f"{'<' if marks[left] == '>' else marks[left]}-{marks[right]}", str(right)))
+    return sorted(edges, key=lambda edge: (edge[0], f" {edge[1]} ", edge[2]))
+
+
 def edge_count(edges: list) -> str:
     """Return the number of edges of each kind as text."""
+    if any(len(mark) == 3 for _, mark, _ in edges):
+        n_causes, n_hidden = (sum(mark == sign for _, mark, _ in edges) for sign in ("-->", "<->"))
+        return f"{len(edges)} ({n_causes} -->, {n_hidden} <->, {sum('o' in mark for _, mark, _ in edges)} with circles)"
     n_open = sum(mark == "--" for _, mark, _ in edges)
     return f"{len(edges)} ({len(edges) - n_open} directed, {n_open} undirected)"
 

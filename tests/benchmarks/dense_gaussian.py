@@ -82,22 +82,25 @@ def report(cells, seeds, limit, ours):
             texts = [describe(found[cell, seed, name], limit) for name in (*ours, *PEERS)]
             print_row(cell.name.removesuffix(", 1,000 rows"), seed, *texts)
     print()
-    print_row("variables/degree", "search", "edges", "precision", "recall", "SHD of classes", "MB in all")
-    print_row("---", "---", *["---:"] * 5)
+    print_medians(found, cells, seeds, (*ours, *PEERS))
+    print()
+    print_losses(found, cells, seeds)
+
+
+def print_medians(found, cells, seeds, names):
+    """Print the medians of each search over the data sets."""
+    columns = {"gain": "+,.1f", "seconds": ".3g", "edges": ",.0f", "precision": ".3f", "recall": ".3f"}
+    columns |= {"shd": ",.0f", "megabytes": ",.0f"}
+    titles = "score - truth", "user-CPU s", "edges", "precision", "recall", "SHD of classes", "MB in all"
+    print_row("variables/degree", "search", "data sets", *titles)
+    print_row("---", "---", *["---:"] * (len(titles) + 1))
     for cell in cells:
-        for name in (*ours, *PEERS):
+        for name in names:
             runs = [found[cell, seed, name] for seed in seeds]
             runs = [record for record in runs if record is not None and record["seconds"] is not None]
             if runs:
-                middle = {
-                    key: median(record[key] for record in runs)
-                    for key in ("edges", "precision", "recall", "shd", "megabytes")
-                }
-                texts = [f"{middle['edges']:,.0f}", f"{middle['precision']:.3f}", f"{middle['recall']:.3f}"]
-                texts += [f"{middle['shd']:,.0f}", f"{middle['megabytes']:,.0f}"]
-                print_row(cell.name.removesuffix(", 1,000 rows"), f"{name}, {len(runs)} data sets", *texts)
-    print()
-    print_losses(found, cells, seeds)
+                texts = [format(median(record[key] for record in runs), form) for key, form in columns.items()]
+                print_row(cell.name.removesuffix(", 1,000 rows"), name, len(runs), *texts)
 
 
 def print_losses(found, cells, seeds):

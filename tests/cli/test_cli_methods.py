@@ -12,6 +12,7 @@ from pgmpy.readwrite import BIFReader
 from helpers.command_line import done, pgmx, refused
 from pgmx.cli.methods import SEARCHES
 from pgmx.data import read_table, write_table
+from pgmx.models import read_model
 
 
 def printed(name, text):
@@ -195,6 +196,24 @@ def test_tests_of_independence_learn_a_network(test, shown, tmp_path):
     text = done("learn", path, *options, "--report", tmp_path / "r.html")
     assert f"({shown} at level 0.005, sets of up to 0 variables)" in text and "rain -- wet" in text
     assert (tmp_path / "r.html").exists()
+
+
+@pytest.mark.parametrize("method", ["fci", "rfci"])
+def test_hidden_causes(method, tmp_path):
+    rng = np.random.default_rng(0)
+    hidden, sun, rain = rng.normal(size=(3, 600))
+    path = tmp_path / "weather.csv"
+    mood = sun + hidden + 0.5 * rng.normal(size=600)
+    crops = rain + hidden + 0.5 * rng.normal(size=600)
+    pd.DataFrame({"sun": sun, "mood": mood, "crops": crops, "rain": rain}).to_csv(path, index=False)
+    out = tmp_path / "pag.json"
+    text = done("learn", path, "--method", method, "--out", out, "--plot", tmp_path / "pag.svg")
+    assert "crops <-> mood" in text and "rain o-> crops" in text
+    assert "3 (0 -->, 1 <->, 2 with circles)" in text and "query" not in text
+    assert read_model(out).definite_parents("crops") == set()
+    assert "write .graphml or .json" in refused("learn", path, "--method", method, "--out", tmp_path / "pag.bif")
+    sampled = done("learn", "asia", "--method", method, "--out", out, "--rows", "500")
+    assert "against the true graph" in sampled
 
 
 def test_a_search_among_pairs_that_tests_have_left(tmp_path):

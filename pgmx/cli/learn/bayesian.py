@@ -5,7 +5,7 @@ from pathlib import Path
 from pgmx.cli import report
 from pgmx.cli.console import say
 from pgmx.cli.learn.query import Prediction, ask, ask_mixed, choose_question
-from pgmx.cli.methods import HYBRIDS, TESTED, make_learner
+from pgmx.cli.methods import HIDDEN_CAUSES, HYBRIDS, TESTED, make_learner
 from pgmx.cli.paths import NETWORK_SUFFIXES, Source, suffix_of
 from pgmx.cli.tables import Data
 from pgmx.scores.registry import list_scores
@@ -15,12 +15,18 @@ def learn_bayesian(
     where: Source, data: Data, knowledge: dict, options: dict, targets: report.Targets, quiet: bool
 ) -> None:
     """Learn a Bayesian network, and report and write it."""
+    if options["method"] in HIDDEN_CAUSES and targets.out is not None and suffix_of(targets.out) in NETWORK_SUFFIXES:
+        raise ValueError(
+            f"--out {targets.out}: {suffix_of(targets.out)} is for networks, but --method {options['method']} learns a "
+            "graph with unknown marks: write .graphml or .json"
+        )
     _check_format(data, targets.out)
     learner = make_learner(options, knowledge)
     seconds = report.fit_timed(learner, data.table)
 
     _report(where, data, learner, seconds, options, quiet)
-    _report_query(data, learner)
+    if options["method"] not in HIDDEN_CAUSES:
+        _report_query(data, learner)
     _write(data, learner, targets)
     report.write_report(targets, learner, f"{where.name}, learned by {options['method']}", data.table)
 
@@ -68,7 +74,12 @@ def _report(where: Source, data: Data, learner, seconds: float, options: dict, q
     report.line("edges", report.edge_count(edges))
     stopped = "" if getattr(learner, "converged_", True) else " (stopped before convergence)"
     report.line("seconds", f"{seconds:.3f}{stopped}")
-    if data.truth is not None:
+    if data.truth is not None and options["method"] in HIDDEN_CAUSES:
+        from pgmx.metrics import skeleton_scores
+
+        scores = skeleton_scores(data.truth, learner)
+        report.line("pairs", f"precision {scores.precision:.3f}, recall {scores.recall:.3f} against the true graph")
+    elif data.truth is not None:
         from pgmx.metrics import cpdag_shd
 
         n_true = data.truth.number_of_edges()
@@ -123,6 +134,8 @@ def _report_mixed_query(data: Data, learner) -> None:
 
 def has_network(data: Data, learner) -> bool:
     """Return whether the learned network has parameters; edges from continuous to discrete variables prevent them."""
+    if not hasattr(type(learner), "model_") and not hasattr(learner, "model_"):
+        return False
     return data.network is not None and (data.network != "mixed" or hasattr(learner, "model_"))
 
 
@@ -131,7 +144,7 @@ def _write(data: Data, learner, targets: report.Targets) -> None:
     has_parameters = has_file and has_network(data, learner)
     model = learner.model_ if has_parameters else learner.graph_
     reference, note = None, ""
-    if data.truth is not None and targets.plot is not None:
+    if data.truth is not None and targets.plot is not None and hasattr(learner, "dag_"):
         reference, note = _true_class(data), " (edges coloured by whether the true graph has them)"
     drawing = {"continuous": data.table.float_columns} if data.network == "mixed" else {}
     report.write_results(

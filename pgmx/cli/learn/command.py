@@ -9,7 +9,15 @@ from pathlib import Path
 
 from pgmx.atomic import replace_file
 from pgmx.cli.console import say
-from pgmx.cli.methods import GAUSSIAN_METHODS, LDS_METHODS, MARKOV_METHODS, SERIES_METHODS, check_method, make_learner
+from pgmx.cli.methods import (
+    GAUSSIAN_METHODS,
+    HIDDEN_CAUSES,
+    LDS_METHODS,
+    MARKOV_METHODS,
+    SERIES_METHODS,
+    check_method,
+    make_learner,
+)
 from pgmx.cli.paths import (
     GAUSSIAN_SUFFIXES,
     GRAPH_SUFFIXES,
@@ -41,6 +49,8 @@ def run_learn(source: str, *, out: Path | None, plot: Path | None, quiet: bool, 
         return
     markov = options["method"] in MARKOV_METHODS
     suffixes, first = (MARKOV_SUFFIXES, ".uai") if markov else (NETWORK_SUFFIXES + GRAPH_SUFFIXES, ".bif")
+    if options["method"] in HIDDEN_CAUSES:
+        first = ".json"
     check_targets(out, plot, suffixes, targets.history, targets.report)
     check_method(options)
     if options["checkpoint"] is not None:

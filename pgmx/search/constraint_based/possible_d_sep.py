@@ -60,12 +60,17 @@ class PossibleDSepTests:
     ) -> int:
         """Test the pairs of `adjacent` given all sets of a size that were not tested before; return the number."""
         n_tests = 0
+        known = (evidence.p_values + evidence.p_values.T).tolist()  # lists are faster than arrays, one value at a time
         for x, ys, z in self._list_rows(adjacent, size):
             if should_stop is not None and should_stop():
                 break
-            p_values = source.test_row(x, ys, z).p_value
-            n_tests += len(ys) - int(np.count_nonzero(np.isnan(p_values)))
-            evidence.add(x, ys, z, p_values)
+            p_values = source.find_p_values(x, ys, z)
+            values = p_values.tolist()
+            n_tests += sum(p == p for p in values)  # NaN: the set cannot be tested
+            if any(p >= known[x][y] for p, y in zip(values, ys.tolist(), strict=True)):
+                evidence.add(x, ys, z, p_values)
+                for y in ys.tolist():
+                    known[x][y] = known[y][x] = evidence.get_p_value(x, y)
         return n_tests
 
     def _list_rows(

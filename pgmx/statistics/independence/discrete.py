@@ -14,7 +14,14 @@ from pgmx.data import DiscreteTable
 from pgmx.parallel.threads import count_threads, run_on_threads
 from pgmx.statistics.counts import marginal_counts, pair_counts
 from pgmx.statistics.families import DistributedFamilies, FamilyCounts, WideFamilies, split_wider
-from pgmx.statistics.independence.source import Evidence, IdArray, IndependenceSource, TestRow, list_rows
+from pgmx.statistics.independence.source import (
+    Evidence,
+    FloatArray,
+    IdArray,
+    IndependenceSource,
+    TestRow,
+    list_rows,
+)
 
 #: The statistics: Pearson's, with Yates' correction, the likelihood ratio, and Pearson's with exact moments.
 KINDS = ("pearson", "yates", "g_square", "moments")
@@ -85,11 +92,18 @@ class DiscreteTests(IndependenceSource):
     def test_row(self, x: int, ys: Sequence[int] | IdArray, z: Sequence[int]) -> TestRow:
         """Test x with each of `ys` given the set `z`; the p-value is NaN if there are more than 2**62 cells."""
         ys, given = np.asarray(ys, dtype=np.int64), np.asarray(z, dtype=np.int64)
-        if self._counts_here(len(given)):
-            results = self._rows.test_row(x, ys, given)
-        else:
-            results = next(self._test_counts([(x, ys, tuple(z))]))
+        results = self._test(x, ys, given)
         return TestRow(results[0], results[1], results[2], self._find_effects(x, ys, given, results[3]))
+
+    def find_p_values(self, x: int, ys: Sequence[int] | IdArray, z: Sequence[int]) -> FloatArray:
+        """Return the p-values of `test_row`, without its other results."""
+        return self._test(x, np.asarray(ys, dtype=np.int64), np.asarray(z, dtype=np.int64))[2]
+
+    def _test(self, x: int, ys: np.ndarray, z: np.ndarray) -> Any:
+        """Return statistics, degrees of freedom, p-values, and the statistics that give the effect sizes."""
+        if self._counts_here(len(z)):
+            return self._rows.test_row(x, ys, z)
+        return next(self._test_counts([(x, ys, tuple(z.tolist()))]))
 
     def _counts_here(self, size: int) -> bool:
         """Return whether tests given `size` variables need no counts from elsewhere."""

@@ -128,6 +128,10 @@ class IndependenceSource:
             p_values[k, wanted[k]], effects[k, wanted[k]] = row.p_value, row.effect_size
         return p_values, effects
 
+    def find_p_values(self, x: int, ys: Sequence[int] | IdArray, z: Sequence[int]) -> FloatArray:
+        """Return the p-values of `test_row`, without its other results."""
+        return self.test_row(x, ys, z).p_value
+
     def run_level(
         self,
         adjacent: NDArray[np.bool_],
