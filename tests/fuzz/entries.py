@@ -24,6 +24,7 @@ MODULES = (
     "time_series_cases",
     "ci_test_cases",
     "constraint_cases",
+    "posterior_cases",
     "count_cases",
     "further_cases",
     "graph_cases",
