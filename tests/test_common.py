@@ -38,6 +38,11 @@ CONFIGURATIONS = {learner.cls: learner for learner in LEARNERS[::-1]}
 FIRST_OF_FAMILY = set({cls.__module__.rsplit(".", 1)[0]: cls for cls in CONFIGURATIONS}.values())
 
 
+#: The checks have few rows, in which columns are functions of each other.
+few_rows = pytest.mark.filterwarnings("ignore:pairs of columns of which one is a function")
+
+
+@few_rows
 @parametrize_with_checks(
     [make() for cls, make in CONFIGURATIONS.items() if cls in FIRST_OF_FAMILY],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES[type(estimator)],
@@ -47,6 +52,7 @@ def test_scikit_learn(estimator, check):
 
 
 @pytest.mark.slow
+@few_rows
 @parametrize_with_checks(
     [make() for cls, make in CONFIGURATIONS.items() if cls not in FIRST_OF_FAMILY],
     expected_failed_checks=lambda estimator: EXPECTED_FAILURES[type(estimator)],

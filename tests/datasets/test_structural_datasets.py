@@ -41,6 +41,7 @@ def test_responses_lie_in_the_span_of_their_parents(kernel):
         assert share < 1e-5 or not len(parents)
 
 
+@pytest.mark.slow
 def test_signal_to_noise_ratio():
     loud, quiet = (kernel_responses(5, 4000, kernel="linear", snr=snr, edge_probability=1.0) for snr in (10.0, 200.0))
     noise = loud.responses - quiet.responses

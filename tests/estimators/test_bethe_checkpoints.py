@@ -13,6 +13,8 @@ from pgmx.estimators import EdgeGrafting, FeatureGrafting, GraftingLight, GroupL
 from tests.estimators.test_markov_unsettled import latent_rows
 from tests.fuzz.array_fields import ArrayFields
 
+pytestmark = pytest.mark.slow
+
 STRONG, WEAK = {"lam": 0.01, "l2": 0.01}, {"lam": 0.005, "l2": 0.001}
 BATCH = EdgeGrafting(loss="bethe", batch=True, **STRONG)
 ONLINE = OnlineEdgeGrafting(loss="bethe", **STRONG)

@@ -165,6 +165,7 @@ def test_killed_driver_goes_on_with_other_parts(client, tmp_path):
     assert min(seen) > 1  # not from the beginning
 
 
+@pytest.mark.slow
 def test_stragglers_are_named(client, monkeypatch, caplog):
     far = distribute(draw_frame(200), client)
     monkeypatch.setattr(remote_partitions, "SLOW", 0.05)

@@ -32,6 +32,8 @@ from pgmx.estimators import (
     GroupLassoMarkovNetwork,
 )
 
+pytestmark = pytest.mark.slow
+
 ROWS = planted_rows()
 every_edge_wise = pytest.mark.parametrize("make", EDGE_WISE.values(), ids=EDGE_WISE)
 every_learner = pytest.mark.parametrize("make", ALL.values(), ids=ALL)

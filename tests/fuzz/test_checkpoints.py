@@ -12,6 +12,8 @@ from tests.fuzz.array_fields import ArrayFields
 from tests.fuzz.checkpoint_files import DATA, LEARNERS, LIMIT, SEARCHES, UNDER_BETHE, check, list_changes, stop_halfway
 from tests.helpers.processes import run_in_child
 
+pytestmark = pytest.mark.slow
+
 
 def attack(make, path, plain, *, sign, every, counts):
     raw, known_scores = path.read_bytes(), {}

@@ -10,6 +10,8 @@ from tests.fuzz.model_files import FILES, check_model
 from tests.fuzz.mutations import attack, try_one
 from tests.fuzz.plane_fields import follow, list_paths, set_path
 
+pytestmark = pytest.mark.slow
+
 
 def attack_file(folder, kind, n_cases, seed):
     make, name, read = FILES[kind]

@@ -11,6 +11,8 @@ import pytest
 from pgmx.data import DiscreteTable, encode, open_any, open_frame, open_numeric, read_table, write_table
 from tests.fuzz.mutations import attack
 
+pytestmark = pytest.mark.slow
+
 RNG = np.random.default_rng(0)
 STATES = pd.DataFrame({"sky": RNG.choice(["blue", "grey"], 40), "days": RNG.integers(0, 3, 40)})
 NUMBERS = pd.DataFrame(RNG.normal(size=(40, 2)).round(3), columns=["sky", "days"])

@@ -214,6 +214,7 @@ def test_rows_beyond_memory_are_named():
             question(rows)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pathfinder", pytest.param("munin", marks=pytest.mark.slow)])
 def test_no_row_underflows(name):
     try:

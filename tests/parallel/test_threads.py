@@ -113,6 +113,7 @@ def test_threads_that_gain_nothing_end(monkeypatch):
     assert set(owners[-50:]) == {threading.get_ident()}
 
 
+@pytest.mark.slow
 def test_calls_in_order():
     calls = [lambda i=i: nap(i) for i in range(20)]
     for n_jobs in (None, 1, 2, -1):

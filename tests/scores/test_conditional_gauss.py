@@ -78,6 +78,7 @@ def test_pgmpy_departs_from_its_formula_in_other_units(scale, parents, theirs):
     assert departed == pytest.approx(-2582.478665735 if theirs is None else theirs, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_parents", "least"), [(1, 10), (4, 30)])
 def test_pgmpy_departs_from_its_formula_on_real_tables(n_parents, least, rng):
     """Breast cancer with its target: columns of small scale, and parents whose densities are under 1e-8."""

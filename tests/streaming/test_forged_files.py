@@ -10,6 +10,8 @@ import pytest
 from helpers.stream_learners import STREAMS, SUBSPACE, find_stream, list_state
 from pgmx.streaming import AdaRakerRegressor, CategoricalSubspace, StreamLearner
 
+pytestmark = pytest.mark.slow
+
 every_learner = pytest.mark.parametrize("make", [*STREAMS, SUBSPACE], ids=lambda make: make.name)
 
 

@@ -58,6 +58,7 @@ def test_compiled_levels_are_those_of_the_rows(statistic, tiered, n_jobs, rng):
         assert by_rows.sets == compiled.sets
 
 
+@pytest.mark.slow
 def test_many_neighbours(rng):
     n = 140  # more than two words of 64 bits
     tests = PartialCorrelationTests(random_correlation(n, rng, 400), 400)
