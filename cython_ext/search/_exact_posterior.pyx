@@ -16,15 +16,17 @@ DAGs (`DagSums`). G(U) is the weight of all ways to add the variables outside U,
 
 The reverse mode of this recursion gives the probability D_v(U) that the parents of v are summed within U; then in both
 cases P(u -> v) = sum over U of D_v(U) (1 - exp(A_v(U - u) - A_v(U))). G has a range of e^100000, so it is divided by
-exp(m(U)), m(U) = max over v of A_v(U) + m(U + v): then it lies between 1 and n!. The exponent of a term falls as T grows,
-so that supersets of a T below CUT are skipped without error. D_v(U) sums to 1 over U, which bounds what was cancelled.
+exp(m(U)), m(U) = max over v of A_v(U) + m(U + v): then it lies between 1 and n!. The exponent of a term falls as T
+grows, so that supersets of a T below CUT are skipped without error. D_v(U) sums to 1 over U, which bounds what was
+cancelled.
 
 A sample of DAGs adds layers: T is the next layer after the layer R and U in all with a probability proportional to
 
-    sum over S holding T of (-1)^(|S| - |T|) prod over S of exp(A_v(U)) G(U + S)  prod over T of (1 - exp(A_v(U - R) - A_v(U))).
+    sum over S holding T of (-1)^(|S| - |T|) prod over S of exp(A_v(U)) G(U + S)
+        times prod over T of (1 - exp(A_v(U - R) - A_v(U))).
 
-Cost: orders 2 n 2^n exponentials; DAGs 2 (3^n) terms at most; a layer of a sample 2^r r for r variables outside U, unless
-its table is kept. Memory: two (orders) or three (DAGs) arrays of 2^n, and one as large as the tables of sums.
+Cost: orders 2 n 2^n exponentials; DAGs 2 (3^n) terms at most; a layer of a sample 2^r r for r variables outside U,
+unless its table is kept. Memory: two (orders) or three (DAGs) arrays of 2^n, and one as large as the tables of sums.
 Thread-safety: an object serves one thread at a time; all passes release the GIL.
 References: Koivisto (2006), Advances in exact Bayesian structure discovery in Bayesian networks, UAI (orders); Tian and
 He (2009), Computing posterior probabilities of structural features in Bayesian networks, UAI (inclusion-exclusion over
@@ -34,9 +36,8 @@ distributions, UAI.
 
 cimport cython
 from libc.math cimport INFINITY, exp, expm1, fabs, log
-from libc.stdint cimport int64_t, uint8_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
-from libc.string cimport memset
 
 import numpy as np
 
@@ -223,9 +224,9 @@ cdef class OrderSums(SubsetSums):
 
     def advance(self, Py_ssize_t n_subsets=1 << 16) -> bool:
         """Compute the sums of some more subsets; return whether any are left."""
-        cdef Py_ssize_t i
+        cdef Py_ssize_t _
         with nogil:
-            for i in range(n_subsets):
+            for _ in range(n_subsets):
                 if not self.is_backward:
                     self.sum_before(self.at)
                     if self.at == self.full:

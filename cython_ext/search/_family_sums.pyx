@@ -8,8 +8,8 @@ scored once. The sums
 
 are made by one pass per candidate (the zeta transform), in logarithms: no terms are subtracted, so the relative error
 of a sum is about K eps. Scores of -inf are allowed.
-Cost: a row of gains for each set of fewer than `max_size` candidates without the last one; K 2^(K-1) logarithms of sums,
-fewer if scores differ by more than LOST.
+Cost: a row of gains for each set of fewer than `max_size` candidates without the last one; K 2^(K-1) logarithms of
+sums, fewer if scores differ by more than LOST.
 Thread-safety: an object serves one thread at a time; rows and sums release the GIL.
 Reference: Koivisto and Sood (2004), Exact Bayesian structure discovery in Bayesian networks, JMLR 5, section 4.1.
 """
@@ -198,7 +198,7 @@ def sum_subsets(double[::1] table):
 
 def find_live_sets(const double[::1] scores):
     """Return the sets that score higher than all their subsets, uint32, ascending: the best networks have no others."""
-    cdef Py_ssize_t size = scores.shape[0], half = 1, start, i, n = 0
+    cdef Py_ssize_t size = scores.shape[0], half = 1, start, i
     cdef double[::1] best = np.array(scores)
     cdef double *lower
     cdef double *upper

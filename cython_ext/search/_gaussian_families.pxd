@@ -99,7 +99,9 @@ cdef inline void set_arrays(Family *family) noexcept nogil:
     family.parents = family.additions + family.m
 
 
-cdef inline Py_ssize_t find_slot(const Store *store, uint64_t hash, int child, const int *parents, int k) noexcept nogil:
+cdef inline Py_ssize_t find_slot(
+    const Store *store, uint64_t hash, int child, const int *parents, int k
+) noexcept nogil:
     # The slot of a family, whether it is there or not.
     cdef Py_ssize_t slot = <Py_ssize_t>(hash & <uint64_t>(store.n_slots - 1))
     cdef const Family *one

@@ -127,7 +127,9 @@ cdef inline void find_slopes(const Regression *one, RegressionScratch *scratch, 
         scratch.slopes[i] = total
 
 
-cdef inline void find_residual_row(const Regression *one, RegressionScratch *scratch, int u, double *row) noexcept nogil:
+cdef inline void find_residual_row(
+    const Regression *one, RegressionScratch *scratch, int u, double *row
+) noexcept nogil:
     # slopes = M R_Pu, row = R_u - sum_j slopes_j R_j.
     cdef int i
     find_slopes(one, scratch, u)

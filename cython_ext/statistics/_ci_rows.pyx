@@ -5,7 +5,7 @@ once for all y (``_cells.pxd``). Strata (configurations of S) in which x has one
 dropped. Then each y is counted in the cells by its planes, or by the rows of small cells. With n rows in a stratum,
 margins n_a, n_b and e = n_a n_b / n, over the states that occur:
 
-    Pearson     X2 = sum (n_ab - e)^2 / e,   Yates: |n_ab - e| less 1/2 (at least 0) in strata with one degree of freedom
+    Pearson     X2 = sum (n_ab - e)^2 / e,   Yates: |n_ab - e| less 1/2 (at least 0) in strata with 1 degree of freedom
     G-square    G2 = 2 sum n_ab ln(n_ab / e) = 2 sum e ((1 + u) ln(1 + u) - u),   u = n_ab / e - 1
     degrees of freedom: sum over strata of (rows that occur - 1) (columns that occur - 1); none: p = 1
     moments     M and V, mean and variance of X2 given all margins; X2 2 M / V with 2 M^2 / V degrees of freedom
@@ -516,7 +516,9 @@ cdef class DiscreteRows:
                     best[i] = result
                     for k in range(size):
                         sets[first + i, k] = chosen[k]
-                elif result.dof > worse[i].dof or (result.dof == worse[i].dof and result.statistic < worse[i].statistic):
+                elif result.dof > worse[i].dof or (
+                    result.dof == worse[i].dof and result.statistic < worse[i].statistic
+                ):
                     worse[i] = result
             j = size - 1
             while j >= 0 and z[j] == degree - size + j:

@@ -3,9 +3,9 @@
 Problem: for a variable x, its neighbours y in a graph and all sets S of `size` neighbours of x without y, the squared
 partial correlation r^2(x, y | S) of a correlation matrix; wanted are its minimum over S and the first S that has it.
 Algorithm: the sets of x are walked as a tree in lexicographic order. One step down is one pivot: with M the Schur
-complement of the variables in S so far, M_ij <- M_ij - M_is M_js / M_ss. The last pivot is made for the row of x and the
-diagonal only, so that a test costs a few multiplications: r^2 = c^2 / (v_x v_y) with c the entry of (x, y) and v the
-diagonal. It is compared as c^2 < r^2_min v_x v_y: no root, no logarithm, and a division only for a new minimum.
+complement of the variables in S so far, M_ij <- M_ij - M_is M_js / M_ss. The last pivot is made for the row of x and
+the diagonal only, so that a test costs a few multiplications: r^2 = c^2 / (v_x v_y) with c the entry of (x, y) and v
+the diagonal. It is compared as c^2 < r^2_min v_x v_y: no root, no logarithm, and a division only for a new minimum.
 A set within the neighbours of both x and y belongs to the smaller of the two, by id.
 Limits: a set is left out if a pivot is below 1e-9 (a variable of S is determined by the others), and a test if v_x or
 v_y is below 1e-10.
@@ -54,13 +54,12 @@ cdef struct Walk:
 
 cdef void visit_leaf(Walk *w, Py_ssize_t depth, Py_ssize_t s) noexcept nogil:
     """Test all neighbours given the chosen ones and s."""
-    cdef Py_ssize_t y, k, n = w.d + 1, slot
+    cdef Py_ssize_t y, k, n = w.d + 1
     cdef const double *row_x = w.matrices + depth * n * n
     cdef const double *row_s = row_x + (s + 1) * n
     cdef const double *matrix = row_x
     cdef double pivot = row_s[s + 1], inverse, slope, v_x, v_y, c
     cdef int64_t latest = w.tier, n_shared = 0
-    cdef uint64_t word
     cdef bint improves
     if pivot < LEAST_PIVOT:
         return
