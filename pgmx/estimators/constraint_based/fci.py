@@ -11,7 +11,7 @@ from pgmpy.causal_discovery import ExpertKnowledge
 
 from pgmx.ci_tests.sources import NamedTests
 from pgmx.estimators.base import Interval, Options, StrOptions
-from pgmx.estimators.constraint_based.learner import ConstraintLearner
+from pgmx.estimators.constraint_based.learner import ConstraintLearner, check_effect_sizes
 from pgmx.graphs.partial_ancestral import ARROW, CIRCLE, TAIL, PartialAncestralGraph
 from pgmx.models.pag import PAG, to_pag
 from pgmx.runs.progress import SkeletonProgress
@@ -47,10 +47,8 @@ class HiddenCauseLearner(ConstraintLearner):
     def _orient(
         self, tests: NamedTests, skeleton: Skeleton, constraints: EdgeConstraints, knowledge: PairKnowledge, run: Run
     ) -> None:
-        if self.orient_rule == "effect" and np.isnan(tests.source.test_row(0, [1], ()).effect_size).any():
-            raise ValueError(
-                f"orient_rule='effect' needs effect sizes, which {tests.label} does not have: use 'pvalue'"
-            )
+        if self.orient_rule == "effect":
+            check_effect_sizes(tests)
         self._test_further(tests, skeleton, knowledge, run)
         found, ambiguous = find_colliders(
             skeleton,
@@ -433,7 +431,8 @@ class RFCI(HiddenCauseLearner):
     discrete_columns : list of hashable, default=None
         Numeric columns that are discrete. Their states are the distinct values, as integers if all values are whole.
     max_tests : int, default=None
-        Number of tests after which no larger sets are tested.
+        Number of tests of the skeleton after which no larger sets are tested. The tests of colliders and paths that
+        follow are always made, as marks that were not tested could be false.
     max_time : float, default=None
         Time limit in seconds, after which pairs that were not separated are adjacent.
     checkpoint : path-like, default=None
@@ -499,7 +498,7 @@ class RFCI(HiddenCauseLearner):
     tests and the knowledge, but the knowledge may imply further ones. If tests contradict each other, a mark that is
     drawn stays.
 
-    Cost: about that of :class:`PC`. `max_tests` and `max_time` limit the tests for the skeleton.
+    Cost: about that of :class:`PC`. `max_tests` and `max_time` limit the tests of the skeleton only.
 
     References
     ----------

@@ -287,6 +287,12 @@ def _find_test(name: str, opened: Any) -> Any:
         raise
 
 
+def check_effect_sizes(tests: NamedTests) -> None:
+    """Raise an error if the test of `orient_rule="effect"` has no effect sizes; one variable has no test."""
+    if len(tests.names) > 1 and np.isnan(tests.source.test_row(0, [1], ()).effect_size).any():
+        raise ValueError(f"orient_rule='effect' needs effect sizes, which {tests.label} does not have: use 'pvalue'")
+
+
 def read_fdr(fdr: Any) -> tuple[str, float] | None:
     """Return the option `fdr` as ("bh" or "by", rate)."""
     if fdr is None:

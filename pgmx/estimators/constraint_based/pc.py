@@ -13,7 +13,7 @@ from pgmpy.causal_discovery import ExpertKnowledge
 from pgmx.ci_tests.sources import NamedTests
 from pgmx.estimators.base import StrOptions
 from pgmx.estimators.bayesian.dag_learner import NetworkResults
-from pgmx.estimators.constraint_based.learner import ConstraintLearner, read_fdr
+from pgmx.estimators.constraint_based.learner import ConstraintLearner, check_effect_sizes, read_fdr
 from pgmx.estimators.constraint_based.network import keep_data
 from pgmx.graphs.pattern import Pattern
 from pgmx.models import to_pdag
@@ -299,10 +299,8 @@ class PC(ConstraintLearner, NetworkResults):
     def _orient(
         self, tests: NamedTests, skeleton: Skeleton, constraints: EdgeConstraints, knowledge: PairKnowledge, run: Run
     ) -> None:
-        if self.orient_rule == "effect" and np.isnan(tests.source.test_row(0, [1], ()).effect_size).any():
-            raise ValueError(
-                f"orient_rule='effect' needs effect sizes, which {tests.label} does not have: use 'pvalue'"
-            )
+        if self.orient_rule == "effect":
+            check_effect_sizes(tests)
         self._control_rate(tests, skeleton, knowledge)
         directions = orient_skeleton(
             skeleton,

@@ -297,3 +297,14 @@ def test_constant_columns_have_no_edges(rng):
     with pytest.warns(UserWarning, match="constant"):
         learner = FCI().fit(frame)
     assert learner.graph_.degree("c") == 0
+
+
+@pytest.mark.parametrize("learner", [PC, FCI, RFCI])
+@pytest.mark.parametrize("rule", [None, "effect", "pvalue", "majority", "conservative"])
+def test_one_column_has_no_edges_under_any_rule(learner, rule):
+    # a rule that looked at the first pair would read beyond the end of the table
+    for frame in (pd.DataFrame({"a": list("abab")}), pd.DataFrame({"a": [0.5, 1.5, 2.0, 4.0]})):
+        learned = learner(orient_rule=rule, show_progress=False).fit(frame)
+        assert list(learned.graph_.nodes) == ["a"]
+        assert not learned.graph_.edges
+        assert sum(learned.n_tests_) == 0
