@@ -112,6 +112,18 @@ def test_sampled_dags_keep_the_knowledge(asia):
     assert abs(share - expected) < 4.5 * error
 
 
+def test_errors_of_features_are_of_independent_draws(asia):
+    """Draws of chains count as `effective_sample_size_` at most."""
+    posterior = fit(asia, n_steps=1, n_dags=6000)
+    size = posterior.effective_sample_size_
+    assert size < 5000
+    value, error = posterior.feature_probability(lambda dag: dag.has_edge("asia", "tub") or dag.has_edge("tub", "asia"))
+    assert 0.01 < value < 0.99
+    assert error == pytest.approx(np.sqrt(value * (1 - value) / size))
+    few = fit(asia, n_steps=1, n_dags=10).feature_probability(lambda dag: dag.number_of_edges())
+    assert few.error > 0.1
+
+
 # ---- the same result ----
 
 

@@ -249,6 +249,25 @@ def test_effects_need_continuous_data():
         StructurePosterior().fit(STATES).causal_effects()
 
 
+def test_arcs_from_outside_the_candidates():
+    """The exact sums over one candidate add the first-order mass of the second cause, and warn of it."""
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(rng.normal(size=(200, 4)), columns=["a", "b", "effect", "noise"])
+    frame["effect"] += frame["a"] + 0.7 * frame["b"]
+    options = {"method": "exact", "show_progress": False, "required_edges": [("a", "effect")]}
+    whole = StructurePosterior(**options).fit(frame)
+    assert whole.outside_mass_ == 0
+    learner = StructurePosterior(**options, n_candidates=1)
+    with pytest.warns(UserWarning, match="has parents from outside its 1 candidates"):
+        learner.fit(frame)
+    assert learner.candidates_["effect"] == ["a"]
+    assert 0.9 < learner.outside_mass_ < 1
+    assert learner.edge_probability_.loc["b", "effect"] == pytest.approx(1, abs=0.1)
+    assert learner.edge_probability_.loc["noise", "effect"] < 0.2
+    np.testing.assert_allclose(learner.edge_probability_, learner.edge_probability_.T)
+    assert (learner.edge_probability_.to_numpy() <= 1 + 1e-12).all()
+
+
 # ---- predictions ----
 
 

@@ -52,7 +52,7 @@ def run_posterior(
     seconds = fit_timed(posterior, data.table)
     graph = posterior.consensus_graph(threshold)
 
-    score = options["score"] or {"discrete": "bdeu", "gaussian": "bge"}[data.network]
+    score = options["score"] or ("bge" if data.network == "gaussian" else "bdeu")
     data_line(where, data.n_rows, len(data.columns), data.truth, options["random_state"])
     bins_line(data)
     stopped = "" if posterior.converged_ else f", stopped by {posterior.stopped_by_}"

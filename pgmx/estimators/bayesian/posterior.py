@@ -37,13 +37,13 @@ from pgmx.scores.gains import GainSource
 from pgmx.scores.priors import ParameterPrior, StructurePrior, UniformPrior
 from pgmx.scores.registry import list_scores, name_default
 from pgmx.search.knowledge import EdgeConstraints, read_constraints, restrict_to_score
-from pgmx.search.posterior.candidates import ChainFit, find_first_graph
+from pgmx.search.posterior.candidates import OUTSIDE_GRAPHS, ChainFit, find_first_graph
 from pgmx.search.posterior.chains import MOST_CANDIDATES as MOST_OF_CHAINS
 from pgmx.search.posterior.chains import SampledPosterior, count_chain_bytes
 from pgmx.search.posterior.diagnostics import warn_of_disagreement
 from pgmx.search.posterior.exact import MOST_VARIABLES, ExactPosterior, count_bytes
 from pgmx.search.posterior.families import ParentChoices, TableBuilder
-from pgmx.search.posterior.outside import MOST_OUTSIDE, OutsideMass, add_outside, warn_of_outside
+from pgmx.search.posterior.outside import OutsideMass
 from pgmx.search.posterior.structure_priors import PRIOR_NAMES, compute_log_prior, sum_prior, sum_weights
 
 if TYPE_CHECKING:
@@ -178,7 +178,7 @@ class StructurePosterior(PosteriorResults):
         The candidate parents of each variable, including required ones.
     outside_mass_ : float
         The largest probability that a variable has a parent from outside its candidates, of first order; 0 if all
-        allowed parents are candidates, NaN if ``"exact"`` leaves some out.
+        allowed parents are candidates.
     r_hat_, max_difference_ : float
         The largest r-hat of an arc or of the log-score, and the largest difference of two chains in the probability of
         an arc. For ``method="exact"`` these and the next two are 1, 0, infinity, 0 and 0.
@@ -269,7 +269,6 @@ class StructurePosterior(PosteriorResults):
     stopped_by_: str
     history_: dict[str, np.ndarray]
     method_: str
-    outside_mass_: float
     _choices: ParentChoices
     _sampled: SampledPosterior
 
@@ -494,7 +493,6 @@ class StructurePosterior(PosteriorResults):
         is_all = all(
             len(free) <= most - len(forced) for free, forced in zip(allowed.candidates, allowed.required, strict=True)
         )
-        self.outside_mass_ = 0.0 if is_all else nan
         self._choices = allowed if is_all else allowed.restrict(self._open_source(scoring), most)
         builder = TableBuilder(self._open_source(scoring), self._choices, max_indegree=self.max_indegree)
         builder.score_level()
@@ -512,8 +510,13 @@ class StructurePosterior(PosteriorResults):
         self._exact = ExactPosterior(builder.finish(self._log_prior), self.over)
         self._exact.solve()
         self._log_total = self._exact.log_total
-        self._set_posterior(scoring.names, self._exact.arc_probability)
         n = self._choices.n
+        if is_all:
+            self._set_posterior(scoring.names, self._exact.arc_probability, np.zeros((n, n)))
+        else:
+            mass = OutsideMass(self._open_source(scoring), allowed, self._log_prior, max_indegree=self.max_indegree)
+            outside = mass.estimate(self._exact.sample(OUTSIDE_GRAPHS, self._seed), self._choices)
+            self._set_posterior(scoring.names, self._exact.arc_probability, outside)
         self.r_hat_, self.max_difference_, self.effective_sample_size_ = 1.0, 0.0, inf
         self.n_restarts_ = self.n_steps_ = 0
         self._r_hats = np.ones((n, n))
@@ -604,12 +607,9 @@ class StructurePosterior(PosteriorResults):
             run.checkpoint.remove()
         self._r_hats = self._sampled.fill_matrix(agreement.r_hats, nan)
         outside = fit.estimate_outside(self._sampled)
-        self.outside_mass_ = float(outside.sum(axis=1).max())
-        self._set_posterior(scoring.names, add_outside(self._sampled.arc_probability, outside))
+        self._set_posterior(scoring.names, self._sampled.arc_probability, outside)
         if not self.converged_ and not run.is_stopped_by_user() and not is_silent():
             warn_of_disagreement(agreement, self._choices.candidates, scoring.names, self.stopped_by_)
-        if self.outside_mass_ > MOST_OUTSIDE and not is_silent():
-            warn_of_outside(outside, scoring.names, int(self._choices.sizes.max()))
 
     def _open_checkpoint(self, scoring: Scoring, source: GainSource, allowed: ParentChoices, seed: int) -> Checkpoint:
         gains, scores = np.empty((allowed.n, allowed.n)), np.empty(allowed.n)

@@ -9,6 +9,7 @@ import numpy as np
 from pgmpy.base import DAG, PDAG
 from sklearn.utils.validation import check_is_fitted
 
+from pgmx.checks import is_silent
 from pgmx.estimators.base import random_draws
 from pgmx.estimators.bayesian.dag_learner import NetworkResults
 from pgmx.estimators.bayesian.structure_averages import average_effects_of, predict_rows
@@ -20,6 +21,8 @@ from pgmx.models.bayesian.strengths import (
     make_strength_matrix,
     make_strength_table,
 )
+from pgmx.search.posterior.families import ParentChoices
+from pgmx.search.posterior.outside import MOST_OUTSIDE, add_outside, warn_of_outside
 from pgmx.search.posterior.sampled import SampledDags
 
 if TYPE_CHECKING:
@@ -64,10 +67,19 @@ class PosteriorResults(NetworkResults):
     _arcs: np.ndarray
     _counts: PairCounts
     _seed: int
+    _choices: ParentChoices
+    effective_sample_size_: float
 
-    def _set_posterior(self, names: list, arcs: np.ndarray) -> None:
-        """Set the results; ``arcs[tail, head]`` are the probabilities of arcs."""
+    def _set_posterior(self, names: list, arcs: np.ndarray, outside: np.ndarray) -> None:
+        """Set the results from ``arcs[tail, head]``, probabilities of arcs, and those of arcs from outside.
+
+        Those from outside the candidates, ``outside[child, parent]``, are added; a large mass of them is a warning.
+        """
         n = len(names)
+        self.outside_mass_ = float(outside.sum(axis=1).max(initial=0.0))
+        arcs = add_outside(arcs, outside)
+        if self.outside_mass_ > MOST_OUTSIDE and not is_silent():
+            warn_of_outside(outside, names, [len(parents) for parents in self._choices.candidates])
         u, v = np.triu_indices(n, 1)
         pairs = np.column_stack([u, v]).astype(np.int64)
         # not counts of graphs, but shares of one
@@ -196,8 +208,8 @@ class PosteriorResults(NetworkResults):
         Returns
         -------
         pandas.DataFrame of shape (n_features, n_features)
-            The standard error of a probability p is at most :math:`\sqrt{p (1 - p) / n}` for n independent DAGs: 0.011
-            for 2,000.
+            The standard error of a probability p is :math:`\sqrt{p (1 - p) / n}`, with the smaller n of `n_dags` and
+            `effective_sample_size_`: at most 0.011 for 2,000.
         """
         return self._make_once("paths", lambda: make_arc_matrix(self._names, self._draws.path_frequency()))
 
@@ -280,7 +292,8 @@ class PosteriorResults(NetworkResults):
         Returns
         -------
         FeatureProbability
-            The named tuple (value, error): the mean, and its Monte Carlo standard error.
+            The named tuple (value, error): the mean, and its Monte Carlo standard error, the standard deviation over
+            the DAGs divided by the square root of the smaller of `n_dags` and `effective_sample_size_`.
 
         Raises
         ------
@@ -296,4 +309,5 @@ class PosteriorResults(NetworkResults):
             values[graph] = float(value)
         shares = draws.multiplicities / draws.n_samples
         mean = float(shares @ values)
-        return FeatureProbability(mean, sqrt(float(shares @ (values - mean) ** 2) / draws.n_samples))
+        n_independent = min(draws.n_samples, self.effective_sample_size_)
+        return FeatureProbability(mean, sqrt(float(shares @ (values - mean) ** 2) / n_independent))

@@ -103,14 +103,14 @@ def add_outside(arcs: np.ndarray, outside: np.ndarray) -> np.ndarray:
     return arcs + added / np.maximum(pairs, 1.0)
 
 
-def warn_of_outside(outside: np.ndarray, names: Sequence, n_candidates: int) -> None:
+def warn_of_outside(outside: np.ndarray, names: Sequence, n_candidates: Sequence[int]) -> None:
     """Warn of the variable with the largest mass outside its candidates."""
     mass = outside.sum(axis=1)
     child = int(np.argmax(mass))
     warnings.warn(
-        f"{names[child]!r} has parents from outside its {n_candidates} candidates with probability {mass[child]:.2f} "
-        f"(the most probable one is {names[int(np.argmax(outside[child]))]!r}): these probabilities are of first "
-        "order. Give a larger n_candidates",
+        f"{names[child]!r} has parents from outside its {n_candidates[child]} candidates with probability "
+        f"{mass[child]:.2f} (the most probable one is {names[int(np.argmax(outside[child]))]!r}): "
+        "these probabilities are of first order. Give a larger n_candidates",
         UserWarning,
         stacklevel=caller_level(),
     )
