@@ -206,8 +206,8 @@ class PAG(nx.Graph):
         """Return whether the edge u -> v is visible: u and v certainly have no hidden common cause.
 
         It is visible if there is a variable c, not adjacent to v, with an edge into u, or with a path into u on which
-        each inner variable is a collider and a parent of v (Zhang 2008, definition 8). The effect of a visible edge can be estimated by
-        adjustment; an invisible one may be partly due to a hidden common cause.
+        each inner variable is a collider and a parent of v (Zhang 2008, definition 8). The effect of a visible edge can
+        be estimated by adjustment; an invisible one may be partly due to a hidden common cause.
 
         Parameters
         ----------
