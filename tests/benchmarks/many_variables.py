@@ -6,6 +6,7 @@
 
 Data as in `dense_data`; a weak network has weights of +-[.1, .6]. PYTHON imports flopsearch; its records are kept in
 ``results/many_variables.json``. Seconds are user-CPU seconds of one thread; `max_time` of ``best`` is in wall seconds.
+MB are those of the process, in brackets those that the search adds to imports and rows.
 """
 
 import argparse
@@ -65,7 +66,8 @@ def main():
     cells = list(CELLS) if chosen is None else [cell for cell in every if f"{cell.n}/{cell.degree}" in chosen]
     records = load_records(STORE)
     strategy = {"strategy": options.strategy} | ({"max_time": options.max_time} if options.strategy != "greedy" else {})
-    print_row("variables/degree, rows", "expected by chance", "BIC's edges", *options.scores, "FLOP, penalty 2", "MB")
+    titles = "variables/degree, rows", "expected by chance", "BIC's edges"
+    print_row(*titles, *options.scores, "FLOP, penalty 2", "MB (more)")
     print_row("---", "---:", "---:", *["---:"] * (len(options.scores) + 2))
     for cell in cells:
         flop = find_record(records, cell, options.seed, "flop", FLOP)
@@ -80,14 +82,15 @@ def main():
             for name in options.scores
         }
         bic = found.get("BIC", {})
-        largest = max(record["megabytes"] for record in found.values() if record["seconds"] is not None)
+        ended = [record for record in found.values() if record["seconds"] is not None]
+        largest = max(ended, key=lambda record: record["megabytes"])
         print_row(
             cell.name,
             f"{bic['expected']:,.0f}" if "expected" in bic else "",
             f"{bic['edges']:,}" if "edges" in bic else "",
             *map(describe, found.values()),
             "" if flop is None else describe(flop),
-            f"{largest:,.0f}",
+            f"{largest['megabytes']:,.0f} ({largest['more_megabytes']:,.0f})",
         )
 
 
