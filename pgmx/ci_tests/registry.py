@@ -27,7 +27,8 @@ def find_test(name: str) -> RegisteredTest:
     for entry in TESTS:
         if entry.name == name.lower():
             return entry
-    raise ValueError(f"unknown ci_test {name!r}: choose one of {', '.join(entry.name for entry in TESTS)}")
+    names = ", ".join(entry.name for entry in TESTS)
+    raise ValueError(f"unknown ci_test {name!r}: choose one of {names}, independence_match")
 
 
 def name_default(n_continuous: int, n_variables: int) -> str:

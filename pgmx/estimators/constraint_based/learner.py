@@ -173,6 +173,7 @@ class ConstraintLearner(BaseStructureLearner):
                     ends_run=self._ends_with_skeleton,
                 )
                 _warn_of_functions(tests, skeleton.adjacent)
+                _warn_of_few_rows(tests, skeleton, knowledge)
                 self._results = {}
                 self._names, self.ci_test_ = names, tests.label
                 self._skeleton, self._separation_level = skeleton, self.significance_level
@@ -318,6 +319,17 @@ def _warn_of_functions(tests: NamedTests, adjacent: np.ndarray) -> None:
             f"pairs of columns of which one is a function of the other: {join_names(pairs)}. Given the other, it is "
             "constant, so that tests cannot see its other edges, and true edges are lost. Leave out one column of each "
             "pair",
+            stacklevel=caller_level(),
+        )
+
+
+def _warn_of_few_rows(tests: NamedTests, skeleton: Skeleton, knowledge: PairKnowledge) -> None:
+    """Warn if there are too few rows for any test, so that all pairs stay adjacent."""
+    n_tests = skeleton.n_tests
+    if n_tests and not sum(n_tests) and (skeleton.adjacent & ~knowledge.required).any() and not is_silent():
+        warnings.warn(
+            f"{tests.n_rows} rows are too few for a test by {tests.label}, so all pairs that may be adjacent stay "
+            "adjacent: give more rows",
             stacklevel=caller_level(),
         )
 

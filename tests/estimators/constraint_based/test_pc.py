@@ -357,3 +357,10 @@ def test_bad_data_are_named(rng):
         PC().fit(draw_states(rng, 40), sample_weight=np.full(40, 0.5))
     with pytest.raises(TypeError, match="data"):
         PC("stable").fit(BLANK)
+
+
+def test_too_few_rows_for_any_test_are_told():
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(3, 4)), columns=list("abcd"))
+    with pytest.warns(UserWarning, match="3 rows are too few for a test by fisher_z"):
+        learner = PC(show_progress=False).fit(frame)
+    assert sum(learner.n_tests_) == 0 and learner.skeleton_.number_of_edges() == 6
