@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from math import isfinite
 from numbers import Complex, Integral, Real
 from pathlib import Path
-from typing import cast
+from typing import TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -107,7 +107,7 @@ def as_reals(values: ArrayLike, what: str) -> np.ndarray:
         raise ValueError(f"{what} must be numbers: {error}") from None
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Return whether a value is a finite real number and not a boolean."""
     return isinstance(value, Real) and not isinstance(value, bool | np.bool_) and isfinite(value)
 

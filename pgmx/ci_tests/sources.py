@@ -219,10 +219,10 @@ class FunctionTests(IndependenceSource):
 
     def _ask(self, X: Hashable, Y: Hashable, Z: tuple) -> tuple[float, float, float]:
         """Return the statistic, the p-value and the effect size, NaN if there is no statistic or effect size."""
-        run_test = getattr(self.function, "run_test", None)
-        if callable(run_test):
-            statistic, p_value = run_test(X, Y, Z)
-            values = statistic, p_value, getattr(self.function, "effect_size_", None)
+        test: Any = self.function
+        if hasattr(test, "run_test"):
+            statistic, p_value = test.run_test(X, Y, Z)
+            values = statistic, p_value, getattr(test, "effect_size_", None)
             statistic, p_value, effect = (np.nan if value is None else float(value) for value in values)
             return statistic, 0.0 if np.isnan(p_value) else p_value, effect
         answer = self.function(X, Y, Z, significance_level=self.significance_level)

@@ -24,7 +24,7 @@ def check_penalty(penalty: object) -> float:
     """Return the multiplier of what a parameter costs, or raise unless it is a positive, finite number."""
     if isinstance(penalty, str | bool) or not hasattr(penalty, "__float__"):
         raise TypeError(f"penalty must be a number above 0, got {penalty!r}")
-    if not is_number(penalty) or not penalty > 0:  # type: ignore[operator]
+    if not is_number(penalty) or not penalty > 0:
         raise ValueError(f"penalty must be a finite number above 0, got {penalty!r}")
     return float(penalty)
 
@@ -33,7 +33,7 @@ def check_gamma(gamma: object) -> float:
     """Return the multiplier of what the choice of parents costs, or raise unless it is finite and not negative."""
     if isinstance(gamma, str | bool) or not hasattr(gamma, "__float__"):
         raise TypeError(f"gamma must be a number, 0 or more, got {gamma!r}")
-    if not is_number(gamma) or not gamma >= 0:  # type: ignore[operator]
+    if not is_number(gamma) or not gamma >= 0:
         raise ValueError(f"gamma must be a finite number, 0 or more, got {gamma!r}")
     return float(gamma)
 

@@ -162,7 +162,7 @@ class SearchSize(NamedTuple):
         return cls(n_rows, cards, n_floats, counts)
 
 
-def measure_size(learner: DagLearner, opened: Any) -> SearchSize:
+def measure_size(learner: Any, opened: Any) -> SearchSize:
     """Return the size of a table that a learner has opened. States of files and iterators are coded."""
     if not isinstance(opened, DiscreteTable | Frame):  # a distributed numeric table; local ones are columns
         return SearchSize(opened.n_rows, [], opened.n_columns, None)

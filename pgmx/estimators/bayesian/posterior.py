@@ -561,7 +561,8 @@ class StructurePosterior(PosteriorResults):
         return self._log_total - sum_prior(self._log_prior, self._choices, self.max_indegree, self.over)
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(super().__getstate__())
+        inherited: Any = super().__getstate__()
+        state: dict[str, Any] = dict(inherited)
         if "_exact" in state:  # made again on access: it is large, and a pickle cannot hold it
             state["_exact"] = None
         return state

@@ -56,7 +56,7 @@ def _sum_alike(weights: Sequence[float], n: int, over: str) -> float:
     The weight of completing u placed variables depends on u only. Sums have alternating signs, so they are rational.
     """
     rational = [Fraction(weight) for weight in weights]
-    choices = [sum(comb(u, k) * weight for k, weight in enumerate(rational) if k <= u) for u in range(n)]
+    choices = [sum((comb(u, k) * weight for k, weight in enumerate(rational) if k <= u), Fraction(0)) for u in range(n)]
     if over == "orders":
         total: Fraction = Fraction(factorial(n))
         for value in choices:
@@ -64,8 +64,7 @@ def _sum_alike(weights: Sequence[float], n: int, over: str) -> float:
     else:
         completed = [Fraction(0)] * n + [Fraction(1)]
         for u in reversed(range(n)):
-            completed[u] = sum(
-                (-1) ** (t + 1) * comb(n - u, t) * choices[u] ** t * completed[u + t] for t in range(1, n - u + 1)
-            )
+            terms = ((-1) ** (t + 1) * comb(n - u, t) * choices[u] ** t * completed[u + t] for t in range(1, n - u + 1))
+            completed[u] = sum(terms, Fraction(0))
         total = completed[0]
     return log(total.numerator) - log(total.denominator)

@@ -19,7 +19,7 @@ class IncompleteCorrelationTests(IndependenceSource):
         self.columns = np.ascontiguousarray(rows.T)
         self.known = ~np.isnan(self.columns)
         self.n_variables = len(self.columns)
-        self.statistic = statistic
+        self.statistic: Literal["z", "t"] = statistic
 
     def test_row(self, x: int, ys: Sequence[int] | IdArray, z: Sequence[int]) -> TestRow:
         """Test x with each of `ys` given the set `z`."""
@@ -31,7 +31,8 @@ class IncompleteCorrelationTests(IndependenceSource):
         # variables that are observed in all these rows share one correlation matrix
         for group in (np.flatnonzero(is_known.all(axis=1)), *np.flatnonzero(~is_known.all(axis=1))[:, None]):
             if group.size:
-                tests = self._open(np.concatenate((given, ys[group])), known & self.known[ys[group]].all(axis=0))
+                complete = np.logical_and(known, self.known[ys[group]].all(axis=0))
+                tests = self._open(np.concatenate((given, ys[group])), complete)
                 row = tests.test_row(0, np.arange(len(given), tests.n_variables), range(1, len(given)))
                 results[:, group] = row.statistic, row.dof, row.p_value, row.effect_size
         return TestRow(results[0], results[1], results[2], results[3])

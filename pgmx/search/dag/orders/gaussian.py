@@ -79,7 +79,7 @@ class GaussianOrderSearch:
     def make(cls, problem: DagProblem, state: DagState, tracker: SearchTracker, seed: int) -> Self | None:
         """Return a search, or None unless the score is a Gaussian likelihood minus a cost of each parent."""
         source = source_of_rows(state.source)
-        moments = source.moments if isinstance(source, GaussianScorer) else None
+        moments: Any = getattr(source, "moments", None) if isinstance(source, GaussianScorer) else None
         bounds = problem.bounds
         if moments is None or bounds.kind != LIKELIHOOD or bounds.cards is not None or state.n < 3:
             return None
