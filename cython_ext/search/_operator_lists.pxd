@@ -137,7 +137,8 @@ cdef inline int keep_cliques(OperatorList *found, const Cliques *cliques, Py_ssi
     if found.n_ids + n_ids > found.id_capacity:
         found.ids = <int *>grow(found.ids, (found.n_ids + n_ids) * sizeof(int))
         found.id_capacity = found.n_ids + n_ids
-    memcpy(found.ids + found.n_ids, cliques.ids, n_ids * sizeof(int))
+    if n_ids:  # without any, both lists may be null
+        memcpy(found.ids + found.n_ids, cliques.ids, n_ids * sizeof(int))
     for c in range(cliques.n):
         found.ends[found.n_cliques + c] = <int>found.n_ids + cliques.ends[c]
     found.n_cliques = n
