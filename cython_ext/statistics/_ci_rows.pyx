@@ -355,7 +355,7 @@ cdef class DiscreteRows:
         # Completes the counts of a row given at most one variable from those of pairs.
         cdef const Strata *strata = &self.strata
         cdef Py_ssize_t c = strata.n_cells, r = self.work.table.cards[y], g, i, b, last, begin = 0
-        cdef uint32_t *of_row = self.read_pairs(self.x, y, &self.scratch[OF_ROW])     # less what is known
+        cdef uint32_t *of_row = self.read_pairs(self.x, y, &self.scratch[OF_ROW])     # minus the known counts
         cdef uint32_t *of_parent = NULL
         cdef uint32_t *whole
         cdef uint32_t rest

@@ -13,7 +13,7 @@ MARKS = {"o": ("o", "o"), ">": ("<", ">"), "-": ("-", "-")}
 
 
 class PAG(nx.Graph):
-    r"""A partial ancestral graph: edges with a mark at each end, which say what is known about ancestors.
+    r"""A partial ancestral graph: edges with a tail, an arrowhead or a circle at each end.
 
     The mark at v of an edge between u and v is
 
