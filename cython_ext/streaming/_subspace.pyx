@@ -391,7 +391,6 @@ def learn_rows(
     double[::1] centre,             # in and out: (c,)
     double[::1] threshold,          # in and out: (levels + 1,) ascending from -inf to inf
     double[::1] progress,           # in and out: scale of the subspace, rows and values learned
-    double[::1] limit,              # in and out: (2,) values that the bounds of a tobit cannot pass
     int kind,                       # 0 probit, 1 tobit, 2 logit, 3 tobit of type II
     bint offsets,
     bint newton,                    # or gradient descent
@@ -401,6 +400,7 @@ def learn_rows(
     double step,                    # of the subspace, for the first values of a column
     double decay,                   # 1 / (number of values of a column after which the step has halved)
     double[:, ::1] sketches,        # out: (rows, d + c)
+    double[::1] limit=None,         # in and out: (2,) values that learned bounds of a tobit cannot pass
 ):
     """Learn the rows in their order."""
     cdef Model m
@@ -410,7 +410,8 @@ def learn_rows(
     m.k, m.n_levels = sketches.shape[1], threshold.shape[0] - 1
     m.lam, m.lam_offset, m.step, m.decay = lam, lam_offset, step, decay
     m.subspace, m.offset, m.count = &subspace[0, 0, 0], &offset[0, 0], &count[0]
-    m.centre, m.threshold, m.progress, m.limit = &centre[0], &threshold[0], &progress[0], &limit[0]
+    m.centre, m.threshold, m.progress = &centre[0], &threshold[0], &progress[0]
+    m.limit = NULL if limit is None else &limit[0]
     with nogil:
         enough = handle_rows(&m, starts, columns, codes, values, sketches, True)
     if not enough:

@@ -326,7 +326,6 @@ class OnlineSubspace(StreamLearner):
             self._centre,
             self._thresholds,
             self._progress,
-            self._limits,
             _KINDS[self.model],
             self.offsets,
             self.sketch == "newton",
@@ -336,6 +335,7 @@ class OnlineSubspace(StreamLearner):
             self.step,
             self.decay,
             sketches,
+            self._limits,
         )
 
     def _predict(self, rows: Cells) -> np.ndarray:
