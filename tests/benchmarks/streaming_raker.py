@@ -166,7 +166,7 @@ MIXED = ("gaussian", "linear", "polynomial2", "polynomial3")
 
 
 def compare_kinds():
-    """Dictionaries that mix kinds of kernels, schedules of steps (tables 3.6, 3.12), bases of intervals; CPU seconds."""
+    """Dictionaries that mix kinds of kernels, schedules of steps (tables 3.6, 3.12), bases of intervals; CPU s."""
     rows = {}
     regressors = {
         "Raker": (RakerRegressor, {}),
