@@ -81,7 +81,7 @@ class AdaptiveLearner(RakerLearner):
         return np.minimum(most, first * float(self.base) ** (-0.5 * np.arange(n_experts)))
 
     @property
-    def _monitored(self) -> int:
+    def _alarm_expert(self) -> int:
         # intervals of about 64 rows: long enough to show a change, short enough to recover soon
         return max(1, round(6.0 / log2(self.base)))
 

@@ -127,7 +127,7 @@ class RakerLearner(StreamLearner):
         return np.log(self._list_steps())
 
     @property
-    def _monitored(self) -> int:
+    def _alarm_expert(self) -> int:
         """The expert whose losses are monitored for changes."""
         return 0
 
@@ -199,7 +199,7 @@ class RakerLearner(StreamLearner):
             adaptive=self._is_adaptive,
             restart=self.restart,
             coverage=self.coverage or 0.0,
-            monitored=self._monitored,
+            monitored=self._alarm_expert,
             n_seen=self.n_seen_,
             base=self.base,
             kinds=self._kinds,

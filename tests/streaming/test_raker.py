@@ -107,7 +107,7 @@ def test_interval_learners_start_at_powers_of_the_base(base, rows):
     assert np.log(learner.drift_.interval) / np.log(base) == pytest.approx(
         round(np.log(learner.drift_.interval) / np.log(base))
     )
-    assert base**learner._monitored in {2: [64], 3: [81], 10: [100]}[base]
+    assert base**learner._alarm_expert in {2: [64], 3: [81], 10: [100]}[base]
     assert (base ** learner._coefficients.shape[1] > 2**31) and (base ** (learner._coefficients.shape[1] - 1) <= 2**31)
 
 
