@@ -26,7 +26,7 @@ from pgmx.estimators.bayesian.cost import (
     estimate_expectations,
     measure_size,
 )
-from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner, InputTable
+from pgmx.estimators.bayesian.dag_learner import KNOWLEDGE_OPTIONS, DagLearner, InputTable, InterventionLearner
 from pgmx.estimators.bayesian.pgmpy_interface import BaseStructureScore
 from pgmx.estimators.bayesian.structural_em import StructuralEM, check_graph
 from pgmx.estimators.cost import LearningCost
@@ -59,7 +59,7 @@ LEAST_CHANCE_EDGES, LEAST_CHANCE_SHARE = 20, 0.05
 LONGEST_TABU = 1_000_000
 
 
-class SearchLearner(DagLearner):
+class SearchLearner(InterventionLearner, DagLearner):
     """Base of the learners that change single edges per move. A subclass makes the moves in `_search`."""
 
     _parameter_constraints: dict[str, Any] = {
@@ -73,6 +73,7 @@ class SearchLearner(DagLearner):
         "max_candidates": [Interval(Integral, 0, None, closed="left"), None],
         **DagLearner._parameter_constraints,
         "missing": [StrOptions({"error", "drop", "category", "pairwise", "em"})],
+        "interventions": "no_validation",  # a name of a column, checked when the data are opened
         "n_em_restarts": [Interval(Integral, 0, None, closed="left")],
         "epsilon": [Interval(Real, 0, None, closed="left")],
         "max_iter": [Interval(Real, 0, None, closed="left"), Options(Real, {inf})],
@@ -200,6 +201,7 @@ class SearchLearner(DagLearner):
                         discrete_children=self.discrete_children,
                         penalty=self.penalty,
                         gamma=self.gamma,
+                        interventions=self._interventions,
                     )
                 constraints = restrict_to_score(self._read_constraints(scoring.names), scoring.arc_mask, scoring.names)
                 if isinstance(scoring, IncompleteScoring):
