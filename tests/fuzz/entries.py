@@ -22,6 +22,7 @@ MODULES = (
     "mixed_cases",
     "classifier_cases",
     "time_series_cases",
+    "dynamic_model_cases",
     "ci_test_cases",
     "constraint_cases",
     "posterior_cases",
