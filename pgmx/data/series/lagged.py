@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 
 from pgmx.checks import caller_level, check_same_names, join_names
-from pgmx.data.columns import find_missing, read_floats
+from pgmx.data.columns import find_missing
 from pgmx.data.errors import MissingValuesError, refuse_infinite
 from pgmx.data.files.readers import is_path, join_frames, read_whole
 from pgmx.data.frame import Frame, open_chunk, open_columns
@@ -19,7 +19,7 @@ from pgmx.data.inputs import open_frame
 from pgmx.data.numeric import list_nonnumeric_kinds, read_column, refuse_nonnumeric
 from pgmx.data.series.options import SeriesOptions
 from pgmx.data.series.reading import counts_rows, list_groups, list_tables
-from pgmx.data.series.time_index import make_labels, read_times
+from pgmx.data.series.time_index import RowTimes, make_labels, read_times
 from pgmx.data.table import DiscreteTable
 
 #: A variable and its lag.
@@ -138,9 +138,7 @@ def strip_markers(table: DiscreteTable) -> DiscreteTable:
     codes = table.codes.copy()
     for v in np.flatnonzero(marked):
         codes[v][codes[v] == table.missing_codes[v]] = 0
-    states = tuple(
-        names[:-1] if is_marked else names for names, is_marked in zip(table.states, marked, strict=True)
-    )
+    states = tuple(names[:-1] if is_marked else names for names, is_marked in zip(table.states, marked, strict=True))
     return DiscreteTable._from_parts(table.columns, states, codes)
 
 
@@ -186,9 +184,7 @@ def open_lagged(
     group_of = np.repeat(np.arange(len(keys)), sizes)
     series = LaggedSeries(frame, lags, static, keys, group_of, n_before, order)
     if not len(series.targets):
-        raise ValueError(
-            f"no row follows {lags} observed rows of its series: fill missing values, or give fewer lags"
-        )
+        raise ValueError(f"no row follows {lags} observed rows of its series: fill missing values, or give fewer lags")
     return series
 
 
@@ -255,8 +251,8 @@ def _check_sizes(keys: tuple, sizes: np.ndarray, lags: int) -> None:
     if sizes.max(initial=0) <= lags:
         rows, what = sizes.max(initial=0), "the series has" if keys == (None,) else "the longest group has"
         raise ValueError(
-            f"{what} {rows} row{'s' * (rows != 1)}, and lags={lags} needs at least {lags + 1}: give more rows or fewer "
-            "lags"
+            f"{what} {rows} row{'' if rows == 1 else 's'}, and lags={lags} needs at least {lags + 1}: give more rows "
+            "or fewer lags"
         )
     alone = [key for key, size in zip(keys, sizes, strict=True) if size == 1]
     if alone:
@@ -305,25 +301,25 @@ def _check_static(
     return names
 
 
-def _find_breaks(
-    labels: pd.Index | None, keys: tuple, sizes: np.ndarray, options: SeriesOptions
-) -> np.ndarray:
+def _find_breaks(labels: pd.Index | None, keys: tuple, sizes: np.ndarray, options: SeriesOptions) -> np.ndarray:
     """Return which rows do not follow the row before, bool (n_rows,)."""
     starts = np.cumsum(sizes) - sizes
     breaks = np.zeros(int(sizes.sum()), dtype=bool)
     breaks[starts] = True
     if labels is None or _is_regular(labels, breaks):
         return breaks
-    # the step of the longest series is the step of all
-    by_length = np.argsort(-sizes, kind="stable")
-    step = None
-    for place, g in enumerate(by_length.tolist()):
-        rows = slice(starts[g], starts[g] + sizes[g])
+    slices = [slice(start, start + size) for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)]
+
+    def read(g: int, step: Any) -> RowTimes:
         where = "" if keys[g] is None else f" of the series {keys[g]!r}"
-        times = read_times(labels[rows], irregular=options.irregular, missing=options.missing, where=where, step=step)
-        if place == 0 and times.index is not None:
-            step = times.index.step
-        breaks[rows.start + 1 : rows.stop] |= np.diff(times.positions) != 1
+        return read_times(
+            labels[slices[g]], irregular=options.irregular, missing=options.missing, where=where, step=step
+        )
+
+    index = read(int(np.argmax(sizes)), None).index  # the step of the longest series is the step of all
+    for g, rows in enumerate(slices):
+        positions = read(g, None if index is None else index.step).positions
+        breaks[rows.start + 1 : rows.stop] |= np.diff(positions) != 1
     return breaks
 
 

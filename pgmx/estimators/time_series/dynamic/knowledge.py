@@ -1,13 +1,13 @@
-"""The edges that a dynamic network may have, and the knowledge of edges for the network of the first rows."""
+"""The edges that a dynamic network may have, and the the order of the first rows."""
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from pgmx.data.series import LaggedSeries
+from pgmx.data.series.lagged import Node
 from pgmx.search.knowledge import EdgeConstraints, read_constraints, read_knowledge
-
-Node = tuple[Hashable, int]
 
 
 def read_slice_constraints(
@@ -46,10 +46,16 @@ def _explain(edge: np.ndarray, nodes: Sequence[Node], n_series: int) -> str:
     return "edges are ((source, lag), (target, 0))"
 
 
-def list_slice_edges(edges: Collection | None, lags: int) -> list[tuple[Node, Node]]:
-    """Return edges ((source, lag), (target, 0)) as edges among the first rows, which are at the lags 1 to `lags`."""
-    shifted = []
-    for (source, lag), (target, at) in edges or ():
-        shifts = range(1, lags + 1) if at == 0 else ()
-        shifted += [((source, lag + k), (target, k)) for k in shifts if lag + k <= lags]
-    return shifted
+def list_first_nodes(series: LaggedSeries) -> list[Node]:
+    """Return the nodes of the first rows: static columns, then all series at the lags L to 1, the oldest first."""
+    lags = range(series.lags, 0, -1)
+    return [*((name, 0) for name in series.static), *((name, lag) for lag in lags for name in series.series)]
+
+
+def order_first_nodes(nodes: Sequence[Node], n_static: int) -> EdgeConstraints:
+    """Return the constraints of the first rows: no edge leads back in time or from a series to a static column."""
+    lags = np.array([lag for _, lag in nodes])
+    lags[:n_static] = lags.max() + 1
+    allowed = (lags[None, :] >= lags[:, None]).astype(np.uint8)
+    np.fill_diagonal(allowed, 0)
+    return EdgeConstraints(len(nodes), allowed=allowed)
