@@ -45,7 +45,8 @@ class DagState:
 
     ``gains[child, u]``, (n, n), is the gain of deleting u if it is a parent, otherwise of adding it. A move costs one
     row of gains (two for a reversal). `priority` (an array, or a function of the gains without arcs) ranks equal gains
-    by head, then tail. `best` offers no addition below `least_gain`. Required arcs are not added.
+    by head, then tail. `best` offers no addition below `least_gain`. Required arcs are not added. `groups` as in
+    `DagProblem`.
     """
 
     def __init__(
@@ -61,8 +62,10 @@ class DagState:
         bonus: tuple[float, float, float] = (0.0, 0.0, 0.0),
         offset: float = 0.0,
         max_candidates: int | None = None,
+        groups: np.ndarray | None = None,
     ):
         self.n = n
+        self.groups = groups
         self.source = source
         self.gains = np.empty((n, n))
         self.scores = np.empty(n)
@@ -248,6 +251,7 @@ class DagProblem:
     `make_source` returns a new source of gains (one per thread, see `pgmx.scores.gains`). `start`, (m, 2), are the arcs
     of the first graph, including the `required` arcs (k, 2). `bonus` are the gains of an addition, a deletion and a
     reversal by the structure prior, `offset` is its log without arcs. `all_moves` offers moves that lower the score.
+    Experiments decide the direction of each arc between variables with different numbers in `groups`, (n,), if given.
     """
 
     n: int
@@ -260,6 +264,7 @@ class DagProblem:
     offset: float = 0.0
     max_candidates: int | None = None
     all_moves: bool = False
+    groups: np.ndarray | None = None
     #: Bounds of the score for families that are not scored yet.
     bounds: FamilyBounds = field(default_factory=FamilyBounds)
 
@@ -276,6 +281,7 @@ class DagProblem:
             bonus=self.bonus,
             offset=self.offset,
             max_candidates=self.max_candidates,
+            groups=self.groups,
         )
         if len(self.start):
             state.reset(self.start)
