@@ -45,8 +45,7 @@ class DagState:
 
     ``gains[child, u]``, (n, n), is the gain of deleting u if it is a parent, otherwise of adding it. A move costs one
     row of gains (two for a reversal). `priority` (an array, or a function of the gains without arcs) ranks equal gains
-    by head, then tail. `best` offers no addition below `least_gain`. Required arcs are not added. `groups` as in
-    `DagProblem`.
+    by head, then tail. `best` offers no addition below `least_gain`. Required arcs are not added.
     """
 
     def __init__(
@@ -65,7 +64,7 @@ class DagState:
         groups: np.ndarray | None = None,
     ):
         self.n = n
-        self.groups = groups
+        self.groups = groups  # see DagProblem
         self.source = source
         self.gains = np.empty((n, n))
         self.scores = np.empty(n)
@@ -251,7 +250,6 @@ class DagProblem:
     `make_source` returns a new source of gains (one per thread, see `pgmx.scores.gains`). `start`, (m, 2), are the arcs
     of the first graph, including the `required` arcs (k, 2). `bonus` are the gains of an addition, a deletion and a
     reversal by the structure prior, `offset` is its log without arcs. `all_moves` offers moves that lower the score.
-    Experiments decide the direction of each arc between variables with different numbers in `groups`, (n,), if given.
     """
 
     n: int
@@ -264,6 +262,7 @@ class DagProblem:
     offset: float = 0.0
     max_candidates: int | None = None
     all_moves: bool = False
+    #: A number per variable, int64 (n,): experiments decide the direction of arcs between unequal numbers.
     groups: np.ndarray | None = None
     #: Bounds of the score for families that are not scored yet.
     bounds: FamilyBounds = field(default_factory=FamilyBounds)
