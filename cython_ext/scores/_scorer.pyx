@@ -72,6 +72,9 @@ cdef class Scorer:
                     self.pair_gains(a, b, &gains[a, b], &gains[b, a])
                     gains[a, b] -= self.step_cost(0)
                     gains[b, a] -= self.step_cost(0)
+            for a in range(self.n):
+                if self.has_own_rows(a):
+                    scores[a] = self.compute_row(a, NULL, 0, &gains[a, 0])
 
     def rescore(self, Py_ssize_t child, const int[::1] parents, double[:, ::1] gains) -> float:
         """Return the family score and write the gains of all toggles of ``child`` into ``gains[child]``."""
@@ -201,6 +204,10 @@ cdef class Scorer:
     cdef int expect(self, const Family *families, Py_ssize_t n_needed, Py_ssize_t n) except -1 nogil:
         # Called if `is_far` before the first n_needed families are counted; the others may be next.
         return 0
+
+    cdef bint has_own_rows(self, Py_ssize_t child) noexcept nogil:
+        # Whether families of the child count other rows than most; its gains without parents do not follow from pairs.
+        return False
 
     cdef int prepare_pairs(self, Py_ssize_t a) except -1 nogil:
         # Called before the pairs of which a is the first.

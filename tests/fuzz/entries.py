@@ -15,6 +15,7 @@ MODULES = (
     "number_cases",
     "network_cases",
     "answer_cases",
+    "effect_cases",
     "row_cases",
     "gaussian_row_cases",
     "data_set_cases",
