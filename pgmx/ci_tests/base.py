@@ -34,7 +34,7 @@ def spell_missing(option: str) -> Iterator[None]:
     try:
         yield
     except MissingValuesError as error:
-        raise error.with_option(option) from None
+        raise error.for_tests(error.choices).with_option(option) from None
 
 
 class CITest(ABC):
@@ -74,6 +74,14 @@ class CITest(ABC):
 
     def __init__(self, data: Any):
         self.data = data
+
+    def __repr__(self) -> str:
+        shown = [f"data of {len(self.variables)} variables", *self._list_options()]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+    def _list_options(self) -> list[str]:
+        """Return the options that differ from their defaults, as in a call."""
+        return []
 
     @abstractmethod
     def _make_source(self, order: np.ndarray, n_jobs: int | None) -> IndependenceSource:

@@ -90,6 +90,11 @@ class IndependenceMatch:
     def __init__(self, independencies: Independencies | None = None):
         self.independencies = independencies
 
+    def __repr__(self) -> str:
+        known = self.independencies
+        shown = "" if known is None else f"independencies: {len(known.get_assertions())}"
+        return f"{type(self).__name__}({shown})"
+
     def __call__(self, X: Hashable, Y: Hashable, Z: Iterable[Hashable] = (), significance_level: float = 0.05) -> bool:
         """Return whether the independence of X and Y given Z is known."""
         check_level(significance_level)

@@ -101,7 +101,7 @@ class Interventions:
         return self if keep.all() else self.from_sets(self.targets, self.set_of_row[keep])
 
     def group_children(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sets of rows that families count, as masks of `targets`, bool (m, K), and the set of each variable.
+        """Return the sets of rows that families count, as masks of sets, bool (m, K), and the mask of each variable.
 
         The latter are int64 (n,), -1 for all rows. A variable that was set in every row counts all rows as well: its
         distribution is that of the experiments.
@@ -112,9 +112,13 @@ class Interventions:
         masks, group_of[partial] = np.unique(counted[partial], axis=0, return_inverse=True)
         return masks, group_of
 
-    def separates(self, a: int, b: int) -> bool:
-        """Return whether one of two variables was set in rows in which the other was not, which orients their edge."""
-        return bool((self.targets[:, a] != self.targets[:, b]).any())
+    @property
+    def groups(self) -> np.ndarray:
+        """A number for each variable, int64 (n,), equal for variables that were set in the same rows.
+
+        If one of two variables was set in rows in which the other was not, the data decide the direction of their edge.
+        """
+        return np.unique(self.targets, axis=1, return_inverse=True)[1].ravel()
 
     def list_targets(self) -> list[tuple[int, ...]]:
         """Return the sets, each as ascending ids."""
@@ -186,7 +190,7 @@ def read_set_cells(frame: Any, names: Sequence, n_rows: int) -> Interventions:
                 f"interventions has the column(s) {join_names(unknown)}, but the variables are {join_names(names)}: "
                 "give a column for each variable that was set"
             )
-        wrong = [name for name, dtype in zip(columns, frame.dtypes, strict=True) if dtype != bool]
+        wrong = [name for name, dtype in zip(columns, frame.dtypes, strict=True) if dtype.kind != "b"]
         if wrong:
             raise ValueError(
                 f"interventions must hold booleans, but column(s) {join_names(wrong)} hold {frame[wrong[0]].dtype}: "
@@ -197,8 +201,8 @@ def read_set_cells(frame: Any, names: Sequence, n_rows: int) -> Interventions:
         columns, cells = list(names), np.asarray(frame)
         if cells.dtype != bool:
             raise ValueError(
-                f"interventions must hold booleans, got {cells.dtype}: give a frame or an array of booleans, true where "
-                "a variable was set"
+                f"interventions must hold booleans, got {cells.dtype}: give a frame or an array of booleans, true if a "
+                "variable was set"
             )
     if cells.ndim != 2 or cells.shape != (n_rows, len(columns)):
         raise ValueError(

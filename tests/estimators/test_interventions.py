@@ -1,4 +1,4 @@
-"""Rows in which variables were set: families count the other rows, scored one by one, and graphs found by enumeration."""
+"""Rows in which variables were set: families are scored on the other rows, and graphs are found by enumeration."""
 
 import math
 

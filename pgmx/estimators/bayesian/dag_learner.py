@@ -7,8 +7,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import networkx as nx
 import numpy as np
-from pgmpy.base import DAG, PDAG
 from numpy.typing import ArrayLike
+from pgmpy.base import DAG, PDAG
 from sklearn.utils.validation import check_is_fitted
 
 from pgmx.checks import caller_level, check_same_names, join_names
@@ -325,7 +325,8 @@ class DagLearner(NetworkResults):
         compelled = constraints.forces_direction(arcs)
         interventions = getattr(scoring, "interventions", None)
         if interventions is not None:
-            compelled += [arc for arc in arcs if interventions.separates(*arc)]
+            groups = interventions.groups
+            compelled += [(tail, head) for tail, head in arcs if groups[tail] != groups[head]]
         self._compelled = list(dict.fromkeys(compelled))
         self._kind = self.return_type.lower()
         self._results = {}

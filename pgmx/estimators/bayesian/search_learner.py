@@ -190,19 +190,7 @@ class SearchLearner(InterventionLearner, DagLearner):
                 self._check_return_type()
                 self._read_prior(opened)
                 with self._name_all_choices():
-                    scoring = resolve_scoring(
-                        self.scoring_method,
-                        opened,
-                        state_names=self.state_names,
-                        missing=self.missing,
-                        n_jobs=self.n_jobs,
-                        sample_weight=sample_weight,
-                        structure_prior=self.structure_prior,
-                        discrete_children=self.discrete_children,
-                        penalty=self.penalty,
-                        gamma=self.gamma,
-                        interventions=self._interventions,
-                    )
+                    scoring = self._bind_scoring(opened, sample_weight)
                 constraints = restrict_to_score(self._read_constraints(scoring.names), scoring.arc_mask, scoring.names)
                 if isinstance(scoring, IncompleteScoring):
                     edges = self._maximise_expectations(scoring, constraints, run)
@@ -219,6 +207,22 @@ class SearchLearner(InterventionLearner, DagLearner):
         self.converged_ = run.stopped_by == "converged"
         self.history_ = run.history
         return run
+
+    def _bind_scoring(self, opened: Any, sample_weight: ArrayLike | None) -> Scoring:
+        """Return the score of the options bound to data."""
+        return resolve_scoring(
+            self.scoring_method,
+            opened,
+            state_names=self.state_names,
+            missing=self.missing,
+            n_jobs=self.n_jobs,
+            sample_weight=sample_weight,
+            structure_prior=self.structure_prior,
+            discrete_children=self.discrete_children,
+            penalty=self.penalty,
+            gamma=self.gamma,
+            interventions=self._interventions,
+        )
 
     def _search_for(
         self,
@@ -310,6 +314,7 @@ class SearchLearner(InterventionLearner, DagLearner):
             n_jobs=self.n_jobs,
         )
         row_memory = self._limit_gain_memory(n)
+        interventions = getattr(scoring, "interventions", None)
         return DagProblem(
             n=n,
             make_source=CachedSources(make_gains, row_memory) if row_memory else make_gains,
@@ -321,6 +326,7 @@ class SearchLearner(InterventionLearner, DagLearner):
             bounds=scoring.bounds,
             max_candidates=self.max_candidates,
             all_moves=self._needs_all_moves(),
+            groups=None if interventions is None else interventions.groups,
         )
 
     def _start_edges(self, names: list, constraints: EdgeConstraints, max_indegree: int) -> np.ndarray:

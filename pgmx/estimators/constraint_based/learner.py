@@ -224,8 +224,9 @@ class ConstraintLearner(BaseStructureLearner):
         level = len(self.n_tests_) - 1
         if self.stopped_by_ == "max_tests":
             warnings.warn(
-                f"max_tests={self.max_tests} ended {type(self).__name__} after the tests given {level} variables "
-                f"({sum(self.n_tests_):,} tests): larger sets would remove further edges. Give a larger max_tests",
+                f"max_tests={self.max_tests} ended {type(self).__name__} after the tests "
+                f"{_describe_sets(level)} ({sum(self.n_tests_):,} tests): larger sets would remove further edges. Give "
+                "a larger max_tests",
                 ConvergenceWarning,
                 stacklevel=caller_level(),
             )
@@ -272,6 +273,12 @@ class ConstraintLearner(BaseStructureLearner):
         evidence, names = self._skeleton.evidence, [self._names[v] for v in self._order.tolist()]
         pairs = np.argwhere(np.triu(self._skeleton.adjacent, 1)).tolist()
         return {frozenset((names[x], names[y])): evidence.get_p_value(x, y) for x, y in pairs}
+
+
+def _describe_sets(size: int) -> str:
+    if size == 0:
+        return "of pairs given no other variable"
+    return f"given {size} variable{'s' * (size > 1)}"
 
 
 def _find_test(name: str, opened: Any) -> Any:

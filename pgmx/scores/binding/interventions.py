@@ -2,8 +2,8 @@
 
 This is the score of Cooper and Yoo (1999) for perfect interventions, in which the parents of a variable that is set do
 not act. The rows that remain are the same for all families of a variable. Local discrete rows without weights are
-masked in the kernel. For all other data a score is bound to each set of rows. A parameter costs as much as for all rows,
-as in the BIC of Hauser and Buehlmann (2012).
+masked in the kernel. For all other data a score is bound to each set of rows. A parameter costs as much as for all
+rows, as in the BIC of Hauser and Buehlmann (2012).
 
 References: G. F. Cooper and C. Yoo (1999), Causal discovery from a mixture of experimental and observational data, UAI.
 A. Hauser and P. Buehlmann (2012), Characterization and greedy learning of interventional Markov equivalence classes of
@@ -52,8 +52,8 @@ def warn_of_set_variables(interventions: Interventions, names: Sequence) -> None
     always = [names[v] for v in interventions.always_set]
     if always:
         warnings.warn(
-            f"{join_names(always)} {'was' if len(always) == 1 else 'were'} set in every row, so no row shows the effect "
-            "of possible parents: no parents are learned",
+            f"{join_names(always)} {'was' if len(always) == 1 else 'were'} set in every row, so no row shows an effect "
+            "of other variables: no parents are learned",
             UserWarning,
             stacklevel=caller_level(),
         )

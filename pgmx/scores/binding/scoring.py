@@ -114,7 +114,7 @@ class PriorMixin:
 
     @property
     def parameter_cost(self) -> float:
-        """The cost of a free parameter in addition to that of the score: under the structure prior, and `extra_cost`."""
+        """The cost of a free parameter in addition to that of the score: of the structure prior, and `extra_cost`."""
         return self.extra_cost + (0.0 if self.structure_prior is None else self.structure_prior.parameter_cost)
 
     def prior(self, edges: np.ndarray) -> float:
