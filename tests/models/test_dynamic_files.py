@@ -6,7 +6,6 @@ import pickle
 import numpy as np
 import pytest
 from pgmpy.factors.discrete import TabularCPD
-
 from pgmpy.models import DynamicBayesianNetwork as PgmpyNetwork
 
 import pgmx.models.pgmpy_estimators  # noqa: F401 (pgmpy.inference imports pgmpy.estimators, with a warning)
