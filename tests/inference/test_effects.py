@@ -131,6 +131,11 @@ def test_a_path_that_cannot_be_directed_has_no_effect(rng):
     assert chain.parents == [set(), {"b"}] and (chain.effects["c"] == 0.0).tolist() == [False, True]
 
 
+def test_parents_of_a_triangle_with_a_known_direction():
+    graph = PDAG([("b", "c")], [("a", "b"), ("a", "c")])
+    assert possible_effects(graph, "a", covariance=np.eye(3) + 0.5).parents == [set(), {"b"}, {"b", "c"}]
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
