@@ -57,7 +57,7 @@ def keep_data(
             raise AttributeError(f"model_ needs data that a network can be fitted to: {refusal}")
         if isinstance(table, DiscreteTable):
             return resolve_scoring("bic", table, state_names=None, missing=missing, n_jobs=None)
-        if isinstance(table, NumericTable) and table.has_missing:
+        if _is_incomplete(table):
             raise AttributeError(
                 "model_ needs complete rows of continuous variables: use missing='drop', or fit the parameters of the "
                 "graph with HillClimbSearch(missing='em', required_edges=dag_.edges(), candidate_edges=dag_.edges())"
@@ -69,6 +69,14 @@ def keep_data(
         return MixedScoring(of_table, of_table.mixed)
 
     return LateScoring(make)
+
+
+def _is_incomplete(table: NumericTable | MixedTable) -> bool:
+    """Return whether values of a table with continuous columns are missing."""
+    if isinstance(table, NumericTable):
+        return table.has_missing
+    has_marks = table.table is not None and (table.table.missing_codes >= 0).any()
+    return bool(has_marks or np.isnan(table.numbers).any())
 
 
 def _copy_rows(frame: Frame, missing: str, state_names: dict | None) -> DiscreteTable | NumericTable | MixedTable:

@@ -335,8 +335,10 @@ def test_missing_values(rng):
             pair = PC().fit(holes[[u, v]].dropna().reset_index(drop=True))
             p_value = pair.edge_p_values_[frozenset((u, v))]
             assert pairwise.edge_p_values_[frozenset((u, v))] == pytest.approx(p_value, rel=1e-9)
-    with pytest.raises(AttributeError, match="complete rows"):
-        _ = pairwise.model_
+    mixed = PC(missing="pairwise").fit(holes[["b"]].join(draw_states(rng, len(holes))[["a"]].astype("Int64")))
+    for learner in (pairwise, mixed):
+        with pytest.raises(AttributeError, match="complete rows"):
+            _ = learner.model_
 
 
 @pytest.mark.parametrize("cls", [PC, MMHC, MarkovBlanket, HybridSearch])
