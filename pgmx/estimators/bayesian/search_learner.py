@@ -189,18 +189,7 @@ class SearchLearner(DagLearner):
                 self._check_return_type()
                 self._read_prior(opened)
                 with self._name_all_choices():
-                    scoring = resolve_scoring(
-                        self.scoring_method,
-                        opened,
-                        state_names=self.state_names,
-                        missing=self.missing,
-                        n_jobs=self.n_jobs,
-                        sample_weight=sample_weight,
-                        structure_prior=self.structure_prior,
-                        discrete_children=self.discrete_children,
-                        penalty=self.penalty,
-                        gamma=self.gamma,
-                    )
+                    scoring = self._bind_scoring(opened, sample_weight)
                 constraints = restrict_to_score(self._read_constraints(scoring.names), scoring.arc_mask, scoring.names)
                 if isinstance(scoring, IncompleteScoring):
                     edges = self._maximise_expectations(scoring, constraints, run)
@@ -217,6 +206,21 @@ class SearchLearner(DagLearner):
         self.converged_ = run.stopped_by == "converged"
         self.history_ = run.history
         return run
+
+    def _bind_scoring(self, opened: Any, sample_weight: ArrayLike | None) -> Scoring:
+        """Return the score of the options bound to data."""
+        return resolve_scoring(
+            self.scoring_method,
+            opened,
+            state_names=self.state_names,
+            missing=self.missing,
+            n_jobs=self.n_jobs,
+            sample_weight=sample_weight,
+            structure_prior=self.structure_prior,
+            discrete_children=self.discrete_children,
+            penalty=self.penalty,
+            gamma=self.gamma,
+        )
 
     def _search_for(
         self,
